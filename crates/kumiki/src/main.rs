@@ -1,0 +1,2 @@
+//! The `kumiki` program.
+fn main() {}
