@@ -1,1 +1,5 @@
 //! Kumiki: octets.
+
+pub mod sum;
+
+pub use sum::Sum;
