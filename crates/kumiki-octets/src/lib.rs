@@ -1,5 +1,6 @@
 //! Kumiki: octets.
 
+pub mod crc;
 pub mod sum;
 
 pub use sum::Sum;
