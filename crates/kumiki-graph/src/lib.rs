@@ -1,5 +1,36 @@
-//! Time, service primitives, the protocol graph, tasks, timers and accounting.
+//! Time, service primitives, the protocol graph, tasks, timers, memory ledgers and accounting.
+//!
+//! | read | for |
+//! |---|---|
+//! | [`service`] | what crosses from layer to layer |
+//! | [`Protocol`], [`Context`] | what a layer is, and all it can see and do |
+//! | [`Graph`] | how layers are put together and run |
+//! | [`ledger`] | the memory of a modelled host |
+//!
+//! Nothing here knows a protocol, reads a clock or has randomness of its own.
 
+pub mod account;
+mod address;
+mod context;
+mod graph;
+pub mod ledger;
+mod protocol;
+mod rng;
+pub mod service;
 mod time;
+mod timers;
 
+pub use account::{Account, Prices, Work};
+pub use address::Address;
+pub use context::{Context, MustWait, Pool, TimerSlot};
+pub use graph::{
+    DeviceId, Graph, Misfit, NodeId, Output, Ran, Tapped, TaskId, ether_types, ip_protocols,
+};
+pub use protocol::{Above, Below, Protocol, Shape, Token};
+pub use rng::Rng;
+pub use service::{
+    AccessPoint, Coalesce, Credit, Handle, Indication, Key, Manage, Mode, Offered, Open, Opened,
+    Problem, Quality, Reason, Report, Request, Service, Unit, UnitOptions,
+};
 pub use time::{Duration, Instant};
+pub use timers::{TimerId, Timers};

@@ -1,1 +1,9 @@
-//! Kumiki: link.
+//! Emulated media: whatever stands between two hosts, in virtual time.
+//!
+//! Everything is an [`Element`] with numbered ports: a line, a switch, the segmentation hardware of an adapter. The
+//! executor wires ports together, arms one event per element ([`Element::next_deadline`]) and calls [`Element::poll`] when
+//! it is due. Impairments are elements that wrap another.
+
+mod element;
+
+pub use element::{CellRun, Element, Outlet, Unit};

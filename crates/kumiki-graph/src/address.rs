@@ -1,0 +1,45 @@
+//! One address type for every layer.
+
+use core::fmt;
+use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// An address as some layer's users know it.
+///
+/// A sum type, so that a layer that only passes addresses on needs to know none of them, and one that is given the
+/// wrong kind can say so. More kinds come with the layers that have them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Address {
+    /// Not given, or not needed because the access point has only one peer.
+    #[default]
+    None,
+    /// An IPv4 address.
+    Ip4(Ipv4Addr),
+    /// An IPv6 address.
+    Ip6(Ipv6Addr),
+    /// An IP address and a port of TCP or UDP.
+    Socket(SocketAddr),
+    /// A 48-bit MAC address.
+    Mac([u8; 6]),
+    /// An ATM virtual channel.
+    Vc {
+        /// Virtual path identifier, 0 to 4095.
+        vpi: u16,
+        /// Virtual channel identifier.
+        vci: u16,
+    },
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("-"),
+            Self::Ip4(address) => address.fmt(f),
+            Self::Ip6(address) => address.fmt(f),
+            Self::Socket(address) => address.fmt(f),
+            Self::Mac([a, b, c, d, e, g]) => {
+                write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+            }
+            Self::Vc { vpi, vci } => write!(f, "VC {vpi}/{vci}"),
+        }
+    }
+}

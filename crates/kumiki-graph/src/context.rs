@@ -1,0 +1,181 @@
+//! What a protocol can see and do while it handles one input.
+
+use kumiki_octets::Lease;
+
+use crate::graph::{Core, End, Input, Item, Output};
+use crate::ledger::Ledger;
+use crate::timers::TimerId;
+use crate::{Above, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
+
+/// One of a host's memories.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Pool {
+    /// For content on its way out.
+    Send,
+    /// For content that has come in.
+    Receive,
+}
+
+/// No cluster is free; [`crate::Protocol::ready`] will be called when one may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MustWait;
+
+/// Where a session keeps a timer of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TimerSlot(Option<(TimerId, Instant)>);
+
+impl TimerSlot {
+    /// When the timer in this slot was last set to expire. It may have expired since.
+    #[must_use]
+    pub const fn deadline(&self) -> Option<Instant> {
+        match self.0 {
+            Some((_, deadline)) => Some(deadline),
+            None => None,
+        }
+    }
+}
+
+/// The graph, as the node that is handling an input sees it.
+pub struct Context<'a> {
+    pub(crate) core: &'a mut Core,
+    pub(crate) node: usize,
+}
+
+impl Context<'_> {
+    /// The time: when the batch began, and on a modelled host what the work since has taken.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.core.now()
+    }
+
+    /// This node's random numbers.
+    pub fn rng(&mut self) -> &mut Rng {
+        &mut self.info().rng
+    }
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the graph makes a context only for a node that it has"
+    )]
+    fn info(&mut self) -> &mut crate::graph::Node {
+        &mut self.core.nodes[self.node]
+    }
+
+    /// Hands `indication` to the user `to`. Counted as a drop where there is no such user.
+    pub fn up(&mut self, to: Above, indication: Indication) {
+        if indication.message().is_some() {
+            self.charge(Work::Deliver, 1);
+        }
+        let Some(&edge) = self.info().above.get(usize::from(to.0)) else {
+            self.drop("no such user");
+            return;
+        };
+        self.core.tap_up(edge, &indication);
+        let Some(End::Node { node, port }) = self.core.edges.get(edge).map(|edge| edge.upper)
+        else {
+            return;
+        };
+        self.core.deliver(Item {
+            node,
+            at: self.core.now(),
+            input: Input::Pop(Below(port), indication),
+        });
+    }
+
+    /// Hands `request` to the layer `to` below. Counted as a drop where there is no such layer.
+    pub fn down(&mut self, to: Below, request: Request) {
+        if request.message().is_some() {
+            self.charge(Work::Send, 1);
+        }
+        let Some(&edge) = self.info().below.get(usize::from(to.0)) else {
+            self.drop("no layer below");
+            return;
+        };
+        self.core.tap_down(edge, &request);
+        let at = self.core.now();
+        match self.core.edges.get(edge).map(|edge| edge.lower) {
+            Some(End::Node { node, port }) => {
+                self.core.deliver(Item {
+                    node,
+                    at,
+                    input: Input::Push(Above(port), request),
+                });
+            }
+            Some(End::Device(device)) => self.core.outputs.push_back(Output {
+                device,
+                at,
+                request,
+            }),
+            None => {}
+        }
+    }
+
+    /// Sets the timer in `slot` to expire at `deadline` with `token`, in place of what it was set to.
+    pub fn set_timer(&mut self, slot: &mut TimerSlot, token: Token, deadline: Instant) {
+        self.clear_timer(slot);
+        slot.0 = Some((self.core.timers.arm(deadline, (self.node, token)), deadline));
+    }
+
+    /// Disarms the timer in `slot`, if it is armed.
+    pub fn clear_timer(&mut self, slot: &mut TimerSlot) {
+        if let Some((id, _)) = slot.0.take() {
+            self.core.timers.disarm(id);
+        }
+    }
+
+    /// Does `amount` units of `work`: counts them, and lets their price pass.
+    pub fn charge(&mut self, work: Work, amount: u64) {
+        let info = self.info();
+        match work {
+            Work::Copy => info.account.copied += amount,
+            Work::Sum => info.account.summed += amount,
+            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver | Work::Wake => {}
+        }
+        let price = info.prices.of(work);
+        if price > 0 {
+            let spent = price.saturating_mul(amount);
+            info.busy_ps = info.busy_ps.saturating_add(spent);
+            self.core.spent_ps = self.core.spent_ps.saturating_add(spent);
+        }
+    }
+
+    /// Lets `time` pass in which this node is busy.
+    pub fn spend(&mut self, time: Duration) {
+        let spent = time.as_nanos().saturating_mul(1_000);
+        let info = self.info();
+        info.busy_ps = info.busy_ps.saturating_add(spent);
+        self.core.spent_ps = self.core.spent_ps.saturating_add(spent);
+    }
+
+    /// Counts a message that is thrown away, and why.
+    pub fn drop(&mut self, reason: &'static str) {
+        *self.info().account.drops.entry(reason).or_default() += 1;
+    }
+
+    /// Takes a cluster of the host's memory for content about to be written.
+    ///
+    /// `Ok(None)` where the host's memory is not modelled.
+    ///
+    /// # Errors
+    /// [`MustWait`] where none is free; `ready(token)` comes when one may be.
+    pub fn lease(&mut self, pool: Pool, token: Token) -> Result<Option<Lease>, MustWait> {
+        let Some(memory) = self.core.memory(pool) else {
+            return Ok(None);
+        };
+        if let Some(lease) = memory.ledger.lease() {
+            return Ok(Some(lease));
+        }
+        memory.waiting.push_back((self.node, token));
+        Err(MustWait)
+    }
+
+    /// The host's memory, where it is modelled.
+    pub fn ledger(&mut self, pool: Pool) -> Option<&mut Ledger> {
+        self.core.memory(pool).map(|memory| &mut memory.ledger)
+    }
+
+    /// How many users are connected above.
+    pub fn users(&mut self) -> u16 {
+        u16::try_from(self.info().above.len()).unwrap_or(u16::MAX)
+    }
+}

@@ -1,0 +1,843 @@
+//! The protocol graph: nodes, the access points between them, and the tasks they run in.
+//!
+//! A graph does nothing by itself. An executor (a modelled host, or a real-time loop) puts in what its devices received
+//! ([`Graph::input`]), moves due timers ([`Graph::fire`]), picks the task to run next ([`Graph::run`]) and takes out what
+//! should go to the devices ([`Graph::output`]). The graph never reads a clock.
+//!
+//! Each input runs through all nodes of its task before the next one starts; primitives to a node of another task wait in
+//! that task's inbox. After the last input of a batch every node that was touched settles.
+
+use std::collections::VecDeque;
+
+use kumiki_octets::Message;
+
+use crate::context::Pool;
+use crate::ledger::{Ledger, WakeUp};
+use crate::timers::Timers;
+use crate::{
+    Above, AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Key,
+    Prices, Protocol, Request, Rng, Service, Token, Work,
+};
+
+/// A medium's driver at the bottom of the graph, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DeviceId(pub usize);
+
+/// A task: what is scheduled as one, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TaskId(pub usize);
+
+/// A node, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(pub usize);
+
+/// Something for a device.
+#[derive(Debug)]
+pub struct Output {
+    /// The device.
+    pub device: DeviceId,
+    /// When it left the node.
+    pub at: Instant,
+    /// What it is.
+    pub request: Request,
+}
+
+/// Something seen at a tapped access point.
+#[derive(Clone, Debug)]
+pub struct Tapped {
+    /// When it crossed.
+    pub at: Instant,
+    /// Where.
+    pub access_point: AccessPoint,
+    /// Whether it went down.
+    pub down: bool,
+    /// Where it came from, if the primitive says so.
+    pub source: Address,
+    /// Where it went, if the primitive says so.
+    pub destination: Address,
+    /// The octets.
+    pub data: Message,
+}
+
+/// What a run of a task did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ran {
+    /// Inputs taken.
+    pub inputs: usize,
+    /// How long it took by the price lists.
+    pub took: Duration,
+}
+
+/// Why a graph cannot be built.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Misfit {
+    /// No such node or device.
+    #[error("there is no layer called `{0}`")]
+    Unknown(String),
+    /// Two layers of one name.
+    #[error("there are two layers called `{0}`; names must differ")]
+    Twice(String),
+    /// Two neighbours that do not fit.
+    #[error("`{upper}` cannot stand on `{lower}`: it needs {needs}, and `{lower}` offers {offers}")]
+    Service {
+        /// The layer above.
+        upper: String,
+        /// The layer below.
+        lower: String,
+        /// What the upper layer can stand on.
+        needs: String,
+        /// What the lower layer offers.
+        offers: String,
+    },
+    /// Too few or too many layers below.
+    #[error("`{node}` stands on {found} layer(s); it needs {fewest} to {most}")]
+    Below {
+        /// The layer.
+        node: String,
+        /// How many are there.
+        found: usize,
+        /// The fewest.
+        fewest: u16,
+        /// The most.
+        most: u16,
+    },
+    /// One of the layers says no.
+    #[error("`{upper}` on `{lower}`: {why}")]
+    Refused {
+        /// The layer above.
+        upper: String,
+        /// The layer below.
+        lower: String,
+        /// In the layer's words.
+        why: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    Node { node: usize, port: u16 },
+    Device(DeviceId),
+}
+
+pub(crate) struct Edge {
+    pub(crate) upper: End,
+    pub(crate) lower: End,
+    tapped: bool,
+}
+
+pub(crate) struct Node {
+    name: String,
+    task: TaskId,
+    pub(crate) above: Vec<usize>,
+    pub(crate) below: Vec<usize>,
+    pub(crate) rng: Rng,
+    pub(crate) account: Account,
+    pub(crate) prices: Prices,
+    pub(crate) busy_ps: u64,
+    touched: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Input {
+    Start,
+    Push(Above, Request),
+    Pop(Below, Indication),
+    Expire(Token),
+    Ready(Pool, Token),
+}
+
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) node: usize,
+    pub(crate) at: Instant,
+    pub(crate) input: Input,
+}
+
+struct Task {
+    name: String,
+    inbox: VecDeque<Item>,
+}
+
+struct Device {
+    name: String,
+    service: Service,
+    edges: Vec<usize>,
+}
+
+pub(crate) struct Memory {
+    pub(crate) ledger: Ledger,
+    pub(crate) waiting: VecDeque<(usize, Token)>,
+    /// Told that pages are free, but has not come to take them yet.
+    woken: usize,
+}
+
+/// All of the graph but the protocols themselves, so that one of them can be lent the rest.
+pub(crate) struct Core {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) outputs: VecDeque<Output>,
+    pub(crate) timers: Timers<(usize, Token)>,
+    pub(crate) tapped: Vec<Tapped>,
+    pub(crate) spent_ps: u64,
+    tasks: Vec<Task>,
+    devices: Vec<Device>,
+    local: VecDeque<Item>,
+    touched: Vec<usize>,
+    memories: [Option<Memory>; 2],
+    clock: Instant,
+    running: Option<TaskId>,
+}
+
+impl Core {
+    pub(crate) const fn now(&self) -> Instant {
+        Instant::from_nanos(self.clock.as_nanos().saturating_add(self.spent_ps / 1_000))
+    }
+
+    pub(crate) fn memory(&mut self, pool: Pool) -> Option<&mut Memory> {
+        let [send, receive] = &mut self.memories;
+        match pool {
+            Pool::Send => send.as_mut(),
+            Pool::Receive => receive.as_mut(),
+        }
+    }
+
+    /// To the running task at once, to another one's inbox.
+    pub(crate) fn deliver(&mut self, item: Item) {
+        let Some(task) = self.nodes.get(item.node).map(|node| node.task) else {
+            return;
+        };
+        if self.running == Some(task) {
+            self.local.push_back(item);
+            return;
+        }
+        let Some(task) = self.tasks.get_mut(task.0) else {
+            return;
+        };
+        // Several CPUs may feed one inbox; it is kept in order of time, and of arrival where times are equal.
+        let later = task
+            .inbox
+            .iter()
+            .rev()
+            .take_while(|waiting| waiting.at > item.at)
+            .count();
+        task.inbox.insert(task.inbox.len() - later, item);
+    }
+
+    pub(crate) fn tap_down(&mut self, edge: usize, request: &Request) {
+        if self.edges.get(edge).is_some_and(|edge| edge.tapped)
+            && let Some(data) = request.message()
+        {
+            let (source, destination) = if let Request::Unit(unit) = request {
+                (unit.source, unit.destination)
+            } else {
+                Default::default()
+            };
+            self.tap(edge, true, source, destination, data.clone());
+        }
+    }
+
+    pub(crate) fn tap_up(&mut self, edge: usize, indication: &Indication) {
+        if self.edges.get(edge).is_some_and(|edge| edge.tapped)
+            && let Some(data) = indication.message()
+        {
+            let (source, destination) = if let Indication::Unit(unit) = indication {
+                (unit.source, unit.destination)
+            } else {
+                Default::default()
+            };
+            self.tap(edge, false, source, destination, data.clone());
+        }
+    }
+
+    fn tap(
+        &mut self,
+        edge: usize,
+        down: bool,
+        source: Address,
+        destination: Address,
+        mut data: Message,
+    ) {
+        data.set_lease(None);
+        let access_point = AccessPoint(u32::try_from(edge).unwrap_or(u32::MAX));
+        self.tapped.push(Tapped {
+            at: self.now(),
+            access_point,
+            down,
+            source,
+            destination,
+            data,
+        });
+    }
+
+    /// Tells those who wait for pages that there are some.
+    fn wake_waiting(&mut self) {
+        for pool in [Pool::Send, Pool::Receive] {
+            let at = self.now();
+            let Some(memory) = self.memory(pool) else {
+                continue;
+            };
+            if memory.waiting.is_empty() {
+                let _ = memory.ledger.released();
+                continue;
+            }
+            let wake_up = memory.ledger.pages().wake_up;
+            let count = match wake_up {
+                WakeUp::All if memory.ledger.released() && memory.ledger.has_room() => {
+                    memory.waiting.len()
+                }
+                WakeUp::All => 0,
+                WakeUp::One => memory
+                    .ledger
+                    .free()
+                    .saturating_sub(memory.woken)
+                    .min(memory.waiting.len()),
+            };
+            memory.woken += count;
+            let woken: Vec<_> = memory.waiting.drain(..count).collect();
+            for (node, token) in woken {
+                let running = self.running.take();
+                self.deliver(Item {
+                    node,
+                    at,
+                    input: Input::Ready(pool, token),
+                });
+                self.running = running;
+            }
+        }
+    }
+}
+
+/// A protocol graph: see the module.
+pub struct Graph {
+    protocols: Vec<Box<dyn Protocol>>,
+    core: Core,
+    seed: u64,
+    stream: u64,
+}
+
+impl Graph {
+    /// A graph without nodes; `seed` and `stream` fix all its random numbers.
+    #[must_use]
+    pub fn new(seed: u64, stream: u64) -> Self {
+        Self {
+            protocols: Vec::new(),
+            core: Core {
+                nodes: Vec::new(),
+                edges: Vec::new(),
+                outputs: VecDeque::new(),
+                timers: Timers::new(),
+                tapped: Vec::new(),
+                spent_ps: 0,
+                tasks: Vec::new(),
+                devices: Vec::new(),
+                local: VecDeque::new(),
+                touched: Vec::new(),
+                memories: [None, None],
+                clock: Instant::ZERO,
+                running: None,
+            },
+            seed,
+            stream,
+        }
+    }
+
+    /// Adds a task.
+    pub fn add_task(&mut self, name: &str) -> TaskId {
+        self.core.tasks.push(Task {
+            name: name.to_owned(),
+            inbox: VecDeque::new(),
+        });
+        TaskId(self.core.tasks.len() - 1)
+    }
+
+    /// Adds a node that runs in `task`.
+    ///
+    /// # Errors
+    /// [`Misfit::Twice`] where the name is taken.
+    pub fn add_node(
+        &mut self,
+        name: &str,
+        task: TaskId,
+        protocol: Box<dyn Protocol>,
+    ) -> Result<NodeId, Misfit> {
+        self.check_name(name)?;
+        let number = self.protocols.len();
+        self.protocols.push(protocol);
+        self.core.nodes.push(Node {
+            name: name.to_owned(),
+            task,
+            above: Vec::new(),
+            below: Vec::new(),
+            rng: Rng::new(self.seed, self.stream << 16 | number as u64),
+            account: Account::default(),
+            prices: Prices::default(),
+            busy_ps: 0,
+            touched: false,
+        });
+        Ok(NodeId(number))
+    }
+
+    /// Adds a device that speaks `service`.
+    ///
+    /// # Errors
+    /// [`Misfit::Twice`] where the name is taken.
+    pub fn add_device(&mut self, name: &str, service: Service) -> Result<DeviceId, Misfit> {
+        self.check_name(name)?;
+        self.core.devices.push(Device {
+            name: name.to_owned(),
+            service,
+            edges: Vec::new(),
+        });
+        Ok(DeviceId(self.core.devices.len() - 1))
+    }
+
+    fn check_name(&self, name: &str) -> Result<(), Misfit> {
+        let taken = self.core.nodes.iter().any(|node| node.name == name)
+            || self.core.devices.iter().any(|device| device.name == name);
+        if taken {
+            Err(Misfit::Twice(name.to_owned()))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The node called `name`.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.core
+            .nodes
+            .iter()
+            .position(|node| node.name == name)
+            .map(NodeId)
+    }
+
+    /// Puts the node `upper` on top of the node or device `lower`.
+    ///
+    /// # Errors
+    /// A [`Misfit`] where there is no such layer, or the two do not fit.
+    pub fn connect(&mut self, upper: &str, lower: &str) -> Result<AccessPoint, Misfit> {
+        let unknown = |name: &str| Misfit::Unknown(name.to_owned());
+        let above = self.node(upper).ok_or_else(|| unknown(upper))?;
+        let shape = self.shape(above);
+        let below_node = self.node(lower);
+        let device = self
+            .core
+            .devices
+            .iter()
+            .position(|device| device.name == lower);
+        let offers = match (below_node, device) {
+            (Some(node), _) => self.shape(node).offers,
+            (None, Some(device)) => self.core.devices.get(device).map(|device| device.service),
+            (None, None) => return Err(unknown(lower)),
+        };
+        if !offers.is_some_and(|service| shape.needs.contains(&service)) {
+            let needs: Vec<String> = shape.needs.iter().map(Service::to_string).collect();
+            return Err(Misfit::Service {
+                upper: upper.to_owned(),
+                lower: lower.to_owned(),
+                needs: if needs.is_empty() {
+                    "nothing below it".to_owned()
+                } else {
+                    needs.join(" or ")
+                },
+                offers: offers.map_or_else(|| "nothing".to_owned(), |service| service.to_string()),
+            });
+        }
+        let edge = self.core.edges.len();
+        let upper_end = End::Node {
+            node: above.0,
+            port: self.add_below(above, edge),
+        };
+        let refused = |why| Misfit::Refused {
+            upper: upper.to_owned(),
+            lower: lower.to_owned(),
+            why,
+        };
+        let lower_end = match (below_node, device) {
+            (Some(node), _) => {
+                let port = self.add_above(node, edge);
+                if let Some(protocol) = self.protocols.get_mut(node.0) {
+                    protocol.bind(Above(port), &shape.keys).map_err(refused)?;
+                }
+                End::Node { node: node.0, port }
+            }
+            (None, device) => {
+                let device = device.unwrap_or_default();
+                if let Some(device) = self.core.devices.get_mut(device) {
+                    device.edges.push(edge);
+                }
+                End::Device(DeviceId(device))
+            }
+        };
+        if let (End::Node { port, .. }, Some(protocol)) =
+            (upper_end, self.protocols.get_mut(above.0))
+        {
+            protocol.attach(Below(port), lower).map_err(refused)?;
+        }
+        self.core.edges.push(Edge {
+            upper: upper_end,
+            lower: lower_end,
+            tapped: false,
+        });
+        Ok(AccessPoint(u32::try_from(edge).unwrap_or(u32::MAX)))
+    }
+
+    fn shape(&self, node: NodeId) -> crate::Shape {
+        self.protocols
+            .get(node.0)
+            .map(|protocol| protocol.shape())
+            .unwrap_or_default()
+    }
+
+    fn add_below(&mut self, node: NodeId, edge: usize) -> u16 {
+        let Some(node) = self.core.nodes.get_mut(node.0) else {
+            return 0;
+        };
+        node.below.push(edge);
+        u16::try_from(node.below.len() - 1).unwrap_or(u16::MAX)
+    }
+
+    fn add_above(&mut self, node: NodeId, edge: usize) -> u16 {
+        let Some(node) = self.core.nodes.get_mut(node.0) else {
+            return 0;
+        };
+        node.above.push(edge);
+        u16::try_from(node.above.len() - 1).unwrap_or(u16::MAX)
+    }
+
+    /// Checks what can only be checked when all is connected, and lets every node start at `now`.
+    ///
+    /// # Errors
+    /// [`Misfit::Below`] where a node has too few or too many layers below.
+    pub fn start(&mut self, now: Instant) -> Result<(), Misfit> {
+        for (number, node) in self.core.nodes.iter().enumerate() {
+            let shape = self.shape(NodeId(number));
+            let (fewest, most) = shape.below;
+            let found = node.below.len();
+            if found < usize::from(fewest) || found > usize::from(most) {
+                return Err(Misfit::Below {
+                    node: node.name.clone(),
+                    found,
+                    fewest,
+                    most,
+                });
+            }
+        }
+        for node in 0..self.core.nodes.len() {
+            self.core.deliver(Item {
+                node,
+                at: now,
+                input: Input::Start,
+            });
+        }
+        Ok(())
+    }
+
+    /// What the device received at `at`. Counted as a drop by nobody where nothing stands on the device.
+    pub fn input(&mut self, at: Instant, device: DeviceId, indication: Indication) {
+        let Some(device) = self.core.devices.get(device.0) else {
+            return;
+        };
+        let [rest @ .., last] = device.edges.as_slice() else {
+            return;
+        };
+        let (rest, last) = (rest.to_vec(), *last);
+        for edge in rest {
+            self.input_on(at, edge, indication.clone());
+        }
+        self.input_on(at, last, indication);
+    }
+
+    fn input_on(&mut self, at: Instant, edge: usize, indication: Indication) {
+        self.core.clock = at;
+        self.core.tap_up(edge, &indication);
+        if let Some(End::Node { node, port }) = self.core.edges.get(edge).map(|edge| edge.upper) {
+            self.core.deliver(Item {
+                node,
+                at,
+                input: Input::Pop(Below(port), indication),
+            });
+        }
+    }
+
+    /// The earliest deadline of a timer.
+    pub fn next_timer(&mut self) -> Option<Instant> {
+        self.core.timers.next_deadline()
+    }
+
+    /// Moves the timers that are due at `now` into the inboxes of their tasks.
+    pub fn fire(&mut self, now: Instant) {
+        while let Some((at, (node, token))) = self.core.timers.expire(now) {
+            self.core.deliver(Item {
+                node,
+                at,
+                input: Input::Expire(token),
+            });
+        }
+    }
+
+    /// When the first input waiting for `task` became, or becomes, visible to it.
+    #[must_use]
+    pub fn waiting(&self, task: TaskId) -> Option<Instant> {
+        self.core
+            .tasks
+            .get(task.0)
+            .and_then(|task| task.inbox.front())
+            .map(|item| item.at)
+    }
+
+    /// Lets `task` handle up to `limit` of the inputs visible at `now`, then lets the nodes that were touched settle.
+    pub fn run(&mut self, task: TaskId, now: Instant, limit: usize) -> Ran {
+        let mut ran = Ran::default();
+        self.core.clock = now;
+        self.core.spent_ps = 0;
+        self.core.running = Some(task);
+        while ran.inputs < limit {
+            let Some(inbox) = self.core.tasks.get_mut(task.0).map(|task| &mut task.inbox) else {
+                break;
+            };
+            let Some(item) = inbox.pop_front_if(|item| item.at <= now) else {
+                break;
+            };
+            ran.inputs += 1;
+            self.complete(item);
+        }
+        self.settle();
+        self.core.wake_waiting();
+        ran.took = Duration::from_nanos(self.core.spent_ps.div_ceil(1_000));
+        self.core.clock = now + ran.took;
+        self.core.spent_ps = 0;
+        self.core.running = None;
+        ran
+    }
+
+    /// Runs one input and all that follows from it inside the task.
+    fn complete(&mut self, item: Item) {
+        self.handle(item);
+        while let Some(item) = self.core.local.pop_front() {
+            self.handle(item);
+        }
+    }
+
+    fn settle(&mut self) {
+        while !self.core.touched.is_empty() {
+            for node in core::mem::take(&mut self.core.touched) {
+                if let Some(info) = self.core.nodes.get_mut(node) {
+                    info.touched = false;
+                }
+                if let Some(protocol) = self.protocols.get_mut(node) {
+                    protocol.settle(&mut Context {
+                        core: &mut self.core,
+                        node,
+                    });
+                }
+                while let Some(item) = self.core.local.pop_front() {
+                    self.handle(item);
+                }
+            }
+        }
+    }
+
+    fn handle(&mut self, item: Item) {
+        let Item { node, input, .. } = item;
+        let (Some(info), Some(protocol)) =
+            (self.core.nodes.get_mut(node), self.protocols.get_mut(node))
+        else {
+            return;
+        };
+        if !core::mem::replace(&mut info.touched, true) {
+            self.core.touched.push(node);
+        }
+        let mut cx = Context {
+            core: &mut self.core,
+            node,
+        };
+        match input {
+            Input::Start => protocol.start(&mut cx),
+            Input::Push(from, request) => {
+                cx.count_down(request.message());
+                protocol.push(from, request, &mut cx);
+            }
+            Input::Pop(from, indication) => {
+                cx.count_up(indication.message());
+                protocol.pop(from, indication, &mut cx);
+            }
+            Input::Expire(token) => {
+                cx.count_timer();
+                protocol.expire(token, &mut cx);
+            }
+            Input::Ready(pool, token) => {
+                if let Some(memory) = cx.core.memory(pool) {
+                    memory.woken = memory.woken.saturating_sub(1);
+                }
+                cx.charge(Work::Wake, 1);
+                protocol.ready(token, &mut cx);
+            }
+        }
+    }
+
+    /// Takes the next thing for a device, in the order in which they were handed down.
+    pub fn output(&mut self) -> Option<Output> {
+        self.core.outputs.pop_front()
+    }
+
+    /// Tells those who wait for pages that there are some; for executors, after they have let go of messages.
+    pub fn pages_released(&mut self, now: Instant) {
+        self.core.clock = now;
+        self.core.wake_waiting();
+    }
+
+    /// Models the host's memory `pool`.
+    pub fn set_ledger(&mut self, pool: Pool, ledger: Ledger) {
+        let memory = Memory {
+            ledger,
+            waiting: VecDeque::new(),
+            woken: 0,
+        };
+        let [send, receive] = &mut self.core.memories;
+        match pool {
+            Pool::Send => *send = Some(memory),
+            Pool::Receive => *receive = Some(memory),
+        }
+    }
+
+    /// The host's memory `pool`, where it is modelled.
+    pub fn ledger(&mut self, pool: Pool) -> Option<&mut Ledger> {
+        self.core.memory(pool).map(|memory| &mut memory.ledger)
+    }
+
+    /// Sets what the work of `node` costs.
+    pub fn set_prices(&mut self, node: NodeId, prices: Prices) {
+        if let Some(node) = self.core.nodes.get_mut(node.0) {
+            node.prices = prices;
+        }
+    }
+
+    /// Puts on record all messages that cross `access_point`.
+    pub fn tap(&mut self, access_point: AccessPoint) {
+        if let Some(edge) = usize::try_from(access_point.0)
+            .ok()
+            .and_then(|edge| self.core.edges.get_mut(edge))
+        {
+            edge.tapped = true;
+        }
+    }
+
+    /// Takes what the taps have seen since this was last asked.
+    pub fn take_tapped(&mut self) -> Vec<Tapped> {
+        core::mem::take(&mut self.core.tapped)
+    }
+
+    /// The protocol of `node`, if it is a `T`.
+    #[must_use]
+    pub fn protocol<T: Protocol>(&self, node: NodeId) -> Option<&T> {
+        let protocol: &dyn core::any::Any = self.protocols.get(node.0)?.as_ref();
+        protocol.downcast_ref()
+    }
+
+    /// As [`Graph::protocol`], to change it between runs.
+    pub fn protocol_mut<T: Protocol>(&mut self, node: NodeId) -> Option<&mut T> {
+        let protocol: &mut dyn core::any::Any = self.protocols.get_mut(node.0)?.as_mut();
+        protocol.downcast_mut()
+    }
+
+    /// What each node did, by name, in the order of being added.
+    pub fn accounts(&self) -> impl Iterator<Item = (&str, Account)> {
+        self.core.nodes.iter().map(|node| {
+            let busy = Duration::from_nanos(node.busy_ps / 1_000);
+            (
+                node.name.as_str(),
+                Account {
+                    busy,
+                    ..node.account.clone()
+                },
+            )
+        })
+    }
+
+    /// The tasks' names, in the order of being added.
+    pub fn tasks(&self) -> impl Iterator<Item = &str> {
+        self.core.tasks.iter().map(|task| task.name.as_str())
+    }
+
+    /// The access points as (upper, lower) names, in the order of being connected.
+    pub fn access_points(&self) -> impl Iterator<Item = (AccessPoint, &str, &str)> {
+        let name = |end: End| match end {
+            End::Node { node, .. } => self.core.nodes.get(node).map(|node| node.name.as_str()),
+            End::Device(device) => self
+                .core
+                .devices
+                .get(device.0)
+                .map(|device| device.name.as_str()),
+        };
+        self.core
+            .edges
+            .iter()
+            .enumerate()
+            .filter_map(move |(number, edge)| {
+                Some((
+                    AccessPoint(u32::try_from(number).ok()?),
+                    name(edge.upper)?,
+                    name(edge.lower)?,
+                ))
+            })
+    }
+}
+
+impl Context<'_> {
+    fn count_down(&mut self, message: Option<&Message>) {
+        self.count(Work::Push, message, |account| &mut account.down);
+    }
+
+    fn count_up(&mut self, message: Option<&Message>) {
+        self.count(Work::Pop, message, |account| &mut account.up);
+    }
+
+    fn count(
+        &mut self,
+        work: Work,
+        message: Option<&Message>,
+        flow: fn(&mut Account) -> &mut crate::account::Flow,
+    ) {
+        if let Some(node) = self.core.nodes.get_mut(self.node) {
+            let flow = flow(&mut node.account);
+            flow.calls += 1;
+            if let Some(message) = message {
+                flow.messages += 1;
+                flow.octets += message.len() as u64;
+            }
+        }
+        self.charge(work, 1);
+    }
+
+    fn count_timer(&mut self) {
+        if let Some(node) = self.core.nodes.get_mut(self.node) {
+            node.account.timers += 1;
+        }
+        self.charge(Work::Expire, 1);
+    }
+}
+
+impl core::fmt::Debug for Graph {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list()
+            .entries(self.access_points().map(|(_, upper, lower)| (upper, lower)))
+            .finish()
+    }
+}
+
+/// The keys in `keys` that name an IP protocol; for layers that tell users apart by it.
+pub fn ip_protocols(keys: &[Key]) -> impl Iterator<Item = u8> + '_ {
+    keys.iter().filter_map(|key| match key {
+        Key::IpProtocol(number) => Some(*number),
+        Key::EtherType(_) | Key::Only | Key::Raw => None,
+    })
+}
+
+/// The keys in `keys` that name an Ethernet type.
+pub fn ether_types(keys: &[Key]) -> impl Iterator<Item = u16> + '_ {
+    keys.iter().filter_map(|key| match key {
+        Key::EtherType(number) => Some(*number),
+        Key::IpProtocol(_) | Key::Only | Key::Raw => None,
+    })
+}

@@ -1,0 +1,92 @@
+//! What a protocol is to the graph.
+
+use core::any::Any;
+
+use crate::{Context, Handle, Indication, Key, Request, Service};
+
+/// One of a node's users, counted from 0 in the order in which they were connected.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Above(pub u16);
+
+/// One of the layers below a node, counted from 0 in the order in which they were connected.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Below(pub u16);
+
+/// What a node told the graph to give back to it when a timer expires or pages come free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Token {
+    /// The session concerned, under the node's own handle.
+    pub session: Handle,
+    /// Which of the session's timers or waits.
+    pub kind: u32,
+}
+
+/// How a node fits between its neighbours; the graph checks it when it is built.
+#[derive(Clone, Debug, Default)]
+pub struct Shape {
+    /// The service offered to users; `None` where there can be none.
+    pub offers: Option<Service>,
+    /// The services it can stand on.
+    pub needs: &'static [Service],
+    /// The fewest and the most layers below.
+    pub below: (u16, u16),
+    /// Under which keys layers below find it.
+    pub keys: Vec<Key>,
+}
+
+/// A node of the graph: a protocol, a virtual protocol, or a program at the top.
+///
+/// A protocol has no clock, no randomness and no neighbours of its own: all of that is in the [`Context`] it is given. It
+/// answers an input by appending primitives to the context; the graph delivers them after the method has returned, so a
+/// protocol is never re-entered.
+///
+/// The trace that a graph leaves does not depend on how many inputs its executor takes at a time, but for what
+/// [`Protocol::settle`] decides.
+pub trait Protocol: Any + Send {
+    /// How it fits between its neighbours.
+    fn shape(&self) -> Shape;
+
+    /// A user has been connected; `keys` are those under which it wants to be found.
+    ///
+    /// # Errors
+    /// Says in words why there cannot be such a user.
+    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
+        let _ = (above, keys);
+        Ok(())
+    }
+
+    /// A layer called `name` has been connected below.
+    ///
+    /// # Errors
+    /// Says in words why it cannot stand on it.
+    fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {
+        let _ = (below, name);
+        Ok(())
+    }
+
+    /// The executor has started; called once, before any input.
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
+
+    /// A request or response from a user above.
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>);
+
+    /// An indication or confirm from below.
+    fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>);
+
+    /// A timer armed with `token` has expired.
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        let _ = (token, cx);
+    }
+
+    /// Pages that a lease was refused for may be free.
+    fn ready(&mut self, token: Token, cx: &mut Context<'_>) {
+        let _ = (token, cx);
+    }
+
+    /// The batch is over: decide what should be decided once per batch, such as acknowledgements (RFC 9293 MUST-58).
+    fn settle(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
+}

@@ -1,0 +1,466 @@
+//! Service primitives: all that ever crosses from one layer to the next.
+//!
+//! The words are those of the OSI service conventions (ITU-T X.210) and of DLPI: a *user* stands above an access point, a
+//! *provider* below. Requests and responses go down ([`Request`]); indications and confirms come up ([`Indication`]).
+//! `docs/services.md` shows how each protocol uses them.
+//!
+//! **Handles.** Each side of a session names it by a handle of its own, told to the other side when the session is opened;
+//! a primitive carries the handle of the side that receives it. So neither side ever looks the other's name up.
+//!
+//! **Credit.** Nobody sends data without credit for it. Credit is granted in octets or in messages, per session (or per
+//! access point, where the service has no sessions), by whoever has the room; see [`Credit`].
+
+use kumiki_octets::Message;
+
+use crate::Address;
+
+/// A side's own name for a session; meaning belongs to the side that made it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Handle {
+    /// Usually a slab index.
+    pub index: u32,
+    /// Usually a generation, so that a late primitive for a session that is gone is recognised.
+    pub generation: u32,
+}
+
+/// What kind of primitives an access point speaks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Service {
+    /// Datagrams with addresses: IP, UDP, LLC/SNAP, AAL5.
+    UnitData,
+    /// Octets with credit and no boundaries: TCP.
+    Stream,
+    /// Messages with boundaries on a connection: X.25, transport, session.
+    Connection,
+    /// Whole frames given to and taken from a medium by its driver.
+    Frame,
+}
+
+impl core::fmt::Display for Service {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::UnitData => "unit data",
+            Self::Stream => "stream",
+            Self::Connection => "connection",
+            Self::Frame => "frame",
+        })
+    }
+}
+
+/// How a lower layer tells its users apart; each layer picks the kinds it understands from what a user offers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Key {
+    /// IPv4 protocol or IPv6 next header number.
+    IpProtocol(u8),
+    /// Ethernet type, as SNAP and Ethernet II carry it.
+    EtherType(u16),
+    /// The one user of a layer that does not tell users apart.
+    Only,
+    /// Gets a copy of everything, unprocessed, beside the users proper (DLPI's RAW access).
+    Raw,
+}
+
+/// Permission to send, or room to receive.
+///
+/// Grants add up; what is sent uses them up. Octets and messages are counted apart, and a service uses the one its
+/// definition names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Credit {
+    /// How many more octets.
+    pub octets: u64,
+    /// How many more messages.
+    pub messages: u32,
+}
+
+impl Credit {
+    /// Credit for `n` octets.
+    #[must_use]
+    pub const fn octets(n: u64) -> Self {
+        Self {
+            octets: n,
+            messages: 0,
+        }
+    }
+
+    /// Credit for `n` messages.
+    #[must_use]
+    pub const fn messages(n: u32) -> Self {
+        Self {
+            octets: 0,
+            messages: n,
+        }
+    }
+}
+
+/// A datagram and what goes with it.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    /// Where it comes from; on requests [`Address::None`] lets the provider choose.
+    pub source: Address,
+    /// Where it goes.
+    pub destination: Address,
+    /// How it should travel.
+    pub options: UnitOptions,
+    /// The user's data.
+    pub data: Message,
+}
+
+/// How a datagram should travel, or how it did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UnitOptions {
+    /// IP time to live; 0 takes the provider's default.
+    pub ttl: u8,
+    /// IP type of service octet: DSCP and ECN (RFC 2474, RFC 3168).
+    pub tos: u8,
+    /// Do not fragment (RFC 791).
+    pub dont_fragment: bool,
+    /// On indications: it was sent to a broadcast or multicast address.
+    pub group: bool,
+}
+
+/// Who begins a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// This side calls the peer.
+    Active,
+    /// This side waits for callers; each comes as an [`Indication::Offered`].
+    Passive {
+        /// How many callers may wait unaccepted.
+        backlog: u32,
+    },
+}
+
+/// What a user asks of a session when it opens or accepts one. `None` leaves the choice to the provider's configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Quality {
+    /// How much the provider may hold that the peer has not acknowledged, in octets.
+    pub send_buffer: Option<u32>,
+    /// How much the provider may hold that the user has not taken, in octets: the receive window.
+    pub receive_buffer: Option<u32>,
+    /// What to do with small segments while data is unacknowledged.
+    pub coalesce: Option<Coalesce>,
+}
+
+/// What to do with a small segment while data is unacknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coalesce {
+    /// Send it at once (TCP_NODELAY).
+    Never,
+    /// Hold it while anything is unacknowledged (RFC 896, Nagle).
+    Nagle,
+    /// Hold it while a small segment is unacknowledged (draft-minshall-nagle-01).
+    Minshall,
+}
+
+/// A request to begin a session.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// The user's handle, for all indications of this session.
+    pub user: Handle,
+    /// Who begins.
+    pub mode: Mode,
+    /// The local address; parts left open (port 0, unspecified address) are for the provider to choose.
+    pub local: Address,
+    /// The peer's address; [`Address::None`] where anyone may call.
+    pub remote: Address,
+    /// What the user asks for.
+    pub quality: Quality,
+    /// Data to go with the request, where the service can carry it.
+    pub data: Message,
+}
+
+/// A session stands: the confirm of an [`Open`].
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The user's handle.
+    pub user: Handle,
+    /// The provider's handle, for all requests of this session.
+    pub provider: Handle,
+    /// Set by a layer that adds no header: requests of this session may go straight to this lower access point, and the
+    /// layer is out of the path.
+    pub bypass: Option<AccessPoint>,
+    /// The local address in use.
+    pub local: Address,
+    /// The peer's address.
+    pub remote: Address,
+    /// The most octets of user data that one message or segment can carry.
+    pub unit: u32,
+    /// Data that came with the confirm.
+    pub data: Message,
+}
+
+/// A peer wants a session: the indication on a passive [`Open`].
+#[derive(Clone, Debug)]
+pub struct Offered {
+    /// The handle of the user's passive open.
+    pub user: Handle,
+    /// The provider's handle for the new session; the answer goes to it.
+    pub provider: Handle,
+    /// The local address called.
+    pub local: Address,
+    /// The caller.
+    pub remote: Address,
+    /// The most octets of user data that one message or segment can carry.
+    pub unit: u32,
+    /// Data that came with the call.
+    pub data: Message,
+}
+
+/// One access point of the graph, as the graph numbers them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AccessPoint(pub(crate) u32);
+
+/// Why a session ended or a request was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// A user asked for it.
+    User,
+    /// The peer reset the session.
+    Reset,
+    /// The peer refused the session.
+    Refused,
+    /// The peer stopped answering.
+    TimedOut,
+    /// No path to the peer, or it said so itself.
+    Unreachable,
+    /// The address is in use, of the wrong kind, or not ours.
+    BadAddress,
+    /// No memory, no handle, no room for another caller.
+    NoResources,
+    /// The peer broke the protocol.
+    Protocol,
+    /// The layer below went away.
+    Down,
+    /// The handle names no session of this provider.
+    NoSession,
+}
+
+impl core::fmt::Display for Reason {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::User => "a user asked for it",
+            Self::Reset => "the peer reset the connection",
+            Self::Refused => "the peer refused",
+            Self::TimedOut => "the peer stopped answering",
+            Self::Unreachable => "no path to the peer",
+            Self::BadAddress => "the address is in use or not ours",
+            Self::NoResources => "out of memory or of room for another session",
+            Self::Protocol => "the peer broke the protocol",
+            Self::Down => "the layer below is down",
+            Self::NoSession => "there is no such session",
+        })
+    }
+}
+
+/// What goes down: requests and responses.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Sends a datagram or a frame.
+    Unit(Unit),
+    /// Begins a session.
+    Open(Box<Open>),
+    /// Takes an offered session.
+    Accept {
+        /// The provider's handle, from [`Offered`].
+        session: Handle,
+        /// The user's handle for it.
+        user: Handle,
+        /// What the user asks for.
+        quality: Quality,
+    },
+    /// Sends data on a session, within credit.
+    Data {
+        /// The provider's handle.
+        session: Handle,
+        /// The data.
+        data: Message,
+        /// On a stream: do not wait for more (PUSH). On a connection: the message ends here.
+        end: bool,
+    },
+    /// Sends data that overtakes ordinary data: X.25 interrupt, T-EXPEDITED-DATA, TCP urgent.
+    Expedited {
+        /// The provider's handle.
+        session: Handle,
+        /// The data.
+        data: Message,
+    },
+    /// Grants the provider credit to indicate data: the user has room for so much more.
+    Credit {
+        /// The provider's handle.
+        session: Handle,
+        /// The grant.
+        credit: Credit,
+    },
+    /// Sends no more; what is under way still arrives. The other direction goes on.
+    Release {
+        /// The provider's handle.
+        session: Handle,
+    },
+    /// Ends a session at once; data under way may be lost. Also refuses an offered one.
+    Abort {
+        /// The provider's handle.
+        session: Handle,
+        /// Why.
+        reason: Reason,
+    },
+    /// Begins a reset, or answers one: data under way may be lost, the session stays.
+    Reset {
+        /// The provider's handle.
+        session: Handle,
+    },
+    /// Asks for or sets what belongs to the layer rather than to a session.
+    Manage(Box<Manage>),
+}
+
+/// What comes up: indications and confirms.
+#[derive(Clone, Debug)]
+pub enum Indication {
+    /// A datagram or a frame arrived.
+    Unit(Unit),
+    /// The session asked for stands.
+    Opened(Box<Opened>),
+    /// A peer wants a session.
+    Offered(Box<Offered>),
+    /// Data arrived, within credit.
+    Data {
+        /// The user's handle.
+        session: Handle,
+        /// The data.
+        data: Message,
+        /// On a stream: the sender pushed. On a connection: the message ends here.
+        end: bool,
+    },
+    /// Data that overtook ordinary data arrived.
+    Expedited {
+        /// The user's handle.
+        session: Handle,
+        /// The data.
+        data: Message,
+    },
+    /// The provider has room for so much more.
+    Credit {
+        /// The user's handle; [`Handle::default`] where the service has no sessions.
+        session: Handle,
+        /// The grant.
+        credit: Credit,
+    },
+    /// The peer sends no more.
+    Released {
+        /// The user's handle.
+        session: Handle,
+    },
+    /// Both directions ended in order and the provider has forgotten the session.
+    Closed {
+        /// The user's handle.
+        session: Handle,
+    },
+    /// The session has ended at once, or an open or accept was refused.
+    Aborted {
+        /// The user's handle.
+        session: Handle,
+        /// Why.
+        reason: Reason,
+    },
+    /// The peer or the provider resets the session, or confirms a reset.
+    Reset {
+        /// The user's handle.
+        session: Handle,
+    },
+    /// Something happened that concerns the layer rather than a session, or a request to manage was answered.
+    Report(Box<Report>),
+}
+
+/// Management that goes down.
+#[derive(Clone, Debug)]
+pub enum Manage {
+    /// Asks for a [`Report::Limits`].
+    Limits,
+}
+
+/// Management that comes up.
+#[derive(Clone, Debug)]
+pub enum Report {
+    /// What the layer can carry.
+    Limits {
+        /// The largest user data of one unit, in octets.
+        unit: u32,
+        /// How many units may be handed down as one super-segment; 1 where the device does not cut.
+        burst: u32,
+    },
+    /// The layer can carry data.
+    Up,
+    /// The layer cannot carry data.
+    Down,
+    /// A unit sent earlier met an error on its way, as ICMP tells it.
+    Unreachable {
+        /// Its source.
+        source: Address,
+        /// Its destination.
+        destination: Address,
+        /// What happened.
+        problem: Problem,
+        /// The first octets of the unit's user data, enough to tell whose it was.
+        start: Message,
+    },
+}
+
+/// What happened to a unit on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Problem {
+    /// It was too big for a link; this would fit (0: not said).
+    TooBig {
+        /// The largest unit, header included, that the link carries.
+        mtu: u32,
+    },
+    /// Something that may pass: no route at present, time to live run out.
+    Soft {
+        /// ICMP type.
+        kind: u8,
+        /// ICMP code.
+        code: u8,
+    },
+    /// Something that will stay: no such protocol or port.
+    Hard {
+        /// ICMP type.
+        kind: u8,
+        /// ICMP code.
+        code: u8,
+    },
+}
+
+impl Request {
+    /// The user data it carries, for accounts and captures.
+    #[must_use]
+    pub const fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Unit(unit) => Some(&unit.data),
+            Self::Data { data, .. } | Self::Expedited { data, .. } => Some(data),
+            Self::Open(_)
+            | Self::Accept { .. }
+            | Self::Credit { .. }
+            | Self::Release { .. }
+            | Self::Abort { .. }
+            | Self::Reset { .. }
+            | Self::Manage(_) => None,
+        }
+    }
+}
+
+impl Indication {
+    /// The user data it carries, for accounts and captures.
+    #[must_use]
+    pub const fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Unit(unit) => Some(&unit.data),
+            Self::Data { data, .. } | Self::Expedited { data, .. } => Some(data),
+            Self::Opened(_)
+            | Self::Offered(_)
+            | Self::Credit { .. }
+            | Self::Released { .. }
+            | Self::Closed { .. }
+            | Self::Aborted { .. }
+            | Self::Reset { .. }
+            | Self::Report(_) => None,
+        }
+    }
+}

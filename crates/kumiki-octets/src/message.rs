@@ -1,0 +1,578 @@
+//! Messages: paper 2's cluster. Headers in one small buffer, content elsewhere.
+//!
+//! Going down, each layer writes its header in front of the one above it ([`Message::push`]); the small buffer grows
+//! downward and no content octet moves. Going up, each layer looks at the front ([`Message::front`]) and takes its header
+//! off ([`Message::pop`]). Content is a list of [`Slice`]s: splitting, joining and sending again share pages.
+//!
+//! A message also carries what a network card would be told of it ([`Meta`]): how to cut it, and what is known of its
+//! checksum.
+
+use core::fmt;
+
+use smallvec::SmallVec;
+
+use crate::{Lease, Page, Pattern, Slice, Sum};
+
+/// Room for the longest TCP header, the longest IPv4 header and LLC/SNAP; deeper stacks spill into a page.
+const HEADROOM: usize = 128;
+
+/// A message had fewer octets than asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Short {
+    /// Octets asked for.
+    pub need: usize,
+    /// Octets there are.
+    pub have: usize,
+}
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} octets asked for, {} there", self.need, self.have)
+    }
+}
+
+impl core::error::Error for Short {}
+
+/// What is known of the transport checksum of a message, as a network card and a stack tell each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Checksum {
+    /// Nothing: whoever needs it must read the octets.
+    #[default]
+    Unknown,
+    /// Sending: the field holds the pseudo-header's sum; the device completes it over the octets from `start` on, counted
+    /// from the front of the message, and stores it `field` octets after `start`.
+    Partial {
+        /// First octet covered.
+        start: u16,
+        /// Where the field stands, from `start`.
+        field: u16,
+    },
+    /// Receiving: a device summed the octets on the fly; this is the sum of all that is in the message.
+    Sum(Sum),
+    /// Receiving: the device has checked it.
+    Verified,
+}
+
+/// What a device is told about a message beside its octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Meta {
+    /// Cut the content into pieces of this many octets at the edge; 0 where the message is a single PDU.
+    pub segment_size: u16,
+    /// How many octets at the front are headers to repeat in front of each piece; 0 where the message is a single PDU.
+    pub header_len: u16,
+    /// What is known of the transport checksum.
+    pub checksum: Checksum,
+}
+
+#[derive(Clone)]
+struct Inner {
+    head: [u8; HEADROOM],
+    /// Where the headers begin in `head`; they end where it ends.
+    start: usize,
+    body: SmallVec<[Slice; 3]>,
+    body_len: usize,
+    meta: Meta,
+}
+
+/// A PDU or a stretch of a stream: headers, content, and what is known of it.
+///
+/// A clone shares the content and copies the headers.
+#[derive(Clone)]
+pub struct Message(Box<Inner>);
+
+impl Default for Message {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Message {
+    /// A message of no octets.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Box::new(Inner {
+            head: [0; HEADROOM],
+            start: HEADROOM,
+            body: SmallVec::new(),
+            body_len: 0,
+            meta: Meta::default(),
+        }))
+    }
+
+    /// A copy of `octets`.
+    #[must_use]
+    pub fn from_octets(octets: &[u8]) -> Self {
+        let mut message = Self::new();
+        message.append_octets(octets);
+        message
+    }
+
+    /// The octets of `page`, not copied.
+    #[must_use]
+    pub fn from_page(page: Page) -> Self {
+        let mut message = Self::new();
+        message.append_slice(Slice::of_page(page));
+        message
+    }
+
+    /// `len` octets of `pattern` from stream position `offset` on, which nobody has written anywhere yet.
+    #[must_use]
+    pub fn generated(pattern: Pattern, offset: u64, len: usize) -> Self {
+        let mut message = Self::new();
+        message.append_slice(Slice::of_pattern(pattern, offset, len));
+        message
+    }
+
+    /// Headers and content together, in octets.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        HEADROOM - self.0.start + self.0.body_len
+    }
+
+    /// Whether there are no octets.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What a device is told of this message.
+    #[must_use]
+    pub const fn meta(&self) -> &Meta {
+        &self.0.meta
+    }
+
+    /// As [`Message::meta`], to change it.
+    pub const fn meta_mut(&mut self) -> &mut Meta {
+        &mut self.0.meta
+    }
+
+    /// The content, without what stands in the header buffer.
+    #[must_use]
+    pub fn slices(&self) -> &[Slice] {
+        &self.0.body
+    }
+
+    fn head(&self) -> &[u8] {
+        self.0.head.get(self.0.start..).unwrap_or_default()
+    }
+
+    /// Makes room for a header of `n` octets (at most 128) in front, zeroed, and returns it to be written.
+    pub fn push(&mut self, n: usize) -> &mut [u8] {
+        let n = n.min(HEADROOM);
+        if n > self.0.start {
+            self.spill();
+        }
+        let inner = &mut *self.0;
+        let end = inner.start;
+        inner.start = end.saturating_sub(n);
+        let room = inner.head.get_mut(inner.start..end).unwrap_or_default();
+        room.fill(0);
+        room
+    }
+
+    /// Moves what stands in the header buffer into a page in front of the content.
+    fn spill(&mut self) {
+        if self.head().is_empty() {
+            return;
+        }
+        let slice = Slice::of_octets(self.head());
+        self.0.body_len += slice.len();
+        self.0.body.insert(0, slice);
+        self.0.start = HEADROOM;
+    }
+
+    /// The first `n` octets in one piece; they are gathered into the header buffer where they are not.
+    ///
+    /// # Errors
+    /// [`Short`] where the message has fewer.
+    pub fn front(&mut self, n: usize) -> Result<&[u8], Short> {
+        if n > self.len() {
+            return Err(Short {
+                need: n,
+                have: self.len(),
+            });
+        }
+        if self.contiguous() < n {
+            self.pull(n);
+        }
+        Ok(self.contiguous_front().get(..n).unwrap_or_default())
+    }
+
+    /// As [`Message::front`], but as much as lies in one piece, and at least `n` or all there is.
+    pub fn front_at_least(&mut self, n: usize) -> &[u8] {
+        let n = n.min(self.len());
+        if self.contiguous() < n {
+            self.pull(n);
+        }
+        self.contiguous_front()
+    }
+
+    fn contiguous(&self) -> usize {
+        self.contiguous_front().len()
+    }
+
+    fn contiguous_front(&self) -> &[u8] {
+        match self.head() {
+            [] => self
+                .0
+                .body
+                .first()
+                .and_then(Slice::octets)
+                .unwrap_or_default(),
+            head => head,
+        }
+    }
+
+    /// Gathers the first `n` octets, which the message has, in one piece.
+    fn pull(&mut self, n: usize) {
+        // Nothing leaves the message, so what is known of it stays true.
+        let meta = core::mem::take(&mut self.0.meta);
+        self.gather(n);
+        self.0.meta = meta;
+    }
+
+    fn gather(&mut self, n: usize) {
+        if n > HEADROOM {
+            let page = Page::build(n, |room| {
+                let _ = self.copy_to(0, room);
+            });
+            let _ = self.pop(n);
+            self.spill();
+            self.0.body_len += page.len();
+            self.0.body.insert(0, Slice::of_page(page));
+            return;
+        }
+        let mut gathered = [0; HEADROOM];
+        let Some(room) = gathered.get_mut(HEADROOM - n..) else {
+            return;
+        };
+        if self.copy_to(0, room) {
+            let _ = self.pop(n);
+            self.0.head = gathered;
+            self.0.start = HEADROOM - n;
+        }
+    }
+
+    /// Takes the first `n` octets off.
+    ///
+    /// # Errors
+    /// [`Short`] where the message has fewer; it is left as it was.
+    pub fn pop(&mut self, n: usize) -> Result<(), Short> {
+        if n > self.len() {
+            return Err(Short {
+                need: n,
+                have: self.len(),
+            });
+        }
+        self.pop_checksum(n);
+        let from_head = n.min(self.head().len());
+        self.0.start += from_head;
+        self.pop_body(n - from_head);
+        Ok(())
+    }
+
+    /// Keeps the sum that a device took true to what is left.
+    fn pop_checksum(&mut self, n: usize) {
+        if let Checksum::Sum(sum) = self.0.meta.checksum {
+            let mut gone = Sum::default();
+            let mut at = 0;
+            self.for_each_in(0, n, |octets| {
+                gone = gone.then(at, Sum::of(octets));
+                at += octets.len();
+            });
+            self.0.meta.checksum = Checksum::Sum(sum.without_prefix(n, gone));
+        }
+    }
+
+    fn pop_body(&mut self, n: usize) {
+        let inner = &mut *self.0;
+        let mut left = n;
+        let mut whole = 0;
+        for slice in &mut inner.body {
+            if left < slice.len() {
+                let _ = slice.split_to(left);
+                break;
+            }
+            left -= slice.len();
+            whole += 1;
+        }
+        inner.body.drain(..whole);
+        inner.body_len -= n;
+    }
+
+    /// Keeps the first `len` octets.
+    pub fn truncate(&mut self, len: usize) {
+        if len >= self.len() {
+            return;
+        }
+        if let Checksum::Sum(sum) = self.0.meta.checksum {
+            let mut gone = Sum::default();
+            let mut at = 0;
+            self.for_each_in(len, self.len() - len, |octets| {
+                gone = gone.then(at, Sum::of(octets));
+                at += octets.len();
+            });
+            self.0.meta.checksum = Checksum::Sum(sum.without(len, gone));
+        }
+        let checksum = self.0.meta.checksum;
+        *self = self.split_to_keeping_meta(len);
+        self.0.meta.checksum = checksum;
+    }
+
+    fn split_to_keeping_meta(&mut self, n: usize) -> Self {
+        let meta = self.0.meta;
+        let mut front = self.cut(n);
+        front.0.meta = meta;
+        front
+    }
+
+    /// Cuts off and returns the first `n` octets.
+    ///
+    /// Both parts come without [`Meta`]: it described the whole.
+    ///
+    /// # Errors
+    /// [`Short`] where the message has fewer; it is left as it was.
+    pub fn split_to(&mut self, n: usize) -> Result<Self, Short> {
+        if n > self.len() {
+            return Err(Short {
+                need: n,
+                have: self.len(),
+            });
+        }
+        self.0.meta = Meta::default();
+        Ok(self.cut(n))
+    }
+
+    fn cut(&mut self, n: usize) -> Self {
+        let mut front = Self::new();
+        let from_head = n.min(self.head().len());
+        if from_head > 0 {
+            front
+                .push(from_head)
+                .copy_from_slice(self.head().get(..from_head).unwrap_or_default());
+            self.0.start += from_head;
+        }
+        let mut left = n - from_head;
+        let inner = &mut *self.0;
+        inner.body_len -= left;
+        let mut whole = 0;
+        for slice in &mut inner.body {
+            if left < slice.len() {
+                if left > 0 {
+                    front.append_slice(slice.split_to(left));
+                }
+                break;
+            }
+            left -= slice.len();
+            whole += 1;
+            front.append_slice(slice.clone());
+        }
+        inner.body.drain(..whole);
+        front
+    }
+
+    /// Copies `len` octets from position `from` on into a message of its own that shares the content.
+    ///
+    /// # Errors
+    /// [`Short`] where the message has not that many.
+    pub fn share(&self, from: usize, len: usize) -> Result<Self, Short> {
+        let end = from.saturating_add(len);
+        if end > self.len() {
+            return Err(Short {
+                need: end,
+                have: self.len(),
+            });
+        }
+        let head = self.head();
+        let mut out = Self::new();
+        let (head_from, head_to) = (from.min(head.len()), end.min(head.len()));
+        if head_to > head_from {
+            out.push(head_to - head_from)
+                .copy_from_slice(head.get(head_from..head_to).unwrap_or_default());
+        }
+        let (mut skip, mut left) = (from.saturating_sub(head.len()), len - (head_to - head_from));
+        for slice in &self.0.body {
+            if left == 0 {
+                break;
+            }
+            if skip >= slice.len() {
+                skip -= slice.len();
+                continue;
+            }
+            let mut part = slice.clone();
+            if skip > 0 {
+                let _ = part.split_to(skip);
+                skip = 0;
+            }
+            if left < part.len() {
+                part = part.split_to(left);
+            }
+            left -= part.len();
+            out.append_slice(part);
+        }
+        Ok(out)
+    }
+
+    /// Adds `slice` at the end.
+    pub fn append_slice(&mut self, slice: Slice) {
+        if slice.is_empty() {
+            return;
+        }
+        let inner = &mut *self.0;
+        inner.body_len += slice.len();
+        let rest = match inner.body.last_mut() {
+            Some(last) => last.join(slice),
+            None => Err(slice),
+        };
+        if let Err(slice) = rest {
+            inner.body.push(slice);
+        }
+    }
+
+    /// Adds a copy of `octets` at the end.
+    pub fn append_octets(&mut self, octets: &[u8]) {
+        self.append_slice(Slice::of_octets(octets));
+    }
+
+    /// Adds all of `next` at the end; its [`Meta`] is dropped.
+    pub fn append(&mut self, mut next: Self) {
+        next.spill();
+        for slice in next.0.body.drain(..) {
+            self.append_slice(slice);
+        }
+    }
+
+    /// Shows every octet to `see`, in order, in pieces.
+    pub fn for_each(&self, mut see: impl FnMut(&[u8])) {
+        if !self.head().is_empty() {
+            see(self.head());
+        }
+        for slice in &self.0.body {
+            slice.for_each(&mut see);
+        }
+    }
+
+    /// As [`Message::for_each`] for `len` octets from position `from` on; fewer where there are fewer.
+    pub fn for_each_in(&self, from: usize, len: usize, see: impl FnMut(&[u8])) {
+        if let Ok(part) = self.share(from, len.min(self.len().saturating_sub(from))) {
+            part.for_each(see);
+        }
+    }
+
+    /// Copies `out.len()` octets from position `from` on; false where there are not that many.
+    #[must_use]
+    pub fn copy_to(&self, from: usize, out: &mut [u8]) -> bool {
+        if from.saturating_add(out.len()) > self.len() {
+            return false;
+        }
+        let head = self.head();
+        let take = out.len().min(head.len().saturating_sub(from));
+        let (head_out, mut rest) = out.split_at_mut(take);
+        if take > 0 {
+            head_out.copy_from_slice(head.get(from..from + take).unwrap_or_default());
+        }
+        let mut skip = from.saturating_sub(head.len());
+        for slice in &self.0.body {
+            if rest.is_empty() {
+                break;
+            }
+            if skip >= slice.len() {
+                skip -= slice.len();
+                continue;
+            }
+            let n = rest.len().min(slice.len() - skip);
+            let (part, after) = rest.split_at_mut(n);
+            if !slice.copy_to(skip, part) {
+                return false;
+            }
+            (rest, skip) = (after, 0);
+        }
+        true
+    }
+
+    /// All octets in one piece.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.len());
+        self.for_each(|octets| all.extend_from_slice(octets));
+        all
+    }
+
+    /// The one's complement sum of all octets. What slices know of their sums is used, and is remembered.
+    pub fn sum(&mut self) -> Sum {
+        let mut sum = Sum::of(self.head());
+        let mut at = self.head().len();
+        for slice in &mut self.0.body {
+            sum = sum.then(at, slice.summed());
+            at += slice.len();
+        }
+        sum
+    }
+
+    /// How many content octets somebody has yet to read before the sum of this message is known.
+    #[must_use]
+    pub fn unsummed(&self) -> usize {
+        self.0
+            .body
+            .iter()
+            .filter(|slice| !slice.is_summed())
+            .map(Slice::len)
+            .sum()
+    }
+
+    /// Forgets all that is known of sums, as a medium must that might have changed octets.
+    pub fn forget_sums(&mut self) {
+        for slice in &mut self.0.body {
+            slice.forget_sum();
+        }
+        self.0.meta.checksum = Checksum::Unknown;
+    }
+
+    /// Ties `lease` to all content; `None` lets go of the leases there are, as when a message leaves its host.
+    pub fn set_lease(&mut self, lease: Option<&Lease>) {
+        for slice in &mut self.0.body {
+            slice.set_lease(lease.cloned());
+        }
+    }
+
+    /// Turns over bit `bit` (0 is the first sent: the most significant of the first octet), as a bad line does.
+    ///
+    /// Only this message sees it: pages are shared, so the octet is copied out first. False where there is no such bit.
+    pub fn flip_bit(&mut self, bit: usize) -> bool {
+        let (at, mask) = (bit / 8, 0x80 >> (bit % 8));
+        let mut octet = [0];
+        if !self.copy_to(at, &mut octet) {
+            return false;
+        }
+        let meta = core::mem::take(&mut self.0.meta);
+        let [value] = octet;
+        let mut changed = self.cut(at);
+        let _ = self.pop(1);
+        changed.append_octets(&[value ^ mask]);
+        changed.append(core::mem::take(self));
+        changed.0.meta = Meta {
+            checksum: Checksum::Unknown,
+            ..meta
+        };
+        *self = changed;
+        true
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Message({:02x?} {:?})", self.head(), self.0.body)
+    }
+}
+
+impl PartialEq for Message {
+    /// Whether the octets are the same; where they come from does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.to_vec() == other.to_vec()
+    }
+}
+
+impl Eq for Message {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// One step on a message and on the plain octets that it must agree with.
+#[derive(Clone, Debug)]
+enum Step {
+    Push(Vec<u8>),
+    Append(Vec<u8>),
+    AppendPattern(u64, usize),
+    Pop(usize),
+    Truncate(usize),
+    Front(usize),
+    SplitAndJoin(usize),
+    Share(usize, usize),
+    Flip(usize),
+    Sum,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let octets = || prop::collection::vec(any::<u8>(), 0..60);
+    let step = prop_oneof![
+        octets().prop_map(Step::Push),
+        prop::collection::vec(any::<u8>(), 0..300).prop_map(Step::Append),
+        (any::<u32>(), 0..5000_usize).prop_map(|(at, len)| Step::AppendPattern(at.into(), len)),
+        (0..400_usize).prop_map(Step::Pop),
+        (0..6000_usize).prop_map(Step::Truncate),
+        (0..300_usize).prop_map(Step::Front),
+        (0..6000_usize).prop_map(Step::SplitAndJoin),
+        (0..3000_usize, 0..3000_usize).prop_map(|(from, len)| Step::Share(from, len)),
+        (0..20_000_usize).prop_map(Step::Flip),
+        Just(Step::Sum),
+    ];
+    prop::collection::vec(step, 1..30)
+}
+
+proptest! {
+    #[test]
+    fn a_message_agrees_with_plain_octets(steps in steps()) {
+        let (mut message, mut plain) = (Message::new(), Vec::new());
+        for step in steps {
+            match step {
+                Step::Push(header) => {
+                    message.push(header.len()).copy_from_slice(&header);
+                    plain.splice(0..0, header);
+                }
+                Step::Append(octets) => {
+                    message.append_octets(&octets);
+                    plain.extend(octets);
+                }
+                Step::AppendPattern(at, len) => {
+                    message.append(Message::generated(Pattern::Counter, at, len));
+                    let mut octets = vec![0; len];
+                    Pattern::Counter.fill(at, &mut octets);
+                    plain.extend(octets);
+                }
+                Step::Pop(n) => {
+                    prop_assert_eq!(message.pop(n).is_ok(), n <= plain.len());
+                    if n <= plain.len() {
+                        plain.drain(..n);
+                    }
+                }
+                Step::Truncate(len) => {
+                    message.truncate(len);
+                    plain.truncate(len);
+                }
+                Step::Front(n) => {
+                    prop_assert_eq!(message.front(n).ok(), plain.get(..n));
+                }
+                Step::SplitAndJoin(n) => {
+                    if let Ok(mut front) = message.split_to(n) {
+                        prop_assert_eq!(front.to_vec(), &plain[..n]);
+                        front.append(message);
+                        message = front;
+                    }
+                }
+                Step::Share(from, len) => {
+                    let part = message.share(from, len).ok().map(|part| part.to_vec());
+                    prop_assert_eq!(part.as_deref(), plain.get(from..from + len));
+                }
+                Step::Flip(bit) => {
+                    let other = message.clone();
+                    prop_assert_eq!(message.flip_bit(bit), bit / 8 < plain.len());
+                    prop_assert_eq!(other.to_vec(), &plain[..]);
+                    if let Some(octet) = plain.get_mut(bit / 8) {
+                        *octet ^= 0x80 >> (bit % 8);
+                    }
+                }
+                Step::Sum => prop_assert_eq!(message.sum(), Sum::of(&plain)),
+            }
+            prop_assert_eq!(message.len(), plain.len());
+            prop_assert_eq!(message.to_vec(), &plain[..]);
+        }
+        prop_assert_eq!(message.sum(), Sum::of(&plain));
+    }
+
+    #[test]
+    fn a_sum_taken_by_a_device_stays_true_as_headers_and_trailers_go(
+        octets in prop::collection::vec(any::<u8>(), 100..400), front in 0..50_usize, back in 0..50_usize,
+    ) {
+        let mut message = Message::from_octets(&octets);
+        message.meta_mut().checksum = Checksum::Sum(Sum::of(&octets));
+        message.truncate(octets.len() - back);
+        let _ = message.front(front).map(<[u8]>::len);
+        message.pop(front).unwrap();
+        prop_assert_eq!(message.meta().checksum, Checksum::Sum(Sum::of(&octets[front..octets.len() - back])));
+    }
+}
+
+#[test]
+fn a_lease_ends_with_the_last_part_of_the_content() {
+    let lease: Lease = std::sync::Arc::new(());
+    let mut message = Message::generated(Pattern::Zeros, 0, 8192);
+    message.set_lease(Some(&lease));
+    let part = message.split_to(100).unwrap();
+    let mut sent = part.clone();
+    sent.set_lease(None);
+    drop(message);
+    assert_eq!(std::sync::Arc::strong_count(&lease), 2);
+    drop(part);
+    assert_eq!(std::sync::Arc::strong_count(&lease), 1);
+    drop(sent);
+}
+
+#[test]
+fn splitting_and_joining_again_leaves_one_slice() {
+    let mut message = Message::from_page(Page::build(5000, |room| room.fill(7)));
+    let mut front = message.split_to(1234).unwrap();
+    front.append(message);
+    assert_eq!(front.slices().len(), 1);
+}

@@ -1,0 +1,259 @@
+//! Slices: a piece of content held elsewhere, and what is known of its sum.
+
+use core::fmt;
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::{Page, Pattern, Sum};
+
+/// Something held for as long as any part of the content it was taken for is held.
+///
+/// Its drop is its meaning: a host's page ledger hands out leases and gets its pages back when the last slice that
+/// carries one is gone.
+pub type Lease = Arc<dyn Any + Send + Sync>;
+
+/// The most octets that fit into a slice without a page.
+const INLINE: usize = 16;
+
+/// Pattern octets are made in pieces of this size when somebody must look at them.
+const SCRATCH: usize = 2048;
+
+/// Below this a part's sum is taken from the octets even where the whole's sum is known, to know the other part's too.
+const SMALL: usize = 128;
+
+#[derive(Clone)]
+enum Source {
+    Page(Page),
+    Pattern(Pattern),
+    Inline([u8; INLINE]),
+}
+
+/// A run of octets of a page, of a generated pattern, or a few octets held in place.
+#[derive(Clone)]
+pub struct Slice {
+    source: Source,
+    offset: u64,
+    len: usize,
+    sum: Option<Sum>,
+    lease: Option<Lease>,
+}
+
+impl Slice {
+    /// The whole of `page`.
+    #[must_use]
+    pub fn of_page(page: Page) -> Self {
+        let len = page.len();
+        Self {
+            source: Source::Page(page),
+            offset: 0,
+            len,
+            sum: None,
+            lease: None,
+        }
+    }
+
+    /// `len` octets of `pattern`, from stream position `offset` on.
+    #[must_use]
+    pub const fn of_pattern(pattern: Pattern, offset: u64, len: usize) -> Self {
+        Self {
+            source: Source::Pattern(pattern),
+            offset,
+            len,
+            sum: None,
+            lease: None,
+        }
+    }
+
+    /// A copy of `octets`, in place where they are few.
+    #[must_use]
+    pub fn of_octets(octets: &[u8]) -> Self {
+        let mut inline = [0; INLINE];
+        let source = match inline.get_mut(..octets.len()) {
+            Some(room) => {
+                room.copy_from_slice(octets);
+                Source::Inline(inline)
+            }
+            None => Source::Page(Page::from(octets)),
+        };
+        Self {
+            source,
+            offset: 0,
+            len: octets.len(),
+            sum: None,
+            lease: None,
+        }
+    }
+
+    /// How many octets this is.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether this is no octets at all.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The pattern and stream position this content was generated from, if it was.
+    #[must_use]
+    pub const fn pattern(&self) -> Option<(Pattern, u64)> {
+        match self.source {
+            Source::Pattern(pattern) => Some((pattern, self.offset)),
+            Source::Page(_) | Source::Inline(_) => None,
+        }
+    }
+
+    /// The octets, where they exist in memory.
+    #[must_use]
+    pub fn octets(&self) -> Option<&[u8]> {
+        let all = match &self.source {
+            Source::Page(page) => page.octets(),
+            Source::Inline(octets) => octets,
+            Source::Pattern(_) => return None,
+        };
+        let start = usize::try_from(self.offset).ok()?;
+        all.get(start..start.checked_add(self.len)?)
+    }
+
+    /// Shows every octet to `see`, in order, in pieces.
+    pub fn for_each(&self, mut see: impl FnMut(&[u8])) {
+        let Source::Pattern(pattern) = self.source else {
+            see(self.octets().unwrap_or_default());
+            return;
+        };
+        let mut scratch = [0; SCRATCH];
+        let (mut at, mut left) = (self.offset, self.len);
+        while left > 0 {
+            let Some(piece) = scratch.get_mut(..left.min(SCRATCH)) else {
+                return;
+            };
+            pattern.fill(at, piece);
+            see(piece);
+            at += piece.len() as u64;
+            left -= piece.len();
+        }
+    }
+
+    /// Copies `out.len()` octets from position `from` on; false where the slice has not that many.
+    #[must_use]
+    pub fn copy_to(&self, from: usize, out: &mut [u8]) -> bool {
+        let Some(end) = from.checked_add(out.len()).filter(|&end| end <= self.len) else {
+            return false;
+        };
+        match self.source {
+            Source::Pattern(pattern) => pattern.fill(self.offset + from as u64, out),
+            Source::Page(_) | Source::Inline(_) => {
+                match self.octets().and_then(|all| all.get(from..end)) {
+                    Some(octets) => out.copy_from_slice(octets),
+                    None => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// The one's complement sum of the octets, as if the first stood at an even position.
+    #[must_use]
+    pub fn sum(&self) -> Sum {
+        self.sum.unwrap_or_else(|| match self.source {
+            Source::Pattern(pattern) => pattern.sum(self.offset, self.len),
+            Source::Page(_) | Source::Inline(_) => Sum::of(self.octets().unwrap_or_default()),
+        })
+    }
+
+    /// As [`Slice::sum`], and remembers it for the next who asks.
+    pub fn summed(&mut self) -> Sum {
+        let sum = self.sum();
+        self.sum = Some(sum);
+        sum
+    }
+
+    /// Whether the sum is remembered, so that asking for it costs nothing.
+    #[must_use]
+    pub const fn is_summed(&self) -> bool {
+        self.sum.is_some()
+    }
+
+    /// Forgets the sum; the next who asks reads the octets.
+    pub const fn forget_sum(&mut self) {
+        self.sum = None;
+    }
+
+    /// Ties `lease` to this content.
+    pub fn set_lease(&mut self, lease: Option<Lease>) {
+        self.lease = lease;
+    }
+
+    /// Cuts off and returns the first `n` octets; all of them where there are no more than `n`.
+    #[must_use]
+    pub fn split_to(&mut self, n: usize) -> Self {
+        let n = n.min(self.len);
+        let mut front = Self {
+            len: n,
+            sum: None,
+            ..self.clone()
+        };
+        let whole = self.sum.take();
+        let whole_len = self.len;
+        self.offset += n as u64;
+        self.len -= n;
+        if let Some(whole) = whole {
+            self.share_sum(&mut front, whole, whole_len);
+        }
+        front
+    }
+
+    /// Where one part of a summed slice is small, reading it gives the sums of both parts.
+    fn share_sum(&mut self, front: &mut Self, whole: Sum, whole_len: usize) {
+        if front.len == whole_len {
+            front.sum = Some(whole);
+        } else if front.len == 0 {
+            self.sum = Some(whole);
+        } else if front.len <= SMALL {
+            let sum = front.summed();
+            self.sum = Some(whole.without_prefix(front.len, sum));
+        } else if self.len <= SMALL {
+            let sum = self.summed();
+            front.sum = Some(whole.without(front.len, sum));
+        }
+    }
+
+    /// Takes in `next` where it continues this slice in the same page or pattern under the same lease.
+    ///
+    /// # Errors
+    /// Gives `next` back where it does not.
+    pub fn join(&mut self, next: Self) -> Result<(), Self> {
+        let continues = self.offset + self.len as u64 == next.offset
+            && match (&self.source, &next.source) {
+                (Source::Pattern(a), Source::Pattern(b)) => a == b,
+                (Source::Page(a), Source::Page(b)) => core::ptr::eq(a.octets(), b.octets()),
+                _ => false,
+            };
+        let same_lease = match (&self.lease, &next.lease) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        if !(continues && same_lease) {
+            return Err(next);
+        }
+        self.sum = match (self.sum, next.sum) {
+            (Some(a), Some(b)) => Some(a.then(self.len, b)),
+            _ => None,
+        };
+        self.len += next.len;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Source::Page(_) => write!(f, "page[{}; {}]", self.offset, self.len),
+            Source::Inline(_) => write!(f, "{:02x?}", self.octets().unwrap_or_default()),
+            Source::Pattern(pattern) => write!(f, "{pattern:?}[{}; {}]", self.offset, self.len),
+        }
+    }
+}
