@@ -16,6 +16,7 @@
 //! fits.
 
 pub mod ipv4;
+pub mod tcp;
 
 mod malformed;
 
