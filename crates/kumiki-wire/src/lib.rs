@@ -17,6 +17,7 @@
 
 pub mod ipv4;
 pub mod tcp;
+pub mod udp;
 
 mod malformed;
 
