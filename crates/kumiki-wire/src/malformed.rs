@@ -1,0 +1,80 @@
+//! The one error of this crate.
+
+use thiserror::Error;
+
+/// Why octets are not the header they should be: the protocol, the field, what was found and what would be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Malformed {
+    /// Fewer octets than the header needs.
+    #[error("{protocol}: {have} octets, at least {need} needed")]
+    Short {
+        /// Protocol that was being read.
+        protocol: &'static str,
+        /// Octets that the header needs, as far as it could be read.
+        need: usize,
+        /// Octets that there are.
+        have: usize,
+    },
+    /// A field has a value that the standard does not allow, or that this implementation does not know.
+    #[error("{protocol}: {field} is {found:#x}, expected {expected}")]
+    Field {
+        /// Protocol that was being read.
+        protocol: &'static str,
+        /// The standard's name of the field.
+        field: &'static str,
+        /// Its value on the wire.
+        found: u64,
+        /// What would have been accepted.
+        expected: &'static str,
+    },
+    /// A length field contradicts the header or the PDU that carries it.
+    #[error("{protocol}: {field} is {found} octets, expected {least} to {most}")]
+    Length {
+        /// Protocol that was being read.
+        protocol: &'static str,
+        /// The standard's name of the field.
+        field: &'static str,
+        /// Its value, in octets.
+        found: usize,
+        /// Smallest value that would have been accepted.
+        least: usize,
+        /// Largest value that would have been accepted, usually the octets delivered.
+        most: usize,
+    },
+    /// A check over the header does not agree with its octets.
+    #[error("{protocol}: {field} is {found:#x}, the octets give {expected:#x}")]
+    Checksum {
+        /// Protocol that was being read.
+        protocol: &'static str,
+        /// The standard's name of the field.
+        field: &'static str,
+        /// The value on the wire.
+        found: u32,
+        /// The value that the other octets give.
+        expected: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_would_be_right() {
+        let e = Malformed::Field {
+            protocol: "IPv4",
+            field: "version",
+            found: 6,
+            expected: "4",
+        };
+        assert_eq!(e.to_string(), "IPv4: version is 0x6, expected 4");
+        let e = Malformed::Length {
+            protocol: "UDP",
+            field: "length",
+            found: 3,
+            least: 8,
+            most: 20,
+        };
+        assert_eq!(e.to_string(), "UDP: length is 3 octets, expected 8 to 20");
+    }
+}
