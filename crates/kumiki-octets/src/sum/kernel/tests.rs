@@ -35,12 +35,7 @@ fn a_block_of_ones_leaves_room_in_the_accumulators() {
     assert_eq!(fold(sum_block(&ones)), 0xFFFF);
 }
 
-#[cfg(target_arch = "x86_64")]
 #[test]
-#[expect(
-    unsafe_code,
-    reason = "each kind of vector is tried, whatever a caller would be given"
-)]
 fn every_kind_of_vector_gives_the_portable_sum() {
     let octets = octets();
     let mut to = vec![0; octets.len()];
@@ -52,21 +47,26 @@ fn every_kind_of_vector_gives_the_portable_sum() {
         let from = &octets[start..start + len];
         let to = &mut to[start / 2..start / 2 + len];
         let portable = fold(wide(from));
-        if is_x86_feature_detected!("avx2") {
-            to.fill(1);
-            // SAFETY: the instructions were detected.
-            let (sum, copied) = unsafe { (x86::sum_avx2(from), x86::copy_avx2(to, from)) };
-            assert_eq!(
-                (fold(sum), fold(copied)),
-                (portable, portable),
-                "start {start}, length {len}"
-            );
-            assert_eq!(to, from);
-        }
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx2") {
-            // SAFETY: both sets of instructions were detected.
-            let sum = unsafe { x86::sum_avx512(from) };
-            assert_eq!(fold(sum), portable, "start {start}, length {len}");
+        to.fill(1);
+        let sums = (fold(sum_block(from)), fold(copy_block(to, from)));
+        assert_eq!(sums, (portable, portable), "start {start}, length {len}");
+        assert_eq!(to, from);
+        #[cfg(target_arch = "x86_64")]
+        #[expect(
+            unsafe_code,
+            reason = "each kind of vector is tried, whatever a caller would be given"
+        )]
+        {
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the instructions were detected.
+                let sum = unsafe { x86::sum_avx2(from) };
+                assert_eq!(fold(sum), portable, "start {start}, length {len}");
+            }
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx2") {
+                // SAFETY: both sets of instructions were detected.
+                let sum = unsafe { x86::sum_avx512(from) };
+                assert_eq!(fold(sum), portable, "start {start}, length {len}");
+            }
         }
     }
 }
