@@ -130,7 +130,12 @@ impl Context<'_> {
         match work {
             Work::Copy => info.account.copied += amount,
             Work::Sum => info.account.summed += amount,
-            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver | Work::Wake => {}
+            Work::Call => info.account.calls += amount,
+            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver => {}
+            Work::Wake => info.account.wakes += amount,
+            Work::Switch => info.account.switches += amount,
+            Work::Map => info.account.mapped += amount,
+        }
         }
         let price = info.prices.of(work);
         if price > 0 {
