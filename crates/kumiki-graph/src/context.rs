@@ -136,7 +136,6 @@ impl Context<'_> {
             Work::Switch => info.account.switches += amount,
             Work::Map => info.account.mapped += amount,
         }
-        }
         let price = info.prices.of(work);
         if price > 0 {
             let spent = price.saturating_mul(amount);
