@@ -19,6 +19,7 @@ pub mod arp;
 pub mod ethernet;
 pub mod icmpv4;
 pub mod ipv4;
+pub mod llc_snap;
 pub mod tcp;
 pub mod udp;
 
