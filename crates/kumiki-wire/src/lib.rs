@@ -16,6 +16,7 @@
 //! fits.
 
 pub mod arp;
+pub mod atm;
 pub mod ethernet;
 pub mod icmpv4;
 pub mod ipv4;
