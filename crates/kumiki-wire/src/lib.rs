@@ -18,6 +18,7 @@
 pub mod aal5;
 pub mod arp;
 pub mod atm;
+pub mod atm_arp;
 pub mod ethernet;
 pub mod icmpv4;
 pub mod ipv4;
