@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 826; hardware type 6 after RFC 1042; operations 8 to 10 after RFC 2225, which shares the registry |
-//! | Left out | other address lengths than 6 and 4 (ATM has its own packet, RFC 2225); reverse ARP |
+//! | Left out | other address lengths than 6 and 4 (ATM has [`atm_arp`](crate::atm_arp)); reverse ARP |
 
 use core::fmt;
 use std::net::Ipv4Addr;
