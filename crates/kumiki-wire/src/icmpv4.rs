@@ -114,7 +114,7 @@ pub enum Message {
     },
     /// Type 3. The quoted datagram follows.
     DestinationUnreachable {
-        /// Why, see [`unreachable`].
+        /// Why, see [`mod@unreachable`].
         code: u8,
         /// MTU of the next hop with [`unreachable::FRAGMENTATION_NEEDED`] (RFC 1191); 0 from routers that do not tell
         /// and with other codes.
