@@ -1,1 +1,3 @@
 //! Kumiki: lab.
+
+pub mod quantity;
