@@ -1,3 +1,4 @@
 //! Kumiki: lab.
 
 pub mod quantity;
+pub mod stats;
