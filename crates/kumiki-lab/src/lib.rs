@@ -1,4 +1,5 @@
 //! Kumiki: lab.
 
 pub mod quantity;
+pub mod rows;
 pub mod stats;
