@@ -3,3 +3,4 @@
 pub mod quantity;
 pub mod rows;
 pub mod stats;
+pub mod table;
