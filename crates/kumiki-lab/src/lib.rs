@@ -1,5 +1,6 @@
 //! Kumiki: lab.
 
+pub mod figure;
 pub mod quantity;
 pub mod rows;
 pub mod stats;
