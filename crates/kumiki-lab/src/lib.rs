@@ -1,6 +1,7 @@
 //! Kumiki: lab.
 
 pub mod figure;
+pub mod progress;
 pub mod quantity;
 pub mod rows;
 pub mod stats;
