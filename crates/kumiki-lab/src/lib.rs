@@ -1,4 +1,4 @@
-//! Kumiki: lab.
+//! The laboratory: scenarios, the programs that load a stack, and what becomes of the results.
 
 pub mod figure;
 pub mod progress;
@@ -6,3 +6,4 @@ pub mod quantity;
 pub mod rows;
 pub mod stats;
 pub mod table;
+pub mod workload;
