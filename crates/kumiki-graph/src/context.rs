@@ -6,7 +6,7 @@ use crate::assembly::{Core, End, Input, Item};
 use crate::graph::Output;
 use crate::ledger::Ledger;
 use crate::timers::TimerId;
-use crate::{Above, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
+use crate::{Above, AccessPoint, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
 
 /// One of a host's memories.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -85,29 +85,45 @@ impl Context<'_> {
 
     /// Hands `request` to the layer `to` below. Counted as a drop where there is no such layer.
     pub fn down(&mut self, to: Below, request: Request) {
+        let edge = self.info().below.get(usize::from(to.0)).copied();
+        self.cross(edge, request);
+    }
+
+    /// Hands `request` to the layer below the access point that an [`Opened`](crate::Opened) named as its bypass, as though
+    /// the layer above that access point had done so. Counted as a drop where there is no such access point.
+    pub fn down_past(&mut self, to: AccessPoint, request: Request) {
+        self.cross(usize::try_from(to.0).ok(), request);
+    }
+
+    /// The access point under which this node stands on `below`: what a layer that steps out of the path names as its
+    /// bypass.
+    pub fn access_point(&mut self, below: Below) -> Option<AccessPoint> {
+        let edge = *self.info().below.get(usize::from(below.0))?;
+        u32::try_from(edge).ok().map(AccessPoint)
+    }
+
+    fn cross(&mut self, edge: Option<usize>, request: Request) {
         if request.message().is_some() {
             self.charge(Work::Send, 1);
         }
-        let Some(&edge) = self.info().below.get(usize::from(to.0)) else {
+        let at = self.core.now();
+        let found = edge.and_then(|edge| Some((edge, self.core.edges.get(edge)?.lower)));
+        let Some((edge, lower)) = found else {
             self.drop("no layer below");
             return;
         };
         self.core.tap_down(edge, &request);
-        let at = self.core.now();
-        match self.core.edges.get(edge).map(|edge| edge.lower) {
-            Some(End::Node { node, port }) => {
-                self.core.deliver(Item {
-                    node,
-                    at,
-                    input: Input::Push(Above(port), request),
-                });
-            }
-            Some(End::Device(device)) => self.core.outputs.push_back(Output {
+        match lower {
+            End::Node { node, port } => self.core.deliver(Item {
+                node,
+                at,
+                input: Input::Push(Above(port), request),
+            }),
+            End::Device(device) => self.core.outputs.push_back(Output {
                 device,
                 at,
                 request,
             }),
-            None => {}
         }
     }
 
