@@ -116,6 +116,11 @@ pub struct UnitOptions {
     pub dont_fragment: bool,
     /// On indications: it was sent to a broadcast or multicast address.
     pub group: bool,
+    /// For a user connected under several keys: the one that this unit goes or came under. On requests `None` takes the
+    /// user's first.
+    pub under: Option<Key>,
+    /// On indications: the identification that IP gave it, so that its header can be quoted.
+    pub identification: u16,
 }
 
 /// Who begins a session.
