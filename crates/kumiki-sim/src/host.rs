@@ -311,14 +311,17 @@ impl Host {
                     self.graph
                         .input(at, device, Indication::Report(Box::new(limits)));
                 }
+                // A device knows no routes and can tell nobody anything.
+                Manage::Route { .. } | Manage::Refuse { .. } => {}
             },
             Request::Open(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }
             | Request::Abort { .. }
+            | Request::Cancel { .. }
             | Request::Reset { .. } => {}
         }
     }
