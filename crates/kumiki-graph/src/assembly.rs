@@ -7,7 +7,7 @@ use kumiki_octets::Message;
 use crate::context::Pool;
 use crate::graph::{DeviceId, Output, Tapped, TaskId};
 use crate::ledger::{Ledger, WakeUp};
-use crate::timers::Timers;
+use crate::timers::{TimerId, Timers};
 use crate::{
     Above, AccessPoint, Account, Address, Below, Indication, Instant, Prices, Request, Rng,
     Service, Token,
@@ -42,7 +42,7 @@ pub(crate) enum Input {
     Start,
     Push(Above, Request),
     Pop(Below, Indication),
-    Expire(Token),
+    Expire(TimerId, Token),
     Ready(Pool, Token),
 }
 

@@ -372,13 +372,14 @@ impl Graph {
         self.core.timers.next_deadline()
     }
 
-    /// Moves the timers that are due at `now` into the inboxes of their tasks.
+    /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set anew before its
+    /// task comes to it does not expire.
     pub fn fire(&mut self, now: Instant) {
-        while let Some((at, (node, token))) = self.core.timers.expire(now) {
+        while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
             self.core.deliver(Item {
                 node,
                 at,
-                input: Input::Expire(token),
+                input: Input::Expire(timer, token),
             });
         }
     }
@@ -447,6 +448,11 @@ impl Graph {
 
     fn handle(&mut self, item: Item) {
         let Item { node, input, .. } = item;
+        if let Input::Expire(timer, _) = input
+            && !self.core.timers.take(timer)
+        {
+            return;
+        }
         let (Some(info), Some(protocol)) =
             (self.core.nodes.get_mut(node), self.protocols.get_mut(node))
         else {
@@ -469,7 +475,7 @@ impl Graph {
                 cx.count_up(indication.message());
                 protocol.pop(from, indication, &mut cx);
             }
-            Input::Expire(token) => {
+            Input::Expire(_, token) => {
                 cx.count_timer();
                 protocol.expire(token, &mut cx);
             }
