@@ -56,6 +56,8 @@ pub(crate) struct Item {
 pub(crate) struct Task {
     pub(crate) name: String,
     pub(crate) inbox: VecDeque<Item>,
+    /// What was spent beyond the whole nanoseconds that its runs have taken.
+    pub(crate) rest_ps: u64,
 }
 
 pub(crate) struct Device {

@@ -65,7 +65,7 @@ pub struct Tapped {
 pub struct Ran {
     /// Inputs taken.
     pub inputs: usize,
-    /// How long it took by the price lists.
+    /// How long it took by the price lists, in whole nanoseconds; the rest is counted in the task's next run.
     pub took: Duration,
 }
 
@@ -153,6 +153,7 @@ impl Graph {
         self.core.tasks.push(Task {
             name: name.to_owned(),
             inbox: VecDeque::new(),
+            rest_ps: 0,
         });
         TaskId(self.core.tasks.len() - 1)
     }
@@ -398,7 +399,7 @@ impl Graph {
     pub fn run(&mut self, task: TaskId, now: Instant, limit: usize) -> Ran {
         let mut ran = Ran::default();
         self.core.clock = now;
-        self.core.spent_ps = 0;
+        self.core.spent_ps = self.rest_ps(task).map_or(0, |rest| *rest);
         self.core.running = Some(task);
         while ran.inputs < limit {
             let Some(inbox) = self.core.tasks.get_mut(task.0).map(|task| &mut task.inbox) else {
@@ -412,11 +413,20 @@ impl Graph {
         }
         self.settle();
         self.core.wake_waiting();
-        ran.took = Duration::from_nanos(self.core.spent_ps.div_ceil(1_000));
+        ran.took = Duration::from_nanos(self.core.spent_ps / 1_000);
         self.core.clock = now + ran.took;
-        self.core.spent_ps = 0;
+        let rest_ps = core::mem::take(&mut self.core.spent_ps) % 1_000;
+        if let Some(rest) = self.rest_ps(task) {
+            *rest = rest_ps;
+        }
         self.core.running = None;
         ran
+    }
+
+    /// Rounding each run by itself would make time depend on the batch size.
+    fn rest_ps(&mut self, task: TaskId) -> Option<&mut u64> {
+        let task = self.core.tasks.get_mut(task.0)?;
+        Some(&mut task.rest_ps)
     }
 
     /// Runs one input and all that follows from it inside the task.
