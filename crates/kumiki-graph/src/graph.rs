@@ -412,7 +412,6 @@ impl Graph {
             self.complete(item);
         }
         self.settle();
-        self.core.wake_waiting();
         ran.took = Duration::from_nanos(self.core.spent_ps / 1_000);
         self.core.clock = now + ran.took;
         let rest_ps = core::mem::take(&mut self.core.spent_ps) % 1_000;
@@ -435,6 +434,8 @@ impl Graph {
         while let Some(item) = self.core.local.pop_front() {
             self.handle(item);
         }
+        // At once and not when the batch is over: when a waiter is told must not depend on the size of the batch.
+        self.core.wake_waiting();
     }
 
     fn settle(&mut self) {
@@ -452,6 +453,7 @@ impl Graph {
                 while let Some(item) = self.core.local.pop_front() {
                     self.handle(item);
                 }
+                self.core.wake_waiting();
             }
         }
     }
