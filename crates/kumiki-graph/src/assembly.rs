@@ -7,7 +7,7 @@ use kumiki_octets::Message;
 use crate::context::Pool;
 use crate::graph::{DeviceId, Output, Tapped, TaskId};
 use crate::ledger::{Ledger, WakeUp};
-use crate::timers::Timers;
+use crate::timers::{TimerId, Timers};
 use crate::{
     Above, AccessPoint, Account, Address, Below, Indication, Instant, Prices, Request, Rng,
     Service, Token,
@@ -42,7 +42,7 @@ pub(crate) enum Input {
     Start,
     Push(Above, Request),
     Pop(Below, Indication),
-    Expire(Token),
+    Expire(TimerId, Token),
     Ready(Pool, Token),
 }
 
@@ -56,6 +56,8 @@ pub(crate) struct Item {
 pub(crate) struct Task {
     pub(crate) name: String,
     pub(crate) inbox: VecDeque<Item>,
+    /// What was spent beyond the whole nanoseconds that its runs have taken.
+    pub(crate) rest_ps: u64,
 }
 
 pub(crate) struct Device {

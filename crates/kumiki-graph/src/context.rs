@@ -133,7 +133,7 @@ impl Context<'_> {
         slot.0 = Some((self.core.timers.arm(deadline, (self.node, token)), deadline));
     }
 
-    /// Disarms the timer in `slot`, if it is armed.
+    /// Disarms the timer in `slot`, if it is armed. It does not expire after this, not even if its deadline has passed.
     pub fn clear_timer(&mut self, slot: &mut TimerSlot) {
         if let Some((id, _)) = slot.0.take() {
             self.core.timers.disarm(id);

@@ -65,7 +65,7 @@ pub struct Tapped {
 pub struct Ran {
     /// Inputs taken.
     pub inputs: usize,
-    /// How long it took by the price lists.
+    /// How long it took by the price lists, in whole nanoseconds; the rest is counted in the task's next run.
     pub took: Duration,
 }
 
@@ -153,6 +153,7 @@ impl Graph {
         self.core.tasks.push(Task {
             name: name.to_owned(),
             inbox: VecDeque::new(),
+            rest_ps: 0,
         });
         TaskId(self.core.tasks.len() - 1)
     }
@@ -372,13 +373,14 @@ impl Graph {
         self.core.timers.next_deadline()
     }
 
-    /// Moves the timers that are due at `now` into the inboxes of their tasks.
+    /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set anew before its
+    /// task comes to it does not expire.
     pub fn fire(&mut self, now: Instant) {
-        while let Some((at, (node, token))) = self.core.timers.expire(now) {
+        while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
             self.core.deliver(Item {
                 node,
                 at,
-                input: Input::Expire(token),
+                input: Input::Expire(timer, token),
             });
         }
     }
@@ -397,7 +399,7 @@ impl Graph {
     pub fn run(&mut self, task: TaskId, now: Instant, limit: usize) -> Ran {
         let mut ran = Ran::default();
         self.core.clock = now;
-        self.core.spent_ps = 0;
+        self.core.spent_ps = self.rest_ps(task).map_or(0, |rest| *rest);
         self.core.running = Some(task);
         while ran.inputs < limit {
             let Some(inbox) = self.core.tasks.get_mut(task.0).map(|task| &mut task.inbox) else {
@@ -410,12 +412,20 @@ impl Graph {
             self.complete(item);
         }
         self.settle();
-        self.core.wake_waiting();
-        ran.took = Duration::from_nanos(self.core.spent_ps.div_ceil(1_000));
+        ran.took = Duration::from_nanos(self.core.spent_ps / 1_000);
         self.core.clock = now + ran.took;
-        self.core.spent_ps = 0;
+        let rest_ps = core::mem::take(&mut self.core.spent_ps) % 1_000;
+        if let Some(rest) = self.rest_ps(task) {
+            *rest = rest_ps;
+        }
         self.core.running = None;
         ran
+    }
+
+    /// Rounding each run by itself would make time depend on the batch size.
+    fn rest_ps(&mut self, task: TaskId) -> Option<&mut u64> {
+        let task = self.core.tasks.get_mut(task.0)?;
+        Some(&mut task.rest_ps)
     }
 
     /// Runs one input and all that follows from it inside the task.
@@ -424,6 +434,8 @@ impl Graph {
         while let Some(item) = self.core.local.pop_front() {
             self.handle(item);
         }
+        // At once and not when the batch is over: when a waiter is told must not depend on the size of the batch.
+        self.core.wake_waiting();
     }
 
     fn settle(&mut self) {
@@ -441,12 +453,18 @@ impl Graph {
                 while let Some(item) = self.core.local.pop_front() {
                     self.handle(item);
                 }
+                self.core.wake_waiting();
             }
         }
     }
 
     fn handle(&mut self, item: Item) {
         let Item { node, input, .. } = item;
+        if let Input::Expire(timer, _) = input
+            && !self.core.timers.take(timer)
+        {
+            return;
+        }
         let (Some(info), Some(protocol)) =
             (self.core.nodes.get_mut(node), self.protocols.get_mut(node))
         else {
@@ -469,7 +487,7 @@ impl Graph {
                 cx.count_up(indication.message());
                 protocol.pop(from, indication, &mut cx);
             }
-            Input::Expire(token) => {
+            Input::Expire(_, token) => {
                 cx.count_timer();
                 protocol.expire(token, &mut cx);
             }
