@@ -1,0 +1,5 @@
+//! ATM: cells, their slots, adapters and switches.
+
+mod slots;
+
+pub use slots::Slots;
