@@ -2,7 +2,8 @@
 
 use kumiki_octets::Lease;
 
-use crate::graph::{Core, End, Input, Item, Output};
+use crate::assembly::{Core, End, Input, Item};
+use crate::graph::Output;
 use crate::ledger::Ledger;
 use crate::timers::TimerId;
 use crate::{Above, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
@@ -57,7 +58,7 @@ impl Context<'_> {
         clippy::indexing_slicing,
         reason = "the graph makes a context only for a node that it has"
     )]
-    fn info(&mut self) -> &mut crate::graph::Node {
+    fn info(&mut self) -> &mut crate::assembly::Node {
         &mut self.core.nodes[self.node]
     }
 
@@ -129,7 +130,11 @@ impl Context<'_> {
         match work {
             Work::Copy => info.account.copied += amount,
             Work::Sum => info.account.summed += amount,
-            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver | Work::Wake => {}
+            Work::Call => info.account.calls += amount,
+            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver => {}
+            Work::Wake => info.account.wakes += amount,
+            Work::Switch => info.account.switches += amount,
+            Work::Map => info.account.mapped += amount,
         }
         let price = info.prices.of(work);
         if price > 0 {

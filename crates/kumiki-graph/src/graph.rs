@@ -11,12 +11,13 @@ use std::collections::VecDeque;
 
 use kumiki_octets::Message;
 
+use crate::assembly::{Core, Device, Edge, End, Input, Item, Memory, Node, Task};
 use crate::context::Pool;
-use crate::ledger::{Ledger, WakeUp};
+use crate::ledger::Ledger;
 use crate::timers::Timers;
 use crate::{
     Above, AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Key,
-    Prices, Protocol, Request, Rng, Service, Token, Work,
+    Prices, Protocol, Request, Rng, Service, Work,
 };
 
 /// A medium's driver at the bottom of the graph, numbered in the order of being added.
@@ -111,200 +112,6 @@ pub enum Misfit {
         /// In the layer's words.
         why: String,
     },
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum End {
-    Node { node: usize, port: u16 },
-    Device(DeviceId),
-}
-
-pub(crate) struct Edge {
-    pub(crate) upper: End,
-    pub(crate) lower: End,
-    tapped: bool,
-}
-
-pub(crate) struct Node {
-    name: String,
-    task: TaskId,
-    pub(crate) above: Vec<usize>,
-    pub(crate) below: Vec<usize>,
-    pub(crate) rng: Rng,
-    pub(crate) account: Account,
-    pub(crate) prices: Prices,
-    pub(crate) busy_ps: u64,
-    touched: bool,
-}
-
-#[derive(Debug)]
-pub(crate) enum Input {
-    Start,
-    Push(Above, Request),
-    Pop(Below, Indication),
-    Expire(Token),
-    Ready(Pool, Token),
-}
-
-#[derive(Debug)]
-pub(crate) struct Item {
-    pub(crate) node: usize,
-    pub(crate) at: Instant,
-    pub(crate) input: Input,
-}
-
-struct Task {
-    name: String,
-    inbox: VecDeque<Item>,
-}
-
-struct Device {
-    name: String,
-    service: Service,
-    edges: Vec<usize>,
-}
-
-pub(crate) struct Memory {
-    pub(crate) ledger: Ledger,
-    pub(crate) waiting: VecDeque<(usize, Token)>,
-    /// Told that pages are free, but has not come to take them yet.
-    woken: usize,
-}
-
-/// All of the graph but the protocols themselves, so that one of them can be lent the rest.
-pub(crate) struct Core {
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) edges: Vec<Edge>,
-    pub(crate) outputs: VecDeque<Output>,
-    pub(crate) timers: Timers<(usize, Token)>,
-    pub(crate) tapped: Vec<Tapped>,
-    pub(crate) spent_ps: u64,
-    tasks: Vec<Task>,
-    devices: Vec<Device>,
-    local: VecDeque<Item>,
-    touched: Vec<usize>,
-    memories: [Option<Memory>; 2],
-    clock: Instant,
-    running: Option<TaskId>,
-}
-
-impl Core {
-    pub(crate) const fn now(&self) -> Instant {
-        Instant::from_nanos(self.clock.as_nanos().saturating_add(self.spent_ps / 1_000))
-    }
-
-    pub(crate) fn memory(&mut self, pool: Pool) -> Option<&mut Memory> {
-        let [send, receive] = &mut self.memories;
-        match pool {
-            Pool::Send => send.as_mut(),
-            Pool::Receive => receive.as_mut(),
-        }
-    }
-
-    /// To the running task at once, to another one's inbox.
-    pub(crate) fn deliver(&mut self, item: Item) {
-        let Some(task) = self.nodes.get(item.node).map(|node| node.task) else {
-            return;
-        };
-        if self.running == Some(task) {
-            self.local.push_back(item);
-            return;
-        }
-        let Some(task) = self.tasks.get_mut(task.0) else {
-            return;
-        };
-        // Several CPUs may feed one inbox; it is kept in order of time, and of arrival where times are equal.
-        let later = task
-            .inbox
-            .iter()
-            .rev()
-            .take_while(|waiting| waiting.at > item.at)
-            .count();
-        task.inbox.insert(task.inbox.len() - later, item);
-    }
-
-    pub(crate) fn tap_down(&mut self, edge: usize, request: &Request) {
-        if self.edges.get(edge).is_some_and(|edge| edge.tapped)
-            && let Some(data) = request.message()
-        {
-            let (source, destination) = if let Request::Unit(unit) = request {
-                (unit.source, unit.destination)
-            } else {
-                Default::default()
-            };
-            self.tap(edge, true, source, destination, data.clone());
-        }
-    }
-
-    pub(crate) fn tap_up(&mut self, edge: usize, indication: &Indication) {
-        if self.edges.get(edge).is_some_and(|edge| edge.tapped)
-            && let Some(data) = indication.message()
-        {
-            let (source, destination) = if let Indication::Unit(unit) = indication {
-                (unit.source, unit.destination)
-            } else {
-                Default::default()
-            };
-            self.tap(edge, false, source, destination, data.clone());
-        }
-    }
-
-    fn tap(
-        &mut self,
-        edge: usize,
-        down: bool,
-        source: Address,
-        destination: Address,
-        mut data: Message,
-    ) {
-        data.set_lease(None);
-        let access_point = AccessPoint(u32::try_from(edge).unwrap_or(u32::MAX));
-        self.tapped.push(Tapped {
-            at: self.now(),
-            access_point,
-            down,
-            source,
-            destination,
-            data,
-        });
-    }
-
-    /// Tells those who wait for pages that there are some.
-    fn wake_waiting(&mut self) {
-        for pool in [Pool::Send, Pool::Receive] {
-            let at = self.now();
-            let Some(memory) = self.memory(pool) else {
-                continue;
-            };
-            if memory.waiting.is_empty() {
-                let _ = memory.ledger.released();
-                continue;
-            }
-            let wake_up = memory.ledger.pages().wake_up;
-            let count = match wake_up {
-                WakeUp::All if memory.ledger.released() && memory.ledger.has_room() => {
-                    memory.waiting.len()
-                }
-                WakeUp::All => 0,
-                WakeUp::One => memory
-                    .ledger
-                    .free()
-                    .saturating_sub(memory.woken)
-                    .min(memory.waiting.len()),
-            };
-            memory.woken += count;
-            let woken: Vec<_> = memory.waiting.drain(..count).collect();
-            for (node, token) in woken {
-                let running = self.running.take();
-                self.deliver(Item {
-                    node,
-                    at,
-                    input: Input::Ready(pool, token),
-                });
-                self.running = running;
-            }
-        }
-    }
 }
 
 /// A protocol graph: see the module.
@@ -753,6 +560,12 @@ impl Graph {
                 },
             )
         })
+    }
+
+    /// How many devices there are.
+    #[must_use]
+    pub const fn devices(&self) -> usize {
+        self.core.devices.len()
     }
 
     /// The tasks' names, in the order of being added.

@@ -11,6 +11,7 @@
 
 pub mod account;
 mod address;
+mod assembly;
 mod context;
 mod graph;
 pub mod ledger;

@@ -15,6 +15,11 @@ pub enum Unit {
         /// The ATM virtual channel or MAC address it goes to, where the medium needs one.
         address: Address,
     },
+    /// Only upwards, to the host that offered a frame: its last bit has left, and the next one may come.
+    Sent {
+        /// The address that the frame had.
+        address: Address,
+    },
     /// ATM cells in consecutive slots.
     Cells(CellRun),
     /// The cells of the run `id` from number `keep` of that run on will not come after all: something took their slots.
