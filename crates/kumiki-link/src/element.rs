@@ -8,16 +8,11 @@ use crate::atm::Slots;
 /// What crosses a port.
 #[derive(Clone, Debug)]
 pub enum Unit {
-    /// A whole frame or AAL5 CPCS-PDU. It is said to cross when its last bit does.
+    /// A whole frame, or the SDU of AAL5 between a host and its adapter. It is said to cross when its last bit does.
     Frame {
         /// The octets.
         data: Message,
         /// The ATM virtual channel or MAC address it goes to, where the medium needs one.
-        address: Address,
-    },
-    /// Only upwards, to the host that offered a frame: its last bit has left, and the next one may come.
-    Sent {
-        /// The address that the frame had.
         address: Address,
     },
     /// ATM cells in consecutive slots.
@@ -30,18 +25,17 @@ pub enum Unit {
         /// How many cells of the run do come; at least 1, since a run crosses when its first cell has.
         keep: u32,
     },
-    /// Said to whoever put a frame into an element that sends: it is done with it.
-    ///
-    /// Memory can be released, and a chain of transfers can go on.
+    /// Only upwards, to the host that offered a frame: its last bit has left or it found no room, and the next one may
+    /// come.
     Sent {
         /// Which one: how many frames the element had taken from this port before it.
         number: u64,
-        /// Where it went.
+        /// The address that the frame had.
         address: Address,
         /// Whether its last bit has left; otherwise there was no room for it.
         whole: bool,
     },
-    /// The first cell of an AAL5 CPCS-PDU has arrived: its headers can be looked at while the rest comes.
+    /// Only upwards: the first cell of an AAL5 CPCS-PDU has arrived. Its headers can be looked at while the rest comes.
     Arriving {
         /// The virtual channel.
         address: Address,

@@ -9,6 +9,8 @@ mod element;
 mod queue;
 mod rate;
 mod serial;
+#[cfg(test)]
+mod testing;
 mod wire;
 
 pub use element::{CellRun, Element, Outlet, Unit};
