@@ -165,7 +165,7 @@ impl Host {
         let (mut data, address) = match unit {
             Unit::Frame { data, address } => (data, address),
             Unit::Sent { .. } => return adapter.sent(now),
-            Unit::Cells(_) | Unit::Cut { .. } => return,
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => return,
         };
         if let Some(ledger) = self.graph.ledger(Pool::Receive) {
             let Some(lease) = ledger.lease() else {
