@@ -21,7 +21,7 @@ pub struct Profile {
     /// The CPUs by name; in the order of their names they are numbered from 0.
     #[serde(default)]
     pub cpu: BTreeMap<String, Cpu>,
-    /// The tasks by name. A node that no task names runs in a task of its own name on the first CPU.
+    /// The tasks by name. Nodes that no task names run together in one called `host`, on the first CPU.
     #[serde(default)]
     pub task: BTreeMap<String, Task>,
     /// Prices by node, then by kind of work ([`kumiki_graph::Work::name`]).
@@ -104,8 +104,8 @@ pub struct Memory {
     pub hand_out: String,
     /// `one` or `all`.
     pub wake_up: String,
-    /// A session may hold at most this many times what is free (dynamic threshold); without it, all.
-    pub share: Option<f64>,
+    /// A session may hold at most this many per cent of what is free (dynamic threshold); without it, all.
+    pub share_percent: Option<u32>,
 }
 
 /// How programs' data gets into and out of the stack.
