@@ -84,9 +84,10 @@ impl Line {
         self.pending.push_back(run);
     }
 
-    /// Takes back the cells in the slots from `slot` on, none of which has begun.
-    pub(super) fn withdraw(&mut self, slot: u64, out: &mut Outlet) {
-        self.next_free = self.next_free.min(slot);
+    /// Takes back the cells in the slots from `slot` on, none of which has begun. `next_free` is then the first slot that
+    /// nobody has: not always `slot`, since slots before it may have been left out.
+    pub(super) fn withdraw(&mut self, slot: u64, next_free: u64, out: &mut Outlet) {
+        self.next_free = next_free;
         while let Some(back) = self.pending.back_mut() {
             let keep = u32::try_from(slot.saturating_sub(back.slot)).unwrap_or(u32::MAX);
             if keep >= back.count {

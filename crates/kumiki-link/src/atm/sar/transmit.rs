@@ -172,7 +172,7 @@ impl Transmitter {
         let keep = u32::try_from(first - ahead.slot).unwrap_or(u32::MAX);
         let back = ahead.count.saturating_sub(keep);
         if back > 0 {
-            self.line.withdraw(first, out);
+            self.line.withdraw(first, first, out);
             self.leaving.pop_back();
             pdu.placed -= back;
             self.cells -= u64::from(back);
