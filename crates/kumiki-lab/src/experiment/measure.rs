@@ -228,5 +228,21 @@ fn counters(world: &World) -> Counters {
 
 fn tcp_counters(host: &Host, node: &str) -> Vec<(String, u64)> {
     let tcp = host.graph.node(node).and_then(|node| host.graph.protocol::<Tcp>(node));
-    tcp.map(|tcp| tcp.counters().list().map(|(name, count)| (name.to_owned(), count)).collect()).unwrap_or_default()
+    let Some(counters) = tcp.map(Tcp::counters) else { return Vec::new() };
+    let list = [
+        ("segments_sent", counters.segments_sent),
+        ("segments_received", counters.segments_received),
+        ("retransmissions", counters.retransmissions),
+        ("fast_retransmits", counters.fast_retransmits),
+        ("timeouts", counters.timeouts),
+        ("duplicate_acks", counters.duplicate_acks),
+        ("acks_by_timer", counters.acks_by_timer),
+        ("acks_by_data", counters.acks_by_data),
+        ("window_updates", counters.window_updates),
+        ("window_probes", counters.window_probes),
+        ("overrides", counters.overrides),
+        ("out_of_order", counters.out_of_order),
+        ("bad_checksums", counters.bad_checksums),
+    ];
+    list.map(|(name, count)| (name.to_owned(), count)).into()
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{DeviceId, Duration};
-use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
+use kumiki_graph::{Address, DeviceId, Duration};
+use kumiki_link::atm::{self, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
 use kumiki_link::{DropTail, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
 
 use super::fault::{Fault, quantity, unknown};
 use crate::quantity;
-use crate::scenario::{Link, Scenario};
+use super::protocols::channel;
+use crate::scenario::{Link, Scenario, Switch};
 
 /// What the ends of a line can be.
 pub struct Ends<'a> {
@@ -63,7 +64,7 @@ fn add_link(name: &str, link: &Link, ends: &Ends<'_>, world: &mut World) -> Resu
                 propagation,
                 say_sent: true,
             };
-            let queue = link.queue_frames.map_or_else(DropTail::unlimited, DropTail::frames);
+            let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| DropTail::frames(frames.into()));
             world.add_element(name, Box::new(Serial::new(config, queue)))
         }
     };
@@ -123,4 +124,72 @@ fn cell_end(end: &str, rate: Rate, ends: &Ends<'_>, world: &mut World) -> Result
     let element = world.add_element(&format!("{end} SAR"), Box::new(Sar::new(config)));
     world.plug(device, Plug::Port(element, sar::HOST));
     Ok(Plug::Port(element, sar::LINE))
+}
+
+/// Puts the switches of `scenario` into `world`; their plugs by `switch.port`.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the top of the scenario.
+pub fn add_switches(scenario: &Scenario, world: &mut World) -> Result<BTreeMap<String, Plug>, Fault> {
+    let mut plugs = BTreeMap::new();
+    for (name, spec) in &scenario.switch {
+        let switch = build_switch(spec).map_err(|fault| fault.under(&["switch", name]))?;
+        let element = world.add_element(name, Box::new(switch));
+        for port in 0..spec.ports {
+            plugs.insert(format!("{name}.{port}"), Plug::Port(element, port));
+        }
+    }
+    Ok(plugs)
+}
+
+fn build_switch(spec: &Switch) -> Result<atm::Switch, Fault> {
+    let medium = spec.medium.as_deref().unwrap_or("oc3c-atm");
+    let rate = cell_rate(medium).ok_or_else(|| {
+        let known: Vec<&str> = ATM.iter().map(|(name, _)| *name).collect();
+        unknown(&["medium"], "medium with cells", medium, &known)
+    })?;
+    let latency = match spec.latency.as_str() {
+        "" => Duration::ZERO,
+        text => quantity(&["latency"], text)?,
+    };
+    let queue = u64::from(spec.queue_cells);
+    let mut output = OutputConfig::new(Slots::new(rate), queue);
+    match spec.discard.as_deref().unwrap_or("tail") {
+        "tail" => {}
+        "ppd" => output.ppd = true,
+        // Romanow and Floyd: the threshold must leave room for the PDUs that are let in; half the queue is assumed.
+        "epd" => (output.ppd, output.epd) = (true, Some(queue / 2)),
+        other => return Err(unknown(&["discard"], "way to discard", other, &["tail", "ppd", "epd"])),
+    }
+    let mut switch = atm::Switch::new(latency, &vec![output; spec.ports]);
+    for text in &spec.channels {
+        connect(&mut switch, text, spec.ports)?;
+    }
+    Ok(switch)
+}
+
+/// `port vpi/vci -> port vpi/vci`, or with `<->` both ways.
+fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fault> {
+    let fault = |why: &str| {
+        let form = "write \"port vpi/vci <-> port vpi/vci\", as in \"0 0/100 <-> 1 0/100\"";
+        Fault::new(&["channels"], format!("\"{text}\": {why}; {form}"))
+    };
+    let (both, ends) = match text.split_once("<->") {
+        Some(ends) => (true, Some(ends)),
+        None => (false, text.split_once("->")),
+    };
+    let (from, to) = ends.ok_or_else(|| fault("no `->` and no `<->`"))?;
+    let end = |text: &str| {
+        let (port, vc) = text.trim().split_once(' ')?;
+        let port: usize = port.parse().ok().filter(|port| *port < ports)?;
+        match channel(&[], vc.trim()).ok()? {
+            Address::Vc { vpi, vci } => Some(PortVc { port, vpi, vci }),
+            _ => None,
+        }
+    };
+    let (Some(from), Some(to)) = (end(from), end(to)) else {
+        return Err(fault(&format!("an end is no channel of ports 0 to {}", ports.saturating_sub(1))));
+    };
+    let added = if both { switch.connect_both(from, to) } else { switch.connect(from, to) };
+    if added { Ok(()) } else { Err(fault("it is there twice")) }
 }
