@@ -5,6 +5,7 @@
 //!
 //! | layer | protocols |
 //! |---|---|
+//! | transport | [`udp`] |
 //! | internet | [`ip`] |
 //! | adaptation | [`llc_snap`], [`vc_mux`] |
 //!
@@ -16,6 +17,7 @@
 
 pub mod ip;
 pub mod llc_snap;
+pub mod udp;
 pub mod vc_mux;
 
 #[cfg(test)]
