@@ -5,6 +5,8 @@
 //!
 //! | layer | protocols |
 //! |---|---|
+//! | transport | [`udp`] |
+//! | internet | [`ip`] |
 //! | adaptation | [`llc_snap`], [`vc_mux`] |
 //!
 //! # Unit data, by convention
@@ -13,7 +15,9 @@
 //! LLC/SNAP, an IPv4 address for IP, a socket for UDP. On an indication `source` is in those same terms; a unit that came
 //! over a virtual channel has that channel as its source.
 
+pub mod ip;
 pub mod llc_snap;
+pub mod udp;
 pub mod vc_mux;
 
 #[cfg(test)]
