@@ -1,1 +1,3 @@
 //! Kumiki: proto.
+
+pub mod tcp;
