@@ -1,3 +1,3 @@
-//! Kumiki: proto.
+//! Protocol state machines, one folder per protocol.
 
 pub mod tcp;

@@ -72,7 +72,9 @@ impl Demux {
         }
         let secret = self.secret;
         self.active
-            .insert_unique(secret.hash(&pair), (pair, handle), |(key, _)| secret.hash(key));
+            .insert_unique(secret.hash(&pair), (pair, handle), |(key, _)| {
+                secret.hash(key)
+            });
         true
     }
 

@@ -43,7 +43,11 @@ pub(crate) fn ports(
 ) -> impl Iterator<Item = u16> {
     let range = u32::from(u16::MAX - FIRST_PORT) + 1;
     let start = low(secret.hash(&(local.ip(), remote))) % range + u32::from(counter);
-    (0..range).filter_map(move |n| u16::try_from((start + n) % range).ok().map(|n| FIRST_PORT + n))
+    (0..range).filter_map(move |n| {
+        u16::try_from((start + n) % range)
+            .ok()
+            .map(|n| FIRST_PORT + n)
+    })
 }
 
 #[cfg(test)]

@@ -49,10 +49,7 @@ fn pseudo(source: Ipv4Addr, destination: Ipv4Addr, len: usize) -> Sum {
 }
 
 /// Reads what IP indicated; `Err` says why it was dropped.
-pub(crate) fn receive(
-    unit: Unit,
-    cx: &mut Context<'_>,
-) -> Result<(Pair, Segment), &'static str> {
+pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
     let (Address::Ip4(source), Address::Ip4(destination)) = (unit.source, unit.destination) else {
         return Err("not from IPv4");
     };
@@ -71,7 +68,9 @@ pub(crate) fn receive(
         Ok(&[.., offset, _, _, _, _, _, _, _]) => usize::from(offset >> 4),
         _ => return Err("malformed"),
     };
-    let front = text.front((4 * words).max(MIN_LEN)).map_err(|_| "malformed")?;
+    let front = text
+        .front((4 * words).max(MIN_LEN))
+        .map_err(|_| "malformed")?;
     let (header, len) = Header::parse(front, total).map_err(|_| "malformed")?;
     text.pop(len).map_err(|_| "malformed")?;
     let pair = Pair {

@@ -130,6 +130,11 @@ impl Send {
         }
     }
 
+    /// How many of `octets` the user has no credit for.
+    pub(crate) fn beyond_credit(&self, octets: usize) -> u64 {
+        (octets as u64).saturating_sub(self.granted.into())
+    }
+
     /// Credit to announce: the room that the user does not know of, once there is enough.
     pub(crate) fn credit(&mut self, low_water: u32) -> Option<Credit> {
         let used = self.sent_octets.saturating_add(self.unsent_octets);

@@ -48,7 +48,7 @@ impl Shared {
             0 => self.config.default_mss.into(),
             unit => unit.saturating_sub(header),
         };
-        let cap = self.config.mss.map_or(u32::from(u16::MAX), u32::from);
+        let cap: u32 = self.config.mss.unwrap_or(u16::MAX).into();
         link.min(cap).max(1)
     }
 
@@ -406,10 +406,9 @@ impl Session {
             AckReason::Timer => counters.acks_by_timer += 1,
             AckReason::Data => counters.acks_by_data += 1,
             AckReason::WindowUpdate => counters.window_updates += 1,
-            AckReason::OutOfOrder
-            | AckReason::Fin
-            | AckReason::Syn
-            | AckReason::Unacceptable => counters.acks_other += 1,
+            AckReason::OutOfOrder | AckReason::Fin | AckReason::Syn | AckReason::Unacceptable => {
+                counters.acks_other += 1;
+            }
         }
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, Message::new(), io);

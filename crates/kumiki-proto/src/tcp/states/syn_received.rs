@@ -52,7 +52,9 @@ impl Session {
 
     /// Our SYN is acknowledged: the first round trip is known.
     pub(super) fn syn_acked(&mut self, ack: Seq, io: &mut Io<'_, '_>) {
-        let outcome = self.board.on_cumulative_ack(ack.min(self.iss + 1), io.now());
+        let outcome = self
+            .board
+            .on_cumulative_ack(ack.min(self.iss + 1), io.now());
         if let Some(rtt) = outcome.rtt {
             self.rtt.on_sample(rtt);
         }
@@ -83,13 +85,11 @@ impl Session {
         let peer = options.mss.unwrap_or(config.default_mss);
         self.set_mss(u32::from(peer).min(io.shared.own_mss()));
         // The initial window is reckoned in the segments that will be sent.
-        self.congestion = config
-            .congestion
-            .build(crate::tcp::congestion::Config {
-                smss: self.send.mss,
-                initial_window: config.initial_window,
-                slow_start_limit: config.slow_start_limit,
-            });
+        self.congestion = config.congestion.build(crate::tcp::congestion::Config {
+            smss: self.send.mss,
+            initial_window: config.initial_window,
+            slow_start_limit: config.slow_start_limit,
+        });
     }
 
     /// Eff.snd.MSS (MUST-16): what fits beside the options that every segment carries.

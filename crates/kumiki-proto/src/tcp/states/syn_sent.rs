@@ -48,7 +48,7 @@ impl Session {
         self.established(io);
         // Text and FIN that came with the SYN,ACK.
         let mut rest = segment;
-        rest.seq = rest.seq + 1;
+        rest.seq += 1;
         self.take_text(rest, io);
     }
 }

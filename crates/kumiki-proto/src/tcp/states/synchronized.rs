@@ -49,9 +49,10 @@ impl Session {
                 return false;
             }
             io.shared.counters.resets_received += 1;
-            match self.state {
-                State::SynReceived => self.refused(io),
-                _ => self.end(Some(Reason::Reset), io),
+            if self.state == State::SynReceived {
+                self.refused(io);
+            } else {
+                self.end(Some(Reason::Reset), io);
             }
             return false;
         }
@@ -82,10 +83,7 @@ impl Session {
         };
         let (recent, since) = self.receive.ts_recent;
         let old = Seq(value).lt(Seq(recent));
-        if !old
-            || segment.has(Flags::RST)
-            || io.now().saturating_since(since) > PAWS_IDLE
-        {
+        if !old || segment.has(Flags::RST) || io.now().saturating_since(since) > PAWS_IDLE {
             return true;
         }
         io.shared.counters.paws_rejected += 1;
@@ -196,11 +194,14 @@ impl Session {
         let now = io.now();
         let una = self.board.una();
         match self.recovery {
-            Recovery::Fast(point) if una.geq(point) || !(self.sack || io.shared.config.new_reno) => {
+            Recovery::Fast(point)
+                if una.geq(point) || !(self.sack || io.shared.config.new_reno) =>
+            {
                 self.recovery = Recovery::No;
                 self.forced = false;
                 self.board.clear_duplicates();
-                self.congestion.on_recovered(now, self.board.flight().into());
+                self.congestion
+                    .on_recovered(now, self.board.flight().into());
                 self.note(Event::Recovered, now);
                 return;
             }
@@ -256,8 +257,7 @@ impl Session {
             Recovery::Timeout(_) => {}
             Recovery::No if threshold == 0 => {}
             Recovery::No => {
-                if !self.sack
-                    && (io.shared.config.limited_transmit || self.duplicates >= threshold)
+                if !self.sack && (io.shared.config.limited_transmit || self.duplicates >= threshold)
                 {
                     self.board.on_duplicate_ack(self.send.mss);
                 }
@@ -311,9 +311,8 @@ impl Session {
         }
         let window = self.receive.window();
         let octets = segment.octets();
-        let in_order = segment.seq == self.receive.nxt
-            && octets <= window
-            && self.receive.queue.is_empty();
+        let in_order =
+            segment.seq == self.receive.nxt && octets <= window && self.receive.queue.is_empty();
         if in_order {
             let push = segment.has(Flags::PSH) || fin;
             if octets > 0 {
@@ -334,10 +333,10 @@ impl Session {
         let fin = segment.has(Flags::FIN);
         let push = segment.has(Flags::PSH) || fin;
         let nxt = self.receive.nxt;
-        let inserted =
-            self.receive
-                .queue
-                .insert(nxt, window, segment.seq, segment.text, fin);
+        let inserted = self
+            .receive
+            .queue
+            .insert(nxt, window, segment.seq, segment.text, fin);
         self.receive.owe_now(AckReason::OutOfOrder);
         match inserted {
             Inserted::Queued(_) if segment.seq.gt(nxt) => io.shared.counters.out_of_order += 1,
@@ -356,7 +355,7 @@ impl Session {
     /// Hands in-order text to the user, or keeps it until there is one.
     fn deliver(&mut self, text: Message, push: bool, io: &mut Io<'_, '_>) {
         let octets = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        self.receive.nxt = self.receive.nxt + octets;
+        self.receive.nxt += octets;
         self.receive.user = self.receive.user.saturating_add(octets);
         io.shared.counters.octets_received += u64::from(octets);
         self.note(Event::Received, io.now());
@@ -377,7 +376,7 @@ impl Session {
             return;
         }
         self.receive.fin = true;
-        self.receive.nxt = self.receive.nxt + 1;
+        self.receive.nxt += 1;
         self.receive.edge = self.receive.edge.max(self.receive.nxt);
         self.receive.owe_now(AckReason::Fin);
         if self.accepted {
@@ -388,7 +387,13 @@ impl Session {
             State::Established => self.state = State::CloseWait,
             State::FinWait1 => self.state = State::Closing,
             State::FinWait2 => self.enter_time_wait(io),
-            _ => {}
+            State::Closed
+            | State::SynSent
+            | State::SynReceived
+            | State::CloseWait
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait => {}
         }
     }
 }
