@@ -128,10 +128,10 @@ impl Reassembly {
         let fin_is_news = fin && self.take_fin(start.advance(text.len()));
         let outcome = self.place(rcv_nxt, start, text, &mut duplicate);
         self.dsack = duplicate.or(self.dsack);
-        match outcome {
-            Inserted::Duplicate if fin_is_news => Inserted::Queued(0),
-            outcome => outcome,
+        if fin_is_news && outcome == Inserted::Duplicate {
+            return Inserted::Queued(0);
         }
+        outcome
     }
 
     /// The part inside the window; `None` where there is none.

@@ -191,3 +191,6 @@ impl Rtt {
         self.latest
     }
 }
+
+#[cfg(test)]
+mod tests;

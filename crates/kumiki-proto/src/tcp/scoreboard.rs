@@ -849,4 +849,6 @@ impl News {
 }
 
 #[cfg(test)]
+mod conversation;
+#[cfg(test)]
 mod tests;

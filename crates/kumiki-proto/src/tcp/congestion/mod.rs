@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window) |
 //! | The caller's part | to find out that data was lost, what to send again, and when to call which method |
-//! | Left out | pacing, PRR, ECN beyond one response per window ([`Congestion::on_ecn`]) |
+//! | Left out | pacing, PRR, HyStart++, ECN beyond one response per window ([`Congestion::on_ecn`]) |
 //!
 //! # The window is never inflated
 //!
@@ -28,6 +28,7 @@ use kumiki_graph::{Duration, Instant};
 pub mod cubic;
 pub mod fixed;
 pub mod newreno;
+mod window;
 
 pub use cubic::Cubic;
 pub use fixed::Fixed;
@@ -74,7 +75,8 @@ pub trait Congestion: Send + Debug {
         self.window() < self.ssthresh()
     }
 
-    /// SMSS is now `smss` octets: as the handshake or path MTU discovery tells. The window keeps its octets.
+    /// SMSS is `smss` octets, as the handshake or path MTU discovery tells. Before the first ACK the initial window is
+    /// found again; later the window keeps its octets.
     fn set_smss(&mut self, smss: u32);
 
     /// New data was acknowledged outside fast recovery.
@@ -134,7 +136,8 @@ pub struct Config {
     pub smss: u32,
     /// The initial window, which is also the most that the restart window can be.
     pub initial_window: InitialWindow,
-    /// RFC 3465's L: at most so many SMSS are added for one ACK in slow start. 1 counts ACKs nearly as RFC 2581 did.
+    /// RFC 3465's L: at most so many SMSS are added for one ACK in slow start; after a time-out always one. 1 is what
+    /// RFC 5681 has; a receiver that acknowledges whole trains of segments needs more, as Linux does without a limit.
     pub slow_start_limit: u32,
 }
 

@@ -2,15 +2,14 @@
 
 use kumiki_graph::Instant;
 
+use super::window::Window;
 use super::{Acked, Config, Congestion, Loss};
 
-/// The standard's own algorithm.
+/// The standard's own algorithm: in congestion avoidance one segment more per round trip, after a loss half.
 #[derive(Clone, Debug)]
 pub struct NewReno {
-    config: Config,
-    cwnd: u64,
-    ssthresh: u64,
-    /// Octets acknowledged in congestion avoidance and not yet turned into growth (RFC 3465 section 2.1).
+    window: Window,
+    /// Octets acknowledged in congestion avoidance and not turned into growth (RFC 3465 section 2.1).
     bytes_acked: u64,
 }
 
@@ -19,20 +18,9 @@ impl NewReno {
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
-            cwnd: config.initial_window.octets(config.smss),
-            ssthresh: u64::MAX,
+            window: Window::new(config),
             bytes_acked: 0,
-            config,
         }
-    }
-
-    fn smss(&self) -> u64 {
-        u64::from(self.config.smss)
-    }
-
-    /// RFC 5681 equation 4.
-    fn half(&self, flight: u64) -> u64 {
-        (flight / 2).max(2 * self.smss())
     }
 }
 
@@ -42,61 +30,52 @@ impl Congestion for NewReno {
     }
 
     fn window(&self) -> u64 {
-        self.cwnd
+        self.window.cwnd
     }
 
     fn ssthresh(&self) -> u64 {
-        self.ssthresh
+        self.window.ssthresh
     }
 
     fn set_smss(&mut self, smss: u32) {
-        self.config.smss = smss.max(1);
+        self.window.set_smss(smss);
     }
 
     fn on_ack(&mut self, ack: &Acked) {
-        if !ack.window_limited {
-            return;
-        }
-        if self.in_slow_start() {
-            let most = self.smss() * u64::from(self.config.slow_start_limit.max(1));
-            self.cwnd = self.cwnd.saturating_add(ack.octets.min(most));
+        if self.window.slow_start(ack) || !ack.window_limited {
             return;
         }
         self.bytes_acked = self.bytes_acked.saturating_add(ack.octets);
-        if self.bytes_acked >= self.cwnd {
-            self.bytes_acked -= self.cwnd;
-            self.cwnd = self.cwnd.saturating_add(self.smss());
+        if self.bytes_acked >= self.window.cwnd {
+            self.bytes_acked -= self.window.cwnd;
+            self.window.cwnd = self.window.cwnd.saturating_add(self.window.smss());
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.ssthresh = self.half(loss.flight);
-        self.cwnd = self.ssthresh;
+        // Equation 4 of RFC 5681: of FlightSize, not of cwnd, which may be far above what was in use.
+        self.window.reduce(loss.flight / 2);
         self.bytes_acked = 0;
     }
 
     fn on_recovered(&mut self, _now: Instant, flight: u64) {
-        // RFC 6582 section 3.2 step 3, option 1: no burst where little is outstanding.
-        let smss = self.smss();
-        self.cwnd = self.ssthresh.min(flight.max(smss).saturating_add(smss));
-        self.bytes_acked = 0;
+        self.window.deflate(flight);
     }
 
     fn on_timeout(&mut self, loss: &Loss, again: bool) {
         if !again {
-            self.ssthresh = self.half(loss.flight);
+            self.window.reduce(loss.flight / 2);
         }
-        self.cwnd = self.smss();
+        self.window.collapse();
         self.bytes_acked = 0;
     }
 
     fn on_idle(&mut self, _now: Instant) {
-        let restart = self.config.initial_window.octets(self.config.smss);
-        self.cwnd = self.cwnd.min(restart);
+        self.window.restart();
         self.bytes_acked = 0;
     }
 
     fn on_syn_lost(&mut self) {
-        self.cwnd = self.smss();
+        self.window.syn_lost();
     }
 }
