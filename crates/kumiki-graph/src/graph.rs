@@ -723,3 +723,6 @@ pub fn ether_types(keys: &[Key]) -> impl Iterator<Item = u16> + '_ {
         Key::IpProtocol(_) | Key::Only | Key::Raw => None,
     })
 }
+
+#[cfg(test)]
+mod tests;
