@@ -637,6 +637,12 @@ impl Graph {
         })
     }
 
+    /// How many devices there are.
+    #[must_use]
+    pub const fn devices(&self) -> usize {
+        self.core.devices.len()
+    }
+
     /// The tasks' names, in the order of being added.
     pub fn tasks(&self) -> impl Iterator<Item = &str> {
         self.core.tasks.iter().map(|task| task.name.as_str())

@@ -117,6 +117,11 @@ pub struct UnitOptions {
     pub dont_fragment: bool,
     /// On indications: it was sent to a broadcast or multicast address.
     pub group: bool,
+    /// For a user connected under several keys: the one that this unit goes or came under. On requests `None` takes the
+    /// user's first.
+    pub under: Option<Key>,
+    /// On indications: the identification that IP gave it, so that its header can be quoted.
+    pub identification: u16,
 }
 
 /// Who begins a session.
@@ -408,6 +413,18 @@ pub enum Indication {
 pub enum Manage {
     /// Asks for a [`Report::Limits`].
     Limits,
+    /// Asks for a [`Report::Route`]: how units to `to` would travel (RFC 1122 section 3.4, GET_SRCADDR and GET_MAXSIZES).
+    Route {
+        /// The destination.
+        to: Address,
+    },
+    /// Tells the source of a unit that its user would not have it, where the protocol has a way to say so.
+    Refuse {
+        /// The unit as it was indicated.
+        unit: Unit,
+        /// What to say.
+        problem: Problem,
+    },
 }
 
 /// Management that comes up.
@@ -418,6 +435,18 @@ pub enum Report {
         /// The largest user data of one unit, in octets.
         unit: u32,
         /// How many units may be handed down as one super-segment; 1 where the device does not cut.
+        burst: u32,
+    },
+    /// The answer to [`Manage::Route`].
+    Route {
+        /// The destination asked about.
+        to: Address,
+        /// The source address that units to it get; [`Address::None`] where there is no route.
+        source: Address,
+        /// The largest user data of one unit that need not be cut on its way, as far as that is known, in octets; 0
+        /// where there is no route.
+        unit: u32,
+        /// As in [`Report::Limits`].
         burst: u32,
     },
     /// The layer can carry data.

@@ -1,1 +1,3 @@
 //! Kumiki: io.
+
+pub mod pcapng;

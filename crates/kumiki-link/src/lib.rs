@@ -4,6 +4,17 @@
 //! executor wires ports together, arms one event per element ([`Element::next_deadline`]) and calls [`Element::poll`] when
 //! it is due. Impairments are elements that wrap another.
 
+pub mod atm;
 mod element;
+mod queue;
+mod rate;
+mod serial;
+#[cfg(test)]
+mod testing;
+mod wire;
 
 pub use element::{CellRun, Element, Outlet, Unit};
+pub use queue::{Backlog, Discipline, DropTail};
+pub use rate::Rate;
+pub use serial::{Serial, SerialConfig};
+pub use wire::Wire;
