@@ -158,6 +158,7 @@ fn trace(case: &Case, limits: &[usize]) -> Trace {
                 clusters: 3,
                 hand_out: HandOut::Free,
                 wake_up: WakeUp::One,
+                share_percent: None,
             }),
         );
     }

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Handle;
-use crate::ledger::{HandOut, Pages, WakeUp};
+use crate::context::holder;
+use crate::ledger::{HandOut, Holder, Pages, WakeUp};
 
 fn ledger(clusters: u32, wake_up: WakeUp, hand_out: HandOut) -> Ledger {
     Ledger::new(Pages {
@@ -14,6 +15,7 @@ fn ledger(clusters: u32, wake_up: WakeUp, hand_out: HandOut) -> Ledger {
         clusters,
         hand_out,
         wake_up,
+        share_percent: None,
     })
 }
 
@@ -27,13 +29,17 @@ struct Sessions {
     uninterested: BTreeSet<u32>,
 }
 
+const fn token(index: u32) -> Token {
+    let session = Handle {
+        index,
+        generation: 0,
+    };
+    Token { session, kind: 0 }
+}
+
 impl Sessions {
     fn ask(&mut self, index: u32, cx: &mut Context<'_>) -> &'static str {
-        let session = Handle {
-            index,
-            generation: 0,
-        };
-        match cx.lease(Pool::Send, Token { session, kind: 0 }) {
+        match cx.lease(Pool::Send, token(index)) {
             Ok(lease) => {
                 self.held.entry(index).or_default().extend(lease);
                 "takes"
@@ -214,7 +220,11 @@ fn a_cyclic_hand_out_wakes_nobody_for_a_cluster_out_of_turn() {
 #[test]
 fn a_release_outside_the_graph_is_heard_of_from_the_executor() {
     let mut bench = Bench::new(ledger(1, WakeUp::One, HandOut::Free));
-    let lent = bench.graph.ledger(Pool::Send).unwrap().lease();
+    let lent = bench
+        .graph
+        .ledger(Pool::Send)
+        .unwrap()
+        .lease(Holder::default());
     assert_eq!(bench.feed(&[1]), ["1 waits"]);
     drop(lent);
     bench.graph.pages_released(ns(7));
@@ -232,11 +242,16 @@ proptest! {
         clusters in 1u32..5,
         all in any::<bool>(),
         cyclic in any::<bool>(),
+        share_percent in prop::option::of(1u32..300),
         steps in prop::collection::vec(prop::collection::vec((0u8..6, 0u8..8), 1..8), 1..40),
     ) {
         let wake_up = if all { WakeUp::All } else { WakeUp::One };
         let hand_out = if cyclic { HandOut::Cyclic } else { HandOut::Free };
-        let mut bench = Bench::new(ledger(clusters, wake_up, hand_out));
+        let pages = Pages {
+            share_percent,
+            ..*ledger(clusters, wake_up, hand_out).pages()
+        };
+        let mut bench = Bench::new(Ledger::new(pages));
         for step in steps {
             let octets: Vec<u8> = step
                 .into_iter()
@@ -247,9 +262,12 @@ proptest! {
                 })
                 .collect();
             bench.feed(&octets);
-            let room = bench.graph.ledger(Pool::Send).unwrap().has_room();
             let waiting = bench.sessions.lock().unwrap().waiting.clone();
-            prop_assert!(waiting.is_empty() || !room, "{waiting:?} wait");
+            let ledger = bench.graph.ledger(Pool::Send).unwrap();
+            for index in waiting {
+                let would = ledger.would_lease(holder(0, token(index)));
+                prop_assert!(!would, "{index} waits for nothing");
+            }
         }
         // When all is let go, nobody waits any more.
         for _ in 0..100 {
