@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`udp`] |
 //! | internet | [`ip`], [`icmp`] |
-//! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`] |
+//! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`] |
 //!
 //! # Unit data, by convention
 //!
@@ -15,6 +15,7 @@
 //! LLC/SNAP, an IPv4 address for IP, a socket for UDP. On an indication `source` is in those same terms; a unit that came
 //! over a virtual channel has that channel as its source.
 
+pub mod aal5;
 pub mod atm_arp;
 pub mod icmp;
 pub mod ip;

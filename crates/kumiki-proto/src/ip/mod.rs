@@ -56,6 +56,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 pub use config::{Config, ConfigError, Interface, Neighbours, Rate, Reassembly, Route, Via};
+pub(crate) use fragment::complete_checksum;
 use route::{Hop, Routes};
 
 /// What happened, under the names of RFC 4293.
