@@ -9,6 +9,8 @@
 //! | internet | [`ip`], [`icmp`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`] |
 //!
+//! [`registry`] makes them by name, from settings that are data.
+//!
 //! # Unit data, by convention
 //!
 //! A unit's `destination` is where it goes in the terms of the layer that gets the request: a virtual channel for AAL5 and
@@ -20,6 +22,7 @@ pub mod atm_arp;
 pub mod icmp;
 pub mod ip;
 pub mod llc_snap;
+pub mod registry;
 pub mod udp;
 pub mod vc_mux;
 
