@@ -64,7 +64,7 @@ pub(super) fn with_header(header: &mut Header, mut data: Message) -> Message {
 }
 
 /// Does what the device would have done for a checksum, since it will see the datagram only in pieces.
-fn complete_checksum(datagram: &mut Message, cx: &mut Context<'_>) {
+pub(crate) fn complete_checksum(datagram: &mut Message, cx: &mut Context<'_>) {
     let Checksum::Partial { start, field } = datagram.meta().checksum else {
         return;
     };

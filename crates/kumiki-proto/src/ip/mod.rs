@@ -20,7 +20,7 @@
 //!
 //! ICMP has two halves. Its *errors* are about datagrams: they are made from datagrams that IP refuses, and are for the
 //! users of datagrams that IP sent, so IP makes and takes them itself, and users hear of them as
-//! [`Report::Unreachable`]. Its *queries* (echo) are a protocol above IP like any other: the `icmp` node. Errors work
+//! [`Report::Unreachable`]. Its *queries* (echo) are a protocol above IP like any other: [`crate::icmp`]. Errors work
 //! without that node.
 //!
 //! # For users
@@ -56,6 +56,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 pub use config::{Config, ConfigError, Interface, Neighbours, Rate, Reassembly, Route, Via};
+pub(crate) use fragment::complete_checksum;
 use route::{Hop, Routes};
 
 /// What happened, under the names of RFC 4293.
