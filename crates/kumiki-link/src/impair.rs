@@ -101,7 +101,7 @@ impl Impairment {
         }
     }
 
-    /// Whether all units only wait, all equally long.
+    /// Whether cells only wait, all equally long.
     fn is_plain(&self) -> bool {
         self.loss == Loss::None
             && self.lost.is_empty()

@@ -49,6 +49,7 @@ struct Current {
 
 pub(super) struct Direction {
     impairment: Impairment,
+    /// Cells only wait, all equally long.
     plain: bool,
     port: usize,
     state: State,
@@ -57,6 +58,8 @@ pub(super) struct Direction {
     sequence: u64,
     next_id: u64,
     current: Option<Current>,
+    /// Number and cells of the last run that only waits.
+    passed: (u64, u32),
 }
 
 impl Direction {
@@ -76,6 +79,7 @@ impl Direction {
             sequence: 0,
             next_id: 0,
             current: None,
+            passed: (0, 0),
         }
     }
 
@@ -86,6 +90,7 @@ impl Direction {
     pub(super) fn offer(&mut self, now: Instant, unit: Unit, out: &mut Outlet) {
         match unit {
             Unit::Frame { data, address } => self.frame(now, data, address),
+            Unit::Cells(_) | Unit::Cut { .. } if self.plain => self.pass(now, unit),
             Unit::Cells(run) if run.count > 0 => self.cells(now, run),
             Unit::Cut { id, keep } => self.cut(id, keep, out),
             Unit::Cells(_) => {}
@@ -171,6 +176,22 @@ impl Direction {
         self.held = held;
     }
 
+    /// Cells that only wait, and cuts of them, as on a wire.
+    fn pass(&mut self, now: Instant, unit: Unit) {
+        let units = &mut self.state.draw.tally.units;
+        if let Unit::Cells(run) = &unit {
+            self.passed = (run.id, run.count);
+            *units += u64::from(run.count);
+        } else if let Unit::Cut { id, keep } = unit
+            && self.passed.0 == id
+        {
+            *units -= u64::from(self.passed.1.saturating_sub(keep));
+            self.passed.1 = self.passed.1.min(keep);
+        }
+        let due = self.due(now + self.impairment.delay);
+        self.waiting.insert(due, unit);
+    }
+
     fn cells(&mut self, now: Instant, mut run: CellRun) {
         let before = self.state.clone();
         let pieces = self.split(&run, now);
@@ -186,11 +207,6 @@ impl Direction {
     /// Lets every cell meet its fate; neighbours that meet none stay together.
     fn split(&mut self, run: &CellRun, first: Instant) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        if self.plain {
-            self.state.draw.tally.units += u64::from(run.count);
-            self.piece(run, (0, run.count), first, &mut pieces);
-            return pieces;
-        }
         let mut from = 0;
         for k in 0..run.count {
             let fates = self.state.draw.next(&self.impairment, 8 * CELL_LEN as u64);
