@@ -1,7 +1,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
 use kumiki_graph::{Address, Rng};
-use kumiki_octets::{Message, Pattern, Sum};
+use kumiki_octets::{Checksum, Message, Pattern, Sum};
 use proptest::prelude::*;
 
 use super::*;
@@ -262,7 +262,9 @@ fn run(case: &Case, max_run: u32) -> (Vec<Arrival>, Vec<Counters>) {
     let mut seen = Vec::new();
     for (at, _, unit) in bench.take() {
         if let Unit::Frame { mut data, address } = unit {
-            assert_eq!(data.sum(), Sum::of(&data.to_vec()));
+            let sum = Sum::of(&data.to_vec());
+            assert_eq!(data.sum(), sum);
+            assert_eq!(data.meta().checksum, Checksum::Sum(sum));
             seen.push((at, address, data.to_vec()));
         }
     }
