@@ -103,9 +103,12 @@ impl Impairment {
 
     /// Whether cells only wait, all equally long.
     fn is_plain(&self) -> bool {
-        self.loss == Loss::None
-            && self.lost.is_empty()
-            && self.duplicate <= 0.0
+        self.loss == Loss::None && self.lost.is_empty() && self.only_loses()
+    }
+
+    /// Whether all that happens to cells is to be lost, or to wait equally long.
+    fn only_loses(&self) -> bool {
+        self.duplicate <= 0.0
             && self.corrupt <= 0.0
             && self.flips.is_empty()
             && self.jitter.is_zero()

@@ -51,6 +51,8 @@ pub(super) struct Direction {
     impairment: Impairment,
     /// Cells only wait, all equally long.
     plain: bool,
+    /// Cells are lost or only wait.
+    only_lost: bool,
     port: usize,
     state: State,
     waiting: BTreeMap<Due, Unit>,
@@ -67,6 +69,7 @@ impl Direction {
     pub(super) fn new(impairment: Impairment, rng: Rng, port: usize) -> Self {
         Self {
             plain: impairment.is_plain(),
+            only_lost: impairment.only_loses(),
             impairment,
             port,
             state: State {
@@ -209,6 +212,14 @@ impl Direction {
         let mut pieces = Vec::new();
         let mut from = 0;
         for k in 0..run.count {
+            if self.only_lost {
+                // The same as below, in a fraction of the time.
+                if self.state.draw.loses_next(&self.impairment) {
+                    self.piece(run, (from, k), first, &mut pieces);
+                    from = k + 1;
+                }
+                continue;
+            }
             let fates = self.state.draw.next(&self.impairment, 8 * CELL_LEN as u64);
             let detecting = self.state.detecting;
             let [Some(fate), second] = fates else {

@@ -58,11 +58,7 @@ impl Draw {
     /// The next unit's copies, none where it is lost; it has `bits` bits.
     pub(super) fn next(&mut self, impairment: &Impairment, bits: u64) -> [Option<Fate>; 2] {
         let number = self.tally.units;
-        self.tally.units += 1;
-        // Drawn even where the unit is lost by its number, so that such losses change nobody else's fate.
-        let lost = self.is_lost(impairment.loss);
-        if lost || impairment.lost.contains(&number) {
-            self.tally.lost += 1;
+        if self.loses_next(impairment) {
             return [None; 2];
         }
         let twice = self.rng.chance(impairment.duplicate);
@@ -71,6 +67,16 @@ impl Draw {
         let first = self.copy(impairment, bits, listed);
         let second = twice.then(|| self.copy(impairment, bits, None));
         [Some(first), second]
+    }
+
+    /// Whether the next unit is lost, which is all that befalls it.
+    pub(super) fn loses_next(&mut self, impairment: &Impairment) -> bool {
+        let number = self.tally.units;
+        self.tally.units += 1;
+        // Drawn even where the unit is lost by its number, so that such losses change nobody else's fate.
+        let lost = self.is_lost(impairment.loss) || impairment.lost.contains(&number);
+        self.tally.lost += u64::from(lost);
+        lost
     }
 
     fn is_lost(&mut self, loss: Loss) -> bool {
