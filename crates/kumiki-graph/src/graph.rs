@@ -65,7 +65,7 @@ pub struct Tapped {
 pub struct Ran {
     /// Inputs taken.
     pub inputs: usize,
-    /// How long it took by the price lists.
+    /// How long it took by the price lists, in whole nanoseconds; the rest is counted in the task's next run.
     pub took: Duration,
 }
 
@@ -153,6 +153,7 @@ impl Graph {
         self.core.tasks.push(Task {
             name: name.to_owned(),
             inbox: VecDeque::new(),
+            rest_ps: 0,
         });
         TaskId(self.core.tasks.len() - 1)
     }
@@ -312,7 +313,8 @@ impl Graph {
         u16::try_from(node.above.len() - 1).unwrap_or(u16::MAX)
     }
 
-    /// Checks what can only be checked when all is connected, and lets every node start at `now`.
+    /// Checks what can only be checked when all is connected, and lets every node start at `now`, lower ones first: what a
+    /// node asks of those below as it starts finds them started.
     ///
     /// # Errors
     /// [`Misfit::Below`] where a node has too few or too many layers below.
@@ -330,14 +332,50 @@ impl Graph {
                 });
             }
         }
-        for node in 0..self.core.nodes.len() {
+        for node in self.from_below() {
+            let input = Input::Start;
             self.core.deliver(Item {
                 node,
                 at: now,
-                input: Input::Start,
+                input,
             });
         }
         Ok(())
+    }
+
+    /// The nodes, each after all that it stands on, otherwise in the order of being added.
+    fn from_below(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = Vec::new();
+        let mut waiting: Vec<usize> = (0..self.core.nodes.len()).collect();
+        while !waiting.is_empty() {
+            let (ready, rest): (Vec<usize>, Vec<usize>) = waiting
+                .iter()
+                .partition(|node| self.below(**node).all(|below| order.contains(&below)));
+            // Layers that stand on each other in a ring have no lowest; they keep their order.
+            waiting = if ready.is_empty() {
+                Vec::new()
+            } else {
+                rest.clone()
+            };
+            order.extend(if ready.is_empty() { rest } else { ready });
+        }
+        order
+    }
+
+    /// The nodes that `node` stands on.
+    fn below(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let edges = self
+            .core
+            .nodes
+            .get(node)
+            .map(|node| node.below.as_slice())
+            .unwrap_or_default();
+        edges
+            .iter()
+            .filter_map(|edge| match self.core.edges.get(*edge)?.lower {
+                End::Node { node, .. } => Some(node),
+                End::Device(_) => None,
+            })
     }
 
     /// What the device received at `at`. Counted as a drop by nobody where nothing stands on the device.
@@ -372,13 +410,14 @@ impl Graph {
         self.core.timers.next_deadline()
     }
 
-    /// Moves the timers that are due at `now` into the inboxes of their tasks.
+    /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set anew before its
+    /// task comes to it does not expire.
     pub fn fire(&mut self, now: Instant) {
-        while let Some((at, (node, token))) = self.core.timers.expire(now) {
+        while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
             self.core.deliver(Item {
                 node,
                 at,
-                input: Input::Expire(token),
+                input: Input::Expire(timer, token),
             });
         }
     }
@@ -397,7 +436,7 @@ impl Graph {
     pub fn run(&mut self, task: TaskId, now: Instant, limit: usize) -> Ran {
         let mut ran = Ran::default();
         self.core.clock = now;
-        self.core.spent_ps = 0;
+        self.core.spent_ps = self.rest_ps(task).map_or(0, |rest| *rest);
         self.core.running = Some(task);
         while ran.inputs < limit {
             let Some(inbox) = self.core.tasks.get_mut(task.0).map(|task| &mut task.inbox) else {
@@ -410,12 +449,20 @@ impl Graph {
             self.complete(item);
         }
         self.settle();
-        self.core.wake_waiting();
-        ran.took = Duration::from_nanos(self.core.spent_ps.div_ceil(1_000));
+        ran.took = Duration::from_nanos(self.core.spent_ps / 1_000);
         self.core.clock = now + ran.took;
-        self.core.spent_ps = 0;
+        let rest_ps = core::mem::take(&mut self.core.spent_ps) % 1_000;
+        if let Some(rest) = self.rest_ps(task) {
+            *rest = rest_ps;
+        }
         self.core.running = None;
         ran
+    }
+
+    /// Rounding each run by itself would make time depend on the batch size.
+    fn rest_ps(&mut self, task: TaskId) -> Option<&mut u64> {
+        let task = self.core.tasks.get_mut(task.0)?;
+        Some(&mut task.rest_ps)
     }
 
     /// Runs one input and all that follows from it inside the task.
@@ -424,6 +471,8 @@ impl Graph {
         while let Some(item) = self.core.local.pop_front() {
             self.handle(item);
         }
+        // At once and not when the batch is over: when a waiter is told must not depend on the size of the batch.
+        self.core.wake_waiting();
     }
 
     fn settle(&mut self) {
@@ -441,12 +490,18 @@ impl Graph {
                 while let Some(item) = self.core.local.pop_front() {
                     self.handle(item);
                 }
+                self.core.wake_waiting();
             }
         }
     }
 
     fn handle(&mut self, item: Item) {
         let Item { node, input, .. } = item;
+        if let Input::Expire(timer, _) = input
+            && !self.core.timers.take(timer)
+        {
+            return;
+        }
         let (Some(info), Some(protocol)) =
             (self.core.nodes.get_mut(node), self.protocols.get_mut(node))
         else {
@@ -469,7 +524,7 @@ impl Graph {
                 cx.count_up(indication.message());
                 protocol.pop(from, indication, &mut cx);
             }
-            Input::Expire(token) => {
+            Input::Expire(_, token) => {
                 cx.count_timer();
                 protocol.expire(token, &mut cx);
             }

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use kumiki_graph::ledger::Holder;
 use kumiki_graph::{
     DeviceId, Duration, Graph, Indication, Instant, Manage, Output, Pool, Report, Request, TaskId,
     Unit as UnitData,
@@ -168,7 +169,7 @@ impl Host {
             Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => return,
         };
         if let Some(ledger) = self.graph.ledger(Pool::Receive) {
-            let Some(lease) = ledger.lease() else {
+            let Some(lease) = ledger.lease(Holder::default()) else {
                 adapter.counters.no_page += 1;
                 return;
             };
@@ -311,14 +312,17 @@ impl Host {
                     self.graph
                         .input(at, device, Indication::Report(Box::new(limits)));
                 }
+                // A device knows no routes and can tell nobody anything.
+                Manage::Route { .. } | Manage::Refuse { .. } => {}
             },
             Request::Open(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }
             | Request::Abort { .. }
+            | Request::Cancel { .. }
             | Request::Reset { .. } => {}
         }
     }
