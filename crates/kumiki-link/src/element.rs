@@ -76,6 +76,9 @@ impl CellRun {
     /// When cell `k` has arrived whole where the first did at `first`.
     #[must_use]
     pub fn arrival(&self, first: Instant, k: u32) -> Instant {
+        if k == 0 {
+            return first;
+        }
         let begin = self.slot + 1;
         first
             + self

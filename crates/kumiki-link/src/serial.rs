@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Model | a frame waits, is put on the line octet by octet with its framing overhead, and has arrived when its last bit has |
-//! | Left out | framing that depends on the octets (stuffing), shared media, line errors |
+//! | Left out | framing that depends on the octets (stuffing), shared media, line errors ([`crate::Impaired`]) |
 
 use std::collections::VecDeque;
 

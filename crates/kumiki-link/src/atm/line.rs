@@ -24,7 +24,8 @@ pub(super) struct Line {
     /// The slot after the last one given.
     next_free: u64,
     next_id: u64,
-    pending: VecDeque<CellRun>,
+    /// With the time when the first cell is whole on the line.
+    pending: VecDeque<(Instant, CellRun)>,
     announced: Option<Announced>,
 }
 
@@ -68,7 +69,7 @@ impl Line {
     }
 
     fn push(&mut self, mut run: CellRun) {
-        if let Some(back) = self.pending.back_mut()
+        if let Some((_, back)) = self.pending.back_mut()
             && (back.vpi, back.vci, back.clp, back.efci) == (run.vpi, run.vci, run.clp, run.efci)
             && !back.ends_pdu
             && back.slot + u64::from(back.count) == run.slot
@@ -81,14 +82,14 @@ impl Line {
         }
         run.id = self.next_id;
         self.next_id += 1;
-        self.pending.push_back(run);
+        self.pending.push_back((self.slots.at(run.slot + 1), run));
     }
 
     /// Takes back the cells in the slots from `slot` on, none of which has begun. `next_free` is then the first slot that
     /// nobody has: not always `slot`, since slots before it may have been left out.
     pub(super) fn withdraw(&mut self, slot: u64, next_free: u64, out: &mut Outlet) {
         self.next_free = next_free;
-        while let Some(back) = self.pending.back_mut() {
+        while let Some((_, back)) = self.pending.back_mut() {
             let keep = u32::try_from(slot.saturating_sub(back.slot)).unwrap_or(u32::MAX);
             if keep >= back.count {
                 return;
@@ -111,15 +112,12 @@ impl Line {
 
     /// When the first cell of the next run is whole on the line.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.pending.front().map(|run| self.slots.at(run.slot + 1))
+        self.pending.front().map(|(at, _)| *at)
     }
 
     /// Lets the runs go whose first cell is whole on the line by `now`.
     pub(super) fn send(&mut self, now: Instant, out: &mut Outlet) {
-        while self.next_deadline().is_some_and(|at| at <= now) {
-            let Some(run) = self.pending.pop_front() else {
-                return;
-            };
+        while let Some((_, run)) = self.pending.pop_front_if(|(at, _)| *at <= now) {
             self.announced = Some(Announced {
                 id: run.id,
                 slot: run.slot,

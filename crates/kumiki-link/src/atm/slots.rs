@@ -1,4 +1,9 @@
 //! A line that carries ATM cells is a row of slots.
+//!
+//! | | |
+//! |---|---|
+//! | Model | slots of equal length, one after the other without a gap, at the rate that the line has for cells |
+//! | Left out | where in a SONET/SDH or PLCP frame a cell lies: overhead columns and rows come between cells there, for less than a microsecond at a time, and are spread evenly here; idle cells are slots that nobody takes |
 
 use kumiki_graph::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Instant};
-use kumiki_octets::{Checksum, Message};
+use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::aal5::{self, Fault};
 use kumiki_wire::atm::PAYLOAD_LEN;
 
@@ -14,7 +14,7 @@ use crate::{CellRun, Outlet, Unit};
 /// A PDU of which not all cells have come.
 #[derive(Default)]
 struct Reassembly {
-    octets: Message,
+    octets: Option<Message>,
     /// It has grown too long: all is thrown away up to the end of the PDU.
     given_up: bool,
     last_cell: Instant,
@@ -130,7 +130,8 @@ impl Receiver {
         }
         let pdu = self.reassemblies.entry(vc).or_default();
         if let Some(timeout) = self.config.timeout
-            && !pdu.octets.is_empty()
+            && !pdu.given_up
+            && pdu.octets.is_some()
             && first.saturating_since(pdu.last_cell) > timeout
         {
             *pdu = Reassembly::default();
@@ -142,13 +143,15 @@ impl Receiver {
             if self.config.checksum_unit {
                 self.checksums.transfer(run.vpi, run.vci, &mut run.payload);
             }
-            if pdu.octets.is_empty() {
-                pdu.octets = run.payload;
-            } else {
-                pdu.octets.append(run.payload);
-            }
-            if pdu.octets.len() > aal5::pdu_len(self.config.max_sdu) {
-                pdu.octets = Message::new();
+            let octets = match &mut pdu.octets {
+                Some(octets) => {
+                    octets.append(run.payload);
+                    octets
+                }
+                none => none.insert(run.payload),
+            };
+            if octets.len() > aal5::pdu_len(self.config.max_sdu) {
+                pdu.octets = None;
                 pdu.given_up = true;
                 self.oversize += 1;
             }
@@ -157,21 +160,20 @@ impl Receiver {
             && let Some(pdu) = self.reassemblies.remove(&vc)
         {
             let sum = self.checksums.take(run.vpi, run.vci);
-            if !pdu.given_up {
-                let checksum = sum.map_or(Checksum::Unknown, Checksum::Sum);
-                self.judge(vc, pdu.octets, checksum, out);
+            if let Some(octets) = pdu.octets {
+                self.judge(vc, octets, sum, out);
             }
         }
     }
 
-    fn judge(&mut self, vc: (u16, u16), mut pdu: Message, checksum: Checksum, out: &mut Outlet) {
+    fn judge(&mut self, vc: (u16, u16), mut pdu: Message, sum: Option<Sum>, out: &mut Outlet) {
         let (vpi, vci) = vc;
         let address = Address::Vc { vpi, vci };
         if self.config.monitor {
             let data = pdu.clone();
             out.put(MONITOR, Unit::Frame { data, address });
         }
-        pdu.meta_mut().checksum = checksum;
+        pdu.meta_mut().checksum = sum.map_or(Checksum::Unknown, Checksum::Sum);
         match cpcs_sdu(pdu, self.config.crc) {
             Ok(sdu) if sdu.len() > self.config.max_sdu => self.oversize += 1,
             Ok(data) => {

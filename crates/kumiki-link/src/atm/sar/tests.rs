@@ -294,3 +294,44 @@ fn no_more_reassemblies_than_there_is_room_for() {
     assert_eq!(bench.counter(0, "no_context"), 1);
     assert_eq!(bench.counter(0, "pdus_in"), 1);
 }
+
+#[test]
+fn a_pdu_that_stands_still_is_given_up() {
+    let config = SarConfig {
+        timeout: Some(slots().cell_time() * 5),
+        ..SarConfig::new(slots())
+    };
+    let half = pdu(100)[..96].to_vec();
+    // The other channel's 6 cells let the first one's time pass.
+    let runs = vec![
+        (1, half, false),
+        (2, pdu(6 * 48 - 8), true),
+        (1, pdu(50), true),
+    ];
+    let bench = receive(config, runs);
+    assert_eq!(bench.counter(0, "timeout"), 1);
+    assert_eq!(bench.counter(0, "pdus_in"), 2);
+}
+
+#[test]
+fn the_monitor_shows_pdus_good_and_bad() {
+    let config = SarConfig {
+        monitor: true,
+        ..SarConfig::new(slots())
+    };
+    let mut bad = pdu(100);
+    bad[0] ^= 1;
+    let mut bench = receive(config, vec![(1, bad.clone(), true), (1, pdu(100), true)]);
+    let seen: Vec<_> = bench
+        .take()
+        .into_iter()
+        .filter_map(|(_, _, unit)| {
+            let Unit::Frame { data, .. } = unit else {
+                return None;
+            };
+            Some(data.to_vec())
+        })
+        .collect();
+    let sdu = Message::generated(Pattern::Counter, 7, 100).to_vec();
+    assert_eq!(seen, [bad, pdu(100), sdu]);
+}

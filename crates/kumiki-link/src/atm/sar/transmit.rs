@@ -17,7 +17,8 @@ use crate::{CellRun, Outlet, Unit};
 struct Pdu {
     number: u64,
     vc: (u16, u16),
-    octets: Message,
+    /// None where all of it is on the line.
+    octets: Option<Message>,
     cells: u32,
     /// Cells that have a slot.
     placed: u32,
@@ -29,13 +30,14 @@ impl Pdu {
         let (vpi, vci) = self.vc;
         let whole = count == self.cells;
         let payload = if whole && !keep {
-            core::mem::take(&mut self.octets)
+            self.octets.take()
         } else if whole {
             self.octets.clone()
         } else {
             let octets = |cells: u32| PAYLOAD_LEN * usize::try_from(cells).unwrap_or(0);
             let (from, len) = (octets(self.placed), octets(count));
-            self.octets.share(from, len).unwrap_or_default()
+            let all = self.octets.as_ref();
+            all.and_then(|all| all.share(from, len).ok())
         };
         self.placed += count;
         CellRun {
@@ -44,7 +46,7 @@ impl Pdu {
             vci,
             clp: false,
             efci: false,
-            payload,
+            payload: payload.unwrap_or_default(),
             count,
             ends_pdu: self.placed == self.cells,
             line: *line.slots(),
@@ -64,11 +66,14 @@ struct Queue {
 struct Ahead {
     slot: u64,
     count: u32,
+    /// When the slot of the last one begins, and when it ends.
+    last: Instant,
+    end: Instant,
 }
 
 /// The end of a PDU's last cell.
 struct Leaving {
-    end: u64,
+    end: Instant,
     number: u64,
     vc: (u16, u16),
 }
@@ -135,7 +140,7 @@ impl Transmitter {
             Pdu {
                 number,
                 vc,
-                octets,
+                octets: Some(octets),
                 cells,
                 placed: 0,
             },
@@ -188,8 +193,7 @@ impl Transmitter {
     fn decide(&mut self, now: Instant) {
         while !self.ring.is_empty() {
             if let Some(ahead) = self.ahead {
-                let last = ahead.slot + u64::from(ahead.count) - 1;
-                if self.config.slots.at(last) >= now {
+                if ahead.last >= now {
                     return;
                 }
                 self.ahead = None;
@@ -212,7 +216,7 @@ impl Transmitter {
             let run = pdu.cells(count, self.config.interleave, &self.line);
             if pdu.placed == pdu.cells {
                 self.leaving.push_back(Leaving {
-                    end: slot + u64::from(count),
+                    end: self.config.slots.at(slot + u64::from(count)),
                     number: pdu.number,
                     vc: pdu.vc,
                 });
@@ -220,7 +224,13 @@ impl Transmitter {
             self.cells += u64::from(count);
             self.line.place(slot, run);
             if alone {
-                self.ahead = Some(Ahead { slot, count });
+                let end = slot + u64::from(count);
+                self.ahead = Some(Ahead {
+                    slot,
+                    count,
+                    last: self.config.slots.at(end - 1),
+                    end: self.config.slots.at(end),
+                });
             } else {
                 self.turn();
             }
@@ -247,13 +257,11 @@ impl Transmitter {
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let slots = &self.config.slots;
         let decision = match (self.ahead, self.ring.front()) {
-            (Some(ahead), Some(queue)) => {
-                (queue.pdus.len() > 1).then(|| slots.at(ahead.slot + u64::from(ahead.count)))
-            }
+            (Some(ahead), Some(queue)) => (queue.pdus.len() > 1).then_some(ahead.end),
             (None, Some(_)) => Some(slots.at(self.next_slot() + 1)),
             (_, None) => None,
         };
-        let leaving = self.leaving.front().map(|pdu| slots.at(pdu.end));
+        let leaving = self.leaving.front().map(|pdu| pdu.end);
         [decision, leaving, self.line.next_deadline()]
             .into_iter()
             .flatten()
@@ -262,8 +270,7 @@ impl Transmitter {
 
     pub(super) fn poll(&mut self, now: Instant, out: &mut Outlet) {
         self.decide(now);
-        let slots = self.config.slots;
-        while let Some(pdu) = self.leaving.pop_front_if(|pdu| slots.at(pdu.end) <= now) {
+        while let Some(pdu) = self.leaving.pop_front_if(|pdu| pdu.end <= now) {
             let (vpi, vci) = pdu.vc;
             self.waiting -= 1;
             self.pdus += 1;

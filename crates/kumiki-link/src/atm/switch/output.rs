@@ -4,7 +4,7 @@
 //! the present joining time is settled, since everything that is still to arrive joins later. Cells of a run that has an
 //! output for itself are given slots *ahead* of that, and taken back when another input comes.
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::Instant;
 
 use super::{CellCount, OutputConfig, PortVc};
 use crate::atm::line::Line;
@@ -124,6 +124,8 @@ struct Ahead {
     slot: u64,
     from: u32,
     count: u32,
+    /// When the last of them joins.
+    until: Instant,
     marked: bool,
     /// The line's first free slot and the channel's place in its PDU before them.
     free: u64,
@@ -260,6 +262,7 @@ impl Output {
         } else {
             Frame::Passing
         };
+        ahead.until = source.joins(keep.saturating_sub(1));
         let slot = ahead.slot + u64::from(ahead.count);
         let next_free = if ahead.count == 0 { ahead.free } else { slot };
         self.line.withdraw(slot, next_free, out);
@@ -272,7 +275,7 @@ impl Output {
     fn settle(&mut self, joins: Instant) {
         loop {
             if let (Some(ahead), Some(source)) = (self.ahead, self.sources.first()) {
-                if source.joins(ahead.from + ahead.count - 1) >= joins {
+                if ahead.until >= joins {
                     return;
                 }
                 self.ahead = None;
@@ -356,7 +359,7 @@ impl Output {
             return false;
         }
         let marked = self.config.efci.is_some_and(|limit| backlog >= limit);
-        let count = self.follow(source, slot, backlog, marked);
+        let count = self.follow(source, first, slot, backlog, marked);
         let mut run = source.run.part(source.next, count);
         let Some((source, branch)) = self
             .sources
@@ -370,6 +373,7 @@ impl Output {
             slot,
             from: source.next,
             count,
+            until: source.joins(source.next + count - 1),
             marked,
             free: self.line.next_free(),
             frame: branch.frame,
@@ -390,13 +394,20 @@ impl Output {
     }
 
     /// How many cells of `source` take slots one after the other from `slot` on, in the same state of the queue; the first,
-    /// which finds `backlog` cells, does.
-    fn follow(&self, source: &Source, slot: u64, backlog: u64, marked: bool) -> u32 {
+    /// which joins at `first` and finds `backlog` cells, does.
+    fn follow(
+        &self,
+        source: &Source,
+        first: Instant,
+        slot: u64,
+        backlog: u64,
+        marked: bool,
+    ) -> u32 {
         let slots = self.line.slots();
         let rest = source.run.count - source.next;
         // At equal rates every cell meets its slot as the first does, up to the nanosecond that rounding moves it and the
         // one cell that this changes the backlog by.
-        let clear = slots.at(slot) >= source.joins(source.next) + Duration::from_nanos(1);
+        let clear = slots.at(slot) > first;
         let near = |limit: u64| backlog + 1 < limit;
         if source.run.line.same_rate(slots)
             && clear

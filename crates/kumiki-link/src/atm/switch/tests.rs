@@ -249,6 +249,7 @@ proptest! {
         let (single, counters_single) = run(case, 1);
         prop_assert_eq!(&counters_in_runs, &counters_single);
         prop_assert_eq!(in_runs, single);
+        prop_assert_eq!(run(case, 7).1, counters_single);
     }
 
     #[test]
@@ -268,6 +269,57 @@ proptest! {
         prop_assert_eq!(of(second, "cells_out"), over(&others[2..], "cells_in"));
         // Sums on the fly are those of the SDUs, whatever was lost before.
         prop_assert_eq!(over(sars, "length"), 0);
+    }
+}
+
+/// Numbered frames on three channels of two adapters to a third, all of which find room: (channel, number) as sent and
+/// as arrived.
+fn numbered(seed: u64, interleave: bool) -> [Vec<(Address, u32)>; 2] {
+    let mut bench = Bench::default();
+    let mut switch = Switch::new(Duration::ZERO, &[OutputConfig::new(slots(), 100_000); 3]);
+    for (port, vci) in [(0, 100), (0, 101), (1, 102)] {
+        switch.connect(vc(port, vci), vc(2, vci));
+    }
+    let switch = bench.add(Box::new(switch));
+    for port in 0..3 {
+        let config = SarConfig {
+            interleave,
+            ..SarConfig::new(slots())
+        };
+        let sar = bench.add(Box::new(Sar::new(config)));
+        bench.plug((sar, LINE), (switch, port));
+    }
+    let mut rng = Rng::new(seed, 0);
+    let mut sent = Vec::new();
+    for number in 0..100_u32 {
+        let mut data = Message::generated(Pattern::Zeros, 0, rng.below(2000) as usize);
+        data.push(4).copy_from_slice(&number.to_be_bytes());
+        let vci = 100 + rng.below(3) as u16;
+        let address = Address::Vc { vpi: 0, vci };
+        sent.push((address, number));
+        let at = Instant::from_nanos(u64::from(number) * 10_000);
+        let sar = if vci == 102 { 2 } else { 1 };
+        bench.offer(at, (sar, HOST), Unit::Frame { data, address });
+    }
+    bench.run();
+    let mut came = Vec::new();
+    for (_, _, unit) in bench.take() {
+        if let Unit::Frame { mut data, address } = unit {
+            let number = data.front(4).unwrap().try_into().unwrap();
+            came.push((address, u32::from_be_bytes(number)));
+        }
+    }
+    // By channel; within one, as sent and as arrived.
+    sent.sort_by_key(|(address, _)| *address);
+    came.sort_by_key(|(address, _)| *address);
+    [sent, came]
+}
+
+proptest! {
+    #[test]
+    fn a_channel_keeps_its_order(seed in any::<u64>(), interleave in any::<bool>()) {
+        let [sent, came] = numbered(seed, interleave);
+        prop_assert_eq!(sent, came);
     }
 }
 
