@@ -211,6 +211,7 @@ impl Host {
         let mut any = false;
         for (number, adapter) in self.adapters.iter_mut().enumerate() {
             let device = DeviceId(number);
+            let dropped = adapter.counters.queue_full;
             while let Some(want) = adapter.poll(now) {
                 any = true;
                 match want {
@@ -222,6 +223,7 @@ impl Host {
                     }
                 }
             }
+            any |= adapter.counters.queue_full != dropped;
         }
         any
     }
