@@ -51,7 +51,7 @@ pub struct AdapterConfig {
     /// How many PDUs may wait to be sent, not counting the one that is being sent; more are dropped and counted. 0 counts
     /// as 1, for each waits at least for an instant.
     pub queue: usize,
-    /// The host's CPU that interrupts go to.
+    /// The host's CPU that interrupts go to; the last one where it has fewer.
     pub cpu: usize,
 }
 
