@@ -228,3 +228,6 @@ impl Adapter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -152,6 +152,13 @@ impl Host {
             .zip(self.tasks.iter().map(|(_, busy)| *busy))
     }
 
+    /// Nothing is plugged into `device`, or no medium that could say when it has sent a PDU: it has, at once.
+    pub(crate) fn sent(&mut self, now: Instant, device: DeviceId) {
+        if let Some(adapter) = self.adapters.get_mut(device.0) {
+            adapter.sent(now);
+        }
+    }
+
     /// What the adapter of `device` did.
     #[must_use]
     pub fn adapter(&self, device: DeviceId) -> AdapterCounters {
@@ -195,9 +202,11 @@ impl Host {
         }
     }
 
-    /// Does all that can be done at `now`; what goes to the media is put into `out` with its device.
-    pub(crate) fn step(&mut self, now: Instant, out: &mut Vec<(DeviceId, Unit)>) {
-        loop {
+    /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up one
+    /// of `rounds`; where none is left, things are as they are.
+    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut Vec<(DeviceId, Unit)>) {
+        while let Some(left) = rounds.checked_sub(1) {
+            *rounds = left;
             self.graph.fire(now);
             self.graph.pages_released(now);
             let polled = self.poll_adapters(now, out);
@@ -371,3 +380,6 @@ fn cpu_mut(cpus: &mut [Cpu], number: usize) -> Option<&mut Cpu> {
     let last = cpus.len().checked_sub(1)?;
     cpus.get_mut(number.min(last))
 }
+
+#[cfg(test)]
+mod tests;
