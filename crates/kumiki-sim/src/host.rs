@@ -4,6 +4,7 @@
 //! CPU comes free, interrupts first and then tasks by priority; so an interrupt waits at most for one batch, and never
 //! splits one. Work takes the time that the price lists say; with no prices set a host is infinitely fast.
 
+use core::cmp::Reverse;
 use std::collections::VecDeque;
 
 use kumiki_graph::ledger::Holder;
@@ -18,7 +19,7 @@ use crate::adapter::{Adapter, AdapterConfig, AdapterCounters, Notice, Want};
 /// How a task runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaskConfig {
-    /// The CPU it runs on.
+    /// The CPU it runs on; the last one where the host has fewer.
     pub cpu: usize,
     /// Higher runs first.
     pub priority: i32,
@@ -102,15 +103,18 @@ impl Host {
             tasks,
             adapters,
         };
-        host.set_cpus(vec![CpuConfig {
-            name: "cpu".to_owned(),
-            switch: Duration::ZERO,
-        }]);
+        host.set_cpus(Vec::new());
         host
     }
 
-    /// Gives the host these CPUs in place of those it has.
-    pub fn set_cpus(&mut self, cpus: Vec<CpuConfig>) {
+    /// Gives the host these CPUs in place of those it has; one that is infinitely quick to switch where there are none.
+    pub fn set_cpus(&mut self, mut cpus: Vec<CpuConfig>) {
+        if cpus.is_empty() {
+            cpus.push(CpuConfig {
+                name: "cpu".to_owned(),
+                switch: Duration::ZERO,
+            });
+        }
         let cpu = |config| Cpu {
             config,
             counters: CpuCounters::default(),
@@ -149,6 +153,13 @@ impl Host {
             .zip(self.tasks.iter().map(|(_, busy)| *busy))
     }
 
+    /// Nothing is plugged into `device`, or no medium that could say when it has sent a PDU: it has, at once.
+    pub(crate) fn sent(&mut self, now: Instant, device: DeviceId) {
+        if let Some(adapter) = self.adapters.get_mut(device.0) {
+            adapter.sent(now);
+        }
+    }
+
     /// What the adapter of `device` did.
     #[must_use]
     pub fn adapter(&self, device: DeviceId) -> AdapterCounters {
@@ -184,7 +195,7 @@ impl Host {
         match adapter.config.notice {
             Notice::Deferred => self.graph.input(now, device, indication),
             Notice::Interrupt { cost } => {
-                if let Some(cpu) = self.cpus.get_mut(adapter.config.cpu) {
+                if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
                     cpu.interrupts
                         .push_back((now, cost, Upon::Deliver(device, indication)));
                 }
@@ -192,9 +203,11 @@ impl Host {
         }
     }
 
-    /// Does all that can be done at `now`; what goes to the media is put into `out` with its device.
-    pub(crate) fn step(&mut self, now: Instant, out: &mut Vec<(DeviceId, Unit)>) {
-        loop {
+    /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up one
+    /// of `rounds`; where none is left, things are as they are.
+    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut Vec<(DeviceId, Unit)>) {
+        while let Some(left) = rounds.checked_sub(1) {
+            *rounds = left;
             self.graph.fire(now);
             self.graph.pages_released(now);
             let polled = self.poll_adapters(now, out);
@@ -212,17 +225,19 @@ impl Host {
         let mut any = false;
         for (number, adapter) in self.adapters.iter_mut().enumerate() {
             let device = DeviceId(number);
+            let dropped = adapter.counters.queue_full;
             while let Some(want) = adapter.poll(now) {
                 any = true;
                 match want {
                     Want::Offer(unit) => out.push((device, unit)),
                     Want::Start(cost) => {
-                        if let Some(cpu) = self.cpus.get_mut(adapter.config.cpu) {
+                        if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
                             cpu.interrupts.push_back((now, cost, Upon::Start(device)));
                         }
                     }
                 }
             }
+            any |= adapter.counters.queue_full != dropped;
         }
         any
     }
@@ -260,11 +275,14 @@ impl Host {
     /// The task of the CPU that runs next: the highest priority, then the one that has waited longest.
     fn next_task(&self, cpu: usize, now: Instant) -> Option<TaskId> {
         let waiting = |number: usize| self.graph.waiting(TaskId(number)).filter(|at| *at <= now);
+        let last = self.cpus.len() - 1;
         self.tasks
             .iter()
             .enumerate()
-            .filter(|(_, (config, _))| config.cpu == cpu)
-            .filter_map(|(number, (config, _))| Some((-config.priority, waiting(number)?, number)))
+            .filter(|(_, (config, _))| config.cpu.min(last) == cpu)
+            .filter_map(|(number, (config, _))| {
+                Some((Reverse(config.priority), waiting(number)?, number))
+            })
             .min()
             .map(|(_, _, number)| TaskId(number))
     }
@@ -340,12 +358,13 @@ impl Host {
             .iter()
             .filter_map(|cpu| Some(cpu.interrupts.front()?.0.max(cpu.free_at)))
             .min();
+        let last = self.cpus.len() - 1;
         let tasks = self
             .tasks
             .iter()
             .enumerate()
             .filter_map(|(number, (config, _))| {
-                let free_at = self.cpus.get(config.cpu)?.free_at;
+                let free_at = self.cpus.get(config.cpu.min(last))?.free_at;
                 Some(self.graph.waiting(TaskId(number))?.max(free_at))
             });
         timer
@@ -356,3 +375,12 @@ impl Host {
             .min()
     }
 }
+
+/// CPU `number`, or the last one where there are fewer.
+fn cpu_mut(cpus: &mut [Cpu], number: usize) -> Option<&mut Cpu> {
+    let last = cpus.len().checked_sub(1)?;
+    cpus.get_mut(number.min(last))
+}
+
+#[cfg(test)]
+mod tests;
