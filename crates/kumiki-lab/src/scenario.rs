@@ -47,13 +47,13 @@ mod amount;
 mod builtin;
 mod check;
 mod expand;
-mod fault;
+pub(crate) mod fault;
 mod like;
 mod load;
 mod read;
 #[cfg(test)]
 mod tests;
-mod tree;
+pub(crate) mod tree;
 mod vary;
 
 pub use amount::Amount;

@@ -8,6 +8,7 @@ use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
 use super::{Graph, Host, Impair, Link, Report, Scenario, Workload};
+use crate::profile;
 use crate::quantity::{Octets, Quantity, Rate};
 
 /// The keys of a host that are not settings of its nodes.
@@ -190,6 +191,10 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
     }
     for (name, host) in &scenario.host {
         graph(name, host)?;
+        if let Some(wanted) = &host.profile {
+            // A mistake within the profile names its own file.
+            profile::load(wanted).map_err(|fault| fault.or_at(&["host", name, "profile"]))?;
+        }
     }
     let mut plugged = Vec::new();
     for (name, line) in &scenario.link {

@@ -8,6 +8,8 @@
 //! [`super::Point::locate`] adds the file, the line and the value as it is written there.
 
 use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
 
 use crate::quantity::{Invalid, Quantity};
 
@@ -131,6 +133,21 @@ impl Fault {
         self
     }
 
+    /// At this path, unless it names a file or a path already.
+    #[must_use]
+    pub fn or_at(mut self, path: &[&str]) -> Self {
+        if self.0.file.is_none() && self.0.path.is_empty() {
+            self.0.path = path.iter().map(|&part| part.to_owned()).collect();
+        }
+        self
+    }
+
+    /// The file, once it is known.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
     /// The path of the value; empty where the whole input is meant.
     #[must_use]
     pub fn path(&self) -> &[String] {
@@ -199,6 +216,20 @@ impl fmt::Display for Fault {
 /// [`Fault`] with the path, where `text` is not such a quantity.
 pub fn quantity<Q: Quantity>(path: &[&str], text: &str) -> Result<Q, Fault> {
     crate::quantity::parse(text).map_err(|invalid| Fault::quantity(path, &invalid))
+}
+
+/// The text of an input file.
+pub(crate) fn read_file(path: &Path) -> Result<String, Fault> {
+    std::fs::read_to_string(path).map_err(|why| {
+        let problem = if why.kind() == ErrorKind::NotFound {
+            "there is no such file".to_owned()
+        } else if why.kind() == ErrorKind::InvalidData {
+            "not UTF-8 text".to_owned()
+        } else {
+            why.to_string()
+        };
+        Fault::new(problem).in_file(&path.display().to_string())
+    })
 }
 
 /// The name of `known` that `typed` is closest to: equal but for capitals, or a few slips away.

@@ -62,14 +62,7 @@ impl Document {
     /// [`Fault`] where it cannot be read or is not TOML.
     pub fn load(path: &Path) -> Result<Self, Fault> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|why| {
-            Fault::new(match why.kind() {
-                std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-                std::io::ErrorKind::InvalidData => "not UTF-8 text".to_owned(),
-                _ => why.to_string(),
-            })
-            .in_file(&shown)
-        })?;
+        let text = super::fault::read_file(path)?;
         let name = path
             .file_stem()
             .map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());

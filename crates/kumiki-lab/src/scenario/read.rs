@@ -14,13 +14,19 @@ use super::tree::{Entry, Node, Origin, Source, Value};
 
 /// Why a value is not of the wanted type.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// Innermost part first.
     path: Vec<String>,
     at: Option<Origin>,
     text: String,
+    advice: Option<Box<Advice>>,
+}
+
+/// What would be right.
+#[derive(Debug, Default)]
+struct Advice {
     expected: Option<String>,
-    known: Vec<String>,
+    known: &'static [&'static str],
     suggestion: Option<String>,
 }
 
@@ -30,9 +36,17 @@ impl Problem {
             path: Vec::new(),
             at: None,
             text,
-            expected: None,
-            known: Vec::new(),
-            suggestion: None,
+            advice: None,
+        }
+    }
+
+    fn expecting(text: String, expected: String) -> Self {
+        Self {
+            advice: Some(Box::new(Advice {
+                expected: Some(expected),
+                ..Advice::default()
+            })),
+            ..Self::new(text)
         }
     }
 
@@ -43,18 +57,19 @@ impl Problem {
     }
 
     /// As a fault of `source`, whose value at `above` was read.
-    pub(super) fn fault(mut self, source: &Source<'_>, above: &[&str]) -> Fault {
+    pub(crate) fn fault(mut self, source: &Source<'_>, above: &[&str]) -> Fault {
         self.path
             .extend(above.iter().rev().map(|part| (*part).to_owned()));
         self.path.reverse();
         let mut fault = Fault::at(&self.path, self.text);
-        if let Some(expected) = self.expected {
+        let advice = self.advice.map(|advice| *advice).unwrap_or_default();
+        if let Some(expected) = advice.expected {
             fault = fault.expected(expected);
         }
-        if !self.known.is_empty() {
-            fault = fault.one_of(&self.known);
+        if !advice.known.is_empty() {
+            fault = fault.one_of(advice.known);
         }
-        if let Some(suggestion) = self.suggestion {
+        if let Some(suggestion) = advice.suggestion {
             fault = fault.suggest(suggestion);
         }
         if let Some(place) = self.at.and_then(|at| source.place(at)) {
@@ -78,37 +93,37 @@ impl de::Error for Problem {
     }
 
     fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
-        let mut problem = Self::new(format!("this is {}", spoken(found)));
         let is_number = matches!(
             found,
             Unexpected::Signed(_) | Unexpected::Unsigned(_) | Unexpected::Float(_)
         );
-        problem.expected = Some(match wanted.to_string().as_str() {
+        let expected = match wanted.to_string().as_str() {
             "a string" if is_number => {
                 "a string, with a unit where that is a quantity: \"20 ms\"".to_owned()
             }
             wanted => worded(wanted),
-        });
-        problem
+        };
+        Self::expecting(format!("this is {}", spoken(found)), expected)
     }
 
     fn invalid_value(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
-        let mut problem = Self::new(format!("{} is out of range", spoken(found)));
-        problem.expected = Some(worded(&wanted.to_string()));
-        problem
+        let text = format!("{} is out of range", spoken(found));
+        Self::expecting(text, worded(&wanted.to_string()))
     }
 
     fn invalid_length(found: usize, wanted: &dyn Expected) -> Self {
-        let mut problem = Self::new(format!("{found} values"));
-        problem.expected = Some(worded(&wanted.to_string()));
-        problem
+        Self::expecting(format!("{found} values"), worded(&wanted.to_string()))
     }
 
     fn unknown_field(found: &str, known: &'static [&'static str]) -> Self {
-        let mut problem = Self::new(format!("unknown key {found:?}"));
-        problem.known = known.iter().map(|&name| name.to_owned()).collect();
-        problem.suggestion = nearest(found, known).map(str::to_owned);
-        problem
+        Self {
+            advice: Some(Box::new(Advice {
+                expected: None,
+                known,
+                suggestion: nearest(found, known).map(str::to_owned),
+            })),
+            ..Self::new(format!("unknown key {found:?}"))
+        }
     }
 
     fn missing_field(name: &'static str) -> Self {
@@ -128,7 +143,18 @@ fn spoken(found: Unexpected<'_>) -> String {
         Unexpected::Bool(on) => on.to_string(),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "a table".to_owned(),
-        other => other.to_string(),
+        // Not in TOML.
+        Unexpected::Char(_)
+        | Unexpected::Bytes(_)
+        | Unexpected::Unit
+        | Unexpected::Option
+        | Unexpected::NewtypeStruct
+        | Unexpected::Enum
+        | Unexpected::UnitVariant
+        | Unexpected::NewtypeVariant
+        | Unexpected::TupleVariant
+        | Unexpected::StructVariant
+        | Unexpected::Other(_) => found.to_string(),
     }
 }
 
@@ -152,7 +178,7 @@ fn worded(wanted: &str) -> String {
 
 /// Reads a node.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'de>(pub(super) &'de Node);
+pub(crate) struct Reader<'de>(pub(crate) &'de Node);
 
 impl<'de> Deserializer<'de> for Reader<'de> {
     type Error = Problem;

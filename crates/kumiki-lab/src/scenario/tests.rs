@@ -166,74 +166,224 @@ fn a_fault_found_later_is_placed_by_its_path() {
 
 #[test]
 fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
-    let cases: &[(&str, &str, &str)] = &[
-        ("title = \"Two hosts, one line\"", "title = ", ""),
-        ("medium =", "medum =", ""),
-        ("profile = \"zero\"", "profil = \"zero\"", ""),
-        ("[workload]", "[workloads]", ""),
-        ("message = \"8 KiB\"", "message = \"8 KB\"", ""),
-        ("rate = \"155.52 Mb/s\"", "rate = \"155.52 Mbsp\"", ""),
-        ("duration = \"10 s\"", "duration = 10", ""),
-        ("count = 100", "count = -1", ""),
-        ("window = \"${window}\"", "window = \"${widow}\"", ""),
-        ("from = \"a.ttcp\"", "from = \"c.ttcp\"", ""),
-        ("to = \"b.ttcp\"", "to = \"b.tcpp\"", ""),
-        ("\"b.p2p0\"]", "\"b.p2p1\"]", ""),
-        ("\"b.p2p0\"]", "\"b.ip\"]", ""),
-        ("\"b.p2p0\"]", "\"a.p2p0\"]", ""),
-        ("\"b.p2p0\"]", "\"b.p2p0\", \"c.p2p0\"]", ""),
-        ("like = \"a\"", "like = \"A\"", ""),
-        ("like = \"a\"", "like = \"b\"", ""),
-        ("x = \"window\"", "x = \"windows\"", ""),
+    for (from, to, message) in [
+        (
+            "title = \"Two hosts, one line\"",
+            "title = ",
+            r#"x.toml:1: not TOML: string values must be quoted, expected literal string"#,
+        ),
+        (
+            "medium =",
+            "medum =",
+            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; one of ends, medium, rate, propagation, framing_octets, queue_frames, impair; did you mean medium?"#,
+        ),
+        (
+            "profile = \"zero\"",
+            "profil = \"zero\"",
+            r#"x.toml:11: host.a.profil = "zero": unknown key "profil"; one of like, profile, graph, kind, a table of settings for each node; did you mean profile?"#,
+        ),
+        (
+            "[workload]",
+            "[workloads]",
+            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, workload, vary, quick, skip, report, compare; did you mean workload?"#,
+        ),
+        (
+            "message = \"8 KiB\"",
+            "message = \"8 KB\"",
+            r#"x.toml:29: workload.message = "8 KB": unit "KB" is not accepted, as it stands for 1000 as often as for 1024; try KiB (1024 octets) or kB (1000 octets)"#,
+        ),
+        (
+            "rate = \"155.52 Mb/s\"",
+            "rate = \"155.52 Mbsp\"",
+            r#"x.toml:22: link.line.rate = "155.52 Mbsp": unknown unit "Mbsp"; try Mb/s"#,
+        ),
+        (
+            "duration = \"10 s\"",
+            "duration = 10",
+            r#"x.toml:31: workload.duration = 10: this is the integer 10; expected a string, with a unit where that is a quantity: "20 ms""#,
+        ),
+        (
+            "count = 100",
+            "count = -1",
+            r#"x.toml:30: workload.count = -1: the integer -1 is out of range; expected a whole number from 0"#,
+        ),
+        (
+            "window = \"${window}\"",
+            "window = \"${widow}\"",
+            r#"x.toml:13: host.a.tcp.window = "${widow}": unknown name ${widow}; did you mean ${window}?"#,
+        ),
+        (
+            "from = \"a.ttcp\"",
+            "from = \"c.ttcp\"",
+            r#"x.toml:27: workload.from = "c.ttcp": unknown host "c"; one of a, b; did you mean "a"?"#,
+        ),
+        (
+            "to = \"b.ttcp\"",
+            "to = \"b.tcpp\"",
+            r#"x.toml:28: workload.to = "b.tcpp": unknown layer of host b "tcpp"; one of ttcp, tcp, ip, p2p0; did you mean "tcp"?"#,
+        ),
+        (
+            "\"b.p2p0\"]",
+            "\"b.p2p1\"]",
+            r#"x.toml:20: link.line.ends.1 = "b.p2p1": unknown device of host b "p2p1"; there is only p2p0; did you mean "p2p0"?"#,
+        ),
+        (
+            "\"b.p2p0\"]",
+            "\"b.ip\"]",
+            r#"x.toml:20: link.line.ends.1 = "b.ip": the layer "ip" of host b is no device, as it stands on another; there is only p2p0"#,
+        ),
+        (
+            "\"b.p2p0\"]",
+            "\"a.p2p0\"]",
+            r#"x.toml:20: link.line.ends.1 = "a.p2p0": another line ends here already"#,
+        ),
+        (
+            "\"b.p2p0\"]",
+            "\"b.p2p0\", \"c.p2p0\"]",
+            r#"x.toml:20: link.line.ends = ["a.p2p0", "b.p2p0", "c.p2p0"]: 3 values; expected a list of 2"#,
+        ),
+        (
+            "like = \"a\"",
+            "like = \"A\"",
+            r#"x.toml:16: host.b.like = "A": unknown host "A"; one of a, b; did you mean "a"?"#,
+        ),
+        (
+            "like = \"a\"",
+            "like = \"b\"",
+            r#"x.toml:16: host.b.like = "b": a host that is like itself: b like b"#,
+        ),
+        (
+            "x = \"window\"",
+            "x = \"windows\"",
+            r#"x.toml:45: report.x = "windows": unknown varied name "windows"; one of nagle, window, rtt; did you mean "window"?"#,
+        ),
         (
             "at = { window = \"256 KiB\"",
             "at = { window = \"265 KiB\"",
-            "",
+            r#"x.toml:51: compare.0.at.window = "265 KiB": unknown value of window "265 KiB"; one of 8 KiB, 48 KiB, 256 KiB; did you mean "256 KiB"?"#,
         ),
-        ("nagle = [true, false]", "nagle = \"on\"", ""),
-        ("nagle = [true, false]", "nagle = []", ""),
+        (
+            "nagle = [true, false]",
+            "nagle = \"on\"",
+            r#"x.toml:34: vary.nagle = "on": neither a list nor quantities; expected a list such as ["on"], or a range such as "0 ms .. 200 ms step 20 ms""#,
+        ),
+        (
+            "nagle = [true, false]",
+            "nagle = []",
+            r#"x.toml:34: vary.nagle: a list without values"#,
+        ),
         (
             "\"window, rtt\" = [[\"8 KiB\", \"1 ms\"]",
             "\"window, rtt\" = [[\"8 KiB\"]",
-            "",
+            r#"x.toml:35: vary.window, rtt: 1 values for 2 names; expected a list of lists, each with one value for each of the 2 names"#,
         ),
         (
             "mss = \"8192 B\"",
             "mss = \"${size}\"\nsize = \"${mss}\"",
-            "",
+            r#"x.toml:8: define.size = "${mss}": a definition that needs itself: mss -> size -> mss"#,
         ),
-        ("[quick]\n\"window, rtt\"", "[quick]\n\"window,rtt,x\"", ""),
-        ("rtt / 2", "rtt / 3", ""),
-        ("${rtt / 2}", "1 ms", ""),
-        ("graph = \"${stack_plain}\"", "graph = 3", ""),
+        (
+            "[quick]\n\"window, rtt\"",
+            "[quick]\n\"window,rtt,x\"",
+            r#"x.toml:38: quick.window,rtt,x = [["48 KiB", "20 ms"]]: unknown name "window,rtt,x"; one of nagle, window, rtt, mss, stack_plain; did you mean "window, rtt"?"#,
+        ),
+        (
+            "rtt / 2",
+            "rtt / 3",
+            r#"x.toml:23: link.line.propagation = "${rtt / 3}": ${rtt / 3} cannot be worked out, as rtt is "1 ms"; expected a quantity that this leaves whole"#,
+        ),
+        (
+            "nagle = \"${nagle}\"",
+            "nagle = true",
+            r#"x.toml:34: vary.nagle = [true, false]: nothing in the scenario uses ${nagle}, so all its values would give the same"#,
+        ),
+        (
+            "profile = \"zero\"",
+            "profile = \"nil\"",
+            r#"x.toml:11: host.a.profile = "nil": unknown profile "nil"; there is only zero"#,
+        ),
+        (
+            "graph = \"${stack_plain}\"",
+            "graph = 3",
+            r#"x.toml:12: host.a.graph = 3: this is the integer 3; expected a list of layers, or a table that gives the list of layers below each node"#,
+        ),
         (
             "graph = \"${stack_plain}\"",
             "graph = { ttcp = [\"tcp\"], tcp = [\"ttcp\"] }",
-            "",
+            r#"x.toml:12: host.a.graph: layers that stand on themselves: tcp on ttcp on tcp"#,
         ),
-        ("paper = 2", "paper = 7", ""),
+        (
+            "paper = 2",
+            "paper = 7",
+            r#"x.toml:3: paper = 7: there is no paper 7; expected 1 to 5"#,
+        ),
         (
             "tcp = { mss = \"1460 B\" }",
             "tpc = { mss = \"1460 B\" }",
-            "",
+            r#"x.toml:17: host.b.tpc: unknown layer "tpc"; one of ttcp, tcp, ip, p2p0; did you mean "tcp"?"#,
         ),
-    ];
-    for (from, to, expected) in cases {
-        println!("{}", refused(from, to));
-        let _ = expected;
-    }
-    for set in [
-        "mss",
-        "widow=3",
-        "host.c.tcp.mss=3",
-        "worklaod.sessions=3",
-        "workload.sessions=many",
-        "rtt=5 ms .. 1 ms step 1 ms",
     ] {
-        println!("{}", refused_set(set));
+        assert_eq!(refused(from, to), message);
     }
-    println!("{}", Document::find("scenarios/none.toml").unwrap_err());
-    println!("{}", Document::find("none").unwrap_err());
+}
+
+#[test]
+fn wrong_settings_get_one_message_with_a_suggestion() {
+    for (set, message) in [
+        (
+            "mss",
+            r#"--set mss (scenarios/x.toml): no "="; expected NAME=VALUE"#,
+        ),
+        (
+            "widow=3",
+            r#"--set widow=3 (scenarios/x.toml): unknown name "widow"; one of nagle, window, rtt, mss, stack_plain; did you mean window?"#,
+        ),
+        (
+            "host.c.tcp.mss=3",
+            r#"--set host.c.tcp.mss=3 (scenarios/x.toml): there is no host "c"; did you mean a?"#,
+        ),
+        (
+            "worklaod.sessions=3",
+            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; one of host, switch, link, workload, report, title; did you mean workload?"#,
+        ),
+        (
+            "workload.sessions=many",
+            r#"--set workload.sessions=many (scenarios/x.toml): workload.sessions = "many": this is a string; expected a whole number from 0 to 4294967295"#,
+        ),
+        (
+            "rtt=5 ms .. 1 ms step 1 ms",
+            r#"--set rtt=5 ms .. 1 ms step 1 ms (scenarios/x.toml): vary.rtt = "5 ms .. 1 ms step 1 ms": the range runs backwards; try 1 ms .. 5 ms"#,
+        ),
+    ] {
+        assert_eq!(refused_set(set), message);
+    }
+}
+
+#[test]
+fn a_missing_file_and_an_unknown_name_are_said() {
+    assert_eq!(
+        Document::find("scenarios/none.toml")
+            .unwrap_err()
+            .to_string(),
+        "scenarios/none.toml: there is no such file"
+    );
+    let unknown = Document::find("none").unwrap_err().to_string();
+    assert!(
+        unknown.starts_with("there is no scenario \"none\""),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn the_scenarios_of_the_repository_load_in_full_and_quick() {
+    for document in Document::builtin().unwrap() {
+        for quick in [false, true] {
+            let points = document
+                .points(&choice(&[], quick))
+                .map(|points| points.len());
+            assert!(points.is_ok(), "{}", points.unwrap_err());
+        }
+    }
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use super::fault::{Fault, Place, nearest};
 
 /// Where a value comes from, small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// Line and column, from 1.
     Line(usize, usize),
     /// The number of the `--set`, from 0.
@@ -17,13 +17,13 @@ pub(super) enum Origin {
 
 /// A value with its place.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) at: Origin,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) at: Origin,
+    pub(crate) value: Value,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Text(String),
     Integer(i64),
     Float(f64),
@@ -34,16 +34,16 @@ pub(super) enum Value {
 
 /// A key with its value.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
+pub(crate) struct Entry {
+    pub(crate) key: String,
     /// Where the key is written.
-    pub(super) at: Origin,
-    pub(super) node: Node,
+    pub(crate) at: Origin,
+    pub(crate) node: Node,
 }
 
 impl Node {
     /// Reads a document.
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
         let lines = Lines::new(text);
         let document = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
         Ok(Self {
@@ -53,7 +53,7 @@ impl Node {
     }
 
     /// Reads one value as TOML writes it, as all from `at`.
-    pub(super) fn parse_value(text: &str, at: Origin) -> Option<Self> {
+    pub(crate) fn parse_value(text: &str, at: Origin) -> Option<Self> {
         let parsed = DeValue::parse(text).ok()?;
         let mut node = node(&parsed, &Lines::new(text)).ok()?;
         node.put_at(at);
@@ -75,7 +75,7 @@ impl Node {
     }
 
     /// The entries of a table; none of anything else.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Table(entries) => entries,
             Value::Text(_)
@@ -87,15 +87,15 @@ impl Node {
     }
 
     /// The value of `key` in a table.
-    pub(super) fn child(&self, key: &str) -> Option<&Self> {
+    pub(crate) fn child(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
-    pub(super) fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
+    pub(crate) fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
         let Value::Table(entries) = &mut self.value else {
             return None;
         };
@@ -106,7 +106,7 @@ impl Node {
     }
 
     /// Puts `node` at `path` below this table, making tables on the way. Says which part of the path is no table.
-    pub(super) fn set(&mut self, path: &[&str], node: Self) -> Result<(), String> {
+    pub(crate) fn set(&mut self, path: &[&str], node: Self) -> Result<(), String> {
         let Some((first, rest)) = path.split_first() else {
             *self = node;
             return Ok(());
@@ -132,7 +132,7 @@ impl Node {
     }
 
     /// As messages show it: nothing for tables and long lists.
-    pub(super) fn shown(&self) -> Option<String> {
+    pub(crate) fn shown(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) if text.chars().count() > 80 => {
                 let start: String = text.chars().take(77).collect();
@@ -149,7 +149,7 @@ impl Node {
     }
 
     /// A single value as text to put into another; `None` of lists and tables.
-    pub(super) fn plain(&self) -> Option<String> {
+    pub(crate) fn plain(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) => Some(text.clone()),
             Value::Integer(n) => Some(n.to_string()),
@@ -160,7 +160,7 @@ impl Node {
     }
 
     /// What it is, for messages.
-    pub(super) const fn kind(&self) -> &'static str {
+    pub(crate) const fn kind(&self) -> &'static str {
         match self.value {
             Value::Text(_) => "a string",
             Value::Integer(_) => "a whole number",
@@ -172,7 +172,7 @@ impl Node {
     }
 
     /// As the crate `toml` has it.
-    pub(super) fn to_toml(&self) -> toml::Value {
+    pub(crate) fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Text(text) => toml::Value::String(text.clone()),
             Value::Integer(n) => toml::Value::Integer(*n),
@@ -190,7 +190,7 @@ impl Node {
 
     /// The deepest value on `path` that is written down, and whether it is the value at `path` itself. List items are
     /// named by their numbers from 0.
-    pub(super) fn reach(&self, path: &[String]) -> (Origin, Option<&Self>) {
+    pub(crate) fn reach(&self, path: &[String]) -> (Origin, Option<&Self>) {
         let mut at = self.at;
         let mut node = self;
         for part in path {
@@ -215,7 +215,7 @@ impl Node {
     }
 
     /// Reads a value of `T`.
-    pub(super) fn read<'de, T: serde::Deserialize<'de>>(
+    pub(crate) fn read<'de, T: serde::Deserialize<'de>>(
         &'de self,
     ) -> Result<T, super::read::Problem> {
         T::deserialize(super::read::Reader(self))
@@ -224,14 +224,14 @@ impl Node {
 
 /// What a fault needs to be placed: the file, its values and the `--set`s.
 #[derive(Clone, Debug)]
-pub(super) struct Source<'a> {
-    pub(super) file: &'a str,
-    pub(super) root: &'a Node,
-    pub(super) sets: &'a [String],
+pub(crate) struct Source<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) root: &'a Node,
+    pub(crate) sets: &'a [String],
 }
 
 impl Source<'_> {
-    pub(super) fn place(&self, at: Origin) -> Option<Place> {
+    pub(crate) fn place(&self, at: Origin) -> Option<Place> {
         match at {
             Origin::Line(line, column) => Some(Place::Line(line, column)),
             Origin::Set(number) => self.sets.get(number).cloned().map(Place::Set),
@@ -239,7 +239,11 @@ impl Source<'_> {
     }
 
     /// `fault` with file, place and value as far as they are known and were missing.
-    pub(super) fn locate(&self, fault: Fault) -> Fault {
+    pub(crate) fn locate(&self, fault: Fault) -> Fault {
+        // Found in another file.
+        if fault.file().is_some_and(|file| file != self.file) {
+            return fault;
+        }
         let (at, node) = self.root.reach(fault.path());
         let mut fault = fault;
         if !fault.has_found()
@@ -356,7 +360,7 @@ impl Lines {
 }
 
 /// `did you mean` for one of the keys of `table`.
-pub(super) fn nearest_key<'a>(table: &'a Node, typed: &str) -> Option<&'a str> {
+pub(crate) fn nearest_key<'a>(table: &'a Node, typed: &str) -> Option<&'a str> {
     let keys: Vec<&str> = table.entries().iter().map(|e| e.key.as_str()).collect();
     nearest(typed, &keys)
 }
