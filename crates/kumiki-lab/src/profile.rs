@@ -1,11 +1,27 @@
 //! Profiles: what the work of a host costs, as data with provenance.
+//!
+//! A scenario names a profile in `profiles/` of this repository, which are compiled in, or one of the user's by a path. `zero`,
+//! where all work is free, is no file. A profile is read and checked as a whole, [`load`]: every value has its unit and
+//! says where it comes from, prices are of work that is counted, tasks are on CPUs that there are.
+//!
+//! Prices may have fractions of a nanosecond (`46.1 ns`), as they are per octet; they are kept in picoseconds.
 
 use std::collections::BTreeMap;
 
+use kumiki_graph::Duration;
 use serde::Deserialize;
 
+use crate::quantity::{Invalid, Octets, parse};
+
+mod builtin;
+mod load;
+#[cfg(test)]
+mod tests;
+
+pub use load::{ZERO, load, names, parse as parse_text};
+
 /// A price list and what it stands on. All prices carry where they come from.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// One line: which machine.
@@ -46,6 +62,35 @@ pub struct Sourced {
     pub value: String,
     /// Where it comes from.
     pub from: String,
+}
+
+impl Sourced {
+    /// The value as a time in whole nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`] where it is none; [`load`] has refused that where a time is meant.
+    pub fn duration(&self) -> Result<Duration, Invalid> {
+        parse(&self.value)
+    }
+
+    /// The value as a time in picoseconds, as [`kumiki_graph::Prices`] has it.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`] where it is none; [`load`] has refused that for prices.
+    pub fn picoseconds(&self) -> Result<u64, Invalid> {
+        parse::<load::Picoseconds>(&self.value).map(load::Picoseconds::count)
+    }
+
+    /// The value as a size.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`] where it is none; [`load`] has refused that where a size is meant.
+    pub fn octets(&self) -> Result<Octets, Invalid> {
+        parse(&self.value)
+    }
 }
 
 /// A CPU.
