@@ -370,7 +370,8 @@ impl Graph {
             .unwrap_or_default()
     }
 
-    /// Checks what can only be checked when all is connected, and lets every node start at `now`.
+    /// Checks what can only be checked when all is connected, and lets every node start at `now`, lower ones first: what a
+    /// node asks of those below as it starts finds them started.
     ///
     /// # Errors
     /// [`Misfit::Below`] where a node has too few or too many layers below.
@@ -388,14 +389,50 @@ impl Graph {
                 });
             }
         }
-        for node in 0..self.core.nodes.len() {
+        for node in self.lower_first() {
+            let input = Input::Start;
             self.core.deliver(Item {
                 node,
                 at: now,
-                input: Input::Start,
+                input,
             });
         }
         Ok(())
+    }
+
+    /// The nodes, each after all that it stands on, otherwise in the order of being added.
+    fn lower_first(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = Vec::new();
+        let mut waiting: Vec<usize> = (0..self.core.nodes.len()).collect();
+        while !waiting.is_empty() {
+            let (ready, rest): (Vec<usize>, Vec<usize>) = waiting
+                .iter()
+                .partition(|node| self.below(**node).all(|below| order.contains(&below)));
+            // Layers that stand on each other in a ring have no lowest; they keep their order.
+            waiting = if ready.is_empty() {
+                Vec::new()
+            } else {
+                rest.clone()
+            };
+            order.extend(if ready.is_empty() { rest } else { ready });
+        }
+        order
+    }
+
+    /// The nodes that `node` stands on.
+    fn below(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let edges = self
+            .core
+            .nodes
+            .get(node)
+            .map(|node| node.below.as_slice())
+            .unwrap_or_default();
+        edges
+            .iter()
+            .filter_map(|edge| match self.core.edges.get(*edge)?.lower {
+                End::Node { node, .. } => Some(node),
+                End::Device(_) => None,
+            })
     }
 
     /// What the device received at `at`. Counted as a drop by nobody where nothing stands on the device.

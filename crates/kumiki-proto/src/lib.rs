@@ -5,7 +5,7 @@
 //!
 //! | layer | protocols |
 //! |---|---|
-//! | transport | [`udp`] |
+//! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`] |
 //! | adaptation | [`llc_snap`], [`vc_mux`] |
 //!
@@ -17,6 +17,7 @@
 
 pub mod ip;
 pub mod llc_snap;
+pub mod tcp;
 pub mod udp;
 pub mod vc_mux;
 

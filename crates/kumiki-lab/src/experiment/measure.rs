@@ -72,6 +72,9 @@ pub struct Measured {
 /// The state of the world at one moment, as far as measuring needs it.
 pub struct Snapshot {
     at: Instant,
+    /// When data last arrived. Rates are taken from arrival to arrival, so that they do not depend on where in a PDU the
+    /// clock stood.
+    last: Option<Instant>,
     octets: Vec<u64>,
     busy: BTreeMap<String, Duration>,
     page_waits: u64,
@@ -90,6 +93,7 @@ impl Snapshot {
         }
         Self {
             at: world.now(),
+            last: sink.and_then(|sink| sink.received().filter_map(|received| received.last).max()),
             octets: sink.map(|sink| sink.received().map(|received| received.octets).collect()).unwrap_or_default(),
             busy,
             page_waits: source.map_or(0, |source| source.sent().map(|sent| sent.page_waits).sum()),
@@ -157,7 +161,11 @@ pub fn measure(
         })
         .collect();
     let octets: u64 = sessions.iter().map(|session| session.octets).sum();
-    let time = if load.until_done { transfer_time(source, sink) } else { after.at.saturating_since(before.at) };
+    let time = match (before.last, after.last) {
+        _ if load.until_done => transfer_time(source, sink),
+        (Some(first), Some(last)) if last > first => last.saturating_since(first),
+        _ => after.at.saturating_since(before.at),
+    };
     let wrote: Vec<f64> = sessions.iter().filter(|session| session.octets > 0).map(|s| lossy(s.octets)).collect();
     let whole = after.at.saturating_since(before.at).as_secs_f64();
     let busy_share = |(cpu, busy): (&String, &Duration)| {

@@ -84,7 +84,7 @@ fn frame_rate(link: &Link) -> Result<Rate, Fault> {
     }
     if link.medium == "point-to-point" {
         let text = link.rate.as_deref().ok_or_else(|| Fault::new(&["medium"], "a point-to-point line needs a `rate`"))?;
-        let rate: quantity::Rate = self::quantity(&["rate"], text)?;
+        let rate: quantity::Rate = quantity(&["rate"], text)?;
         return Ok(Rate::bits_per_second(rate.bits_per_second()));
     }
     let known = ATM.iter().chain(&FRAMES).map(|(name, _)| *name).chain(["point-to-point"]);

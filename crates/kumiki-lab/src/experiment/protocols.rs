@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Coalesce, Duration, Protocol};
 use kumiki_proto::tcp::congestion::{Algorithm, InitialWindow};
-use kumiki_proto::tcp::{AckRule, AckTimer, Beat, HalfWindow, Rounding, WindowUpdate};
-use kumiki_proto::{icmp, ip, llc_snap, tcp};
+use kumiki_proto::tcp::config::{AckRule, AckTimer, Beat, HalfWindow, Rounding, WindowUpdate};
+use kumiki_proto::{ip, llc_snap, tcp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -14,7 +14,7 @@ use super::fault::{Fault, quantity, unknown};
 use crate::quantity::Octets;
 
 /// The kinds of nodes that a graph may have, beside the programs at the top.
-pub const KINDS: [&str; 4] = ["tcp", "ip", "icmp", "llc_snap"];
+pub const KINDS: [&str; 3] = ["tcp", "ip", "llc_snap"];
 
 /// What a node needs to know of its place.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,6 @@ pub fn build(kind: &str, settings: &toml::Table, place: Place<'_>) -> Result<Box
             let built = ip::Ip::new(config).map_err(|error| Fault::new(&[], error.to_string()))?;
             Box::new(built)
         }
-        "icmp" => Box::new(icmp::Icmp::new(icmp::Config::default())),
         "llc_snap" => Box::new(llc_snap::LlcSnap::new(llc_config(settings)?)),
         other => return Err(unknown(&[], "kind of node", other, &KINDS)),
     })
