@@ -389,7 +389,7 @@ impl Graph {
                 });
             }
         }
-        for node in self.from_below() {
+        for node in self.lower_first() {
             let input = Input::Start;
             self.core.deliver(Item {
                 node,
@@ -401,7 +401,7 @@ impl Graph {
     }
 
     /// The nodes, each after all that it stands on, otherwise in the order of being added.
-    fn from_below(&self) -> Vec<usize> {
+    fn lower_first(&self) -> Vec<usize> {
         let mut order: Vec<usize> = Vec::new();
         let mut waiting: Vec<usize> = (0..self.core.nodes.len()).collect();
         while !waiting.is_empty() {

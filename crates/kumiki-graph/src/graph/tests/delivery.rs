@@ -46,6 +46,25 @@ fn an_input_runs_through_its_task_before_the_next_one_starts() {
 }
 
 #[test]
+fn a_node_starts_after_those_that_it_stands_on() {
+    let log = Log::default();
+    let starting = |name: &'static str| {
+        let log = log.clone();
+        node(move |event, _| {
+            if matches!(event, Event::Start) {
+                log.write(name);
+            }
+        })
+    };
+    let (..) = stack(vec![
+        ("top", starting("top")),
+        ("mid", starting("mid")),
+        ("low", starting("low")),
+    ]);
+    assert_eq!(log.take(), ["low", "mid", "top"]);
+}
+
+#[test]
 fn a_node_that_answers_itself_is_not_entered_again_before_it_returns() {
     let log = Log::default();
     let own = log.clone();
