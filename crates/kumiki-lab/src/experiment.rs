@@ -1,6 +1,6 @@
 //! One run of one scenario: builds the world, lets it run, and measures.
 
-pub mod fault;
+mod fault;
 mod hosts;
 mod measure;
 mod media;
@@ -14,7 +14,7 @@ use kumiki_sim::{HostId, World};
 
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
-pub use fault::Fault;
+use fault::Fault;
 pub use measure::{Bound, Measured, SessionResult};
 use programs::Load;
 
@@ -53,22 +53,28 @@ impl Experiment {
         seed: u64,
         options: Options,
     ) -> Result<Self, Fault> {
-        let specs = resolve(&scenario.host)?;
+        let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
-        let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
+        let by_host = specs
+            .iter()
+            .filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
-        let (load, mut programs) = programs::of_workload(&scenario.workload, &specs, &by_host)?;
+        let (load, mut programs) = programs::of_workload(&scenario.workload, specs, &by_host)?;
         let mut world = World::new();
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
-        for (number, (name, spec)) in (0_u64..).zip(&specs) {
+        for (number, (name, spec)) in (0_u64..).zip(specs) {
             let wanted = spec.profile.as_deref().unwrap_or("zero");
             let profile = by_host.get(name).ok_or_else(|| {
                 let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
                 fault::unknown(&["host", name, "profile"], "profile", wanted, &known)
             })?;
-            let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces };
-            let built =
-                hosts::build(name, number, spec, profile, &mut plan).map_err(|fault| fault.under(&["host", name]))?;
+            let mut plan = hosts::Plan {
+                programs: &mut programs,
+                seed,
+                trace: options.traces,
+            };
+            let built = hosts::build(name, number, spec, profile, &mut plan)
+                .map_err(|fault| fault.under(&["host", name]))?;
             let mut host = built.host;
             if options.captures {
                 tap_devices(&mut host, built.devices.keys());
@@ -77,14 +83,18 @@ impl Experiment {
             hosts.insert(name.clone(), id);
             ends.insert(name.clone(), (id, built.devices));
         }
-        let checksum_units = by_host.iter().map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
+        let checksum_units = by_host
+            .iter()
+            .map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
         let ends = media::Ends {
             hosts: &ends,
             switches: &media::add_switches(scenario, &mut world)?,
             checksum_units: &checksum_units.collect(),
         };
         media::add_links(scenario, &ends, &mut world)?;
-        world.start().map_err(|(host, misfit)| Fault::new(&["host", &host, "graph"], misfit.to_string()))?;
+        world.start().map_err(|(host, misfit)| {
+            fault::fault(&["host", &host, "graph"], misfit.to_string())
+        })?;
         Ok(Self { world, hosts, load })
     }
 
@@ -98,15 +108,19 @@ impl Experiment {
         if self.load.until_done {
             let every = Duration::from_millis(10);
             let (hosts, load) = (&self.hosts, &self.load);
-            self.world.run_until_done(end, every, |world| measure::is_done(world, hosts, load));
+            self.world
+                .run_until_done(end, every, |world| measure::is_done(world, hosts, load));
         } else {
             self.world.run_until(end);
         }
         let after = self.snapshot();
         let measured = measure::measure(&self.world, &self.hosts, &before, &after, &self.load);
-        let names: BTreeMap<HostId, &String> = self.hosts.iter().map(|(name, id)| (*id, name)).collect();
+        let names: BTreeMap<HostId, &String> =
+            self.hosts.iter().map(|(name, id)| (*id, name)).collect();
         let tapped = self.world.take_tapped().into_iter();
-        let tapped = tapped.filter_map(|(id, seen)| Some(((*names.get(&id)?).clone(), seen))).collect();
+        let tapped = tapped
+            .filter_map(|(id, seen)| Some(((*names.get(&id)?).clone(), seen)))
+            .collect();
         Run { measured, tapped }
     }
 
@@ -127,43 +141,4 @@ fn tap_devices<'a>(host: &mut kumiki_sim::Host, devices: impl Iterator<Item = &'
     for access_point in above {
         host.graph.tap(access_point);
     }
-}
-
-/// Fills in what hosts take from the hosts they are like.
-fn resolve(hosts: &BTreeMap<String, Host>) -> Result<BTreeMap<String, Host>, Fault> {
-    let mut resolved = BTreeMap::new();
-    for (name, host) in hosts {
-        let mut whole = host.clone();
-        let mut seen = vec![name.as_str()];
-        while let Some(model) = whole.like.take() {
-            let path = ["host", name.as_str(), "like"];
-            if seen.contains(&model.as_str()) {
-                return Err(Fault::new(&path, format!("`{model}` is, in the end, like `{name}`")));
-            }
-            let names: Vec<&str> = hosts.keys().map(String::as_str).collect();
-            let (model_name, model) =
-                hosts.get_key_value(&model).ok_or_else(|| fault::unknown(&path, "host", &model, &names))?;
-            seen.push(model_name);
-            whole = merge(whole, model);
-        }
-        resolved.insert(name.clone(), whole);
-    }
-    Ok(resolved)
-}
-
-/// `host`, with what it does not say taken from `model`.
-fn merge(mut host: Host, model: &Host) -> Host {
-    host.like.clone_from(&model.like);
-    host.profile = host.profile.or_else(|| model.profile.clone());
-    host.graph = host.graph.or_else(|| model.graph.clone());
-    for (node, kind) in &model.kind {
-        host.kind.entry(node.clone()).or_insert_with(|| kind.clone());
-    }
-    for (node, settings) in &model.settings {
-        let own = host.settings.entry(node.clone()).or_default();
-        for (key, value) in settings {
-            own.entry(key.clone()).or_insert_with(|| value.clone());
-        }
-    }
-    host
 }

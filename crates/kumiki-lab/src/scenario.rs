@@ -48,7 +48,7 @@ mod builtin;
 mod check;
 mod expand;
 pub(crate) mod fault;
-mod like;
+pub(crate) mod like;
 mod load;
 mod read;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
 use kumiki_graph::{DeviceId, Duration, Graph, Pool, Prices, Service, TaskId, Work};
 use kumiki_sim::{AdapterConfig, Commands, CpuConfig, Host, Notice, TaskConfig};
 
-use super::fault::{Fault, quantity, unknown};
+use super::fault::{Fault, fault, quantity, unknown};
 use super::programs::Programs;
 use super::protocols::{self, KINDS, Place};
 use crate::profile::{Memory, Profile, Sourced};
@@ -27,9 +27,14 @@ pub fn layers(graph: &scenario::Graph) -> Vec<(String, Vec<String>)> {
     match graph {
         scenario::Graph::Chain(chain) => {
             let pairs = chain.iter().zip(chain.iter().skip(1));
-            pairs.map(|(upper, lower)| (upper.clone(), vec![lower.clone()])).collect()
+            pairs
+                .map(|(upper, lower)| (upper.clone(), vec![lower.clone()]))
+                .collect()
         }
-        scenario::Graph::Below(below) => below.iter().map(|(node, below)| (node.clone(), below.clone())).collect(),
+        scenario::Graph::Below(below) => below
+            .iter()
+            .map(|(node, below)| (node.clone(), below.clone()))
+            .collect(),
     }
 }
 
@@ -60,7 +65,7 @@ pub fn build(
     profile: &Profile,
     plan: &mut Plan<'_>,
 ) -> Result<Built, Fault> {
-    let missing = || Fault::new(&[], "it has no graph, nor is it like a host that has one");
+    let missing = || fault(&[], "it has no graph, nor is it like a host that has one");
     let layers = layers(spec.graph.as_ref().ok_or_else(missing)?);
     let mut graph = Graph::new(plan.seed, number);
     let tasks = Tasks::add(&mut graph, profile);
@@ -68,7 +73,10 @@ pub fn build(
     for (node, below) in &layers {
         let protocol = protocol(name, node, below, spec, plan)?;
         let task = tasks.of(kind_of(spec, node));
-        nodes.insert(node.clone(), graph.add_node(node, task, protocol).map_err(misfit)?);
+        nodes.insert(
+            node.clone(),
+            graph.add_node(node, task, protocol).map_err(misfit)?,
+        );
     }
     let devices = add_devices(&layers, &mut graph)?;
     for (upper, below) in &layers {
@@ -77,7 +85,10 @@ pub fn build(
         }
     }
     let mut known = nodes.keys().chain(devices.keys()).map(String::as_str);
-    let stray = spec.settings.keys().find(|key| !nodes.contains_key(*key) && !devices.contains_key(*key));
+    let stray = spec
+        .settings
+        .keys()
+        .find(|key| !nodes.contains_key(*key) && !devices.contains_key(*key));
     if let Some(key) = stray {
         let mut names: Vec<&str> = vec!["profile", "like", "graph", "kind"];
         names.extend(&mut known);
@@ -92,7 +103,14 @@ pub fn build(
         let pool = match key.as_str() {
             "send" => Pool::Send,
             "receive" => Pool::Receive,
-            other => return Err(unknown(&["profile", "memory"], "memory", other, &["send", "receive"])),
+            other => {
+                return Err(unknown(
+                    &["profile", "memory"],
+                    "memory",
+                    other,
+                    &["send", "receive"],
+                ));
+            }
         };
         graph.set_ledger(pool, ledger(memory)?);
     }
@@ -106,7 +124,7 @@ pub fn build(
 
 #[expect(clippy::needless_pass_by_value, reason = "a function for map_err")]
 fn misfit(misfit: kumiki_graph::Misfit) -> Fault {
-    Fault::new(&["graph"], misfit.to_string())
+    fault(&["graph"], misfit.to_string())
 }
 
 fn protocol(
@@ -122,22 +140,30 @@ fn protocol(
     let kind = kind_of(spec, node);
     let empty = toml::Table::new();
     let settings = spec.settings.get(node).unwrap_or(&empty);
-    let place = Place { below, trace: plan.trace };
+    let place = Place {
+        below,
+        trace: plan.trace,
+    };
     if KINDS.contains(&kind) {
         return protocols::build(kind, settings, place).map_err(|fault| fault.under(&[node]));
     }
-    let mut fault = unknown(&["graph"], "kind of node", kind, &KINDS);
-    fault.problem.push_str("; programs are named by the workload's `from` and `to`");
-    Err(fault)
+    let what = "kind of node (programs are named by the workload's `from` and `to`)";
+    Err(unknown(&["graph"], what, kind, &KINDS))
 }
 
 /// What no node stands for is a device.
-fn add_devices(layers: &[(String, Vec<String>)], graph: &mut Graph) -> Result<BTreeMap<String, DeviceId>, Fault> {
+fn add_devices(
+    layers: &[(String, Vec<String>)],
+    graph: &mut Graph,
+) -> Result<BTreeMap<String, DeviceId>, Fault> {
     let mut devices = BTreeMap::new();
     for lower in layers.iter().flat_map(|(_, below)| below) {
         let is_node = layers.iter().any(|(node, _)| node == lower);
         if !is_node && !devices.contains_key(lower) {
-            devices.insert(lower.clone(), graph.add_device(lower, Service::UnitData).map_err(misfit)?);
+            devices.insert(
+                lower.clone(),
+                graph.add_device(lower, Service::UnitData).map_err(misfit)?,
+            );
         }
     }
     Ok(devices)
@@ -160,7 +186,11 @@ impl<'a> Tasks<'a> {
     }
 
     fn of(&self, kind: &str) -> TaskId {
-        let named = self.profile.task.iter().find(|(_, task)| task.nodes.iter().any(|node| node == kind));
+        let named = self
+            .profile
+            .task
+            .iter()
+            .find(|(_, task)| task.nodes.iter().any(|node| node == kind));
         let name = named.map_or(REST, |(name, _)| name.as_str());
         self.ids.get(name).copied().unwrap_or(TaskId(0))
     }
@@ -170,10 +200,16 @@ impl<'a> Tasks<'a> {
         let mut cpus = Vec::new();
         for (name, cpu) in &self.profile.cpu {
             let switch = duration(&["profile", "cpu", name, "switch"], &cpu.switch)?;
-            cpus.push(CpuConfig { name: name.clone(), switch });
+            cpus.push(CpuConfig {
+                name: name.clone(),
+                switch,
+            });
         }
         if cpus.is_empty() {
-            cpus.push(CpuConfig { name: "cpu".to_owned(), switch: Duration::ZERO });
+            cpus.push(CpuConfig {
+                name: "cpu".to_owned(),
+                switch: Duration::ZERO,
+            });
         }
         let names: Vec<String> = cpus.iter().map(|cpu| cpu.name.clone()).collect();
         host.set_cpus(cpus);
@@ -185,7 +221,11 @@ impl<'a> Tasks<'a> {
                     unknown(&["profile", "task", name, "cpu"], "CPU", wanted, &known)
                 })?,
             };
-            let config = TaskConfig { cpu, priority: task.priority, batch: task.batch };
+            let config = TaskConfig {
+                cpu,
+                priority: task.priority,
+                batch: task.batch,
+            };
             if let Some(id) = self.ids.get(name.as_str()) {
                 host.set_task(*id, config);
             }
@@ -223,39 +263,66 @@ fn picoseconds(path: &[&str], text: &str) -> Result<u64, Fault> {
 
 fn ledger(memory: &Memory) -> Result<Ledger, Fault> {
     let path = |key| ["profile", "memory", key];
-    let octets = |key, sourced: &Sourced| quantity::<Octets>(&path(key), &sourced.value).map(Octets::count);
+    let octets =
+        |key, sourced: &Sourced| quantity::<Octets>(&path(key), &sourced.value).map(Octets::count);
     let (page, size) = (octets("page", &memory.page)?, octets("size", &memory.size)?);
     let per_cluster = page.saturating_mul(u64::from(memory.cluster));
-    let clusters = size.checked_div(per_cluster).and_then(|clusters| u32::try_from(clusters).ok());
+    let clusters = size
+        .checked_div(per_cluster)
+        .and_then(|clusters| u32::try_from(clusters).ok());
     let (Ok(page), Some(clusters)) = (u32::try_from(page), clusters) else {
-        return Err(Fault::new(&path("page"), "a cluster must hold at least one octet, and a page at most 4 GiB"));
+        return Err(fault(
+            &path("page"),
+            "a cluster must hold at least one octet, and a page at most 4 GiB",
+        ));
     };
     let hand_out = match memory.hand_out.as_str() {
         "free" => HandOut::Free,
         "cyclic" => HandOut::Cyclic,
-        other => return Err(unknown(&path("hand_out"), "order", other, &["free", "cyclic"])),
+        other => {
+            return Err(unknown(
+                &path("hand_out"),
+                "order",
+                other,
+                &["free", "cyclic"],
+            ));
+        }
     };
     let wake_up = match memory.wake_up.as_str() {
         "one" => WakeUp::One,
         "all" => WakeUp::All,
         other => return Err(unknown(&path("wake_up"), "rule", other, &["one", "all"])),
     };
-    Ok(Ledger::new(Pages { page, cluster: memory.cluster, clusters, hand_out, wake_up, share_percent: memory.share_percent }))
+    Ok(Ledger::new(Pages {
+        page,
+        cluster: memory.cluster,
+        clusters,
+        hand_out,
+        wake_up,
+        share_percent: memory.share_percent,
+    }))
 }
 
 fn adapter(adapter: &crate::profile::Adapter) -> Result<AdapterConfig, Fault> {
     let path = |key| ["profile", "adapter", key];
     let mut config = AdapterConfig::default();
-    config.commands = match (&adapter.fetch, &adapter.start) {
-        (Some(_), Some(_)) => {
-            return Err(Fault::new(&path("start"), "DMA is either chained (`fetch`) or started by the CPU (`start`)"));
-        }
-        (Some(fetch), None) => Commands::Chained { fetch: duration(&path("fetch"), fetch)? },
-        (None, Some(start)) => Commands::Single { start: duration(&path("start"), start)? },
-        (None, None) => config.commands,
+    let time = |key, sourced: &Option<Sourced>| match sourced {
+        Some(sourced) => duration(&path(key), sourced),
+        None => Ok(Duration::ZERO),
     };
-    if let Some(interrupt) = &adapter.interrupt {
-        config.notice = Notice::Interrupt { cost: duration(&path("interrupt"), interrupt)? };
+    config.commands = if adapter.commands.as_deref() == Some("single") {
+        Commands::Single {
+            start: time("start", &adapter.start)?,
+        }
+    } else {
+        Commands::Chained {
+            fetch: time("fetch", &adapter.fetch)?,
+        }
+    };
+    if adapter.notice.as_deref() == Some("interrupt") {
+        config.notice = Notice::Interrupt {
+            cost: time("interrupt", &adapter.interrupt)?,
+        };
     }
     if let Some(queue) = adapter.queue {
         config.queue = usize::try_from(queue).unwrap_or(usize::MAX);

@@ -94,7 +94,9 @@ impl Snapshot {
         Self {
             at: world.now(),
             last: sink.and_then(|sink| sink.received().filter_map(|received| received.last).max()),
-            octets: sink.map(|sink| sink.received().map(|received| received.octets).collect()).unwrap_or_default(),
+            octets: sink
+                .map(|sink| sink.received().map(|received| received.octets).collect())
+                .unwrap_or_default(),
             busy,
             page_waits: source.map_or(0, |source| source.sent().map(|sent| sent.page_waits).sum()),
         }
@@ -113,8 +115,10 @@ fn program<'a, T: kumiki_graph::Protocol>(
 /// Whether the writing program has ended all its sessions.
 pub fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> bool {
     program::<Source>(world, hosts, &load.from).is_some_and(Source::is_done)
-        && program::<Sink>(world, hosts, &load.to)
-            .is_some_and(|sink| sink.received().all(|received| received.ended.is_some() || received.aborted.is_some()))
+        && program::<Sink>(world, hosts, &load.to).is_some_and(|sink| {
+            sink.received()
+                .all(|received| received.ended.is_some() || received.aborted.is_some())
+        })
 }
 
 impl Measured {
@@ -166,14 +170,29 @@ pub fn measure(
         (Some(first), Some(last)) if last > first => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),
     };
-    let wrote: Vec<f64> = sessions.iter().filter(|session| session.octets > 0).map(|s| lossy(s.octets)).collect();
+    let wrote: Vec<f64> = sessions
+        .iter()
+        .filter(|session| session.octets > 0)
+        .map(|s| lossy(s.octets))
+        .collect();
     let whole = after.at.saturating_since(before.at).as_secs_f64();
     let busy_share = |(cpu, busy): (&String, &Duration)| {
         let earlier = before.busy.get(cpu).copied().unwrap_or_default();
-        (cpu.clone(), if whole > 0.0 { (*busy - earlier).as_secs_f64() / whole } else { 0.0 })
+        (
+            cpu.clone(),
+            if whole > 0.0 {
+                (*busy - earlier).as_secs_f64() / whole
+            } else {
+                0.0
+            },
+        )
     };
     Measured {
-        goodput_mbps: if time.is_zero() { 0.0 } else { lossy(octets) * 8.0 / time.as_secs_f64() / 1e6 },
+        goodput_mbps: if time.is_zero() {
+            0.0
+        } else {
+            lossy(octets) * 8.0 / time.as_secs_f64() / 1e6
+        },
         time,
         jain: stats::jain(&wrote),
         cpu: after.busy.iter().map(busy_share).collect(),
@@ -186,15 +205,26 @@ pub fn measure(
 
 /// From the opening of the first session to the end of the last.
 fn transfer_time(source: Option<&Source>, sink: Option<&Sink>) -> Duration {
-    let opened = source.into_iter().flat_map(Source::sent).filter_map(|sent| sent.opened).min();
-    let ended = sink.into_iter().flat_map(Sink::received).filter_map(|received| received.ended).max();
+    let opened = source
+        .into_iter()
+        .flat_map(Source::sent)
+        .filter_map(|sent| sent.opened)
+        .min();
+    let ended = sink
+        .into_iter()
+        .flat_map(Sink::received)
+        .filter_map(|received| received.ended)
+        .max();
     match (opened, ended) {
         (Some(opened), Some(ended)) => ended.saturating_since(opened),
         _ => Duration::ZERO,
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a printed figure needs no more than 53 bits"
+)]
 const fn lossy(count: u64) -> f64 {
     count as f64
 }
@@ -215,7 +245,12 @@ fn counters(world: &World) -> Counters {
             ]
             .map(|(name, count)| (name.to_owned(), count))
             .into();
-            own.extend(account.drops.iter().map(|(reason, count)| (format!("dropped, {reason}"), *count)));
+            own.extend(
+                account
+                    .drops
+                    .iter()
+                    .map(|(reason, count)| (format!("dropped, {reason}"), *count)),
+            );
             own.extend(tcp_counters(host, node));
             all.insert(format!("{}.{node}", host.name), own);
         }
@@ -225,18 +260,32 @@ fn counters(world: &World) -> Counters {
                 ("switches", counters.switches),
                 ("interrupts", counters.interrupts),
             ];
-            all.insert(format!("{}.{cpu}", host.name), own.map(|(name, count)| (name.to_owned(), count)).into());
+            all.insert(
+                format!("{}.{cpu}", host.name),
+                own.map(|(name, count)| (name.to_owned(), count)).into(),
+            );
         }
     }
     for (medium, counters) in world.media() {
-        all.insert(medium.to_owned(), counters.into_iter().map(|(name, count)| (name.to_owned(), count)).collect());
+        all.insert(
+            medium.to_owned(),
+            counters
+                .into_iter()
+                .map(|(name, count)| (name.to_owned(), count))
+                .collect(),
+        );
     }
     all
 }
 
 fn tcp_counters(host: &Host, node: &str) -> Vec<(String, u64)> {
-    let tcp = host.graph.node(node).and_then(|node| host.graph.protocol::<Tcp>(node));
-    let Some(counters) = tcp.map(Tcp::counters) else { return Vec::new() };
+    let tcp = host
+        .graph
+        .node(node)
+        .and_then(|node| host.graph.protocol::<Tcp>(node));
+    let Some(counters) = tcp.map(Tcp::counters) else {
+        return Vec::new();
+    };
     let list = [
         ("segments_sent", counters.segments_sent),
         ("segments_received", counters.segments_received),

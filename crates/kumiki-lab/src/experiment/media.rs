@@ -7,9 +7,9 @@ use kumiki_link::atm::{self, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
 use kumiki_link::{DropTail, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
 
-use super::fault::{Fault, quantity, unknown};
-use crate::quantity;
+use super::fault::{Fault, fault, quantity, unknown};
 use super::protocols::channel;
+use crate::quantity;
 use crate::scenario::{Link, Scenario, Switch};
 
 /// What the ends of a line can be.
@@ -31,12 +31,18 @@ const ATM: [(&str, Rate); 4] = [
 ];
 
 /// The names of media that carry frames, and what they carry.
-const FRAMES: [(&str, Rate); 3] = [("oc3c", Rate::OC3C), ("oc12c", Rate::OC12C), ("oc48c", Rate::OC48C)];
+const FRAMES: [(&str, Rate); 3] = [
+    ("oc3c", Rate::OC3C),
+    ("oc12c", Rate::OC12C),
+    ("oc48c", Rate::OC48C),
+];
 
 /// The rate of cells on `medium`, if it carries cells.
 #[must_use]
 pub fn cell_rate(medium: &str) -> Option<Rate> {
-    ATM.iter().find(|(name, _)| *name == medium).map(|(_, rate)| *rate)
+    ATM.iter()
+        .find(|(name, _)| *name == medium)
+        .map(|(_, rate)| *rate)
 }
 
 /// Puts the lines of `scenario` into `world`.
@@ -64,7 +70,9 @@ fn add_link(name: &str, link: &Link, ends: &Ends<'_>, world: &mut World) -> Resu
                 propagation,
                 say_sent: true,
             };
-            let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| DropTail::frames(frames.into()));
+            let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| {
+                DropTail::frames(frames.into())
+            });
             world.add_element(name, Box::new(Serial::new(config, queue)))
         }
     };
@@ -83,29 +91,53 @@ fn frame_rate(link: &Link) -> Result<Rate, Fault> {
         return Ok(*rate);
     }
     if link.medium == "point-to-point" {
-        let text = link.rate.as_deref().ok_or_else(|| Fault::new(&["medium"], "a point-to-point line needs a `rate`"))?;
+        let text = link
+            .rate
+            .as_deref()
+            .ok_or_else(|| fault(&["medium"], "a point-to-point line needs a `rate`"))?;
         let rate: quantity::Rate = quantity(&["rate"], text)?;
         return Ok(Rate::bits_per_second(rate.bits_per_second()));
     }
-    let known = ATM.iter().chain(&FRAMES).map(|(name, _)| *name).chain(["point-to-point"]);
-    Err(unknown(&["medium"], "medium", &link.medium, &known.collect::<Vec<_>>()))
+    let known = ATM
+        .iter()
+        .chain(&FRAMES)
+        .map(|(name, _)| *name)
+        .chain(["point-to-point"]);
+    Err(unknown(
+        &["medium"],
+        "medium",
+        &link.medium,
+        &known.collect::<Vec<_>>(),
+    ))
 }
 
 fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
-    let names = || ends.hosts.iter().flat_map(|(host, (_, devices))| devices.keys().map(move |d| format!("{host}.{d}")));
+    let names = || {
+        ends.hosts
+            .iter()
+            .flat_map(|(host, (_, devices))| devices.keys().map(move |d| format!("{host}.{d}")))
+    };
     let found = end.split_once('.').and_then(|(host, device)| {
         let (id, devices) = ends.hosts.get(host)?;
         Some(Plug::Device(*id, *devices.get(device)?))
     });
     found.ok_or_else(|| {
         let known: Vec<String> = names().chain(ends.switches.keys().cloned()).collect();
-        unknown(&["ends"], "end", end, &known.iter().map(String::as_str).collect::<Vec<_>>())
+        unknown(
+            &["ends"],
+            "end",
+            end,
+            &known.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
     })
 }
 
 fn frame_end(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
     if ends.switches.contains_key(end) {
-        return Err(Fault::new(&["ends"], format!("`{end}` is a port of an ATM switch, and this line carries no cells")));
+        return Err(fault(
+            &["ends"],
+            format!("`{end}` is a port of an ATM switch, and this line carries no cells"),
+        ));
     }
     device(end, ends)
 }
@@ -130,7 +162,10 @@ fn cell_end(end: &str, rate: Rate, ends: &Ends<'_>, world: &mut World) -> Result
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub fn add_switches(scenario: &Scenario, world: &mut World) -> Result<BTreeMap<String, Plug>, Fault> {
+pub fn add_switches(
+    scenario: &Scenario,
+    world: &mut World,
+) -> Result<BTreeMap<String, Plug>, Fault> {
     let mut plugs = BTreeMap::new();
     for (name, spec) in &scenario.switch {
         let switch = build_switch(spec).map_err(|fault| fault.under(&["switch", name]))?;
@@ -159,7 +194,14 @@ fn build_switch(spec: &Switch) -> Result<atm::Switch, Fault> {
         "ppd" => output.ppd = true,
         // Romanow and Floyd: the threshold must leave room for the PDUs that are let in; half the queue is assumed.
         "epd" => (output.ppd, output.epd) = (true, Some(queue / 2)),
-        other => return Err(unknown(&["discard"], "way to discard", other, &["tail", "ppd", "epd"])),
+        other => {
+            return Err(unknown(
+                &["discard"],
+                "way to discard",
+                other,
+                &["tail", "ppd", "epd"],
+            ));
+        }
     }
     let mut switch = atm::Switch::new(latency, &vec![output; spec.ports]);
     for text in &spec.channels {
@@ -172,7 +214,7 @@ fn build_switch(spec: &Switch) -> Result<atm::Switch, Fault> {
 fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fault> {
     let fault = |why: &str| {
         let form = "write \"port vpi/vci <-> port vpi/vci\", as in \"0 0/100 <-> 1 0/100\"";
-        Fault::new(&["channels"], format!("\"{text}\": {why}; {form}"))
+        fault(&["channels"], format!("\"{text}\": {why}; {form}"))
     };
     let (both, ends) = match text.split_once("<->") {
         Some(ends) => (true, Some(ends)),
@@ -188,8 +230,19 @@ fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fau
         }
     };
     let (Some(from), Some(to)) = (end(from), end(to)) else {
-        return Err(fault(&format!("an end is no channel of ports 0 to {}", ports.saturating_sub(1))));
+        return Err(fault(&format!(
+            "an end is no channel of ports 0 to {}",
+            ports.saturating_sub(1)
+        )));
     };
-    let added = if both { switch.connect_both(from, to) } else { switch.connect(from, to) };
-    if added { Ok(()) } else { Err(fault("it is there twice")) }
+    let added = if both {
+        switch.connect_both(from, to)
+    } else {
+        switch.connect(from, to)
+    };
+    if added {
+        Ok(())
+    } else {
+        Err(fault("it is there twice"))
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kumiki_graph::{Duration, Protocol, Quality};
 use kumiki_octets::Pattern;
 
-use super::fault::{Fault, quantity, unknown};
+use super::fault::{Fault, fault, quantity, unknown};
 use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
 use crate::quantity::Octets;
@@ -56,11 +56,21 @@ pub fn of_workload(
     let to = place(&workload.to, "to", hosts)?;
     let until_done = match workload.kind.as_str() {
         "ttcp" if workload.count.is_none() => {
-            return Err(under(Fault::new(&["kind"], "ttcp writes a number of messages; give `count`")));
+            return Err(under(fault(
+                &["kind"],
+                "ttcp writes a number of messages; give `count`",
+            )));
         }
         "ttcp" => true,
         "netperf" => false,
-        other => return Err(under(unknown(&["kind"], "load", other, &["ttcp", "netperf"]))),
+        other => {
+            return Err(under(unknown(
+                &["kind"],
+                "load",
+                other,
+                &["ttcp", "netperf"],
+            )));
+        }
     };
     let time = |key, text: &Option<String>| match text {
         Some(text) => quantity::<Duration>(&["workload", key], text),
@@ -74,12 +84,23 @@ pub fn of_workload(
         to,
     };
     if load.duration.is_zero() {
-        return Err(under(Fault::new(&["duration"], "nothing can be measured in no time")));
+        return Err(under(fault(
+            &["duration"],
+            "nothing can be measured in no time",
+        )));
     }
-    let transfer = |host: &str| profiles.get(host).map(|profile| transfer(&profile.transfer)).unwrap_or_default();
+    let transfer = |host: &str| {
+        profiles
+            .get(host)
+            .map(|profile| transfer(&profile.transfer))
+            .unwrap_or_default()
+    };
     let message = octets("message", &workload.message)?;
     if message == 0 {
-        return Err(under(Fault::new(&["message"], "a message has at least one octet")));
+        return Err(under(fault(
+            &["message"],
+            "a message has at least one octet",
+        )));
     }
     let pattern = pattern(workload, message)?;
     let quality = quality(workload)?;
@@ -97,7 +118,11 @@ pub fn of_workload(
         quality,
         transfer: transfer(&load.from.0),
     });
-    let read = workload.read.as_ref().map(|read| octets("read", read)).transpose()?;
+    let read = workload
+        .read
+        .as_ref()
+        .map(|read| octets("read", read))
+        .transpose()?;
     let sink = Sink::new(SinkConfig {
         local: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), PORT),
         backlog: workload.sessions.max(1),
@@ -116,11 +141,20 @@ pub fn of_workload(
 fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(String, String), Fault> {
     let path = ["workload", key];
     let Some((host, node)) = text.split_once('.') else {
-        return Err(Fault::new(&path, format!("\"{text}\" names no node; write host.node")));
+        return Err(fault(
+            &path,
+            format!("\"{text}\" names no node; write host.node"),
+        ));
     };
     let names: Vec<&str> = hosts.keys().map(String::as_str).collect();
-    let spec = hosts.get(host).ok_or_else(|| unknown(&path, "host", host, &names))?;
-    let layers = spec.graph.as_ref().map(super::hosts::layers).unwrap_or_default();
+    let spec = hosts
+        .get(host)
+        .ok_or_else(|| unknown(&path, "host", host, &names))?;
+    let layers = spec
+        .graph
+        .as_ref()
+        .map(super::hosts::layers)
+        .unwrap_or_default();
     if !layers.iter().any(|(name, _)| name == node) {
         let names: Vec<&str> = layers.iter().map(|(name, _)| name.as_str()).collect();
         return Err(unknown(&path, "node", node, &names));
@@ -131,25 +165,32 @@ fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(Strin
 /// The address of `host`: that of the first of its nodes that has one.
 fn address(host: &str, hosts: &BTreeMap<String, Host>) -> Result<IpAddr, Fault> {
     let spec = hosts.get(host);
-    let addressed = spec.into_iter().flat_map(|spec| &spec.settings).find(|(_, settings)| {
-        settings.contains_key("address") || settings.contains_key("interface")
-    });
+    let addressed = spec
+        .into_iter()
+        .flat_map(|spec| &spec.settings)
+        .find(|(_, settings)| {
+            settings.contains_key("address") || settings.contains_key("interface")
+        });
     let (node, settings) =
-        addressed.ok_or_else(|| Fault::new(&["host", host], "no node of it has an `address`"))?;
-    protocols::address(settings).map(IpAddr::V4).map_err(|fault| fault.under(&["host", host, node]))
+        addressed.ok_or_else(|| fault(&["host", host], "no node of it has an `address`"))?;
+    protocols::address(settings)
+        .map(IpAddr::V4)
+        .map_err(|fault| fault.under(&["host", host, node]))
 }
 
 fn octets(key: &str, text: &str) -> Result<u32, Fault> {
     let path = ["workload", key];
     let octets: Octets = quantity(&path, text)?;
-    u32::try_from(octets.count()).map_err(|_| Fault::new(&path, "more than 4 GiB"))
+    u32::try_from(octets.count()).map_err(|_| fault(&path, "more than 4 GiB"))
 }
 
 fn pattern(workload: &Workload, message: u32) -> Result<Pattern, Fault> {
     Ok(match workload.pattern.as_deref().unwrap_or("ttcp") {
         "ttcp" => Pattern::Ttcp { write_len: message },
         "zeros" => Pattern::Zeros,
-        "random" => Pattern::Random { seed: workload.seed },
+        "random" => Pattern::Random {
+            seed: workload.seed,
+        },
         "counter" => Pattern::Counter,
         other => {
             let known = ["ttcp", "zeros", "random", "counter"];
@@ -159,15 +200,37 @@ fn pattern(workload: &Workload, message: u32) -> Result<Pattern, Fault> {
 }
 
 fn quality(workload: &Workload) -> Result<Quality, Fault> {
-    let buffer = workload.socket_buffer.as_ref().map(|text| octets("socket_buffer", text)).transpose()?;
+    let buffer = workload
+        .socket_buffer
+        .as_ref()
+        .map(|text| octets("socket_buffer", text))
+        .transpose()?;
     let coalesce = workload.coalesce.as_ref().map(|text| {
-        let found = COALESCE.iter().find(|(name, _)| name == text).map(|(_, value)| *value);
+        let found = COALESCE
+            .iter()
+            .find(|(name, _)| name == text)
+            .map(|(_, value)| *value);
         let names: Vec<&str> = COALESCE.iter().map(|(name, _)| *name).collect();
-        found.ok_or_else(|| unknown(&["workload", "coalesce"], "way to treat small segments", text, &names))
+        found.ok_or_else(|| {
+            unknown(
+                &["workload", "coalesce"],
+                "way to treat small segments",
+                text,
+                &names,
+            )
+        })
     });
-    Ok(Quality { send_buffer: buffer, receive_buffer: buffer, coalesce: coalesce.transpose()? })
+    Ok(Quality {
+        send_buffer: buffer,
+        receive_buffer: buffer,
+        coalesce: coalesce.transpose()?,
+    })
 }
 
 const fn transfer(transfer: &profile::Transfer) -> Transfer {
-    Transfer { copies: transfer.copies, summed: transfer.summed, ready_page: transfer.ready_page }
+    Transfer {
+        copies: transfer.copies,
+        summed: transfer.summed,
+        ready_page: transfer.ready_page,
+    }
 }
