@@ -398,24 +398,26 @@ impl Udp {
             cx.drop("header or length wrong");
             return;
         };
-        let whole = unit.data.clone();
-        unit.data.truncate(usize::from(header.length));
-        if header.has_checksum() && !intact(&mut unit.data, source, destination, cx) {
-            self.counters.in_errors += 1;
-            cx.drop("checksum wrong");
-            return;
-        }
         let found = self.by_port(header.destination_port).filter(|socket| {
             let local = *socket.local.ip();
             let peer = SocketAddrV4::new(source, header.source_port);
             (local.is_unspecified() || local == destination || unit.options.group)
                 && socket.remote.is_none_or(|remote| remote == peer)
         });
-        let Some(user) = found.map(|socket| socket.user) else {
+        let user = found.map(|socket| socket.user);
+        // What will be quoted is quoted whole.
+        let whole = user.is_none().then(|| unit.data.clone());
+        unit.data.truncate(usize::from(header.length));
+        if header.has_checksum() && !intact(&mut unit.data, source, destination, cx) {
+            self.counters.in_errors += 1;
+            cx.drop("checksum wrong");
+            return;
+        }
+        let Some(user) = user else {
             self.counters.no_ports += 1;
             cx.drop("port not open");
             if !unit.options.group {
-                unit.data = whole;
+                unit.data = whole.unwrap_or_default();
                 let problem = Problem::Hard {
                     kind: 3,
                     code: unreachable::PORT,
