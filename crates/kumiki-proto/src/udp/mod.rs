@@ -99,6 +99,8 @@ struct Place {
 pub struct Udp {
     config: Config,
     sockets: Vec<Place>,
+    /// Places without a socket.
+    free: Vec<usize>,
     /// Which socket has a port.
     ports: BTreeMap<u16, usize>,
     /// Which of our addresses goes with a peer's.
@@ -215,8 +217,7 @@ impl Udp {
     }
 
     fn keep(&mut self, socket: Socket) -> Handle {
-        let free = self.sockets.iter().position(|place| place.socket.is_none());
-        let index = free.unwrap_or_else(|| {
+        let index = self.free.pop().unwrap_or_else(|| {
             self.sockets.push(Place::default());
             self.sockets.len() - 1
         });
@@ -233,13 +234,15 @@ impl Udp {
     }
 
     fn close(&mut self, session: Handle) -> Option<Socket> {
-        let place = self.sockets.get_mut(usize::try_from(session.index).ok()?)?;
+        let index = usize::try_from(session.index).ok()?;
+        let place = self.sockets.get_mut(index)?;
         if place.generation != session.generation {
             return None;
         }
         let socket = place.socket.take()?;
         place.generation = place.generation.wrapping_add(1);
         self.ports.remove(&socket.local.port());
+        self.free.push(index);
         Some(socket)
     }
 
