@@ -1,6 +1,7 @@
-use kumiki_graph::{DeviceId, NodeId, Quality};
+use kumiki_graph::{DeviceId, Handle, NodeId, Quality};
 use proptest::prelude::*;
 
+use super::sockets::DYNAMIC;
 use super::*;
 use crate::ip::{self, Ip};
 use crate::test_bench::{Bench, hex};
@@ -179,6 +180,20 @@ fn one_port_has_one_user() {
     assert!(refused(&mut bench, user, open(Address::Ip4(A), None)));
     let nobody = Some(Address::None);
     assert!(refused(&mut bench, user, open(Address::None, nobody)));
+}
+
+#[test]
+fn a_user_neither_closes_nor_uses_the_socket_of_another() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let session = opened(&mut bench, user, socket_address(A, 7)).provider;
+    let other = bench.user("other", "udp", &[]);
+    bench.say(other, Request::Release { session });
+    let source = socket_address(A, 7);
+    let unit = to(socket_address(B, 9), b"x");
+    bench.send(other, Unit { source, ..unit });
+    assert!(bench.heard(other).is_empty() && bench.sent().is_empty());
+    bench.octets(eth, &datagram(b"still there"));
+    assert_eq!(bench.units(user).len(), 1);
 }
 
 #[test]
