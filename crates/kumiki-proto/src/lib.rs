@@ -5,7 +5,7 @@
 //!
 //! | layer | protocols |
 //! |---|---|
-//! | transport | [`udp`] |
+//! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`icmp`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`] |
 //!
@@ -23,6 +23,7 @@ pub mod icmp;
 pub mod ip;
 pub mod llc_snap;
 pub mod registry;
+pub mod tcp;
 pub mod udp;
 pub mod vc_mux;
 

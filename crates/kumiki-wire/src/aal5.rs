@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | ITU-T I.363.5 section 9.2 (common part) |
+//! | Specification | ITU-T I.363.5, common part |
 //! | Layout | SDU, PAD of 0 to 47 octets, then UU 1, CPI 1, Length 2, CRC-32 4: together a multiple of 48 octets |
 //! | CRC | polynomial 04C11DB7, most significant bit first, preset and inverted, over SDU to Length (catalogue name CRC-32/BZIP2): by whoever holds the SDU |
 //! | Left out | segmentation and reassembly, which are state; corrupted-data delivery |

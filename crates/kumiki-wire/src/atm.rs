@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | ITU-T I.361 (header, preassigned values), I.432.1 section 4.3 (HEC); OAM cells in [`oam`] |
+//! | Specification | ITU-T I.361 (header, preassigned values), I.432.1 (HEC); OAM cells in [`oam`] |
 //! | HEC | CRC-8 x^8+x^2+x+1 over four octets, with 55 added: written and verified here, corrected by [`correct`] |
 //! | Left out | delineation and scrambling, which are state; the meaning of RM cells |
 

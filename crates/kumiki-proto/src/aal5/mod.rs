@@ -189,7 +189,8 @@ impl Protocol for Aal5 {
             Request::Unit(unit) => self.send(unit, cx),
             Request::Manage(_) => cx.down(BELOW, request),
             Request::Open(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
+            | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }

@@ -391,7 +391,8 @@ impl Protocol for AtmArp {
             Request::Unit(unit) => self.send(unit, cx),
             Request::Manage(_) => cx.down(BELOW, request),
             Request::Open(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
+            | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }

@@ -257,7 +257,8 @@ impl Protocol for IcmpEcho {
             }
             Request::Manage(_)
             | Request::Open(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
+            | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }

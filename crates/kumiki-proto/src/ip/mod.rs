@@ -374,7 +374,8 @@ impl Protocol for Ip {
             Request::Unit(unit) => self.send(from, unit, cx),
             Request::Manage(manage) => self.manage(from, *manage, cx),
             Request::Open(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
+            | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }

@@ -164,12 +164,13 @@ impl Protocol for LlcSnap {
             }
             Request::Manage(_)
             | Request::Open(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }
             | Request::Abort { .. }
+            | Request::Cancel { .. }
             | Request::Reset { .. } => cx.drop("not a unit"),
         }
     }

@@ -151,6 +151,7 @@ impl Udp {
                 Indication::Aborted {
                     session: open.user,
                     reason: Reason::BadAddress,
+                    data: None,
                 },
             );
             return;
@@ -172,7 +173,7 @@ impl Udp {
                 local: Address::Socket(local.into()),
                 remote: remote.map_or(Address::None, |it| Address::Socket(it.into())),
                 unit: MAX_DATA,
-                data: Message::new(),
+                data: None,
             })),
         );
     }
@@ -446,7 +447,7 @@ impl Protocol for Udp {
         match request {
             Request::Unit(unit) => self.send(from, unit, cx),
             Request::Open(open) => self.open(from, &open, cx),
-            Request::Release { session } => {
+            Request::Release { session, .. } => {
                 if let Some(socket) = self.sockets.close(from, session) {
                     let session = socket.handle;
                     cx.up(from, Indication::Closed { session });
@@ -461,7 +462,8 @@ impl Protocol for Udp {
             // Room is the user's own matter.
             Request::Credit { .. } => {}
             Request::Manage(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
+            | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. } => cx.drop("not a unit"),

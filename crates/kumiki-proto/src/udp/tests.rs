@@ -42,7 +42,7 @@ fn open(local: Address, remote: Option<Address>) -> Request {
         local,
         remote: remote.unwrap_or_default(),
         quality: Quality::default(),
-        data: Message::new(),
+        data: None,
     }))
 }
 
@@ -158,7 +158,13 @@ fn a_closed_port_is_unreachable_and_the_datagram_is_quoted_whole() {
     assert_eq!(sent[0][28..], octets);
     // A port that was given back is closed too.
     let session = opened(&mut bench, user, socket_address(ANY, 7)).provider;
-    bench.say(user, Request::Release { session });
+    bench.say(
+        user,
+        Request::Release {
+            session,
+            data: None,
+        },
+    );
     assert!(matches!(
         bench.heard(user)[..],
         [Indication::Closed { session }] if session == handle(7)
@@ -167,7 +173,13 @@ fn a_closed_port_is_unreachable_and_the_datagram_is_quoted_whole() {
     assert_eq!(bench.sent_octets().len(), 1);
     // Its old handle closes nothing.
     opened(&mut bench, user, socket_address(ANY, 7));
-    bench.say(user, Request::Release { session });
+    bench.say(
+        user,
+        Request::Release {
+            session,
+            data: None,
+        },
+    );
     bench.octets(eth, &octets);
     assert_eq!(bench.units(user).len(), 1);
 }
@@ -187,7 +199,13 @@ fn a_user_neither_closes_nor_uses_the_socket_of_another() {
     let (mut bench, eth, user) = bench(Config::default());
     let session = opened(&mut bench, user, socket_address(A, 7)).provider;
     let other = bench.user("other", "udp", &[]);
-    bench.say(other, Request::Release { session });
+    bench.say(
+        other,
+        Request::Release {
+            session,
+            data: None,
+        },
+    );
     let source = socket_address(A, 7);
     let unit = to(socket_address(B, 9), b"x");
     bench.send(other, Unit { source, ..unit });

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | ITU-T I.610 section 10: fault management, loopback; CRC-10 x^10+x^9+x^5+x^4+x+1 |
+//! | Specification | ITU-T I.610, fault management; CRC-10 x^10+x^9+x^5+x^4+x+1 |
 //! | Left out | AIS, RDI, continuity check, performance management, activation: [`kind`] names them |
 
 use core::fmt;
