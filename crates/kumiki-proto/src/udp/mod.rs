@@ -28,8 +28,8 @@ use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Mode, Open, Opened, Problem, Protocol,
-    Reason, Report, Request, Service, Shape, Unit, Work,
+    Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem,
+    Protocol, Reason, Report, Request, Service, Shape, Unit, Work,
 };
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::icmpv4::unreachable;
@@ -87,7 +87,7 @@ pub struct Udp {
     /// Which of our addresses goes with a peer's.
     sources: BTreeMap<Ipv4Addr, Ipv4Addr>,
     /// Units whose source IP has been asked for: socket, peer, unit.
-    waiting: VecDeque<(usize, SocketAddrV4, Unit)>,
+    waiting: VecDeque<(Handle, SocketAddrV4, Unit)>,
     counters: Counters,
 }
 
@@ -201,14 +201,16 @@ impl Udp {
             .or_else(|| Some(*socket.local.ip()).filter(|local| !local.is_unspecified()))
             .or_else(|| self.sources.get(peer.ip()).copied());
         let Some(own) = own else {
-            self.ask(index, peer, unit, cx);
+            if let Some(socket) = self.sockets.handle(index) {
+                self.ask(socket, peer, unit, cx);
+            }
             return;
         };
         self.transmit(SocketAddrV4::new(own, socket.local.port()), peer, unit, cx);
     }
 
     /// Asks IP for the source that goes with `peer`; `unit` waits.
-    fn ask(&mut self, socket: usize, peer: SocketAddrV4, unit: Unit, cx: &mut Context<'_>) {
+    fn ask(&mut self, socket: Handle, peer: SocketAddrV4, unit: Unit, cx: &mut Context<'_>) {
         if self.waiting.len() >= WAITING {
             self.discard("too many units wait for their source", cx);
             return;
@@ -275,12 +277,12 @@ impl Udp {
             }
             self.sources.insert(to, source);
         }
-        for (index, peer, unit) in core::mem::take(&mut self.waiting) {
+        for (session, peer, unit) in core::mem::take(&mut self.waiting) {
             if *peer.ip() != to {
-                self.waiting.push_back((index, peer, unit));
+                self.waiting.push_back((session, peer, unit));
                 continue;
             }
-            let Some(socket) = self.sockets.socket(index).copied() else {
+            let Some(socket) = self.sockets.by_handle(session).copied() else {
                 continue;
             };
             match source {
@@ -456,6 +458,12 @@ impl Protocol for Udp {
             Request::Abort { session, .. } => {
                 let _ = self.sockets.close(from, session);
             }
+            // Opens are confirmed at once, so the confirm is under way.
+            Request::Cancel { user } => {
+                if let Some(session) = self.sockets.called(from, user) {
+                    let _ = self.sockets.close(from, session);
+                }
+            }
             Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
                 cx.down(BELOW, Request::Manage(manage));
             }
@@ -463,7 +471,6 @@ impl Protocol for Udp {
             Request::Credit { .. } => {}
             Request::Manage(_)
             | Request::Accept(_)
-            | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. } => cx.drop("not a unit"),

@@ -79,15 +79,32 @@ impl Sockets {
             self.places.len() - 1
         });
         self.ports.insert(socket.local.port(), index);
-        let mut generation = 0;
         if let Some(place) = self.places.get_mut(index) {
             place.socket = Some(socket);
-            generation = place.generation;
         }
-        Handle {
-            index: u32::try_from(index).unwrap_or(u32::MAX),
-            generation,
-        }
+        self.handle(index).unwrap_or_default()
+    }
+
+    /// Our handle of the socket in a place.
+    pub(super) fn handle(&self, place: usize) -> Option<Handle> {
+        let generation = self.places.get(place)?.generation;
+        let index = u32::try_from(place).ok()?;
+        Some(Handle { index, generation })
+    }
+
+    /// The socket of a handle; `None` where it is stale.
+    pub(super) fn by_handle(&self, session: Handle) -> Option<&Socket> {
+        let place = self.places.get(usize::try_from(session.index).ok()?)?;
+        let current = place.generation == session.generation;
+        place.socket.as_ref().filter(|_| current)
+    }
+
+    /// Our handle of the socket that `user` calls `handle`.
+    pub(super) fn called(&self, user: Above, handle: Handle) -> Option<Handle> {
+        let own = |it: &Socket| it.user == user && it.handle == handle;
+        let mut places = self.places.iter();
+        let place = places.position(|place| place.socket.as_ref().is_some_and(own))?;
+        self.handle(place)
     }
 
     /// Takes a socket out; `None` where the handle is stale or the socket somebody else's.

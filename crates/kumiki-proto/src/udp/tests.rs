@@ -1,4 +1,4 @@
-use kumiki_graph::{DeviceId, Handle, NodeId, Quality};
+use kumiki_graph::{DeviceId, NodeId, Quality};
 use proptest::prelude::*;
 
 use super::sockets::DYNAMIC;
@@ -212,6 +212,16 @@ fn a_user_neither_closes_nor_uses_the_socket_of_another() {
     assert!(bench.heard(other).is_empty() && bench.sent().is_empty());
     bench.octets(eth, &datagram(b"still there"));
     assert_eq!(bench.units(user).len(), 1);
+}
+
+#[test]
+fn an_open_can_be_taken_back() {
+    let (mut bench, eth, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 7));
+    bench.say(user, Request::Cancel { user: handle(7) });
+    assert!(bench.heard(user).is_empty());
+    bench.octets(eth, &datagram(b"hello"));
+    assert_eq!(bench.sent_octets()[0][20..22], [3, 3]);
 }
 
 #[test]
