@@ -27,90 +27,25 @@ use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Indication, Instant, Key, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token, Unit, UnitOptions, ether_types,
+    Above, Address, Below, Context, Indication, Instant, Key, Protocol, Report, Request, Service,
+    Shape, TimerSlot, Token, Unit, UnitOptions, ether_types,
 };
 use kumiki_octets::Message;
 use kumiki_wire::arp::Operation;
 use kumiki_wire::atm_arp::{Address as AtmAddress, Header, MAX_LEN};
 use kumiki_wire::ethernet::ethertype;
-use thiserror::Error;
 
+mod config;
 #[cfg(test)]
 mod tests;
+
+use config::check;
+pub use config::{Config, ConfigError};
 
 const ABOVE: Above = Above(0);
 const BELOW: Below = Below(0);
 /// More addresses than these one circuit cannot have: a peer may make them up.
 const MOST_ENTRIES: usize = 1024;
-
-/// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Config {
-    /// Our addresses in the subnet; at least one.
-    pub addresses: Vec<Ipv4Addr>,
-    /// Our ATM address, null where circuits are permanent and nobody needs it.
-    pub atm_address: AtmAddress,
-    /// The permanent circuits, each an [`Address::Vc`], whose peers are asked for.
-    pub circuits: Vec<Address>,
-    /// Next hops that are known without asking, with their circuits.
-    pub known: Vec<(Ipv4Addr, Address)>,
-    /// How long what was learned is good: at most 15 minutes (RFC 2225 section 8.5.1).
-    pub timeout: Duration,
-    /// How often a circuit whose peer is not known is asked.
-    pub retry: Duration,
-    /// How many datagrams may wait for their next hop.
-    pub queue: usize,
-    /// How long a datagram may wait.
-    pub hold: Duration,
-}
-
-impl Config {
-    /// Our one address, and the circuits on which peers are to be found.
-    #[must_use]
-    pub fn new(address: Ipv4Addr, circuits: Vec<Address>) -> Self {
-        Self {
-            addresses: vec![address],
-            atm_address: AtmAddress::NULL,
-            circuits,
-            known: Vec::new(),
-            timeout: Duration::from_secs(15 * 60),
-            retry: Duration::from_secs(5),
-            queue: 64,
-            hold: Duration::from_secs(10),
-        }
-    }
-}
-
-/// What is wrong with a [`Config`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum ConfigError {
-    /// Nobody could be told who we are.
-    #[error("ATMARP has no address of its own; it needs one to answer with")]
-    NoAddress,
-    /// A circuit that is none.
-    #[error("ATMARP is to use `{found}` as a circuit, expected a VPI and a VCI")]
-    NotACircuit {
-        /// What stands in its place.
-        found: Address,
-    },
-    /// A circuit twice.
-    #[error("ATMARP has the circuit {found} twice")]
-    Twice {
-        /// The circuit.
-        found: Address,
-    },
-    /// A time that cannot be.
-    #[error("ATMARP's {what} is {found}, expected {expected}")]
-    Time {
-        /// Which time.
-        what: &'static str,
-        /// What it is.
-        found: Duration,
-        /// What it may be.
-        expected: &'static str,
-    },
-}
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -421,44 +356,6 @@ fn transmit(vc: Address, mut unit: Unit, cx: &mut Context<'_>) {
     unit.destination = vc;
     unit.options.under = Some(Key::EtherType(ethertype::IPV4));
     cx.down(BELOW, Request::Unit(unit));
-}
-
-fn check(config: &Config) -> Result<(), ConfigError> {
-    if config.addresses.is_empty() {
-        return Err(ConfigError::NoAddress);
-    }
-    let known = config.known.iter().map(|&(_, vc)| vc);
-    let is_circuit = |vc: &Address| matches!(vc, Address::Vc { .. });
-    if let Some(found) = config
-        .circuits
-        .iter()
-        .copied()
-        .chain(known)
-        .find(|vc| !is_circuit(vc))
-    {
-        return Err(ConfigError::NotACircuit { found });
-    }
-    for (number, &found) in config.circuits.iter().enumerate() {
-        if config.circuits.iter().take(number).any(|&it| it == found) {
-            return Err(ConfigError::Twice { found });
-        }
-    }
-    let longest = Duration::from_secs(15 * 60);
-    if config.timeout > longest || config.timeout.is_zero() {
-        return Err(ConfigError::Time {
-            what: "timeout",
-            found: config.timeout,
-            expected: "at most 15 minutes (RFC 2225 section 8.5.1)",
-        });
-    }
-    if config.retry.is_zero() {
-        return Err(ConfigError::Time {
-            what: "retry",
-            found: config.retry,
-            expected: "more than nothing",
-        });
-    }
-    Ok(())
 }
 
 impl Protocol for AtmArp {

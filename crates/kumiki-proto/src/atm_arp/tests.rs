@@ -1,4 +1,4 @@
-use kumiki_graph::{DeviceId, NodeId};
+use kumiki_graph::{DeviceId, Duration, NodeId};
 use proptest::prelude::*;
 
 use super::*;

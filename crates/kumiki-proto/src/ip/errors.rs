@@ -242,7 +242,7 @@ impl Ip {
         };
         let _ = error.pop(len);
         // What we did not send, nobody here can have trouble with.
-        if !self.is_ours(quoted.source) {
+        if !self.is_local(quoted.source) {
             cx.drop("ICMP error about a datagram of others");
             return;
         }

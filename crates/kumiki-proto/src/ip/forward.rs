@@ -11,7 +11,7 @@ use super::send::Refused;
 
 impl Ip {
     /// Sends somebody else's datagram on.
-    pub(super) fn forward(&mut self, about: &About, datagram: Message, cx: &mut Context<'_>) {
+    pub(super) fn forward(&mut self, about: &About, mut datagram: Message, cx: &mut Context<'_>) {
         let header = &about.header;
         // 0/8 and 240/4 lead nowhere; a source in 0/8 is nobody's.
         if header.destination.to_bits() >> 28 == 0xf || header.source.octets().starts_with(&[0]) {
@@ -34,17 +34,14 @@ impl Ip {
             time_to_live: header.time_to_live - 1,
             ..*header
         };
-        let mut changed = datagram.clone();
         // What was known covered the old header too.
-        if matches!(changed.meta().checksum, Checksum::Sum(_)) {
-            changed.meta_mut().checksum = Checksum::Unknown;
+        if matches!(datagram.meta().checksum, Checksum::Sum(_)) {
+            datagram.meta_mut().checksum = Checksum::Unknown;
         }
-        let len = header.len();
-        let _ = changed.pop_header(len);
-        onward.emit_summed(changed.push_header(len));
-        match self.transmit(&onward, hop, changed, cx) {
+        put_header(&mut datagram, &onward);
+        match self.transmit(&onward, hop, datagram, cx) {
             Ok(()) => self.counters.forw_datagrams += 1,
-            Err(refused) => {
+            Err((refused, mut datagram)) => {
                 self.count(refused, cx);
                 let message = match refused {
                     Refused::NoRoute => unreachable_by(unreachable::NET),
@@ -52,8 +49,17 @@ impl Ip {
                     Refused::TooBig(mtu) => too_big(mtu),
                     Refused::Impossible(_) => return,
                 };
+                // Quoted as it came.
+                put_header(&mut datagram, header);
                 self.error(about, message, &datagram, cx);
             }
         }
     }
+}
+
+/// Puts `header` in the place of another one of its length.
+fn put_header(datagram: &mut Message, header: &Header) {
+    let len = header.len();
+    let _ = datagram.pop_header(len);
+    header.emit_summed(datagram.push_header(len));
 }

@@ -18,10 +18,13 @@ impl Ip {
         mut datagram: Message,
         mtu: usize,
         cx: &mut Context<'_>,
-    ) -> Result<Vec<Message>, Refused> {
+    ) -> Result<Vec<Message>, (Refused, Message)> {
         if datagram.meta().segment_size != 0 {
             self.counters.frag_fails += 1;
-            return Err(Refused::Impossible("super-segment beyond the MTU"));
+            return Err((
+                Refused::Impossible("super-segment beyond the MTU"),
+                datagram,
+            ));
         }
         complete_checksum(&mut datagram, cx);
         let _ = datagram.pop(header.len());
@@ -41,7 +44,10 @@ impl Ip {
                 .and_then(|take| datagram.split_to(take).ok())
             else {
                 self.counters.frag_fails += 1;
-                return Err(Refused::Impossible("MTU too small for a fragment"));
+                return Err((
+                    Refused::Impossible("MTU too small for a fragment"),
+                    datagram,
+                ));
             };
             piece.more_fragments = !last || header.more_fragments;
             pieces.push(with_header(&mut piece, cut));

@@ -183,6 +183,11 @@ impl Ip {
         interfaces.any(|interface| interface.address == address)
     }
 
+    /// Whether what goes to `address` stays here.
+    fn is_local(&self, address: Ipv4Addr) -> bool {
+        self.is_ours(address) || address.is_loopback()
+    }
+
     /// Whether `address` is the broadcast address of the network of an interface (RFC 1122 section 3.2.1.3 (d)).
     fn is_directed_broadcast(&self, address: Ipv4Addr) -> bool {
         self.config.interfaces.iter().any(|interface| {
@@ -241,7 +246,7 @@ impl Ip {
         let Address::Ip4(address) = to else {
             return nowhere;
         };
-        if self.is_ours(address) || address.is_loopback() {
+        if self.is_local(address) {
             return Report::Route {
                 to,
                 source: to,

@@ -28,6 +28,15 @@ pub(super) enum Refused {
     Impossible(&'static str),
 }
 
+/// A user's data that did not leave.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    refused: Refused,
+    /// The source that it was to have, if one was found.
+    source: Option<Ipv4Addr>,
+    data: Message,
+}
+
 impl Ip {
     pub(super) fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
         self.counters.out_requests += 1;
@@ -41,7 +50,7 @@ impl Ip {
         };
         let source = match unit.source {
             Address::None | Address::Ip4(Ipv4Addr::UNSPECIFIED) => None,
-            Address::Ip4(source) if self.is_ours(source) || source.is_loopback() => Some(source),
+            Address::Ip4(source) if self.is_local(source) => Some(source),
             Address::Ip4(_)
             | Address::Ip6(_)
             | Address::Socket(_)
@@ -51,28 +60,23 @@ impl Ip {
                 return;
             }
         };
-        let start = |data: &Message| {
-            let len = data.len().min(QUOTED_DATA);
-            data.share(0, len).unwrap_or_default()
-        };
-        let begins = start(&unit.data);
-        if let Err((source, refused)) =
-            self.originate(protocol, source, destination, unit.options, unit.data, cx)
+        let sent = self.originate(protocol, source, destination, unit.options, unit.data, cx);
+        if let Err(unsent) = sent
+            && let Some(problem) = unsent.refused.problem()
         {
-            let Some(problem) = refused.problem() else {
-                return;
-            };
+            let mut start = unsent.data;
+            start.truncate(QUOTED_DATA);
             let report = Report::Unreachable {
-                source: source.map_or(Address::None, Address::Ip4),
+                source: unsent.source.map_or(Address::None, Address::Ip4),
                 destination: unit.destination,
                 problem,
-                start: begins,
+                start,
             };
             cx.up(from, Indication::Report(Box::new(report)));
         }
     }
 
-    /// Sends `data` in a datagram of our own; gives the source it was to have where it did not leave.
+    /// Sends `data` in a datagram of our own, and gives it back where it did not leave.
     pub(super) fn originate(
         &mut self,
         protocol: u8,
@@ -81,8 +85,8 @@ impl Ip {
         options: UnitOptions,
         mut data: Message,
         cx: &mut Context<'_>,
-    ) -> Result<(), (Option<Ipv4Addr>, Refused)> {
-        let local = self.is_ours(destination) || destination.is_loopback();
+    ) -> Result<(), Unsent> {
+        let local = self.is_local(destination);
         let hop = self.hop(destination, source);
         let chosen = match (source, local, hop) {
             (Some(source), ..) => Some(source),
@@ -97,7 +101,11 @@ impl Ip {
                 Refused::Impossible("longer than a datagram can be")
             };
             self.count(refused, cx);
-            return Err((chosen, refused));
+            return Err(Unsent {
+                refused,
+                source: chosen,
+                data,
+            });
         };
         let dont_fragment =
             options.dont_fragment || self.config.path_mtu_discovery && protocol == protocol::TCP;
@@ -122,11 +130,16 @@ impl Ip {
         }
         let sent = match hop {
             Some(hop) => self.transmit(&header, hop, data, cx),
-            None => Err(Refused::NoRoute),
+            None => Err((Refused::NoRoute, data)),
         };
-        sent.map_err(|refused| {
+        sent.map_err(|(refused, mut data)| {
             self.count(refused, cx);
-            (Some(source), refused)
+            let _ = data.pop_header(ipv4::MIN_LEN);
+            Unsent {
+                refused,
+                source: Some(source),
+                data,
+            }
         })
     }
 
@@ -148,21 +161,21 @@ impl Ip {
         self.take(None, false, datagram, cx);
     }
 
-    /// Sends a datagram that begins with `header` to the next hop, in pieces if need be.
+    /// Sends a datagram that begins with `header` to the next hop, in pieces if need be; gives it back where it cannot.
     pub(super) fn transmit(
         &mut self,
         header: &Header,
         hop: Hop,
         datagram: Message,
         cx: &mut Context<'_>,
-    ) -> Result<(), Refused> {
-        let Some(port) = self.ports.get(hop.interface) else {
-            return Err(Refused::NoRoute);
+    ) -> Result<(), (Refused, Message)> {
+        let port = self.ports.get(hop.interface);
+        let Some((below, mtu)) = port.and_then(|port| Some((port.below?, port.mtu))) else {
+            return Err((Refused::NoRoute, datagram));
         };
-        let (Some(below), mtu) = (port.below, port.mtu) else {
-            return Err(Refused::NoRoute);
+        let Some(link) = self.link_address(hop) else {
+            return Err((Refused::NoNeighbour, datagram));
         };
-        let link = self.link_address(hop).ok_or(Refused::NoNeighbour)?;
         let options = UnitOptions {
             tos: header.type_of_service,
             group: self.is_group(header.destination),
@@ -182,10 +195,9 @@ impl Ip {
         }
         if header.dont_fragment {
             self.counters.frag_fails += 1;
-            return Err(Refused::TooBig(mtu));
+            return Err((Refused::TooBig(mtu), datagram));
         }
-        let pieces = self.fragment(header, datagram, mtu as usize, cx)?;
-        for piece in pieces {
+        for piece in self.fragment(header, datagram, mtu as usize, cx)? {
             cx.down(below, unit(piece));
         }
         Ok(())

@@ -36,14 +36,15 @@ use kumiki_wire::icmpv4::unreachable;
 use kumiki_wire::ipv4::{self, protocol};
 use kumiki_wire::udp::{self, Header, LEN};
 
+mod sockets;
 #[cfg(test)]
 mod tests;
+
+use sockets::{Socket, Sockets};
 
 /// The most octets of user data in a datagram.
 pub const MAX_DATA: u32 = 65535 - 20 - 8;
 
-/// The ports that are ours to choose from (RFC 6335 section 6).
-const DYNAMIC: core::ops::RangeInclusive<u16> = 49152..=65535;
 /// How many units may wait for IP to tell their source.
 const WAITING: usize = 64;
 /// For how many peers the source is remembered.
@@ -78,33 +79,15 @@ pub struct Counters {
     pub out_discards: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Socket {
-    user: Above,
-    /// The user's handle.
-    handle: Handle,
-    local: SocketAddrV4,
-    remote: Option<SocketAddrV4>,
-}
-
-/// A place in the table of sockets, used again under another generation.
-#[derive(Clone, Copy, Debug, Default)]
-struct Place {
-    generation: u32,
-    socket: Option<Socket>,
-}
-
 /// The protocol.
 #[derive(Debug, Default)]
 pub struct Udp {
     config: Config,
-    sockets: Vec<Place>,
-    /// Which socket has a port.
-    ports: BTreeMap<u16, usize>,
+    sockets: Sockets,
     /// Which of our addresses goes with a peer's.
     sources: BTreeMap<Ipv4Addr, Ipv4Addr>,
     /// Units whose source IP has been asked for: socket, peer, unit.
-    waiting: VecDeque<(usize, SocketAddrV4, Unit)>,
+    waiting: VecDeque<(Handle, SocketAddrV4, Unit)>,
     counters: Counters,
 }
 
@@ -149,14 +132,6 @@ impl Udp {
         &self.counters
     }
 
-    fn socket(&self, index: usize) -> Option<&Socket> {
-        self.sockets.get(index)?.socket.as_ref()
-    }
-
-    fn by_port(&self, port: u16) -> Option<&Socket> {
-        self.socket(*self.ports.get(&port)?)
-    }
-
     fn open(&mut self, from: Above, open: &Open, cx: &mut Context<'_>) {
         let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
         let local = if open.local == Address::None {
@@ -169,7 +144,7 @@ impl Udp {
             // A peer without a port is none.
             Mode::Active => v4(open.remote).filter(|it| it.port() != 0).map(Some),
         };
-        let port = local.and_then(|local| self.free_port(local.port(), cx));
+        let port = local.and_then(|local| self.sockets.free_port(local.port(), cx.rng()));
         let (Some(local), Some(remote), Some(port)) = (local, remote, port) else {
             cx.up(
                 from,
@@ -188,7 +163,7 @@ impl Udp {
             local,
             remote,
         };
-        let provider = self.keep(socket);
+        let provider = self.sockets.keep(socket);
         cx.up(
             from,
             Indication::Opened(Box::new(Opened {
@@ -203,71 +178,17 @@ impl Udp {
         );
     }
 
-    /// The port asked for, or one of the dynamic ports for 0; `None` where it is taken.
-    fn free_port(&self, asked: u16, cx: &mut Context<'_>) -> Option<u16> {
-        if asked != 0 {
-            return (!self.ports.contains_key(&asked)).then_some(asked);
-        }
-        let (first, last) = (u64::from(*DYNAMIC.start()), u64::from(*DYNAMIC.end()));
-        let begin = cx.rng().below(last - first + 1);
-        (0..=last - first)
-            .filter_map(|n| u16::try_from(first + (begin + n) % (last - first + 1)).ok())
-            .find(|port| !self.ports.contains_key(port))
-    }
-
-    fn keep(&mut self, socket: Socket) -> Handle {
-        let free = self.sockets.iter().position(|place| place.socket.is_none());
-        let index = free.unwrap_or_else(|| {
-            self.sockets.push(Place::default());
-            self.sockets.len() - 1
-        });
-        self.ports.insert(socket.local.port(), index);
-        let mut generation = 0;
-        if let Some(place) = self.sockets.get_mut(index) {
-            place.socket = Some(socket);
-            generation = place.generation;
-        }
-        Handle {
-            index: u32::try_from(index).unwrap_or(u32::MAX),
-            generation,
-        }
-    }
-
-    fn close(&mut self, session: Handle) -> Option<Socket> {
-        let place = self.sockets.get_mut(usize::try_from(session.index).ok()?)?;
-        if place.generation != session.generation {
-            return None;
-        }
-        let socket = place.socket.take()?;
-        place.generation = place.generation.wrapping_add(1);
-        self.ports.remove(&socket.local.port());
-        Some(socket)
-    }
-
     fn discard(&mut self, why: &'static str, cx: &mut Context<'_>) {
         self.counters.out_discards += 1;
         cx.drop(why);
     }
 
-    /// The socket that a unit of the user `from` leaves by.
-    fn sending(&self, from: Above, source: Address) -> Option<usize> {
-        if let Some(source) = v4(source) {
-            let index = *self.ports.get(&source.port())?;
-            return self
-                .socket(index)
-                .filter(|socket| socket.user == from)
-                .map(|_| index);
-        }
-        let own = |place: &Place| place.socket.is_some_and(|socket| socket.user == from);
-        self.sockets.iter().position(own)
-    }
-
     fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
-        let Some(index) = self.sending(from, unit.source) else {
+        let Some(index) = self.sockets.sending(from, v4(unit.source)) else {
             self.discard("no such socket", cx);
             return;
         };
-        let Some(socket) = self.socket(index).copied() else {
+        let Some(socket) = self.sockets.socket(index).copied() else {
             return;
         };
         let Some(peer) = v4(unit.destination).or(socket.remote) else {
@@ -280,14 +201,16 @@ impl Udp {
             .or_else(|| Some(*socket.local.ip()).filter(|local| !local.is_unspecified()))
             .or_else(|| self.sources.get(peer.ip()).copied());
         let Some(own) = own else {
-            self.ask(index, peer, unit, cx);
+            if let Some(socket) = self.sockets.handle(index) {
+                self.ask(socket, peer, unit, cx);
+            }
             return;
         };
         self.transmit(SocketAddrV4::new(own, socket.local.port()), peer, unit, cx);
     }
 
     /// Asks IP for the source that goes with `peer`; `unit` waits.
-    fn ask(&mut self, socket: usize, peer: SocketAddrV4, unit: Unit, cx: &mut Context<'_>) {
+    fn ask(&mut self, socket: Handle, peer: SocketAddrV4, unit: Unit, cx: &mut Context<'_>) {
         if self.waiting.len() >= WAITING {
             self.discard("too many units wait for their source", cx);
             return;
@@ -354,12 +277,12 @@ impl Udp {
             }
             self.sources.insert(to, source);
         }
-        for (index, peer, unit) in core::mem::take(&mut self.waiting) {
+        for (session, peer, unit) in core::mem::take(&mut self.waiting) {
             if *peer.ip() != to {
-                self.waiting.push_back((index, peer, unit));
+                self.waiting.push_back((session, peer, unit));
                 continue;
             }
-            let Some(socket) = self.socket(index).copied() else {
+            let Some(socket) = self.sockets.by_handle(session).copied() else {
                 continue;
             };
             match source {
@@ -399,24 +322,29 @@ impl Udp {
             cx.drop("header or length wrong");
             return;
         };
-        let whole = unit.data.clone();
+        let found = self
+            .sockets
+            .by_port(header.destination_port)
+            .filter(|socket| {
+                let local = *socket.local.ip();
+                let peer = SocketAddrV4::new(source, header.source_port);
+                (local.is_unspecified() || local == destination || unit.options.group)
+                    && socket.remote.is_none_or(|remote| remote == peer)
+            });
+        let user = found.map(|socket| socket.user);
+        // What will be quoted is quoted whole.
+        let whole = user.is_none().then(|| unit.data.clone());
         unit.data.truncate(usize::from(header.length));
         if header.has_checksum() && !intact(&mut unit.data, source, destination, cx) {
             self.counters.in_errors += 1;
             cx.drop("checksum wrong");
             return;
         }
-        let found = self.by_port(header.destination_port).filter(|socket| {
-            let local = *socket.local.ip();
-            let peer = SocketAddrV4::new(source, header.source_port);
-            (local.is_unspecified() || local == destination || unit.options.group)
-                && socket.remote.is_none_or(|remote| remote == peer)
-        });
-        let Some(user) = found.map(|socket| socket.user) else {
+        let Some(user) = user else {
             self.counters.no_ports += 1;
             cx.drop("port not open");
             if !unit.options.group {
-                unit.data = whole;
+                unit.data = whole.unwrap_or_default();
                 let problem = Problem::Hard {
                     kind: 3,
                     code: unreachable::PORT,
@@ -451,7 +379,7 @@ impl Udp {
         else {
             return;
         };
-        let Some(socket) = self.by_port(header.source_port) else {
+        let Some(socket) = self.sockets.by_port(header.source_port) else {
             cx.drop("ICMP error for a port that is not open");
             return;
         };
@@ -522,13 +450,19 @@ impl Protocol for Udp {
             Request::Unit(unit) => self.send(from, unit, cx),
             Request::Open(open) => self.open(from, &open, cx),
             Request::Release { session, .. } => {
-                if let Some(socket) = self.close(session) {
+                if let Some(socket) = self.sockets.close(from, session) {
                     let session = socket.handle;
                     cx.up(from, Indication::Closed { session });
                 }
             }
             Request::Abort { session, .. } => {
-                let _ = self.close(session);
+                let _ = self.sockets.close(from, session);
+            }
+            // Opens are confirmed at once, so the confirm is under way.
+            Request::Cancel { user } => {
+                if let Some(session) = self.sockets.called(from, user) {
+                    let _ = self.sockets.close(from, session);
+                }
             }
             Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
                 cx.down(BELOW, Request::Manage(manage));
@@ -537,7 +471,6 @@ impl Protocol for Udp {
             Request::Credit { .. } => {}
             Request::Manage(_)
             | Request::Accept(_)
-            | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. } => cx.drop("not a unit"),

@@ -1,6 +1,7 @@
 use kumiki_graph::{DeviceId, NodeId, Quality};
 use proptest::prelude::*;
 
+use super::sockets::DYNAMIC;
 use super::*;
 use crate::ip::{self, Ip};
 use crate::test_bench::{Bench, hex};
@@ -191,6 +192,36 @@ fn one_port_has_one_user() {
     assert!(refused(&mut bench, user, open(Address::Ip4(A), None)));
     let nobody = Some(Address::None);
     assert!(refused(&mut bench, user, open(Address::None, nobody)));
+}
+
+#[test]
+fn a_user_neither_closes_nor_uses_the_socket_of_another() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let session = opened(&mut bench, user, socket_address(A, 7)).provider;
+    let other = bench.user("other", "udp", &[]);
+    bench.say(
+        other,
+        Request::Release {
+            session,
+            data: None,
+        },
+    );
+    let source = socket_address(A, 7);
+    let unit = to(socket_address(B, 9), b"x");
+    bench.send(other, Unit { source, ..unit });
+    assert!(bench.heard(other).is_empty() && bench.sent().is_empty());
+    bench.octets(eth, &datagram(b"still there"));
+    assert_eq!(bench.units(user).len(), 1);
+}
+
+#[test]
+fn an_open_can_be_taken_back() {
+    let (mut bench, eth, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 7));
+    bench.say(user, Request::Cancel { user: handle(7) });
+    assert!(bench.heard(user).is_empty());
+    bench.octets(eth, &datagram(b"hello"));
+    assert_eq!(bench.sent_octets()[0][20..22], [3, 3]);
 }
 
 #[test]

@@ -56,6 +56,28 @@ fn pieces_are_cut_at_multiples_of_eight_and_say_where_they_belong() {
 }
 
 #[test]
+fn no_content_is_copied_into_pieces_or_out_of_them() {
+    let (mut sender, _, user) = bench(host(100));
+    let mut unit = to(B, &[]);
+    unit.options.under = Some(UDP);
+    unit.data = Message::generated(Pattern::Counter, 0, 1000);
+    sender.send(user, unit);
+    let pieces = sender.sent();
+    assert_eq!(pieces.len(), 13);
+    let at_b = Config::host(Interface::new("eth", B, 24));
+    let (mut receiver, eth, user) = bench(at_b);
+    for (_, piece) in pieces {
+        assert!(piece.data.slices().iter().all(|it| it.pattern().is_some()));
+        receiver.receive(eth, piece);
+    }
+    let whole = receiver.units(user).remove(0).data;
+    let [slice] = whole.slices() else {
+        panic!("{whole:?}")
+    };
+    assert_eq!(slice.pattern(), Some((Pattern::Counter, 0)));
+}
+
+#[test]
 fn only_copied_options_are_in_later_pieces() {
     // Record route is not copied, router alert is.
     let options = Options::new(&[7, 7, 4, 0, 0, 0, 0, 148, 4, 0, 0]).unwrap();
