@@ -48,6 +48,7 @@ mod builtin;
 mod check;
 mod expand;
 pub(crate) mod fault;
+pub(crate) mod label;
 mod like;
 mod load;
 mod read;
