@@ -46,6 +46,7 @@ use serde::{Deserialize, Deserializer};
 mod amount;
 mod builtin;
 mod check;
+mod drawing;
 mod expand;
 pub(crate) mod fault;
 pub(crate) mod label;

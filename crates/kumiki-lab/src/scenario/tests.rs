@@ -386,6 +386,46 @@ fn the_scenarios_of_the_repository_load_in_full_and_quick() {
     }
 }
 
+#[test]
+fn the_graph_is_drawn_as_text_and_as_svg() {
+    let points = points(
+        &["host.b.graph={ ttcp = ['tcp'], echo = ['tcp'], tcp = ['ip'], ip = ['p2p0'] }"],
+        true,
+    );
+    let scenario = &points.first().unwrap().scenario;
+    assert_eq!(
+        scenario.graph_text(),
+        r#"Two hosts, one line
+
+host a, profile zero
+  ttcp
+    tcp  mss = "8192 B", nagle = true, window = "48 KiB"
+      ip
+        p2p0  -- line -- b.p2p0
+
+host b, profile zero
+  echo
+    tcp  mss = "1460 B", nagle = true, window = "48 KiB"
+      ip
+        p2p0  -- line -- a.p2p0
+  ttcp
+    tcp, as above
+
+link line: a.p2p0 - b.p2p0, point-to-point, 155.52 Mb/s, 10 ms
+"#
+    );
+    let svg = scenario.graph_svg();
+    assert_eq!(
+        svg.matches("<rect").count(),
+        10,
+        "the page, four and five layers"
+    );
+    assert!(
+        svg.contains("line: point-to-point, 155.52 Mb/s, 10 ms"),
+        "{svg}"
+    );
+}
+
 proptest! {
     #[test]
     fn no_text_panics(text: String) {
