@@ -6,7 +6,7 @@
 //!
 //! What a point *does* is behind the trait [`Runner`]: this module knows no protocol.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use crate::progress::Progress;
@@ -148,18 +148,22 @@ impl Plan {
             .collect();
         let mut done: Vec<Option<Result<Done, String>>> = work.iter().map(|_| None).collect();
         let next = AtomicUsize::new(0);
-        let stop = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
             for _ in 0..jobs.clamp(1, work.len().max(1)) {
                 let (sender, work, next, stop) = (sender.clone(), &work, &next, &stop);
                 scope.spawn(move || {
-                    while stop.load(Ordering::Relaxed) == 0
-                        && let index = next.fetch_add(1, Ordering::Relaxed)
-                        && let Some((_, point)) = work.get(index)
+                    while !stop.load(Ordering::Relaxed) {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let Some((_, point)) = work.get(index) else {
+                            return;
+                        };
                         // Nobody listens any more where a capture could not be written.
-                        && sender.send((index, repeat(runner, point))).is_ok()
-                    {}
+                        if sender.send((index, repeat(runner, point))).is_err() {
+                            return;
+                        }
+                    }
                 });
             }
             drop(sender);
@@ -173,7 +177,7 @@ impl Plan {
                         if let Some(output) = output
                             && let Err(why) = write_captures(output, name, point.index, &captures)
                         {
-                            stop.store(1, Ordering::Relaxed);
+                            stop.store(true, Ordering::Relaxed);
                             return Err(why);
                         }
                         Ok(result)

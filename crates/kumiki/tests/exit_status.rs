@@ -1,4 +1,8 @@
 //! The program from outside: exit statuses, where messages go, and that a mistake leaves no files.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may stop where something is not as it should be"
+)]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

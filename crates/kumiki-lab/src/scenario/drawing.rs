@@ -170,16 +170,17 @@ impl Scenario {
                 .add(words(
                     &format!("{name}: {}", self.line(name)),
                     x1.min(x2) + 6.0,
-                    low - 5.0,
+                    low + LETTER * 0.95,
                     LETTER * 0.85,
                 ));
             left = left.max(x1.min(x2) + box_width(&self.line(name)) + box_width(name));
         }
         let width = (left - PAD).max(box_width(&self.title) * TITLE / LETTER + PAD * 2.0);
+        let height = low + LETTER + PAD;
         let document = svg::Document::new()
             .set("width", at(width))
-            .set("height", at(low + PAD))
-            .set("viewBox", format!("0 0 {} {}", at(width), at(low + PAD)))
+            .set("height", at(height))
+            .set("viewBox", format!("0 0 {} {}", at(width), at(height)))
             .set(
                 "font-family",
                 "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif",
