@@ -5,6 +5,7 @@ pub mod figure;
 pub mod profile;
 pub mod progress;
 pub mod quantity;
+pub mod reproduce;
 pub mod rows;
 pub mod scenario;
 pub mod stats;
