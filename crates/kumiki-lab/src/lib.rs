@@ -1,6 +1,7 @@
 //! The laboratory: scenarios, the programs that load a stack, and what becomes of the results.
 
 pub mod figure;
+pub mod limit;
 pub mod picture;
 pub mod profile;
 pub mod progress;
