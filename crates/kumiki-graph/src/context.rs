@@ -4,7 +4,7 @@ use kumiki_octets::Lease;
 
 use crate::assembly::{Core, End, Input, Item};
 use crate::graph::Output;
-use crate::ledger::Ledger;
+use crate::ledger::{Holder, Ledger};
 use crate::timers::TimerId;
 use crate::{Above, AccessPoint, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
 
@@ -183,7 +183,7 @@ impl Context<'_> {
         let Some(memory) = self.core.memory(pool) else {
             return Ok(None);
         };
-        if let Some(lease) = memory.ledger.lease() {
+        if let Some(lease) = memory.ledger.lease(holder(self.node, token)) {
             return Ok(Some(lease));
         }
         memory.waiting.push_back((self.node, token));
@@ -199,4 +199,9 @@ impl Context<'_> {
     pub fn users(&mut self) -> u16 {
         u16::try_from(self.info().above.len()).unwrap_or(u16::MAX)
     }
+}
+
+/// Clusters are held by a node's sessions.
+pub(crate) const fn holder(node: usize, token: Token) -> Holder {
+    Holder((node as u64) << 32 | token.session.index as u64)
 }

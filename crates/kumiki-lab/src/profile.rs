@@ -1,13 +1,31 @@
 //! Profiles: what the work of a host costs, as data with provenance.
+//!
+//! A scenario names a profile in `profiles/` of this repository, which are compiled in, or one of the user's by a path. `zero`,
+//! where all work is free, is no file. A profile is read and checked as a whole, [`load`]: every value has its unit and
+//! says where it comes from, prices are of work that is counted, tasks are on CPUs that there are.
+//!
+//! Prices may have fractions of a nanosecond (`46.1 ns`), as they are per octet; they are kept in picoseconds.
 
 use std::collections::BTreeMap;
 
+use kumiki_graph::Duration;
 use serde::Deserialize;
 
+use crate::quantity::{Invalid, Octets, parse};
+
+mod builtin;
+mod load;
+#[cfg(test)]
+mod tests;
+
+pub use load::{ZERO, load, names, parse as parse_text};
+
 /// A price list and what it stands on. All prices carry where they come from.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
+    /// Takes everything not given here from this other profile, key by key.
+    pub like: Option<String>,
     /// One line: which machine.
     pub title: String,
     /// What a reader should know of how the numbers were found.
@@ -21,7 +39,7 @@ pub struct Profile {
     /// The CPUs by name; in the order of their names they are numbered from 0.
     #[serde(default)]
     pub cpu: BTreeMap<String, Cpu>,
-    /// The tasks by name. A node that no task names runs in a task of its own name on the first CPU.
+    /// The tasks by name. Nodes that no task names run together in one called `host`, on the first CPU.
     #[serde(default)]
     pub task: BTreeMap<String, Task>,
     /// Prices by node, then by kind of work ([`kumiki_graph::Work::name`]).
@@ -46,6 +64,35 @@ pub struct Sourced {
     pub value: String,
     /// Where it comes from.
     pub from: String,
+}
+
+impl Sourced {
+    /// The value as a time in whole nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`] where it is none; [`load`] has refused that where a time is meant.
+    pub fn duration(&self) -> Result<Duration, Invalid> {
+        parse(&self.value)
+    }
+
+    /// The value as a time in picoseconds, as [`kumiki_graph::Prices`] has it.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`] where it is none; [`load`] has refused that for prices.
+    pub fn picoseconds(&self) -> Result<u64, Invalid> {
+        parse::<load::Picoseconds>(&self.value).map(load::Picoseconds::count)
+    }
+
+    /// The value as a size.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`] where it is none; [`load`] has refused that where a size is meant.
+    pub fn octets(&self) -> Result<Octets, Invalid> {
+        parse(&self.value)
+    }
 }
 
 /// A CPU.
@@ -78,11 +125,15 @@ pub struct Task {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adapter {
-    /// Chained DMA: time from the end of one PDU to the start of the next.
+    /// How DMA for a PDU to send begins: `chained` (the default) or `single`.
+    pub commands: Option<String>,
+    /// Chained: time from the end of one PDU to the start of the next.
     pub fetch: Option<Sourced>,
-    /// DMA started by the CPU for each PDU: the CPU time it takes. Not together with `fetch`.
+    /// Single: the CPU time that starting the DMA for each PDU takes.
     pub start: Option<Sourced>,
-    /// CPU time of the interrupt for each received PDU; without it, receiving is deferred.
+    /// How received PDUs are told of: `deferred` (the default), or each by an `interrupt`.
+    pub notice: Option<String>,
+    /// CPU time of an interrupt.
     pub interrupt: Option<Sourced>,
     /// PDUs that may wait to be sent.
     pub queue: Option<u32>,
@@ -104,8 +155,8 @@ pub struct Memory {
     pub hand_out: String,
     /// `one` or `all`.
     pub wake_up: String,
-    /// A session may hold at most this many times what is free (dynamic threshold); without it, all.
-    pub share: Option<f64>,
+    /// A session may hold at most this many per cent of what is free (dynamic threshold); without it, all.
+    pub share_percent: Option<u32>,
 }
 
 /// How programs' data gets into and out of the stack.

@@ -3,12 +3,62 @@
 //! One TOML file names the hosts with their graphs, the media between them, the load, what to vary, what to report and the
 //! paper's values to compare with. A new experiment is a new file.
 //!
-//! Quantities are written with their units ("20 ms", "149.76 Mb/s", "48 KiB"). A value may name a defined or varied one as
-//! `${name}`; it is put in as text before anything is read, so it can stand for any part of a value.
+//! Quantities are written with their units ("20 ms", "149.76 Mb/s", "48 KiB").
+//!
+//! # Names for values
+//!
+//! A value may name a defined or varied one as `${name}`; it is put in as text before anything is read, so it can stand
+//! for any part of a value. Where it is the whole of a string, it keeps its type: `sessions = "${sessions}"` is a number,
+//! and `graph = "${stack}"` a list where `stack` is defined as one. `${rtt / 2}` and `${rtt * 2}` work on numbers
+//! and quantities, and a name may be made of others: `${stack_${series}}`. No names are replaced in the tables that make
+//! points out of a scenario (`define` apart, whose values are looked at where they are used): `vary`, `quick`, `skip`,
+//! `compare`.
+//!
+//! # What varies
+//!
+//! ```toml
+//! [vary]
+//! series = ["xtp", "tcp"]                    # a list
+//! rtt = "0 ms .. 200 ms step 20 ms"          # quantities and ranges, see crate::quantity
+//! "length, count" = [["512 B", 8192], ["1 KiB", 4096]]   # several names in lockstep, row by row
+//!
+//! [quick]                                    # for --quick: fewer values for a key of [vary], or another one for a definition
+//! rtt = "0 ms, 100 ms"
+//!
+//! [[skip]]                                   # combinations that are left out; a list means any of its values
+//! series = "tcp"
+//! rtt = ["180 ms", "200 ms"]
+//! ```
+//!
+//! The points are all combinations; the last key of `[vary]` varies fastest. A varied name that nothing uses is refused.
+//!
+//! # Hosts like others
+//!
+//! `like = "a"` takes from host `a` everything that is not given, key by key also within the settings of a node; only
+//! `graph` is taken or given as a whole.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+mod amount;
+mod builtin;
+mod check;
+mod expand;
+pub(crate) mod fault;
+pub(crate) mod like;
+mod load;
+mod read;
+#[cfg(test)]
+mod tests;
+pub(crate) mod tree;
+mod vary;
+
+pub use amount::Amount;
+pub use fault::{Fault, Place, nearest, quantity};
+pub use load::{Choice, Document, Point};
 
 /// One experiment.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -56,7 +106,7 @@ pub struct Scenario {
 /// A host.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 pub struct Host {
-    /// Takes everything not given here from this other host.
+    /// Took everything not given here from this other host, when it was loaded.
     pub like: Option<String>,
     /// The price list: a file in `profiles/`, or `zero` (the default), where all work is free.
     pub profile: Option<String>,
@@ -71,13 +121,90 @@ pub struct Host {
 }
 
 /// A protocol graph.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Graph {
     /// Each stands on the next; the last is a device.
     Chain(Vec<String>),
     /// For each node the layers below it; a name that has none below is a device.
     Below(BTreeMap<String, Vec<String>>),
+}
+
+impl Graph {
+    /// Every node, each once: in the order of a chain, otherwise by name.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<&str> {
+        let mut nodes: Vec<&str> = match self {
+            Self::Chain(names) => names.iter().map(String::as_str).collect(),
+            Self::Below(below) => below
+                .iter()
+                .flat_map(|(name, layers)| std::iter::once(name).chain(layers))
+                .map(String::as_str)
+                .collect(),
+        };
+        if let Self::Below(_) = self {
+            nodes.sort_unstable();
+            nodes.dedup();
+        }
+        nodes
+    }
+
+    /// The layers below `node`; none below a device.
+    #[must_use]
+    pub fn below(&self, node: &str) -> Vec<&str> {
+        match self {
+            Self::Chain(names) => names
+                .iter()
+                .skip_while(|name| *name != node)
+                .skip(1)
+                .take(1)
+                .map(String::as_str)
+                .collect(),
+            Self::Below(below) => below
+                .get(node)
+                .map(|layers| layers.iter().map(String::as_str).collect())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The devices: nodes with nothing below them.
+    #[must_use]
+    pub fn devices(&self) -> Vec<&str> {
+        let mut nodes = self.nodes();
+        nodes.retain(|node| self.below(node).is_empty());
+        nodes
+    }
+}
+
+impl<'de> Deserialize<'de> for Graph {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(GraphVisitor)
+    }
+}
+
+struct GraphVisitor;
+
+impl<'de> Visitor<'de> for GraphVisitor {
+    type Value = Graph;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of layers, or a table that gives the list of layers below each node")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Graph, A::Error> {
+        let mut names = Vec::new();
+        while let Some(name) = list.next_element()? {
+            names.push(name);
+        }
+        Ok(Graph::Chain(names))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Graph, A::Error> {
+        let mut below = BTreeMap::new();
+        while let Some((name, layers)) = map.next_entry()? {
+            below.insert(name, layers);
+        }
+        Ok(Graph::Below(below))
+    }
 }
 
 /// An ATM switch with permanent virtual channels.

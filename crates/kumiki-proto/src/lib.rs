@@ -5,7 +5,11 @@
 //!
 //! | layer | protocols |
 //! |---|---|
-//! | adaptation | [`llc_snap`], [`vc_mux`] |
+//! | transport | [`tcp`], [`udp`] |
+//! | internet | [`ip`], [`icmp`] |
+//! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`] |
+//!
+//! [`registry`] makes them by name, from settings that are data.
 //!
 //! # Unit data, by convention
 //!
@@ -13,7 +17,14 @@
 //! LLC/SNAP, an IPv4 address for IP, a socket for UDP. On an indication `source` is in those same terms; a unit that came
 //! over a virtual channel has that channel as its source.
 
+pub mod aal5;
+pub mod atm_arp;
+pub mod icmp;
+pub mod ip;
 pub mod llc_snap;
+pub mod registry;
+pub mod tcp;
+pub mod udp;
 pub mod vc_mux;
 
 #[cfg(test)]

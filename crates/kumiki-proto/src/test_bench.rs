@@ -80,10 +80,17 @@ impl Bench {
     }
 
     pub(crate) fn node(&mut self, name: &str, below: &[&str], protocol: impl Protocol) -> NodeId {
-        let node = self
-            .graph
-            .add_node(name, self.task, Box::new(protocol))
-            .unwrap();
+        self.boxed(name, below, Box::new(protocol))
+    }
+
+    /// As [`Bench::node`].
+    pub(crate) fn boxed(
+        &mut self,
+        name: &str,
+        below: &[&str],
+        protocol: Box<dyn Protocol>,
+    ) -> NodeId {
+        let node = self.graph.add_node(name, self.task, protocol).unwrap();
         for below in below {
             self.graph.connect(name, below).unwrap();
         }
@@ -199,14 +206,12 @@ impl Bench {
         self.requests().into_iter().filter_map(unit).collect()
     }
 
-    #[allow(dead_code, reason = "not every protocol's tests need it")]
     /// As [`Bench::sent`], the octets alone.
     pub(crate) fn sent_octets(&mut self) -> Vec<Vec<u8>> {
         let octets = |(_, unit): (DeviceId, Unit)| unit.data.to_vec();
         self.sent().into_iter().map(octets).collect()
     }
 
-    #[allow(dead_code, reason = "not every protocol's tests need it")]
     /// Lets `time` pass, timers included.
     pub(crate) fn pass(&mut self, time: Duration) {
         let until = self.now + time;

@@ -1,12 +1,15 @@
 //! Hosts: a graph, the CPUs that run its tasks, and the adapters below it.
 //!
-//! A CPU does one thing at a time, to its end: an interrupt or one batch of a task. What waits is chosen anew each time the
-//! CPU comes free, interrupts first and then tasks by priority; so an interrupt waits at most for one batch, and never
-//! splits one. Work takes the time that the price lists say; with no prices set a host is infinitely fast.
+//! A CPU does one batch of a task at a time. What waits is chosen anew each time the CPU comes free, by priority and then
+//! by how long it has waited. An interrupt does not wait: it takes its time at once, and the batch that it interrupts ends
+//! so much later. What that batch hands down is not moved, since the batch was computed when it began; so an output can be
+//! early by the interrupts that came after its batch began, and all later work is not. Work takes the time that the price
+//! lists say; with no prices set a host is infinitely fast.
 
 use core::cmp::Reverse;
 use std::collections::VecDeque;
 
+use kumiki_graph::ledger::Holder;
 use kumiki_graph::{
     DeviceId, Duration, Graph, Indication, Instant, Manage, Output, Pool, Report, Request, TaskId,
     Unit as UnitData,
@@ -63,6 +66,8 @@ struct Cpu {
     free_at: Instant,
     last: Option<TaskId>,
     interrupts: VecDeque<(Instant, Duration, Upon)>,
+    /// When the last interrupt taken is over; the next one waits for it.
+    interrupted_until: Instant,
 }
 
 /// What an interrupt is for.
@@ -120,6 +125,7 @@ impl Host {
             free_at: Instant::ZERO,
             last: None,
             interrupts: VecDeque::new(),
+            interrupted_until: Instant::ZERO,
         };
         self.cpus = cpus.into_iter().map(cpu).collect();
     }
@@ -176,10 +182,10 @@ impl Host {
         let (mut data, address) = match unit {
             Unit::Frame { data, address } => (data, address),
             Unit::Sent { .. } => return adapter.sent(now),
-            Unit::Cells(_) | Unit::Cut { .. } => return,
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => return,
         };
         if let Some(ledger) = self.graph.ledger(Pool::Receive) {
-            let Some(lease) = ledger.lease() else {
+            let Some(lease) = ledger.lease(Holder::default()) else {
                 adapter.counters.no_page += 1;
                 return;
             };
@@ -241,19 +247,19 @@ impl Host {
         any
     }
 
-    /// Lets one CPU do the next thing, if it is free and there is one.
+    /// Lets one CPU do the next thing, if there is one that it can do.
     fn run_cpu(&mut self, number: usize, now: Instant) -> bool {
         let Some(cpu) = self.cpus.get_mut(number) else {
             return false;
         };
-        if cpu.free_at > now {
-            return false;
-        }
-        if let Some((_, cost, upon)) = cpu.interrupts.pop_front_if(|(at, ..)| *at <= now) {
-            cpu.free_at = now + cost;
+        if cpu.interrupted_until <= now
+            && let Some((_, cost, upon)) = cpu.interrupts.pop_front_if(|(at, ..)| *at <= now)
+        {
+            let done = now + cost;
+            cpu.interrupted_until = done;
+            cpu.free_at = cpu.free_at.max(now) + cost;
             cpu.counters.busy += cost;
             cpu.counters.interrupts += 1;
-            let done = cpu.free_at;
             match upon {
                 Upon::Deliver(device, indication) => self.graph.input(done, device, indication),
                 Upon::Start(device) => {
@@ -263,6 +269,9 @@ impl Host {
                 }
             }
             return true;
+        }
+        if cpu.free_at > now {
+            return false;
         }
         let Some(task) = self.next_task(number, now) else {
             return false;
@@ -355,7 +364,7 @@ impl Host {
         let interrupts = self
             .cpus
             .iter()
-            .filter_map(|cpu| Some(cpu.interrupts.front()?.0.max(cpu.free_at)))
+            .filter_map(|cpu| Some(cpu.interrupts.front()?.0.max(cpu.interrupted_until)))
             .min();
         let last = self.cpus.len() - 1;
         let tasks = self

@@ -91,7 +91,7 @@ pub struct Row {
 }
 
 /// Names that a varied parameter may not have.
-const FIXED: [&str; 15] = [
+pub(crate) const FIXED: [&str; 15] = [
     "paper",
     "figure",
     "series",

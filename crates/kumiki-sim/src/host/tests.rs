@@ -248,7 +248,7 @@ fn notice(notice: Notice) -> (String, crate::CpuCounters) {
 }
 
 #[test]
-fn an_interrupt_waits_for_the_batch_and_goes_ahead_of_tasks() {
+fn an_interrupt_makes_the_batch_that_it_interrupts_end_later() {
     let (log, cpu) = notice(Notice::Interrupt { cost: us(4) });
     assert_eq!(log, "0 first, 34 second, 44 frame");
     assert_eq!((cpu.interrupts, cpu.busy), (1, us(44)));
