@@ -2,6 +2,8 @@
 
 pub mod experiment;
 pub mod figure;
+pub mod limit;
+pub mod picture;
 pub mod profile;
 pub mod progress;
 pub mod quantity;
