@@ -5,7 +5,7 @@
 //! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; SYN cookies; limiting the rate of challenge ACKs; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|

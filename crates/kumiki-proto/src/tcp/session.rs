@@ -121,6 +121,8 @@ pub(crate) struct Session {
     pub(crate) ts_offset: u32,
     pub(crate) sack: bool,
     pub(crate) last_sent: Instant,
+    /// When a segment without text last drew a challenge.
+    pub(crate) last_challenge: Option<Instant>,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
@@ -178,6 +180,7 @@ impl Session {
             ts_offset: super::isn::clock_offset(io.shared.secret, &pair),
             sack: config.sack,
             last_sent: io.now(),
+            last_challenge: None,
             ended: false,
             stirred: false,
             listed: false,
@@ -460,7 +463,15 @@ impl Session {
         if !self.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
             return Step::Wait;
         }
-        match self.board.next_seg(self.send.mss, new) {
+        let mss = self.send.mss;
+        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1).
+        let next = match self.recovery {
+            Recovery::Fast(_) if self.sack => self.board.next_seg(mss, new),
+            Recovery::Fast(_) | Recovery::Timeout(_) | Recovery::No => {
+                self.board.next_lost(mss).map(NextSeg::Again)
+            }
+        };
+        match next {
             Some(NextSeg::Again(span)) => {
                 self.forced = false;
                 self.send_again(span, io);

@@ -7,3 +7,4 @@ mod closing;
 mod loss;
 mod opening;
 mod pair;
+mod random;

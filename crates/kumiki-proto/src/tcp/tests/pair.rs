@@ -144,7 +144,10 @@ impl Protocol for App {
                 self.over = true;
                 self.heard.push(format!("aborted: {reason:?}"));
             }
-            other => panic!("unexpected {other:?}"),
+            Indication::Unit(_)
+            | Indication::Expedited { .. }
+            | Indication::Reset { .. }
+            | Indication::Report(_) => panic!("unexpected {indication:?}"),
         }
     }
 }
@@ -387,9 +390,9 @@ impl Pair {
     /// Lets `header` and `text` arrive at `host` from the other one, with sequence numbers relative to the first ones.
     pub(super) fn inject(&mut self, host: usize, mut header: Header, text: &[u8]) {
         let base = |at: usize| self.first[at].unwrap_or_default();
-        header.seq = header.seq + base(1 - host).0;
+        header.seq += base(1 - host).0;
         if header.flags.contains(Flags::ACK) {
-            header.ack = header.ack + base(host).0;
+            header.ack += base(host).0;
         }
         let mut octets = vec![0; header.len()];
         header.emit(&mut octets);
@@ -428,7 +431,8 @@ impl Pair {
     }
 
     pub(super) fn run_until(&mut self, end: Instant) {
-        loop {
+        for step in 0.. {
+            assert!(step < 1_000_000, "timers expire for ever");
             self.settle();
             let arrival = self.in_flight.iter().map(|packet| packet.0).min();
             let timers = self
@@ -498,6 +502,10 @@ impl Pair {
                 .push((self.now + delay, self.order, 1 - from, unit));
         }
         self.log.push(packet);
+        if self.log.len() > 100_000 {
+            let tail: Vec<String> = self.log[99_960..].iter().map(Packet::to_string).collect();
+            panic!("endless\n{}", tail.join("\n"));
+        }
     }
 
     /// The segments since the last time, as text.
