@@ -44,7 +44,7 @@ struct Weather {
 }
 
 fn weather() -> impl Strategy<Value = Weather> {
-    (0.0..0.25, 0.0..0.1, 0.0..0.4, any::<u64>()).prop_map(
+    (0.0..0.15, 0.0..0.1, 0.0..0.4, any::<u64>()).prop_map(
         |(loss, duplication, reordering, seed)| Weather {
             loss,
             duplication,
@@ -89,7 +89,8 @@ fn exchange(pair: &mut Pair, writes: [&[usize]; 2]) {
         pair.app(host).release_when_sent = true;
     }
     pair.call(A);
-    for _ in 0..40 {
+    // Without timestamps, a backed-off RTO of a minute stays until something arrives that was sent once (Karn).
+    for _ in 0..300 {
         pair.run_for(ms(30_000));
         if pair.app(A).over && pair.app(B).over {
             break;
@@ -99,10 +100,7 @@ fn exchange(pair: &mut Pair, writes: [&[usize]; 2]) {
 
 fn check(pair: &mut Pair, writes: [&[usize]; 2]) {
     let heard = [pair.app(A).heard.clone(), pair.app(B).heard.clone()];
-    let timed_out = heard
-        .iter()
-        .flatten()
-        .any(|event| event == "aborted: TimedOut");
+    let timed_out = pair.counters(A).timed_out + pair.counters(B).timed_out > 0;
     let tail = pair.taken_log();
     let tail = tail[tail.len().saturating_sub(40)..].join("\n");
     for (host, writes) in [(B, writes[A]), (A, writes[B])] {
@@ -126,7 +124,7 @@ fn check(pair: &mut Pair, writes: [&[usize]; 2]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn octets_arrive_intact_and_in_order(
