@@ -116,6 +116,8 @@ pub(crate) struct Session {
     pub(crate) timers: Timers,
     /// Retransmissions of the first unacknowledged segment, or probes, without an answer.
     pub(crate) unanswered: u32,
+    /// Probes of the closed window, answered or not.
+    pub(crate) probes: u32,
     /// Snd.TS.OK and its clock's offset.
     pub(crate) timestamps: bool,
     pub(crate) ts_offset: u32,
@@ -176,6 +178,7 @@ impl Session {
             window_limited: false,
             timers: Timers::new(handle),
             unanswered: 0,
+            probes: 0,
             timestamps: config.timestamps,
             ts_offset: super::isn::clock_offset(io.shared.secret, &pair),
             sack: config.sack,
@@ -574,7 +577,7 @@ impl Session {
     }
 
     fn arm_persist(&mut self, io: &mut Io<'_, '_>) {
-        let factor = 1u64.checked_shl(self.unanswered).unwrap_or(u64::MAX);
+        let factor = 1u64.checked_shl(self.probes).unwrap_or(u64::MAX);
         let delay = (self.rtt.rto() * factor).min(PROBE_MAX);
         let at = self.slow(delay, io);
         self.timers.set(Timer::Persist, at, io.cx);
@@ -687,6 +690,7 @@ impl Session {
             return;
         }
         self.unanswered += 1;
+        self.probes += 1;
         io.shared.counters.window_probes += 1;
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, probe, io);

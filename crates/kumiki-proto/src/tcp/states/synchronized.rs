@@ -309,6 +309,7 @@ impl Session {
         self.send.max_wnd = self.send.max_wnd.max(self.send.wnd);
         (self.send.wl1, self.send.wl2) = (seq, ack);
         if was_closed && self.send.wnd > 0 {
+            self.probes = 0;
             self.timers.clear(Timer::Persist);
         }
     }

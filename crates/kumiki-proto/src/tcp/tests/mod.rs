@@ -8,3 +8,4 @@ mod loss;
 mod opening;
 mod pair;
 mod random;
+mod windows;

@@ -519,13 +519,10 @@ pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
     Request::Open(Box::new(Open {
         user: Handle::default(),
         mode,
-        local: match mode {
-            Mode::Active => Address::None,
-            Mode::Passive { .. } => {
-                let any = core::net::Ipv4Addr::UNSPECIFIED;
-                Address::Socket(core::net::SocketAddr::new(any.into(), port))
-            }
-        },
+        local: Address::Socket(core::net::SocketAddr::new(
+            core::net::Ipv4Addr::UNSPECIFIED.into(),
+            port,
+        )),
         remote,
         quality: Quality::default(),
         data: Message::new(),
