@@ -8,4 +8,5 @@ mod loss;
 mod opening;
 mod pair;
 mod random;
+mod small;
 mod windows;
