@@ -71,9 +71,6 @@ use states::{Listener, Verdict};
 use table::{Entry, Table};
 use timers::Timer;
 
-/// Smallest MSS that a report of a link's MTU can lead to: what a datagram of 68 octets leaves (RFC 791).
-const LEAST_MSS: u32 = 28;
-
 /// TCP: see the module.
 pub struct Tcp {
     shared: Shared,
@@ -451,7 +448,7 @@ impl Tcp {
                 return;
             }
             match problem {
-                Problem::TooBig { mtu } => session.on_too_big(mtu, io),
+                Problem::TooBig { mtu } => session.on_too_big(mtu),
                 Problem::Hard { .. } => session.on_hard_error(io),
                 // SHLD-25 would have the user told; MUST-56 forbids more.
                 Problem::Soft { .. } => {}

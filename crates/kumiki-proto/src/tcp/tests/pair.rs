@@ -107,12 +107,7 @@ impl Protocol for App {
                     cx.down(Below(0), Request::Abort { session, reason });
                 } else if !self.idle {
                     self.session = Some(session);
-                    let accept = Request::Accept {
-                        session,
-                        user: Handle::default(),
-                        quality: Quality::default(),
-                    };
-                    cx.down(Below(0), accept);
+                    cx.down(Below(0), accept(session));
                 }
             }
             Indication::Data { data, end, .. } => {
@@ -415,6 +410,13 @@ impl Pair {
         self.run_until(self.now);
     }
 
+    /// The layer below `host` says something.
+    pub(super) fn report(&mut self, host: usize, report: Report) {
+        let Host { graph, wire, .. } = &mut self.hosts[host];
+        graph.input(self.now, *wire, Indication::Report(Box::new(report)));
+        self.run_until(self.now);
+    }
+
     /// The ports of the connection as A's segments carry them.
     pub(super) fn header(&self, from: usize) -> Header {
         let first = self.log.iter().find(|packet| packet.from == from).unwrap();
@@ -527,6 +529,14 @@ pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
         quality: Quality::default(),
         data: Message::new(),
     }))
+}
+
+pub(super) fn accept(session: Handle) -> Request {
+    Request::Accept {
+        session,
+        user: Handle::default(),
+        quality: Quality::default(),
+    }
 }
 
 /// Octets that tell their places.
