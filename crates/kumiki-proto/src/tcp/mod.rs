@@ -32,8 +32,8 @@
 use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem,
-    Protocol, Quality, Reason, Report, Request, Service, Shape, Token, Unit,
+    Above, Address, Below, Context, Duration, Handle, Indication, Key, Manage, Mode, Open, Opened,
+    Problem, Protocol, Quality, Reason, Report, Request, Service, Shape, TimerSlot, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_wire::tcp::Seq;
@@ -71,6 +71,17 @@ use states::{Listener, Verdict};
 use table::{Entry, Table};
 use timers::Timer;
 
+/// How long an active open waits for the layer below to say what it carries; then [`Config::default_mss`] is assumed.
+const ANSWER_TIME: Duration = Duration::from_millis(100);
+/// The timer for that; no session has this kind.
+const ANSWER: Token = Token {
+    session: Handle {
+        index: u32::MAX,
+        generation: u32::MAX,
+    },
+    kind: u32::MAX,
+};
+
 /// TCP: see the module.
 pub struct Tcp {
     shared: Shared,
@@ -79,6 +90,10 @@ pub struct Tcp {
     /// Sessions that something happened to in this batch.
     stirred: Vec<Handle>,
     ports_given: u16,
+    begun: bool,
+    /// Active opens that wait to know what the layer below carries.
+    early: Vec<(Above, Box<Open>)>,
+    answer: TimerSlot,
 }
 
 impl Tcp {
@@ -91,14 +106,17 @@ impl Tcp {
                 counters: Counters::default(),
                 unit: 0,
                 secret: Secret::default(),
-                ack_phase: kumiki_graph::Duration::ZERO,
-                slow_phase: kumiki_graph::Duration::ZERO,
+                ack_phase: Duration::ZERO,
+                slow_phase: Duration::ZERO,
                 traces: Vec::new(),
             },
             demux: Demux::default(),
             table: Table::default(),
             stirred: Vec::new(),
             ports_given: 0,
+            begun: false,
+            early: Vec::new(),
+            answer: TimerSlot::default(),
         }
     }
 
@@ -172,9 +190,52 @@ impl Tcp {
         }
     }
 
+    /// Draws what must be secret or random, once. A user that starts first may open before this node's own start.
+    fn begin_clocks(&mut self, cx: &mut Context<'_>) {
+        if core::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let secret = Secret::draw(cx.rng());
+        self.shared.secret = secret;
+        self.demux = Demux::new(secret);
+        let mut phase = |beat: Beat| {
+            let random = Duration::from_nanos(cx.rng().below(beat.period.as_nanos()));
+            beat.phase.unwrap_or(random)
+        };
+        if let AckTimer::Heartbeat(beat) = self.shared.config.ack_timer {
+            self.shared.ack_phase = phase(beat);
+        }
+        if let Some(beat) = self.shared.config.slow_beat {
+            self.shared.slow_phase = phase(beat);
+        }
+    }
+
     // Requests.
 
-    fn open(&mut self, above: Above, open: &Open, cx: &mut Context<'_>) {
+    fn open(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
+        self.begin_clocks(cx);
+        if self.shared.unit == 0 && open.mode == Mode::Active {
+            // The MSS goes with the SYN, so the answer is worth waiting for.
+            if self.early.is_empty() {
+                cx.down(Below(0), Request::Manage(Box::new(Manage::Limits)));
+                let at = cx.now() + ANSWER_TIME;
+                cx.set_timer(&mut self.answer, ANSWER, at);
+            }
+            self.early.push((above, open));
+        } else {
+            self.open_now(above, &open, cx);
+        }
+    }
+
+    /// The layer below has answered, or will not.
+    fn open_early(&mut self, cx: &mut Context<'_>) {
+        cx.clear_timer(&mut self.answer);
+        for (above, open) in core::mem::take(&mut self.early) {
+            self.open_now(above, &open, cx);
+        }
+    }
+
+    fn open_now(&mut self, above: Above, open: &Open, cx: &mut Context<'_>) {
         let opened = match open.mode {
             Mode::Active => self.open_active(above, open, cx),
             Mode::Passive { backlog } => self.open_passive(above, open, backlog, cx),
@@ -406,7 +467,10 @@ impl Tcp {
 
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match report {
-            Report::Limits { unit, .. } => self.shared.unit = *unit,
+            Report::Limits { unit, .. } => {
+                self.shared.unit = *unit;
+                self.open_early(cx);
+            }
             Report::Unreachable {
                 source,
                 destination,
@@ -490,25 +554,13 @@ impl Protocol for Tcp {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let secret = Secret::draw(cx.rng());
-        self.shared.secret = secret;
-        self.demux = Demux::new(secret);
-        let mut phase = |beat: Beat| {
-            let random = kumiki_graph::Duration::from_nanos(cx.rng().below(beat.period.as_nanos()));
-            beat.phase.unwrap_or(random)
-        };
-        if let AckTimer::Heartbeat(beat) = self.shared.config.ack_timer {
-            self.shared.ack_phase = phase(beat);
-        }
-        if let Some(beat) = self.shared.config.slow_beat {
-            self.shared.slow_phase = phase(beat);
-        }
+        self.begin_clocks(cx);
         cx.down(Below(0), Request::Manage(Box::new(Manage::Limits)));
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request {
-            Request::Open(open) => self.open(from, &open, cx),
+            Request::Open(open) => self.open(from, open, cx),
             Request::Accept {
                 session,
                 user,
@@ -566,7 +618,9 @@ impl Protocol for Tcp {
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        if let Some(timer) = Timer::of_kind(token.kind) {
+        if token == ANSWER {
+            self.open_early(cx);
+        } else if let Some(timer) = Timer::of_kind(token.kind) {
             self.with(token.session, cx, |session, io| session.on_timer(timer, io));
         }
     }

@@ -315,3 +315,35 @@ fn a_smaller_path_is_used_at_once() {
     assert_eq!(pair.app(B).received, numbered(10_000));
     assert_eq!(pair.counters(A).timeouts, 0);
 }
+
+#[test]
+fn an_open_waits_to_know_what_the_layer_below_carries_but_not_for_ever() {
+    let mut pair = Pair::silent(plain(), plain());
+    pair.call(A);
+    pair.run_for(ms(99));
+    assert!(pair.log.is_empty());
+    pair.run_for(ms(1));
+    assert_eq!(pair.log[0].header.options.mss, Some(536));
+    let mut pair = Pair::silent(plain(), plain());
+    pair.call(A);
+    let limits = Report::Limits {
+        unit: 820,
+        burst: 1,
+    };
+    pair.report(A, limits);
+    assert_eq!(pair.log[0].header.options.mss, Some(800));
+}
+
+#[test]
+fn an_accept_that_comes_too_late_is_told_so() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.app(B).idle = true;
+    pair.listen(B, 2);
+    pair.call(A);
+    pair.run_for(ms(100));
+    pair.abort(A);
+    pair.run_for(ms(100));
+    let session = pair.app(B).offers[0];
+    pair.ask(B, vec![accept(session)]);
+    assert_eq!(pair.app(B).heard, ["offered", "aborted: NoSession"]);
+}

@@ -283,17 +283,7 @@ impl Pair {
     }
 
     pub(super) fn seeded(a: Config, b: Config, seed: u64, mtu: u32, rule: Rule) -> Self {
-        let mut pair = Self {
-            now: Instant::ZERO,
-            hosts: [host(a, 0, seed), host(b, 1, seed)],
-            in_flight: Vec::new(),
-            log: Vec::new(),
-            first: [None; 2],
-            rule,
-            order: 0,
-            shown: 0,
-            batch: 1,
-        };
+        let mut pair = Self::unlimited(a, b, seed, rule);
         for host in &mut pair.hosts {
             let limits = Report::Limits {
                 unit: mtu - 20,
@@ -307,6 +297,25 @@ impl Pair {
         }
         pair.run_until(Instant::ZERO);
         pair
+    }
+
+    /// The layer below does not say what it carries.
+    pub(super) fn silent(a: Config, b: Config) -> Self {
+        Self::unlimited(a, b, 1, Box::new(|_| vec![ms(10)]))
+    }
+
+    fn unlimited(a: Config, b: Config, seed: u64, rule: Rule) -> Self {
+        Self {
+            now: Instant::ZERO,
+            hosts: [host(a, 0, seed), host(b, 1, seed)],
+            in_flight: Vec::new(),
+            log: Vec::new(),
+            first: [None; 2],
+            rule,
+            order: 0,
+            shown: 0,
+            batch: 1,
+        }
     }
 
     /// Inputs taken together before a host settles.
