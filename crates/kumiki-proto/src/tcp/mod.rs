@@ -5,7 +5,7 @@
 //! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; SYN cookies; limiting the rate of challenge ACKs; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
@@ -32,8 +32,8 @@
 use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem,
-    Protocol, Quality, Reason, Report, Request, Service, Shape, Token, Unit,
+    Above, Address, Below, Context, Duration, Handle, Indication, Key, Manage, Mode, Open, Opened,
+    Problem, Protocol, Quality, Reason, Report, Request, Service, Shape, TimerSlot, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_wire::tcp::Seq;
@@ -71,8 +71,16 @@ use states::{Listener, Verdict};
 use table::{Entry, Table};
 use timers::Timer;
 
-/// Smallest MSS that a report of a link's MTU can lead to: what a datagram of 68 octets leaves (RFC 791).
-const LEAST_MSS: u32 = 28;
+/// How long an active open waits for the layer below to say what it carries; then [`Config::default_mss`] is assumed.
+const ANSWER_TIME: Duration = Duration::from_millis(100);
+/// The timer for that; no session has this kind.
+const ANSWER: Token = Token {
+    session: Handle {
+        index: u32::MAX,
+        generation: u32::MAX,
+    },
+    kind: u32::MAX,
+};
 
 /// TCP: see the module.
 pub struct Tcp {
@@ -82,6 +90,10 @@ pub struct Tcp {
     /// Sessions that something happened to in this batch.
     stirred: Vec<Handle>,
     ports_given: u16,
+    begun: bool,
+    /// Active opens that wait to know what the layer below carries.
+    early: Vec<(Above, Box<Open>)>,
+    answer: TimerSlot,
 }
 
 impl Tcp {
@@ -94,14 +106,17 @@ impl Tcp {
                 counters: Counters::default(),
                 unit: 0,
                 secret: Secret::default(),
-                ack_phase: kumiki_graph::Duration::ZERO,
-                slow_phase: kumiki_graph::Duration::ZERO,
+                ack_phase: Duration::ZERO,
+                slow_phase: Duration::ZERO,
                 traces: Vec::new(),
             },
             demux: Demux::default(),
             table: Table::default(),
             stirred: Vec::new(),
             ports_given: 0,
+            begun: false,
+            early: Vec::new(),
+            answer: TimerSlot::default(),
         }
     }
 
@@ -175,9 +190,52 @@ impl Tcp {
         }
     }
 
+    /// Draws what must be secret or random, once. A user that starts first may open before this node's own start.
+    fn begin_clocks(&mut self, cx: &mut Context<'_>) {
+        if core::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let secret = Secret::draw(cx.rng());
+        self.shared.secret = secret;
+        self.demux = Demux::new(secret);
+        let mut phase = |beat: Beat| {
+            let random = Duration::from_nanos(cx.rng().below(beat.period.as_nanos()));
+            beat.phase.unwrap_or(random)
+        };
+        if let AckTimer::Heartbeat(beat) = self.shared.config.ack_timer {
+            self.shared.ack_phase = phase(beat);
+        }
+        if let Some(beat) = self.shared.config.slow_beat {
+            self.shared.slow_phase = phase(beat);
+        }
+    }
+
     // Requests.
 
-    fn open(&mut self, above: Above, open: &Open, cx: &mut Context<'_>) {
+    fn open(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
+        self.begin_clocks(cx);
+        if self.shared.unit == 0 && open.mode == Mode::Active {
+            // The MSS goes with the SYN, so the answer is worth waiting for.
+            if self.early.is_empty() {
+                cx.down(Below(0), Request::Manage(Box::new(Manage::Limits)));
+                let at = cx.now() + ANSWER_TIME;
+                cx.set_timer(&mut self.answer, ANSWER, at);
+            }
+            self.early.push((above, open));
+        } else {
+            self.open_now(above, &open, cx);
+        }
+    }
+
+    /// The layer below has answered, or will not.
+    fn open_early(&mut self, cx: &mut Context<'_>) {
+        cx.clear_timer(&mut self.answer);
+        for (above, open) in core::mem::take(&mut self.early) {
+            self.open_now(above, &open, cx);
+        }
+    }
+
+    fn open_now(&mut self, above: Above, open: &Open, cx: &mut Context<'_>) {
         let opened = match open.mode {
             Mode::Active => self.open_active(above, open, cx),
             Mode::Passive { backlog } => self.open_passive(above, open, backlog, cx),
@@ -435,7 +493,10 @@ impl Tcp {
 
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match report {
-            Report::Limits { unit, .. } => self.shared.unit = *unit,
+            Report::Limits { unit, .. } => {
+                self.shared.unit = *unit;
+                self.open_early(cx);
+            }
             Report::Unreachable {
                 source,
                 destination,
@@ -477,7 +538,7 @@ impl Tcp {
                 return;
             }
             match problem {
-                Problem::TooBig { mtu } => session.on_too_big(mtu, io),
+                Problem::TooBig { mtu } => session.on_too_big(mtu),
                 Problem::Hard { .. } => session.on_hard_error(io),
                 // SHLD-25 would have the user told; MUST-56 forbids more.
                 Problem::Soft { .. } => {}
@@ -519,25 +580,13 @@ impl Protocol for Tcp {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let secret = Secret::draw(cx.rng());
-        self.shared.secret = secret;
-        self.demux = Demux::new(secret);
-        let mut phase = |beat: Beat| {
-            let random = kumiki_graph::Duration::from_nanos(cx.rng().below(beat.period.as_nanos()));
-            beat.phase.unwrap_or(random)
-        };
-        if let AckTimer::Heartbeat(beat) = self.shared.config.ack_timer {
-            self.shared.ack_phase = phase(beat);
-        }
-        if let Some(beat) = self.shared.config.slow_beat {
-            self.shared.slow_phase = phase(beat);
-        }
+        self.begin_clocks(cx);
         cx.down(Below(0), Request::Manage(Box::new(Manage::Limits)));
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request {
-            Request::Open(open) => self.open(from, &open, cx),
+            Request::Open(open) => self.open(from, open, cx),
             Request::Accept(accept) => {
                 self.accept(from, accept.session, accept.user, &accept.quality, cx);
             }
@@ -594,7 +643,9 @@ impl Protocol for Tcp {
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        if let Some(timer) = Timer::of_kind(token.kind) {
+        if token == ANSWER {
+            self.open_early(cx);
+        } else if let Some(timer) = Timer::of_kind(token.kind) {
             self.with(token.session, cx, |session, io| session.on_timer(timer, io));
         }
     }

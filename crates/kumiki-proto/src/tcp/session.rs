@@ -118,11 +118,15 @@ pub(crate) struct Session {
     pub(crate) timers: Timers,
     /// Retransmissions of the first unacknowledged segment, or probes, without an answer.
     pub(crate) unanswered: u32,
+    /// Probes of the closed window, answered or not.
+    pub(crate) probes: u32,
     /// Snd.TS.OK and its clock's offset.
     pub(crate) timestamps: bool,
     pub(crate) ts_offset: u32,
     pub(crate) sack: bool,
     pub(crate) last_sent: Instant,
+    /// When a segment without text last drew a challenge.
+    pub(crate) last_challenge: Option<Instant>,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
@@ -176,10 +180,12 @@ impl Session {
             window_limited: false,
             timers: Timers::new(handle),
             unanswered: 0,
+            probes: 0,
             timestamps: config.timestamps,
             ts_offset: super::isn::clock_offset(io.shared.secret, &pair),
             sack: config.sack,
             last_sent: io.now(),
+            last_challenge: None,
             ended: false,
             stirred: false,
             listed: false,
@@ -469,7 +475,15 @@ impl Session {
         if !self.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
             return Step::Wait;
         }
-        match self.board.next_seg(self.send.mss, new) {
+        let mss = self.send.mss;
+        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1).
+        let next = match self.recovery {
+            Recovery::Fast(_) if self.sack => self.board.next_seg(mss, new),
+            Recovery::Fast(_) | Recovery::Timeout(_) | Recovery::No => {
+                self.board.next_lost(mss).map(NextSeg::Again)
+            }
+        };
+        match next {
             Some(NextSeg::Again(span)) => {
                 self.forced = false;
                 self.send_again(span, io);
@@ -572,7 +586,7 @@ impl Session {
     }
 
     fn arm_persist(&mut self, io: &mut Io<'_, '_>) {
-        let factor = 1u64.checked_shl(self.unanswered).unwrap_or(u64::MAX);
+        let factor = 1u64.checked_shl(self.probes).unwrap_or(u64::MAX);
         let delay = (self.rtt.rto() * factor).min(PROBE_MAX);
         let at = self.slow(delay, io);
         self.timers.set(Timer::Persist, at, io.cx);
@@ -685,6 +699,7 @@ impl Session {
             return;
         }
         self.unanswered += 1;
+        self.probes += 1;
         io.shared.counters.window_probes += 1;
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, probe, io);
