@@ -6,8 +6,8 @@ use svg::Document;
 use svg::node::element::{Ellipse, Group, Polyline, Rectangle, Title};
 
 use super::levels::{Levels, Slot, height};
-use super::service;
 use super::stack::Stack;
+use super::{service, stacks};
 use crate::figure::draw::{GREY, INK, at, words};
 use crate::figure::text::{clean, width, wrap};
 use crate::scenario::Scenario;
@@ -49,11 +49,7 @@ pub(super) fn document(scenario: &Scenario) -> String {
         bottom: PAD,
     };
     let title = clean(&scenario.title);
-    let stacks: Vec<(&str, Stack<'_>)> = scenario
-        .host
-        .keys()
-        .filter_map(|name| Some((name.as_str(), Stack::of(scenario, name)?)))
-        .collect();
+    let stacks = stacks(scenario);
     let depth = stacks
         .iter()
         .map(|(_, stack)| height(stack))
@@ -62,7 +58,7 @@ pub(super) fn document(scenario: &Scenario) -> String {
     let top = PAD + TITLE * 1.9;
     let mut plugs = Plugs::new();
     let mut left = PAD;
-    for (name, stack) in in_order(scenario, stacks) {
+    for (name, stack) in stacks {
         left = page.host(scenario, name, &stack, (left, top, depth), &mut plugs) + APART;
     }
     page.right = (left - APART).max(PAD);
@@ -102,25 +98,6 @@ pub(super) fn document(scenario: &Scenario) -> String {
         .add(heading)
         .add(body);
     format!("{document}\n")
-}
-
-/// The host that writes first and the one that reads last, as data flows.
-fn in_order<'a>(
-    scenario: &Scenario,
-    mut stacks: Vec<(&'a str, Stack<'a>)>,
-) -> Vec<(&'a str, Stack<'a>)> {
-    let host = |plug: &str| {
-        plug.split_once('.')
-            .map_or(plug, |(host, _)| host)
-            .to_owned()
-    };
-    let (from, to) = (host(&scenario.workload.from), host(&scenario.workload.to));
-    stacks.sort_by_key(|(name, _)| match *name {
-        name if name == from => 0,
-        name if name == to => 2,
-        _ => 1,
-    });
-    stacks
 }
 
 impl Page {

@@ -19,6 +19,7 @@ mod tree;
 
 use kumiki_graph::Service;
 
+use self::stack::Stack;
 use crate::scenario::{Link, Scenario};
 
 /// The graphs and lines of `scenario` as plain text; ends with a line feed.
@@ -31,6 +32,27 @@ pub fn text(scenario: &Scenario) -> String {
 #[must_use]
 pub fn svg(scenario: &Scenario) -> String {
     draw::document(scenario)
+}
+
+/// The hosts with their stacks: the one that writes first, and the one that reads last, as data flows.
+fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
+    let host = |plug: &str| {
+        plug.split_once('.')
+            .map_or(plug, |(host, _)| host)
+            .to_owned()
+    };
+    let (from, to) = (host(&scenario.workload.from), host(&scenario.workload.to));
+    let mut stacks: Vec<(&str, Stack<'_>)> = scenario
+        .host
+        .keys()
+        .filter_map(|name| Some((name.as_str(), Stack::of(scenario, name)?)))
+        .collect();
+    stacks.sort_by_key(|(name, _)| match *name {
+        name if name == from => 0,
+        name if name == to => 2,
+        _ => 1,
+    });
+    stacks
 }
 
 /// What a node of this kind offers to those above it, where that is known.

@@ -60,19 +60,19 @@ fn a_chain_reads_from_the_top_down() {
     let expected = "\
 Throughput against window size
 
-host receiver, profile atm-board
-  bench
-  └─ tcp: stream
-     └─ ip: unit data
-        └─ llc_snap: unit data
-           └─ atm0: device on line two
-
 host sender, profile atm-board
   bench
   └─ tcp: stream
      └─ ip: unit data
         └─ llc_snap: unit data
            └─ atm0: device on line one
+
+host receiver, profile atm-board
+  bench
+  └─ tcp: stream
+     └─ ip: unit data
+        └─ llc_snap: unit data
+           └─ atm0: device on line two
 
 switch exchange, 2 ports, 1024 cells in each queue
   0 0/100 <-> 1 0/100

@@ -4,16 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::stack::Stack;
-use super::{line, service};
+use super::{line, service, stacks};
 use crate::scenario::Scenario;
 
 pub(super) fn document(scenario: &Scenario) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", scenario.title);
-    for name in scenario.host.keys() {
-        let Some(stack) = Stack::of(scenario, name) else {
-            continue;
-        };
+    for (name, stack) in stacks(scenario) {
         let profile = stack
             .profile()
             .map(|profile| format!(", profile {profile}"));
