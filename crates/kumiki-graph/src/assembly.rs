@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use kumiki_octets::Message;
 
-use crate::context::Pool;
+use crate::context::{Pool, holder};
 use crate::graph::{DeviceId, Output, Tapped, TaskId};
 use crate::ledger::{Ledger, WakeUp};
-use crate::timers::Timers;
+use crate::timers::{TimerId, Timers};
 use crate::{
     Above, AccessPoint, Account, Address, Below, Indication, Instant, Prices, Request, Rng,
     Service, Token,
@@ -42,7 +42,7 @@ pub(crate) enum Input {
     Start,
     Push(Above, Request),
     Pop(Below, Indication),
-    Expire(Token),
+    Expire(TimerId, Token),
     Ready(Pool, Token),
 }
 
@@ -56,6 +56,8 @@ pub(crate) struct Item {
 pub(crate) struct Task {
     pub(crate) name: String,
     pub(crate) inbox: VecDeque<Item>,
+    /// What was spent beyond the whole nanoseconds that its runs have taken.
+    pub(crate) rest_ps: u64,
 }
 
 pub(crate) struct Device {
@@ -69,6 +71,39 @@ pub(crate) struct Memory {
     pub(crate) waiting: VecDeque<(usize, Token)>,
     /// Told that pages are free, but has not come to take them yet.
     pub(crate) woken: usize,
+}
+
+impl Memory {
+    /// Takes those out of the waiting who should be told now.
+    fn take_woken(&mut self) -> Vec<(usize, Token)> {
+        let released = self.ledger.released();
+        let woken: Vec<_> = match self.ledger.pages().wake_up {
+            WakeUp::All if released && self.ledger.has_room() => self.waiting.drain(..).collect(),
+            WakeUp::All => Vec::new(),
+            WakeUp::One => self.take_one_by_one(),
+        };
+        self.woken += woken.len();
+        woken
+    }
+
+    /// As many as there are clusters that nobody has been told of; among them only those that would get one.
+    fn take_one_by_one(&mut self) -> Vec<(usize, Token)> {
+        let mut free = self.ledger.free().saturating_sub(self.woken);
+        let (mut woken, mut waiting) = (Vec::new(), VecDeque::new());
+        if free == 0 {
+            return woken;
+        }
+        for (node, token) in self.waiting.drain(..) {
+            if free > 0 && self.ledger.would_lease(holder(node, token)) {
+                free -= 1;
+                woken.push((node, token));
+            } else {
+                waiting.push_back((node, token));
+            }
+        }
+        self.waiting = waiting;
+        woken
+    }
 }
 
 /// All of the graph but the protocols.
@@ -180,20 +215,7 @@ impl Core {
                 let _ = memory.ledger.released();
                 continue;
             }
-            let wake_up = memory.ledger.pages().wake_up;
-            let count = match wake_up {
-                WakeUp::All if memory.ledger.released() && memory.ledger.has_room() => {
-                    memory.waiting.len()
-                }
-                WakeUp::All => 0,
-                WakeUp::One => memory
-                    .ledger
-                    .free()
-                    .saturating_sub(memory.woken)
-                    .min(memory.waiting.len()),
-            };
-            memory.woken += count;
-            let woken: Vec<_> = memory.waiting.drain(..count).collect();
+            let woken = memory.take_woken();
             for (node, token) in woken {
                 let running = self.running.take();
                 self.deliver(Item {

@@ -24,6 +24,8 @@ pub use load::{ZERO, load, names, parse as parse_text};
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
+    /// Takes everything not given here from this other profile, key by key.
+    pub like: Option<String>,
     /// One line: which machine.
     pub title: String,
     /// What a reader should know of how the numbers were found.
@@ -37,7 +39,7 @@ pub struct Profile {
     /// The CPUs by name; in the order of their names they are numbered from 0.
     #[serde(default)]
     pub cpu: BTreeMap<String, Cpu>,
-    /// The tasks by name. A node that no task names runs in a task of its own name on the first CPU.
+    /// The tasks by name. Nodes that no task names run together in one called `host`, on the first CPU.
     #[serde(default)]
     pub task: BTreeMap<String, Task>,
     /// Prices by node, then by kind of work ([`kumiki_graph::Work::name`]).
@@ -123,11 +125,15 @@ pub struct Task {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adapter {
-    /// Chained DMA: time from the end of one PDU to the start of the next.
+    /// How DMA for a PDU to send begins: `chained` (the default) or `single`.
+    pub commands: Option<String>,
+    /// Chained: time from the end of one PDU to the start of the next.
     pub fetch: Option<Sourced>,
-    /// DMA started by the CPU for each PDU: the CPU time it takes. Not together with `fetch`.
+    /// Single: the CPU time that starting the DMA for each PDU takes.
     pub start: Option<Sourced>,
-    /// CPU time of the interrupt for each received PDU; without it, receiving is deferred.
+    /// How received PDUs are told of: `deferred` (the default), or each by an `interrupt`.
+    pub notice: Option<String>,
+    /// CPU time of an interrupt.
     pub interrupt: Option<Sourced>,
     /// PDUs that may wait to be sent.
     pub queue: Option<u32>,
@@ -149,8 +155,8 @@ pub struct Memory {
     pub hand_out: String,
     /// `one` or `all`.
     pub wake_up: String,
-    /// A session may hold at most this many times what is free (dynamic threshold); without it, all.
-    pub share: Option<f64>,
+    /// A session may hold at most this many per cent of what is free (dynamic threshold); without it, all.
+    pub share_percent: Option<u32>,
 }
 
 /// How programs' data gets into and out of the stack.

@@ -50,7 +50,7 @@ mod drawing;
 mod expand;
 pub(crate) mod fault;
 pub(crate) mod label;
-mod like;
+pub(crate) mod like;
 mod load;
 mod read;
 #[cfg(test)]

@@ -16,7 +16,8 @@ use kumiki_octets::Message;
 pub enum Commands {
     /// The engine finds the next command itself, this long after the last one is done.
     Chained {
-        /// Time between the end of one PDU and the start of the next.
+        /// Time between the end of one PDU and the start of the next. Zero does not wait for the end: the medium is given
+        /// all there is and queues it itself, so that it need not say when it has sent something.
         fetch: Duration,
     },
     /// The CPU starts the engine for each PDU.
@@ -47,9 +48,10 @@ pub struct AdapterConfig {
     pub commands: Commands,
     /// How received PDUs are told of.
     pub notice: Notice,
-    /// How many PDUs may wait to be sent; more are dropped and counted.
+    /// How many PDUs may wait to be sent, not counting the one that is being sent; more are dropped and counted. 0 counts
+    /// as 1, for each waits at least for an instant.
     pub queue: usize,
-    /// The host's CPU that interrupts go to.
+    /// The host's CPU that interrupts go to; the last one where it has fewer.
     pub cpu: usize,
 }
 
@@ -88,8 +90,10 @@ enum Engine {
     Ready(Instant),
     /// The medium has a PDU and has not sent all of it.
     Sending,
-    /// Waits for the CPU to start it.
+    /// Needs the CPU to start it.
     Stopped,
+    /// The CPU has been asked to start it and has not come round to it.
+    Called,
 }
 
 /// What the engine wants from its host.
@@ -105,7 +109,10 @@ pub(crate) enum Want {
 pub(crate) struct Adapter {
     pub(crate) config: AdapterConfig,
     pub(crate) counters: AdapterCounters,
-    queue: VecDeque<(Instant, Message, Address)>,
+    /// What the graph has handed down, in order of the time at which it leaves the graph: the work of a batch is known when
+    /// the batch begins, but what it puts out reaches the queue later.
+    coming: VecDeque<(Instant, Message, Address)>,
+    queue: VecDeque<(Message, Address)>,
     engine: Engine,
 }
 
@@ -120,6 +127,7 @@ impl Adapter {
                 no_page: 0,
                 queue_high_water: 0,
             },
+            coming: VecDeque::new(),
             queue: VecDeque::new(),
             engine: match config.commands {
                 Commands::Chained { .. } => Engine::Ready(Instant::ZERO),
@@ -130,45 +138,70 @@ impl Adapter {
 
     /// The graph hands down a PDU that leaves it at `at`.
     pub(crate) fn submit(&mut self, at: Instant, data: Message, address: Address) {
-        if self.queue.len() >= self.config.queue {
-            self.counters.queue_full += 1;
-            return;
-        }
-        // Several CPUs may submit; the queue is kept in order of time.
+        // Several CPUs may submit; what comes is kept in order of time.
         let later = self
-            .queue
+            .coming
             .iter()
             .rev()
-            .take_while(|(queued, ..)| *queued > at)
+            .take_while(|(coming, ..)| *coming > at)
             .count();
-        self.queue
-            .insert(self.queue.len() - later, (at, data, address));
-        self.counters.queue_high_water = self.counters.queue_high_water.max(self.queue.len());
+        self.coming
+            .insert(self.coming.len() - later, (at, data, address));
     }
 
-    /// When the engine next has something to do by itself.
+    /// Moves into the queue what has come by `now`, up to what the engine takes out again at once. Nothing leaves the queue
+    /// without this having been done first, so it is as each PDU found it.
+    fn admit(&mut self, now: Instant) {
+        while self.queue.is_empty() || self.next_start().is_none_or(|start| start > now) {
+            let Some((_, data, address)) = self.coming.pop_front_if(|(at, ..)| *at <= now) else {
+                return;
+            };
+            if self.is_full() {
+                self.counters.queue_full += 1;
+                continue;
+            }
+            self.queue.push_back((data, address));
+            self.counters.queue_high_water = self.counters.queue_high_water.max(self.queue.len());
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.queue.len() >= self.config.queue.max(1)
+    }
+
+    /// When the adapter next has something to do by itself.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        let &(at, ..) = self.queue.front()?;
+        let coming = self.coming.front().map(|&(at, ..)| at);
+        // What finds no room is dropped in time, for it may hold pages that somebody waits for.
+        let drop = coming.filter(|_| self.is_full());
+        self.next_start().into_iter().chain(drop).min()
+    }
+
+    /// When the engine can begin with the next PDU, or must ask for that.
+    fn next_start(&self) -> Option<Instant> {
+        let at = match self.coming.front() {
+            _ if !self.queue.is_empty() => Instant::ZERO,
+            Some(&(at, ..)) => at,
+            None => return None,
+        };
         match self.engine {
             Engine::Ready(ready) => Some(at.max(ready)),
-            Engine::Sending => None,
-            Engine::Stopped => {
-                matches!(self.config.commands, Commands::Single { .. }).then_some(at)
-            }
+            Engine::Stopped => Some(at),
+            Engine::Sending | Engine::Called => None,
         }
     }
 
     /// What the engine wants at `now`, if anything.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Want> {
-        if self.next_deadline()? > now {
+        self.admit(now);
+        if self.queue.is_empty() || self.next_start()? > now {
             return None;
         }
         if let (Engine::Stopped, Commands::Single { start }) = (self.engine, self.config.commands) {
-            // Until the CPU comes round to it the engine counts as busy.
-            self.engine = Engine::Sending;
+            self.engine = Engine::Called;
             return Some(Want::Start(start));
         }
-        let (_, mut data, address) = self.queue.pop_front()?;
+        let (mut data, address) = self.queue.pop_front()?;
         // What is on the medium no longer occupies this host's memory.
         data.set_lease(None);
         self.counters.sent += 1;
@@ -186,6 +219,7 @@ impl Adapter {
 
     /// The medium has sent all of a PDU.
     pub(crate) fn sent(&mut self, now: Instant) {
+        self.admit(now);
         if self.engine == Engine::Sending {
             self.engine = match self.config.commands {
                 Commands::Chained { fetch } => Engine::Ready(now + fetch),
@@ -194,3 +228,6 @@ impl Adapter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,15 @@
 //! Hosts: a graph, the CPUs that run its tasks, and the adapters below it.
 //!
-//! A CPU does one thing at a time, to its end: an interrupt or one batch of a task. What waits is chosen anew each time the
-//! CPU comes free, interrupts first and then tasks by priority; so an interrupt waits at most for one batch, and never
-//! splits one. Work takes the time that the price lists say; with no prices set a host is infinitely fast.
+//! A CPU does one batch of a task at a time. What waits is chosen anew each time the CPU comes free, by priority and then
+//! by how long it has waited. An interrupt does not wait: it takes its time at once, and the batch that it interrupts ends
+//! so much later. What that batch hands down is not moved, since the batch was computed when it began; so an output can be
+//! early by the interrupts that came after its batch began, and all later work is not. Work takes the time that the price
+//! lists say; with no prices set a host is infinitely fast.
 
+use core::cmp::Reverse;
 use std::collections::VecDeque;
 
+use kumiki_graph::ledger::Holder;
 use kumiki_graph::{
     DeviceId, Duration, Graph, Indication, Instant, Manage, Output, Pool, Report, Request, TaskId,
     Unit as UnitData,
@@ -17,7 +21,7 @@ use crate::adapter::{Adapter, AdapterConfig, AdapterCounters, Notice, Want};
 /// How a task runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaskConfig {
-    /// The CPU it runs on.
+    /// The CPU it runs on; the last one where the host has fewer.
     pub cpu: usize,
     /// Higher runs first.
     pub priority: i32,
@@ -62,6 +66,8 @@ struct Cpu {
     free_at: Instant,
     last: Option<TaskId>,
     interrupts: VecDeque<(Instant, Duration, Upon)>,
+    /// When the last interrupt taken is over; the next one waits for it.
+    interrupted_until: Instant,
 }
 
 /// What an interrupt is for.
@@ -101,21 +107,25 @@ impl Host {
             tasks,
             adapters,
         };
-        host.set_cpus(vec![CpuConfig {
-            name: "cpu".to_owned(),
-            switch: Duration::ZERO,
-        }]);
+        host.set_cpus(Vec::new());
         host
     }
 
-    /// Gives the host these CPUs in place of those it has.
-    pub fn set_cpus(&mut self, cpus: Vec<CpuConfig>) {
+    /// Gives the host these CPUs in place of those it has; one that is infinitely quick to switch where there are none.
+    pub fn set_cpus(&mut self, mut cpus: Vec<CpuConfig>) {
+        if cpus.is_empty() {
+            cpus.push(CpuConfig {
+                name: "cpu".to_owned(),
+                switch: Duration::ZERO,
+            });
+        }
         let cpu = |config| Cpu {
             config,
             counters: CpuCounters::default(),
             free_at: Instant::ZERO,
             last: None,
             interrupts: VecDeque::new(),
+            interrupted_until: Instant::ZERO,
         };
         self.cpus = cpus.into_iter().map(cpu).collect();
     }
@@ -148,6 +158,13 @@ impl Host {
             .zip(self.tasks.iter().map(|(_, busy)| *busy))
     }
 
+    /// Nothing is plugged into `device`, or no medium that could say when it has sent a PDU: it has, at once.
+    pub(crate) fn sent(&mut self, now: Instant, device: DeviceId) {
+        if let Some(adapter) = self.adapters.get_mut(device.0) {
+            adapter.sent(now);
+        }
+    }
+
     /// What the adapter of `device` did.
     #[must_use]
     pub fn adapter(&self, device: DeviceId) -> AdapterCounters {
@@ -165,10 +182,10 @@ impl Host {
         let (mut data, address) = match unit {
             Unit::Frame { data, address } => (data, address),
             Unit::Sent { .. } => return adapter.sent(now),
-            Unit::Cells(_) | Unit::Cut { .. } => return,
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => return,
         };
         if let Some(ledger) = self.graph.ledger(Pool::Receive) {
-            let Some(lease) = ledger.lease() else {
+            let Some(lease) = ledger.lease(Holder::default()) else {
                 adapter.counters.no_page += 1;
                 return;
             };
@@ -183,7 +200,7 @@ impl Host {
         match adapter.config.notice {
             Notice::Deferred => self.graph.input(now, device, indication),
             Notice::Interrupt { cost } => {
-                if let Some(cpu) = self.cpus.get_mut(adapter.config.cpu) {
+                if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
                     cpu.interrupts
                         .push_back((now, cost, Upon::Deliver(device, indication)));
                 }
@@ -191,9 +208,11 @@ impl Host {
         }
     }
 
-    /// Does all that can be done at `now`; what goes to the media is put into `out` with its device.
-    pub(crate) fn step(&mut self, now: Instant, out: &mut Vec<(DeviceId, Unit)>) {
-        loop {
+    /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up one
+    /// of `rounds`; where none is left, things are as they are.
+    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut Vec<(DeviceId, Unit)>) {
+        while let Some(left) = rounds.checked_sub(1) {
+            *rounds = left;
             self.graph.fire(now);
             self.graph.pages_released(now);
             let polled = self.poll_adapters(now, out);
@@ -211,34 +230,36 @@ impl Host {
         let mut any = false;
         for (number, adapter) in self.adapters.iter_mut().enumerate() {
             let device = DeviceId(number);
+            let dropped = adapter.counters.queue_full;
             while let Some(want) = adapter.poll(now) {
                 any = true;
                 match want {
                     Want::Offer(unit) => out.push((device, unit)),
                     Want::Start(cost) => {
-                        if let Some(cpu) = self.cpus.get_mut(adapter.config.cpu) {
+                        if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
                             cpu.interrupts.push_back((now, cost, Upon::Start(device)));
                         }
                     }
                 }
             }
+            any |= adapter.counters.queue_full != dropped;
         }
         any
     }
 
-    /// Lets one CPU do the next thing, if it is free and there is one.
+    /// Lets one CPU do the next thing, if there is one that it can do.
     fn run_cpu(&mut self, number: usize, now: Instant) -> bool {
         let Some(cpu) = self.cpus.get_mut(number) else {
             return false;
         };
-        if cpu.free_at > now {
-            return false;
-        }
-        if let Some((_, cost, upon)) = cpu.interrupts.pop_front_if(|(at, ..)| *at <= now) {
-            cpu.free_at = now + cost;
+        if cpu.interrupted_until <= now
+            && let Some((_, cost, upon)) = cpu.interrupts.pop_front_if(|(at, ..)| *at <= now)
+        {
+            let done = now + cost;
+            cpu.interrupted_until = done;
+            cpu.free_at = cpu.free_at.max(now) + cost;
             cpu.counters.busy += cost;
             cpu.counters.interrupts += 1;
-            let done = cpu.free_at;
             match upon {
                 Upon::Deliver(device, indication) => self.graph.input(done, device, indication),
                 Upon::Start(device) => {
@@ -248,6 +269,9 @@ impl Host {
                 }
             }
             return true;
+        }
+        if cpu.free_at > now {
+            return false;
         }
         let Some(task) = self.next_task(number, now) else {
             return false;
@@ -259,11 +283,14 @@ impl Host {
     /// The task of the CPU that runs next: the highest priority, then the one that has waited longest.
     fn next_task(&self, cpu: usize, now: Instant) -> Option<TaskId> {
         let waiting = |number: usize| self.graph.waiting(TaskId(number)).filter(|at| *at <= now);
+        let last = self.cpus.len() - 1;
         self.tasks
             .iter()
             .enumerate()
-            .filter(|(_, (config, _))| config.cpu == cpu)
-            .filter_map(|(number, (config, _))| Some((-config.priority, waiting(number)?, number)))
+            .filter(|(_, (config, _))| config.cpu.min(last) == cpu)
+            .filter_map(|(number, (config, _))| {
+                Some((Reverse(config.priority), waiting(number)?, number))
+            })
             .min()
             .map(|(_, _, number)| TaskId(number))
     }
@@ -311,14 +338,17 @@ impl Host {
                     self.graph
                         .input(at, device, Indication::Report(Box::new(limits)));
                 }
+                // A device knows no routes and can tell nobody anything.
+                Manage::Route { .. } | Manage::Refuse { .. } => {}
             },
             Request::Open(_)
-            | Request::Accept { .. }
+            | Request::Accept(_)
             | Request::Data { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }
             | Request::Abort { .. }
+            | Request::Cancel { .. }
             | Request::Reset { .. } => {}
         }
     }
@@ -334,14 +364,15 @@ impl Host {
         let interrupts = self
             .cpus
             .iter()
-            .filter_map(|cpu| Some(cpu.interrupts.front()?.0.max(cpu.free_at)))
+            .filter_map(|cpu| Some(cpu.interrupts.front()?.0.max(cpu.interrupted_until)))
             .min();
+        let last = self.cpus.len() - 1;
         let tasks = self
             .tasks
             .iter()
             .enumerate()
             .filter_map(|(number, (config, _))| {
-                let free_at = self.cpus.get(config.cpu)?.free_at;
+                let free_at = self.cpus.get(config.cpu.min(last))?.free_at;
                 Some(self.graph.waiting(TaskId(number))?.max(free_at))
             });
         timer
@@ -352,3 +383,12 @@ impl Host {
             .min()
     }
 }
+
+/// CPU `number`, or the last one where there are fewer.
+fn cpu_mut(cpus: &mut [Cpu], number: usize) -> Option<&mut Cpu> {
+    let last = cpus.len().checked_sub(1)?;
+    cpus.get_mut(number.min(last))
+}
+
+#[cfg(test)]
+mod tests;

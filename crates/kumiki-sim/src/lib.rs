@@ -12,8 +12,10 @@
 mod adapter;
 mod host;
 mod queue;
+#[cfg(test)]
+mod testing;
 mod world;
 
 pub use adapter::{AdapterConfig, AdapterCounters, Commands, Notice};
 pub use host::{CpuConfig, CpuCounters, Host, TaskConfig};
-pub use world::{ElementId, HostId, Plug, World};
+pub use world::{ElementId, HostId, Plug, Standstill, World};

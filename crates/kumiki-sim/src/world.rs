@@ -44,11 +44,24 @@ enum Party {
     Medium(usize),
 }
 
+/// Things happen again and again at one instant, and time does not go on: see [`World::set_rounds`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "time stands still at {at}: {rounds} rounds at this instant, the last in `{party}`; something there answers something at once and for ever"
+)]
+pub struct Standstill {
+    /// When.
+    pub at: Instant,
+    /// How many rounds there have been at this instant.
+    pub rounds: u64,
+    /// The host or medium that had the last of them.
+    pub party: String,
+}
+
 /// Hosts and media in virtual time.
 ///
 /// Build it ([`World::add_host`], [`World::add_element`], [`World::plug`]), start it once, then run it as far as needed.
 /// The same parts and seeds give the same events in the same order.
-#[derive(Default)]
 pub struct World {
     hosts: Vec<Inhabitant>,
     media: Vec<Medium>,
@@ -58,14 +71,61 @@ pub struct World {
     under_way: VecDeque<(Plug, Unit)>,
     outlet: Outlet,
     handed_down: Vec<(DeviceId, Unit)>,
+    /// Hosts that somebody may have changed between runs.
+    touched: Vec<usize>,
     events: u64,
+    unplugged: u64,
+    /// How many rounds an instant may have, and how many are left to the present one.
+    rounds: u64,
+    rounds_left: u64,
+    standstill: Option<Standstill>,
 }
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            media: Vec::new(),
+            parties: Vec::new(),
+            queue: Queue::default(),
+            now: Instant::ZERO,
+            under_way: VecDeque::new(),
+            outlet: Outlet::default(),
+            handed_down: Vec::new(),
+            touched: Vec::new(),
+            events: 0,
+            unplugged: 0,
+            rounds: ROUNDS,
+            rounds_left: ROUNDS,
+            standstill: None,
+        }
+    }
+}
+
+/// Seconds of real time; an honest world in which nothing takes any time moves gigabytes in so many.
+const ROUNDS: u64 = 20_000_000;
 
 impl World {
     /// An empty world at the start of the clock.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets how many rounds one instant may have, 20 million unless set: a round is an event, a unit that reaches a plug, or
+    /// a host's look around.
+    ///
+    /// Where work and lines are free, any amount of it may happen at one instant, and so may an endless exchange. A world
+    /// that comes to this limit stops for good, and [`World::standstill`] tells where.
+    pub const fn set_rounds(&mut self, rounds: u64) {
+        self.rounds = rounds;
+        self.rounds_left = rounds;
+    }
+
+    /// Where time stands still, if it does; to be asked after a run.
+    #[must_use]
+    pub const fn standstill(&self) -> Option<&Standstill> {
+        self.standstill.as_ref()
     }
 
     /// Adds a host.
@@ -94,6 +154,9 @@ impl World {
     }
 
     /// Joins two plugs. What leaves by one arrives at the other at once.
+    ///
+    /// Two devices can be joined without a medium. These, and those into which nothing is plugged, have sent a PDU as soon as
+    /// they have it.
     pub fn plug(&mut self, a: Plug, b: Plug) {
         for (from, to) in [(a, b), (b, a)] {
             let (wires, number) = match from {
@@ -131,6 +194,9 @@ impl World {
             }
             self.arm_host(number);
         }
+        for medium in &self.media {
+            self.queue.arm(medium.party, medium.element.next_deadline());
+        }
         Ok(())
     }
 
@@ -146,17 +212,26 @@ impl World {
         self.events
     }
 
+    /// How many units left by a plug into which nothing is plugged.
+    #[must_use]
+    pub const fn unplugged(&self) -> u64 {
+        self.unplugged
+    }
+
     /// The host `id`.
     #[must_use]
     pub fn host(&self, id: HostId) -> Option<&Host> {
         self.hosts.get(id.0).map(|inhabitant| &inhabitant.host)
     }
 
-    /// As [`World::host`], to look into its graph between runs.
+    /// As [`World::host`], to look into its graph between runs. What is changed there, such as an input put in or a message
+    /// let go, takes effect when the next run begins.
     pub fn host_mut(&mut self, id: HostId) -> Option<&mut Host> {
-        self.hosts
-            .get_mut(id.0)
-            .map(|inhabitant| &mut inhabitant.host)
+        let inhabitant = self.hosts.get_mut(id.0)?;
+        if self.touched.last() != Some(&id.0) {
+            self.touched.push(id.0);
+        }
+        Some(&mut inhabitant.host)
     }
 
     /// All hosts, in the order of being added.
@@ -184,20 +259,31 @@ impl World {
             .collect()
     }
 
-    /// Runs until nothing is due by `end`; the time is then `end`.
+    /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`].
     pub fn run_until(&mut self, end: Instant) {
-        while self.next_event(end) {}
-        self.now = self.now.max(end);
+        if end < self.now {
+            return;
+        }
+        for number in core::mem::take(&mut self.touched) {
+            self.step_host(number);
+            self.carry();
+        }
+        while self.standstill.is_none() && self.next_event(end) {}
+        if self.standstill.is_none() {
+            self.set_now(end);
+        }
     }
 
-    /// Runs until nothing is due by `end` or `done` says so; it is asked every `every`. True where `done` ended the run.
+    /// Runs until nothing is due by `end` or `done` says so; it is asked every `every`, which counts as a nanosecond where
+    /// it is nothing. True where `done` ended the run.
     pub fn run_until_done(
         &mut self,
         end: Instant,
         every: Duration,
         mut done: impl FnMut(&Self) -> bool,
     ) -> bool {
-        while self.now < end {
+        let every = every.max(Duration::from_nanos(1));
+        while self.now < end && self.standstill.is_none() {
             if done(self) {
                 return true;
             }
@@ -211,7 +297,7 @@ impl World {
         let Some((at, party)) = self.queue.pop(end) else {
             return false;
         };
-        self.now = at;
+        self.set_now(at);
         self.events += 1;
         match self.parties.get(party).copied() {
             Some(Party::Host(number)) => self.step_host(number),
@@ -227,17 +313,47 @@ impl World {
         true
     }
 
+    const fn set_now(&mut self, at: Instant) {
+        if at.as_nanos() != self.now.as_nanos() {
+            self.rounds_left = self.rounds;
+        }
+        self.now = at;
+    }
+
     fn step_host(&mut self, number: usize) {
         let Some(inhabitant) = self.hosts.get_mut(number) else {
             return;
         };
-        inhabitant.host.step(self.now, &mut self.handed_down);
-        for (device, unit) in self.handed_down.drain(..) {
-            if let Some(Some(plug)) = inhabitant.wires.get(device.0) {
-                self.under_way.push_back((*plug, unit));
+        loop {
+            let host = &mut inhabitant.host;
+            host.step(self.now, &mut self.rounds_left, &mut self.handed_down);
+            let mut sent_at_once = false;
+            for (device, unit) in self.handed_down.drain(..) {
+                let plug = inhabitant.wires.get(device.0).copied().flatten();
+                match plug {
+                    Some(plug) => self.under_way.push_back((plug, unit)),
+                    None => self.unplugged += 1,
+                }
+                if !matches!(plug, Some(Plug::Port(..))) {
+                    host.sent(self.now, device);
+                    sent_at_once = true;
+                }
+            }
+            if !sent_at_once {
+                break;
             }
         }
+        if self.rounds_left == 0 {
+            let name = inhabitant.host.name.clone();
+            self.stand_still(name);
+        }
         self.arm_host(number);
+    }
+
+    fn stand_still(&mut self, party: String) {
+        let (at, rounds) = (self.now, self.rounds);
+        self.standstill
+            .get_or_insert(Standstill { at, rounds, party });
     }
 
     /// Takes what left the medium `number` and arms it anew.
@@ -246,16 +362,26 @@ impl World {
             return;
         };
         for (port, unit) in self.outlet.drain() {
-            if let Some(Some(plug)) = medium.wires.get(port) {
-                self.under_way.push_back((*plug, unit));
+            match medium.wires.get(port).copied().flatten() {
+                Some(plug) => self.under_way.push_back((plug, unit)),
+                None => self.unplugged += 1,
             }
         }
-        self.queue.arm(medium.party, medium.element.next_deadline());
+        let deadline = medium.element.next_deadline();
+        self.queue
+            .arm(medium.party, deadline.map(|at| at.max(self.now)));
+        self.rounds_left = self.rounds_left.saturating_sub(1);
+        if self.rounds_left == 0 {
+            let name = medium.name.clone();
+            self.stand_still(name);
+        }
     }
 
     /// Brings everything that is under way where it goes, and what that sets off in turn.
     fn carry(&mut self) {
-        while let Some((plug, unit)) = self.under_way.pop_front() {
+        while self.standstill.is_none()
+            && let Some((plug, unit)) = self.under_way.pop_front()
+        {
             match plug {
                 Plug::Device(host, device) => {
                     if let Some(inhabitant) = self.hosts.get_mut(host.0) {
@@ -292,3 +418,6 @@ impl core::fmt::Debug for World {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use kumiki_graph::{Duration, Work};
 use super::{Adapter, Memory, Profile, Sourced};
 use crate::quantity::{Octets, Quantity, Unit, parse as parse_quantity};
 use crate::scenario::Fault;
+use crate::scenario::like::{complete, model};
 use crate::scenario::tree::{Node, Source};
 
 /// The profile in which all work is free.
@@ -105,7 +106,8 @@ pub fn load(name: &str) -> Result<Profile, Fault> {
 ///
 /// [`Fault`]: the first thing that is wrong.
 pub fn parse(file: &str, text: &str) -> Result<Profile, Fault> {
-    let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
+    let mut root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
+    fill_in(file, &mut root)?;
     let source = Source {
         file,
         root: &root,
@@ -114,6 +116,26 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, Fault> {
     let profile: Profile = root.read().map_err(|problem| problem.fault(&source, &[]))?;
     check(&profile).map_err(|fault| source.locate(fault))?;
     Ok(profile)
+}
+
+/// How many profiles may be like each other in a row; more are taken for a circle.
+const LONGEST_ROW: usize = 8;
+
+/// Gives `root` what it takes from the profile it is like, and that from the one it is like.
+fn fill_in(file: &str, root: &mut Node) -> Result<(), Fault> {
+    let mut next = model(root);
+    for _ in 0..LONGEST_ROW {
+        let Some(name) = next else { return Ok(()) };
+        let text = super::builtin::PROFILES
+            .iter()
+            .find(|(known, _)| *known == name);
+        let (_, text) =
+            text.ok_or_else(|| Fault::unknown(["like"], "profile", &name, &names()).in_file(file))?;
+        let other = Node::parse(text).map_err(|fault| fault.in_file(&name))?;
+        complete(root, &other, false);
+        next = model(&other);
+    }
+    Err(Fault::at(["like"], "a profile that is, in the end, like itself").in_file(file))
 }
 
 fn check(profile: &Profile) -> Result<(), Fault> {
@@ -175,12 +197,23 @@ fn adapter(adapter: &Adapter) -> Result<(), Fault> {
             sourced::<Duration>(&["adapter", key], value)?;
         }
     }
-    if adapter.fetch.is_some() && adapter.start.is_some() {
-        return Err(Fault::at(
-            ["adapter", "start"],
-            "DMA is either chained (fetch) or started by the CPU (start)",
-        )
-        .expected("one of the two"));
+    for (key, value, known) in [
+        ("commands", &adapter.commands, ["chained", "single"]),
+        ("notice", &adapter.notice, ["deferred", "interrupt"]),
+    ] {
+        if let Some(value) = value
+            && !known.contains(&value.as_str())
+        {
+            return Err(Fault::unknown(["adapter", key], "way", value, &known));
+        }
+    }
+    if adapter.commands.as_deref() == Some("single") && adapter.start.is_none() {
+        let problem = "DMA is started by the CPU for each PDU, at no stated cost";
+        return Err(Fault::at(["adapter", "commands"], problem).expected("a `start` beside it"));
+    }
+    if adapter.notice.as_deref() == Some("interrupt") && adapter.interrupt.is_none() {
+        let problem = "each received PDU interrupts, at no stated cost";
+        return Err(Fault::at(["adapter", "notice"], problem).expected("an `interrupt` beside it"));
     }
     if adapter.queue == Some(0) {
         return Err(
@@ -231,12 +264,11 @@ fn check_memory(name: &str, memory: &Memory) -> Result<(), Fault> {
             ));
         }
     }
-    match memory.share {
-        Some(share) if !(share > 0.0 && share.is_finite()) => {
-            Err(Fault::at(["memory", name, "share"], "no share").expected("a number above 0"))
-        }
-        _ => Ok(()),
+    if memory.share_percent == Some(0) {
+        let path = ["memory", name, "share_percent"];
+        return Err(Fault::at(path, "no share").expected("a number above 0"));
     }
+    Ok(())
 }
 
 /// A value with its unit and a source.

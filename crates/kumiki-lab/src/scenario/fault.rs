@@ -142,6 +142,17 @@ impl Fault {
         self
     }
 
+    /// With `keys` in front of its path, unless it names a file: whoever asked knows where the value stood.
+    #[must_use]
+    pub fn under(mut self, keys: &[&str]) -> Self {
+        if self.0.file.is_none() {
+            self.0
+                .path
+                .splice(0..0, keys.iter().map(|&key| key.to_owned()));
+        }
+        self
+    }
+
     /// The file, once it is known.
     #[must_use]
     pub fn file(&self) -> Option<&str> {

@@ -42,7 +42,7 @@ pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault
     Ok(())
 }
 
-fn model(host: &Node) -> Option<String> {
+pub(crate) fn model(host: &Node) -> Option<String> {
     match host.child("like")?.value {
         Value::Text(ref name) => Some(name.clone()),
         // Reading the host will refuse it.
@@ -55,7 +55,7 @@ fn model(host: &Node) -> Option<String> {
 }
 
 /// Adds to `node` what only `other` has.
-fn complete(node: &mut Node, other: &Node, is_host: bool) {
+pub(crate) fn complete(node: &mut Node, other: &Node, is_host: bool) {
     let Value::Table(entries) = &mut node.value else {
         return;
     };

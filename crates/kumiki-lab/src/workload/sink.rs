@@ -10,8 +10,8 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Credit, Duration, Handle, Indication, Instant, Mode, Open,
-    Protocol, Quality, Reason, Request, Service, Shape, Work,
+    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Instant, Mode,
+    Open, Protocol, Quality, Reason, Request, Service, Shape, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
@@ -199,7 +199,7 @@ impl Protocol for Sink {
             local: Address::Socket(self.config.local),
             remote: Address::None,
             quality: self.config.quality,
-            data: Message::new(),
+            data: None,
         };
         cx.down(STACK, Request::Open(Box::new(open)));
     }
@@ -225,28 +225,37 @@ impl Protocol for Sink {
                 cx.charge(Work::Call, 1);
                 cx.down(
                     STACK,
-                    Request::Accept {
+                    Request::Accept(Box::new(Accept {
                         session: offered.provider,
                         user,
                         quality,
-                    },
+                        data: None,
+                    })),
                 );
             }
             Indication::Data { session, data, .. } => self.read(session, &data, cx),
-            Indication::Released { session: user } => {
+            Indication::Released { session: user, .. } => {
                 if let Some(session) = self.session(user) {
                     session.received.ended = Some(now);
                     let provider = session.provider;
-                    cx.down(STACK, Request::Release { session: provider });
+                    cx.down(
+                        STACK,
+                        Request::Release {
+                            session: provider,
+                            data: None,
+                        },
+                    );
                 }
             }
             Indication::Aborted {
                 session: user,
                 reason,
+                ..
             } if user == LISTEN => self.refused = Some(reason),
             Indication::Aborted {
                 session: user,
                 reason,
+                ..
             } => {
                 if let Some(session) = self.session(user) {
                     session.received.aborted = Some(reason);

@@ -131,7 +131,7 @@ impl Source {
             local: Address::Socket(self.config.local),
             remote: Address::Socket(self.config.peer),
             quality: self.config.quality,
-            data: Message::new(),
+            data: None,
         };
         cx.down(STACK, Request::Open(Box::new(open)));
     }
@@ -187,7 +187,13 @@ impl Source {
         };
         if count.is_some_and(|count| session.sent.messages >= count) {
             session.released = true;
-            cx.down(STACK, Request::Release { session: provider });
+            cx.down(
+                STACK,
+                Request::Release {
+                    session: provider,
+                    data: None,
+                },
+            );
             return false;
         }
         if session.left == 0 {
@@ -325,6 +331,7 @@ impl Protocol for Source {
             Indication::Aborted {
                 session: user,
                 reason,
+                ..
             } => {
                 if let Some(session) = self.session(user) {
                     session.sent.aborted = Some(reason);

@@ -1,0 +1,150 @@
+//! What can be chosen about a TCP. [`super::defaults`] has the profiles.
+
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{Coalesce, Duration};
+
+use super::congestion::{Algorithm, InitialWindow};
+use super::rtt;
+
+/// Whether half of the largest window seen may be sent at once although it is no full segment (rule 3 of RFC 9293
+/// section 3.8.6.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HalfWindow {
+    /// Never.
+    Off,
+    /// Where coalescing does not hold it back, as the RFC has it.
+    Rfc,
+    /// Whatever is under way, as 4.3BSD has it.
+    Always,
+}
+
+/// How the receive buffer becomes the receive window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rounding {
+    /// As it is.
+    Exact,
+    /// To a multiple of the MSS, and at least one.
+    Up,
+    /// To a multiple of the MSS, unless that is nothing.
+    Down,
+}
+
+/// How far the right edge of the window must be able to move before a segment is sent only to say so; either is enough.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowUpdate {
+    /// By so many full segments; 0: this rule is off.
+    pub segments: u32,
+    /// By so many per cent of the receive buffer; 0: this rule is off.
+    pub percent: u32,
+}
+
+/// How far the right edge must be able to move before it does in a segment that is sent anyway.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeRule {
+    /// By min(half the buffer, MSS), RFC 9293 section 3.8.6.2.2.
+    Rfc,
+    /// At all, but a window below both a quarter of the buffer and one MSS is not offered, as 4.3BSD has it.
+    Bsd,
+}
+
+/// When data is acknowledged without waiting for the timer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckRule {
+    /// After so many segments; 1: each at once; 0: not by count (window updates and the timer remain).
+    pub every: u32,
+    /// Whether segments that are not full count.
+    pub count_small: bool,
+}
+
+/// How an acknowledgment that is held back gets sent in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AckTimer {
+    /// So long after the first segment that it is for.
+    Timeout(Duration),
+    /// At the next beat of a clock that beats for all connections alike.
+    Heartbeat(Beat),
+}
+
+/// A clock that beats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Beat {
+    /// From beat to beat.
+    pub period: Duration,
+    /// The first beat after the executor's start; `None`: random.
+    pub phase: Option<Duration>,
+}
+
+/// All that can be chosen about a TCP. Start from a profile in [`super::defaults`]; its fields say where the values are
+/// from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The local address where a user leaves it open on an active open.
+    pub address: Ipv4Addr,
+    /// Send buffer, in octets.
+    pub send_buffer: u32,
+    /// Receive buffer, in octets.
+    pub receive_buffer: u32,
+    /// Send credit is granted only when at least this much of the send buffer is free (or all of it), in octets.
+    pub low_water: u32,
+    /// The socket layer hands data over in pieces of so many octets and TCP looks after each whether to send; 0: whole.
+    pub send_granularity: u32,
+    /// Cap on both MSS, in octets of segment data; `None`: what the layer below can carry.
+    pub mss: Option<u16>,
+    /// The peer's MSS where it does not say.
+    pub default_mss: u16,
+    /// Offer and use timestamps, with PAWS (RFC 7323).
+    pub timestamps: bool,
+    /// Offer and use window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Offer and use selective acknowledgments (RFC 2018, RFC 6675).
+    pub sack: bool,
+    /// Congestion control.
+    pub congestion: Algorithm,
+    /// The congestion window at first.
+    pub initial_window: InitialWindow,
+    /// At most so many segments are added to the congestion window for one acknowledgment in slow start (RFC 3465's L).
+    pub slow_start_limit: u32,
+    /// Begin anew with the initial window after an idle time of one RTO (RFC 5681 section 4.1).
+    pub slow_start_after_idle: bool,
+    /// Duplicate acknowledgments that mean a loss; 0: no fast retransmit.
+    pub duplicate_threshold: u32,
+    /// Whether recovery goes on at partial acknowledgments (RFC 6582); without, it ends at the first new one (Reno).
+    pub new_reno: bool,
+    /// Send new data at the first duplicate acknowledgments (RFC 3042).
+    pub limited_transmit: bool,
+    /// What to do with small segments while data is unacknowledged, where the user does not say.
+    pub coalesce: Coalesce,
+    /// Whether half a window may go though it is no full segment.
+    pub half_window: HalfWindow,
+    /// How long sender silly window avoidance may hold data back.
+    pub override_timeout: Duration,
+    /// How the receive buffer becomes the window.
+    pub rounding: Rounding,
+    /// When a segment is sent only to move the window's right edge.
+    pub window_update: WindowUpdate,
+    /// When the right edge moves in a segment sent anyway.
+    pub edge: EdgeRule,
+    /// When data is acknowledged at once.
+    pub ack: AckRule,
+    /// When it is acknowledged at last.
+    pub ack_timer: AckTimer,
+    /// Constants of the retransmission time-out.
+    pub rto: rtt::Config,
+    /// The beat on which the retransmission, persist and TIME-WAIT timers expire; `None`: exactly when due.
+    pub slow_beat: Option<Beat>,
+    /// Retransmissions of one segment after which the connection is given up (R2).
+    pub max_retransmissions: u32,
+    /// As `max_retransmissions`, for SYN segments.
+    pub syn_retries: u32,
+    /// How long nothing may be acknowledged before the connection is given up; `None`: for ever.
+    pub user_timeout: Option<Duration>,
+    /// How long a connection stays in TIME-WAIT: 2 MSL.
+    pub time_wait: Duration,
+    /// IP time to live; 0: the provider's default.
+    pub ttl: u8,
+    /// IP type of service octet.
+    pub tos: u8,
+    /// Keep a [`super::Trace`] of every connection.
+    pub trace: bool,
+}

@@ -1,0 +1,99 @@
+//! What the algorithms share: cwnd, ssthresh and slow start.
+
+use super::{Acked, Config, InitialWindow};
+
+/// cwnd and ssthresh, in octets.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    pub(super) config: Config,
+    pub(super) cwnd: u64,
+    pub(super) ssthresh: u64,
+    /// The rule that cwnd comes from, until the first ACK.
+    initial: Option<InitialWindow>,
+    /// Slow start is the recovery from a time-out.
+    after_timeout: bool,
+}
+
+impl Window {
+    pub(super) fn new(config: Config) -> Self {
+        let config = Config {
+            smss: config.smss.max(1),
+            ..config
+        };
+        Self {
+            cwnd: config.initial_window.octets(config.smss),
+            ssthresh: u64::MAX,
+            initial: Some(config.initial_window),
+            after_timeout: false,
+            config,
+        }
+    }
+
+    pub(super) fn smss(&self) -> u64 {
+        u64::from(self.config.smss)
+    }
+
+    /// Before the first ACK the initial window is found again, since RFC 5681 section 3.1 wants it reduced where SMSS
+    /// turns out to be smaller.
+    pub(super) fn set_smss(&mut self, smss: u32) {
+        self.config.smss = smss.max(1);
+        self.cwnd = match self.initial {
+            Some(rule) => rule.octets(self.config.smss),
+            None => self.cwnd.max(self.smss()),
+        };
+    }
+
+    /// Takes an ACK in slow start; false where it belongs to congestion avoidance, or nothing may grow.
+    pub(super) fn slow_start(&mut self, ack: &Acked) -> bool {
+        self.initial = None;
+        if self.cwnd >= self.ssthresh {
+            self.after_timeout = false;
+            return false;
+        }
+        if ack.window_limited {
+            // An ACK after a time-out may cover what arrived long ago (RFC 3465 section 2.3).
+            let limit = if self.after_timeout {
+                1
+            } else {
+                self.config.slow_start_limit.max(1)
+            };
+            let most = self.smss().saturating_mul(u64::from(limit));
+            self.cwnd = self.cwnd.saturating_add(ack.octets.min(most));
+        }
+        true
+    }
+
+    /// The window becomes `ssthresh`, or two segments if that is more.
+    pub(super) fn reduce(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh.max(2 * self.smss());
+        self.cwnd = self.ssthresh;
+        self.initial = None;
+        self.after_timeout = false;
+    }
+
+    /// The end of fast recovery: RFC 6582 section 3.2 step 3, option 1, which lets slow start fill the window where
+    /// little is outstanding, rather than a burst.
+    pub(super) fn deflate(&mut self, flight: u64) {
+        let smss = self.smss();
+        self.cwnd = self.ssthresh.min(flight.max(smss).saturating_add(smss));
+    }
+
+    /// The window becomes one segment (RFC 5681 section 3.1), whatever ssthresh is.
+    pub(super) fn collapse(&mut self) {
+        self.cwnd = self.smss();
+        self.initial = None;
+        self.after_timeout = true;
+    }
+
+    /// RW = min(IW, cwnd) (RFC 5681 section 4.1).
+    pub(super) fn restart(&mut self) {
+        let initial = self.config.initial_window.octets(self.config.smss);
+        self.cwnd = self.cwnd.min(initial);
+    }
+
+    pub(super) fn syn_lost(&mut self) {
+        let rule = InitialWindow::Segments(1);
+        self.initial = Some(rule);
+        self.cwnd = rule.octets(self.config.smss);
+    }
+}

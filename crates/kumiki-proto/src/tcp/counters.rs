@@ -1,0 +1,58 @@
+//! What a TCP counts.
+
+/// Counts since the start, over all connections.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Segments sent, of any kind.
+    pub segments_sent: u64,
+    /// Octets of text sent, each time they were sent.
+    pub octets_sent: u64,
+    /// Segments received and found intact.
+    pub segments_received: u64,
+    /// Octets of text delivered in order.
+    pub octets_received: u64,
+    /// Segments dropped for their checksum.
+    pub bad_checksums: u64,
+    /// Segments dropped because their header cannot be, or did not come over IPv4, or to a group.
+    pub malformed: u64,
+    /// Connections that reached ESTABLISHED.
+    pub established: u64,
+    /// Calls dropped because the backlog was full.
+    pub backlog_full: u64,
+    /// Segments sent again, for whatever reason.
+    pub retransmissions: u64,
+    /// Times that fast retransmit was entered.
+    pub fast_retransmits: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Duplicate acknowledgments received.
+    pub duplicate_acks: u64,
+    /// Pure acknowledgments sent because the delayed acknowledgment timer expired.
+    pub acks_by_timer: u64,
+    /// Pure acknowledgments sent because enough data had come.
+    pub acks_by_data: u64,
+    /// Pure acknowledgments sent only to move the window.
+    pub window_updates: u64,
+    /// Pure acknowledgments sent for any other reason.
+    pub acks_other: u64,
+    /// Probes of a closed window sent.
+    pub window_probes: u64,
+    /// Times silly window avoidance was overridden by its timer.
+    pub overrides: u64,
+    /// Segments with text that came ahead of their turn.
+    pub out_of_order: u64,
+    /// Segments of which all text had come before.
+    pub duplicates: u64,
+    /// Segments refused by PAWS (RFC 7323 section 5).
+    pub paws_rejected: u64,
+    /// Segments outside the window, and challenges.
+    pub unacceptable: u64,
+    /// Resets sent.
+    pub resets_sent: u64,
+    /// Resets accepted.
+    pub resets_received: u64,
+    /// Connections given up because the peer stopped answering.
+    pub timed_out: u64,
+    /// Octets a user sent beyond its credit.
+    pub over_credit: u64,
+}

@@ -1,0 +1,209 @@
+//! Profiles of defaults, as data. Every value has its source beside it, or the word "assumed".
+
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{Coalesce, Duration};
+
+use super::config::{
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, WindowUpdate,
+};
+use super::congestion::{Algorithm, InitialWindow};
+use super::rtt;
+
+/// The profile of this name: `modern`, `bsd43` or `solaris23`.
+#[must_use]
+pub fn named(name: &str) -> Option<Config> {
+    Some(match name {
+        "modern" => modern(),
+        "bsd43" => bsd43(),
+        "solaris23" => solaris23(),
+        _ => return None,
+    })
+}
+
+/// The names [`named`] knows.
+pub const NAMES: [&str; 3] = ["modern", "bsd43", "solaris23"];
+
+/// What the RFCs in force ask for, with the freedom they leave used as Linux does.
+#[must_use]
+pub const fn modern() -> Config {
+    Config {
+        address: Ipv4Addr::UNSPECIFIED,
+        // Assumed: enough for one core's bulk transfer, and both buffers of a connection still fit into its L2 cache.
+        send_buffer: 512 * 1024,
+        receive_buffer: 512 * 1024,
+        // Assumed: one buffer cluster.
+        low_water: 2048,
+        send_granularity: 0,
+        mss: None,
+        // RFC 9293 section 3.7.1 (MUST-15).
+        default_mss: 536,
+        // RFC 7323.
+        timestamps: true,
+        window_scaling: true,
+        // RFC 2018.
+        sack: true,
+        // RFC 9438, as Linux.
+        congestion: Algorithm::Cubic,
+        // RFC 6928.
+        initial_window: InitialWindow::Rfc6928,
+        // RFC 3465 section 2.2.
+        slow_start_limit: 2,
+        // RFC 5681 section 4.1.
+        slow_start_after_idle: true,
+        // RFC 5681 section 3.2.
+        duplicate_threshold: 3,
+        // RFC 6582.
+        new_reno: true,
+        // RFC 3042.
+        limited_transmit: true,
+        // RFC 9293 section 3.7.4 (SHLD-7).
+        coalesce: Coalesce::Nagle,
+        // RFC 9293 section 3.8.6.2.1.
+        half_window: HalfWindow::Rfc,
+        // RFC 9293 section 3.8.6.2.1: 0.1 to 1 s.
+        override_timeout: Duration::from_millis(200),
+        rounding: Rounding::Exact,
+        // RFC 9293 section 3.8.6.2.2: min(half the buffer, MSS), but two segments, so that updates ride on the
+        // acknowledgments of a bulk transfer; assumed.
+        window_update: WindowUpdate {
+            segments: 2,
+            percent: 50,
+        },
+        // RFC 9293 section 3.8.6.2.2.
+        edge: EdgeRule::Rfc,
+        // RFC 9293 section 3.8.6.3 (SHLD-19).
+        ack: AckRule {
+            every: 2,
+            count_small: false,
+        },
+        // The lower of the delays Linux uses.
+        ack_timer: AckTimer::Timeout(Duration::from_millis(40)),
+        // As Linux: RTO from 200 ms to 120 s; RFC 6298 section 2.4 asks for at least 1 s.
+        rto: rtt::Config::LINUX,
+        slow_beat: None,
+        // As Linux's tcp_retries2, which with these RTOs is beyond 100 s (SHLD-11).
+        max_retransmissions: 15,
+        // RFC 9293 section 3.8.3 (MUST-23): at least 3 minutes; 1 + 2 + 4 ... + 64 + 120 s with seven.
+        syn_retries: 7,
+        user_timeout: None,
+        // As Linux; RFC 9293 section 3.4.2 has an MSL of 2 minutes.
+        time_wait: Duration::from_secs(60),
+        ttl: 0,
+        tos: 0,
+        trace: false,
+    }
+}
+
+/// 4.3BSD, as its descriptions tell; what they leave open is marked.
+#[must_use]
+pub const fn bsd43() -> Config {
+    Config {
+        // Stevens, TCP/IP Illustrated vol. 1 section 20.4: 4096 octets both ways.
+        send_buffer: 4096,
+        receive_buffer: 4096,
+        // Assumed: MCLBYTES of the later 4.3BSD socket layer.
+        low_water: 2048,
+        // Assumed: output runs after each cluster.
+        send_granularity: 1024,
+        // RFC 1122 section 4.2.2.6.
+        default_mss: 536,
+        // RFC 1323 is younger.
+        timestamps: false,
+        window_scaling: false,
+        sack: false,
+        // The Reno release; RFC 2001.
+        congestion: Algorithm::NewReno,
+        // RFC 2001 section 1.
+        initial_window: InitialWindow::Segments(1),
+        // RFC 2001: one segment for each acknowledgment.
+        slow_start_limit: 1,
+        // Assumed: the Reno release begins anew after an idle time.
+        slow_start_after_idle: true,
+        duplicate_threshold: 3,
+        // RFC 6582 is younger.
+        new_reno: false,
+        limited_transmit: false,
+        // RFC 896.
+        coalesce: Coalesce::Nagle,
+        // Assumed: at least half of the largest window goes whatever is under way.
+        half_window: HalfWindow::Always,
+        // Assumed: the persist timer's least value serves as override timeout.
+        override_timeout: Duration::from_secs(1),
+        rounding: Rounding::Exact,
+        // Two segments or 35 % of the buffer: recalled, see the testbed facts on paper 5.
+        window_update: WindowUpdate {
+            segments: 2,
+            percent: 35,
+        },
+        // Assumed.
+        edge: EdgeRule::Bsd,
+        // Assumed: no counting; the window update of two segments acknowledges every second one in a bulk transfer.
+        ack: AckRule {
+            every: 0,
+            count_small: false,
+        },
+        // Stevens vol. 1 section 19.3: 200 ms, counted from when the kernel started.
+        ack_timer: AckTimer::Heartbeat(Beat {
+            period: Duration::from_millis(200),
+            phase: None,
+        }),
+        // Stevens vol. 1 section 21: ticks of 500 ms, at least 1 s, at most 64 s, 6 s at first.
+        rto: rtt::Config::BSD,
+        slow_beat: Some(Beat {
+            period: Duration::from_millis(500),
+            phase: None,
+        }),
+        // Stevens vol. 1 section 21.2: twelve retransmissions.
+        max_retransmissions: 12,
+        // Stevens vol. 1 section 18.5: 75 s, which with 6 and 24 s is three SYNs.
+        syn_retries: 2,
+        // Stevens vol. 1 section 18.6: 2 MSL of 30 s each.
+        time_wait: Duration::from_secs(60),
+        ..modern()
+    }
+}
+
+/// Solaris 2.3, as paper 5 met it. What the paper does not say is assumed.
+#[must_use]
+pub const fn solaris23() -> Config {
+    Config {
+        // Paper 5: 4 and 8 KB buffers; 8 KB assumed as the default.
+        send_buffer: 8192,
+        receive_buffer: 8192,
+        // Assumed.
+        low_water: 2048,
+        // Assumed: the stream head hands data over whole.
+        send_granularity: 0,
+        // Assumed: at least one MSS, rounded up to whole ones. With an MSS above the buffer this is one of the
+        // rules that give paper 5's collapse.
+        rounding: Rounding::Up,
+        // Assumed: no half-window rule.
+        half_window: HalfWindow::Off,
+        // Assumed.
+        window_update: WindowUpdate {
+            segments: 2,
+            percent: 50,
+        },
+        edge: EdgeRule::Rfc,
+        // Assumed: every second full segment.
+        ack: AckRule {
+            every: 2,
+            count_small: false,
+        },
+        // Recalled: tcp_deferred_ack_interval of 50 ms.
+        ack_timer: AckTimer::Timeout(Duration::from_millis(50)),
+        // Recalled: tcp_rexmit_interval_min of 200 ms, _max of 60 s, _initial of 500 ms.
+        rto: rtt::Config {
+            initial: Duration::from_millis(500),
+            minimum: Duration::from_millis(200),
+            maximum: Duration::from_secs(60),
+            granularity: Duration::from_millis(10),
+            tick: Duration::ZERO,
+        },
+        slow_beat: None,
+        // Recalled: tcp_close_wait_interval of 240 s.
+        time_wait: Duration::from_secs(240),
+        ..bsd43()
+    }
+}

@@ -1,0 +1,164 @@
+//! Which connection a segment belongs to, in constant time.
+//!
+//! The table is keyed by a secret, so that nobody outside can choose addresses that fall together; its order is never
+//! looked at, so the secret does not show in what a simulation does.
+
+use core::hash::{Hash, Hasher};
+use core::net::{Ipv4Addr, SocketAddrV4};
+use std::collections::BTreeMap;
+
+use hashbrown::HashTable;
+use kumiki_graph::{Handle, Rng};
+use siphasher::sip::SipHasher13;
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Pair {
+    pub(crate) local: SocketAddrV4,
+    pub(crate) remote: SocketAddrV4,
+}
+
+/// A keyed hash for tables and initial sequence numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Secret(u64, u64);
+
+impl Secret {
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        Self(rng.next_u64(), rng.next_u64())
+    }
+
+    pub(crate) fn hash(self, what: &impl Hash) -> u64 {
+        let mut hasher = SipHasher13::new_with_keys(self.0, self.1);
+        what.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// The connections and the ports that are listened on.
+#[derive(Default)]
+pub(crate) struct Demux {
+    secret: Secret,
+    active: HashTable<(Pair, Handle)>,
+    /// Consecutive segments are usually of one connection.
+    last: Option<(Pair, Handle)>,
+    passive: BTreeMap<(u16, Ipv4Addr), Handle>,
+}
+
+impl Demux {
+    pub(crate) fn new(secret: Secret) -> Self {
+        Self {
+            secret,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn find(&mut self, pair: &Pair) -> Option<Handle> {
+        if let Some((last, handle)) = self.last
+            && last == *pair
+        {
+            return Some(handle);
+        }
+        let found = *self
+            .active
+            .find(self.secret.hash(pair), |(key, _)| key == pair)?;
+        self.last = Some(found);
+        Some(found.1)
+    }
+
+    /// False where the pair is taken.
+    pub(crate) fn insert(&mut self, pair: Pair, handle: Handle) -> bool {
+        if self.find(&pair).is_some() {
+            return false;
+        }
+        let secret = self.secret;
+        self.active
+            .insert_unique(secret.hash(&pair), (pair, handle), |(key, _)| {
+                secret.hash(key)
+            });
+        true
+    }
+
+    pub(crate) fn remove(&mut self, pair: &Pair) {
+        self.last = None;
+        if let Ok(entry) = self
+            .active
+            .find_entry(self.secret.hash(pair), |(key, _)| key == pair)
+        {
+            entry.remove();
+        }
+    }
+
+    /// False where somebody listens there.
+    pub(crate) fn listen(&mut self, local: SocketAddrV4, handle: Handle) -> bool {
+        let key = (local.port(), *local.ip());
+        if self.passive.contains_key(&key) {
+            return false;
+        }
+        self.passive.insert(key, handle);
+        true
+    }
+
+    pub(crate) fn unlisten(&mut self, local: SocketAddrV4) {
+        self.passive.remove(&(local.port(), *local.ip()));
+    }
+
+    /// Who listens at `local`: for this address before for any (RFC 9293 MUST-42).
+    pub(crate) fn listener(&self, local: SocketAddrV4) -> Option<Handle> {
+        let port = local.port();
+        self.passive
+            .get(&(port, *local.ip()))
+            .or_else(|| self.passive.get(&(port, Ipv4Addr::UNSPECIFIED)))
+            .copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(n: u16) -> Pair {
+        let at = |host, port| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), port);
+        Pair {
+            local: at(1, 80),
+            remote: at(2, n),
+        }
+    }
+
+    #[test]
+    fn what_was_put_in_is_found_until_it_is_taken_out() {
+        let mut demux = Demux::new(Secret::draw(&mut Rng::new(1, 2)));
+        for n in 0..2000 {
+            let handle = Handle {
+                index: n.into(),
+                generation: 1,
+            };
+            assert!(demux.insert(pair(n), handle));
+            assert!(!demux.insert(pair(n), handle));
+        }
+        for n in (0..2000).step_by(2) {
+            demux.remove(&pair(n));
+        }
+        for n in 0..2000 {
+            let found = demux.find(&pair(n)).map(|handle| handle.index);
+            assert_eq!(found, (n % 2 == 1).then_some(u32::from(n)));
+        }
+    }
+
+    #[test]
+    fn a_listener_for_the_address_comes_before_one_for_any() {
+        let mut demux = Demux::default();
+        let handle = |index| Handle {
+            index,
+            generation: 0,
+        };
+        let here = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 80);
+        let there = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 9), 80);
+        assert!(demux.listen(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 80), handle(1)));
+        assert!(demux.listen(here, handle(2)));
+        assert!(!demux.listen(here, handle(3)));
+        assert_eq!(demux.listener(here), Some(handle(2)));
+        assert_eq!(demux.listener(there), Some(handle(1)));
+        demux.unlisten(here);
+        assert_eq!(demux.listener(here), Some(handle(1)));
+    }
+}

@@ -1,0 +1,86 @@
+//! Initial sequence numbers and ephemeral ports.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9293 section 3.4.1 (MUST-8, MUST-9, SHLD-1), RFC 6528; ports: RFC 6056 section 3.3.3 |
+//! | Differs | the keyed hash is SipHash, not MD5; RFC 6528 leaves the function open |
+
+use core::net::SocketAddrV4;
+
+use kumiki_graph::Instant;
+use kumiki_wire::tcp::Seq;
+
+use super::demux::{Pair, Secret};
+
+/// First of the ephemeral ports (the dynamic ports of the port registry).
+const FIRST_PORT: u16 = 49_152;
+
+/// ISN = M + F(localip, localport, remoteip, remoteport, secretkey); M is a clock that ticks every 4 microseconds.
+pub(crate) fn initial(secret: Secret, pair: &Pair, now: Instant) -> Seq {
+    let m = now.as_nanos() / 4_000;
+    Seq(low(m).wrapping_add(low(secret.hash(pair))))
+}
+
+/// Where a connection's timestamp clock begins.
+pub(crate) fn clock_offset(secret: Secret, pair: &Pair) -> u32 {
+    low(secret.hash(&(pair, "timestamps")))
+}
+
+/// The low half; sequence numbers are modulo 2^32.
+fn low(n: u64) -> u32 {
+    let [.., a, b, c, d] = n.to_be_bytes();
+    u32::from_be_bytes([a, b, c, d])
+}
+
+/// The ephemeral ports in the order in which they should be tried for a connection from `local` to `remote`.
+///
+/// `counter` counts ports given out so far, so that one that has just been in use comes again as late as possible.
+pub(crate) fn ports(
+    secret: Secret,
+    local: SocketAddrV4,
+    remote: SocketAddrV4,
+    counter: u16,
+) -> impl Iterator<Item = u16> {
+    let range = u32::from(u16::MAX - FIRST_PORT) + 1;
+    let start = low(secret.hash(&(local.ip(), remote))) % range + u32::from(counter);
+    (0..range).filter_map(move |n| {
+        u16::try_from((start + n) % range)
+            .ok()
+            .map(|n| FIRST_PORT + n)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::Ipv4Addr;
+
+    use kumiki_graph::Rng;
+
+    use super::*;
+
+    fn pair(port: u16) -> Pair {
+        let at = |host, port| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), port);
+        Pair {
+            local: at(1, port),
+            remote: at(2, 80),
+        }
+    }
+
+    #[test]
+    fn later_connections_of_one_pair_begin_later() {
+        let secret = Secret::draw(&mut Rng::new(3, 4));
+        let first = initial(secret, &pair(1), Instant::from_nanos(5_000));
+        let second = initial(secret, &pair(1), Instant::from_nanos(45_000));
+        assert_eq!(second - first, 10);
+        assert_ne!(first, initial(secret, &pair(2), Instant::from_nanos(5_000)));
+    }
+
+    #[test]
+    fn every_ephemeral_port_is_tried_once() {
+        let Pair { local, remote } = pair(0);
+        let secret = Secret::draw(&mut Rng::new(5, 6));
+        let mut all: Vec<u16> = ports(secret, local, remote, 700).collect();
+        all.sort_unstable();
+        assert_eq!(all, (FIRST_PORT..=u16::MAX).collect::<Vec<_>>());
+    }
+}

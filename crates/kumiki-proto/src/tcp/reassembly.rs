@@ -1,0 +1,374 @@
+//! What arrived ahead of its turn: the receive side's out-of-order queue.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9293 section 3.10.7.4 (SHLD-31), RFC 2018 sections 3 and 4 (blocks), RFC 2883 (D-SACK) |
+//! | The caller's part | acceptability, RCV.NXT, delivery, and when to acknowledge |
+//! | Left out | taking back what was queued (RFC 2018 section 8 allows it): what a block reported stays |
+//!
+//! Segments that touch form an *island*; islands neither touch nor overlap. Of overlapping octets the first to arrive
+//! stay, so that nobody can replace octets that a block has already reported.
+
+use std::collections::VecDeque;
+
+use kumiki_octets::Message;
+use kumiki_wire::tcp::{SackBlock, SackBlocks, Seq};
+
+/// How much a queue may hold. What touches RCV.NXT is taken in any case, since refusing that could stop a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Octets.
+    pub octets: usize,
+    /// Segments, or pieces of segments.
+    pub pieces: usize,
+}
+
+impl Default for Limits {
+    /// 16 MiB in 16,384 pieces.
+    fn default() -> Self {
+        Self {
+            octets: 16 << 20,
+            pieces: 16_384,
+        }
+    }
+}
+
+/// What became of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    /// So many octets of it are new and queued; a FIN that came with it may be the only news (0).
+    Queued(usize),
+    /// All of it in the window was there before or delivered before.
+    Duplicate,
+    /// Nothing of it lies in the window.
+    Outside,
+    /// It would have passed the [`Limits`] and was dropped.
+    Full,
+}
+
+/// Octets `start..end` without a hole.
+#[derive(Debug)]
+struct Island {
+    start: Seq,
+    end: Seq,
+    /// In order, none empty.
+    parts: VecDeque<Message>,
+    /// Larger is more recent.
+    changed: u64,
+}
+
+/// The queue of one connection.
+#[derive(Debug)]
+pub struct Reassembly {
+    limits: Limits,
+    /// In order of sequence numbers.
+    islands: Vec<Island>,
+    /// Sequence number of the peer's FIN.
+    fin: Option<Seq>,
+    octets: usize,
+    pieces: usize,
+    changes: u64,
+    dsack: Option<SackBlock>,
+}
+
+impl Island {
+    /// Adds `next`, which begins where this one ends. The shorter list moves, so that filling holes from either side
+    /// costs no more than n log n in all.
+    fn join(&mut self, mut next: Self) {
+        self.end = next.end;
+        if self.parts.len() >= next.parts.len() {
+            self.parts.append(&mut next.parts);
+        } else {
+            for part in self.parts.drain(..).rev() {
+                next.parts.push_front(part);
+            }
+            self.parts = next.parts;
+        }
+    }
+}
+
+impl Reassembly {
+    /// An empty queue.
+    #[must_use]
+    pub const fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            islands: Vec::new(),
+            fin: None,
+            octets: 0,
+            pieces: 0,
+            changes: 0,
+            dsack: None,
+        }
+    }
+
+    /// A segment's text, trimmed here to the window of `window` octets from `rcv_nxt` on; `fin`: a FIN follows it.
+    ///
+    /// A window is at most 2^30 octets (RFC 7323 section 2.3). A FIN that contradicts what was received is ignored, as
+    /// is text after a FIN.
+    pub fn insert(
+        &mut self,
+        rcv_nxt: Seq,
+        window: u32,
+        seq: Seq,
+        text: Message,
+        fin: bool,
+    ) -> Inserted {
+        let mut duplicate = None;
+        let Some((start, text, fin)) = self.trim(rcv_nxt, window, seq, text, fin, &mut duplicate)
+        else {
+            let seen = duplicate.is_some();
+            self.dsack = duplicate.or(self.dsack);
+            return if seen {
+                Inserted::Duplicate
+            } else {
+                Inserted::Outside
+            };
+        };
+        let fin_is_news = fin && self.take_fin(start.advance(text.len()));
+        let outcome = self.place(rcv_nxt, start, text, &mut duplicate);
+        self.dsack = duplicate.or(self.dsack);
+        if fin_is_news && outcome == Inserted::Duplicate {
+            return Inserted::Queued(0);
+        }
+        outcome
+    }
+
+    /// The part inside the window; `None` where there is none.
+    fn trim(
+        &self,
+        rcv_nxt: Seq,
+        window: u32,
+        seq: Seq,
+        mut text: Message,
+        mut fin: bool,
+        duplicate: &mut Option<SackBlock>,
+    ) -> Option<(Seq, Message, bool)> {
+        let mut start = seq;
+        let old = usize::try_from(rcv_nxt.distance_from(seq)).unwrap_or(0);
+        if old > 0 {
+            let cut = old.min(text.len());
+            note(duplicate, seq, seq.advance(cut));
+            // A FIN right before RCV.NXT was taken already.
+            fin &= old <= text.len();
+            text.pop(cut).ok()?;
+            start = rcv_nxt;
+            if text.is_empty() && !fin {
+                return None;
+            }
+        }
+        if !start.is_within(rcv_nxt, window) {
+            return None;
+        }
+        let right = self.fin.map_or(window, |end| window.min(end - rcv_nxt));
+        let room = right.saturating_sub(start - rcv_nxt);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        if text.len() > room {
+            text.truncate(room);
+            fin = false;
+        }
+        // The FIN itself has to be in the window.
+        fin &= start.advance(text.len()).is_within(rcv_nxt, window);
+        Some((start, text, fin))
+    }
+
+    /// Notes the FIN at `at`, unless one is known or there is text after it.
+    fn take_fin(&mut self, at: Seq) -> bool {
+        let text_after = self.islands.last().is_some_and(|last| last.end.gt(at));
+        if self.fin.is_some() || text_after {
+            return false;
+        }
+        self.fin = Some(at);
+        true
+    }
+
+    /// Puts text inside the window into the islands.
+    fn place(
+        &mut self,
+        rcv_nxt: Seq,
+        start: Seq,
+        text: Message,
+        duplicate: &mut Option<SackBlock>,
+    ) -> Inserted {
+        if text.is_empty() {
+            return Inserted::Duplicate;
+        }
+        let end = start.advance(text.len());
+        let first = self.islands.partition_point(|island| island.end.lt(start));
+        let touched = self
+            .islands
+            .get(first..)
+            .unwrap_or_default()
+            .partition_point(|island| island.start.leq(end));
+        self.changes += 1;
+        if let Some(island) = self.islands.get_mut(first)
+            && island.start.leq(start)
+            && end.leq(island.end)
+        {
+            island.changed = self.changes;
+            note(duplicate, start, end);
+            return Inserted::Duplicate;
+        }
+        let full = self.octets + text.len() > self.limits.octets
+            || self.pieces + touched >= self.limits.pieces;
+        if full && start != rcv_nxt {
+            return Inserted::Full;
+        }
+        let before = self.octets;
+        let merged = self.merge(first..first + touched, start, text, duplicate);
+        self.islands.insert(first, merged);
+        Inserted::Queued(self.octets - before)
+    }
+
+    /// Makes one island of `text` and the islands it touches.
+    fn merge(
+        &mut self,
+        touched: core::ops::Range<usize>,
+        start: Seq,
+        mut text: Message,
+        duplicate: &mut Option<SackBlock>,
+    ) -> Island {
+        let end = start.advance(text.len());
+        let mut merged = Island {
+            start,
+            end: start,
+            parts: VecDeque::with_capacity(1),
+            changed: self.changes,
+        };
+        for island in self.islands.drain(touched) {
+            let gap = usize::try_from(island.start.distance_from(merged.end)).unwrap_or(0);
+            if gap > 0
+                && let Ok(part) = text.split_to(gap.min(text.len()))
+            {
+                self.octets += part.len();
+                self.pieces += 1;
+                merged.end = island.start;
+                merged.parts.push_back(part);
+            }
+            let overlap_from = start.max(island.start);
+            let overlap_to = end.min(island.end);
+            if overlap_from.lt(overlap_to) {
+                note(duplicate, overlap_from, overlap_to);
+                let len = usize::try_from(overlap_to - overlap_from).unwrap_or(usize::MAX);
+                let _ = text.pop(len.min(text.len()));
+            }
+            if merged.parts.is_empty() {
+                merged = Island {
+                    changed: self.changes,
+                    ..island
+                };
+            } else {
+                merged.join(island);
+            }
+        }
+        if !text.is_empty() {
+            merged.end = end;
+            self.octets += text.len();
+            self.pieces += 1;
+            merged.parts.push_back(text);
+        }
+        merged
+    }
+
+    /// The octets from `rcv_nxt` on, as they came in one segment; call again with `rcv_nxt` advanced by its length.
+    ///
+    /// What lies before `rcv_nxt`, because the caller delivered it otherwise, is dropped.
+    pub fn pop_in_order(&mut self, rcv_nxt: Seq) -> Option<Message> {
+        while let Some(island) = self.islands.first_mut()
+            && island.start.leq(rcv_nxt)
+        {
+            let Some(mut part) = island.parts.pop_front() else {
+                self.islands.remove(0);
+                continue;
+            };
+            let len = part.len();
+            let old = usize::try_from(rcv_nxt - island.start).unwrap_or(usize::MAX);
+            island.start = island.start.advance(len);
+            self.octets -= len;
+            self.pieces -= 1;
+            if island.parts.is_empty() {
+                self.islands.remove(0);
+            }
+            if part.pop(old.min(len)).is_ok() && !part.is_empty() {
+                return Some(part);
+            }
+        }
+        None
+    }
+
+    /// The peer's FIN is what comes at `rcv_nxt`.
+    #[must_use]
+    pub fn fin_is_next(&self, rcv_nxt: Seq) -> bool {
+        self.fin == Some(rcv_nxt)
+    }
+
+    /// Blocks to report, most recently changed first, at most `limit` (4, or 3 with timestamps). Where `dsack`, the
+    /// duplicate not yet reported comes first (RFC 2883), and is then forgotten.
+    ///
+    /// A block that reaches the FIN covers it too.
+    #[must_use]
+    pub fn sack_blocks(&mut self, limit: usize, dsack: bool) -> SackBlocks {
+        let mut blocks = SackBlocks::EMPTY;
+        let duplicate = self.dsack.take();
+        if dsack
+            && limit > 0
+            && let Some(block) = duplicate
+        {
+            blocks.push(block);
+        }
+        let mut before = u64::MAX;
+        while blocks.len() < limit {
+            let next = self
+                .islands
+                .iter()
+                .filter(|island| island.changed < before)
+                .max_by_key(|island| island.changed);
+            let Some(island) = next else {
+                break;
+            };
+            before = island.changed;
+            let with_fin = u32::from(self.fin == Some(island.end));
+            let block = SackBlock {
+                left: island.start,
+                right: island.end + with_fin,
+            };
+            if !blocks.push(block) {
+                break;
+            }
+        }
+        blocks
+    }
+
+    /// For a caller that finds a duplicate itself, as of a segment wholly below RCV.NXT.
+    pub const fn note_duplicate(&mut self, block: SackBlock) {
+        self.dsack = Some(block);
+    }
+
+    /// Nothing is queued; a FIN may be known all the same.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.islands.is_empty()
+    }
+
+    /// Octets queued.
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        self.octets
+    }
+
+    /// Pieces queued: what [`Limits::pieces`] bounds.
+    #[must_use]
+    pub const fn pieces(&self) -> usize {
+        self.pieces
+    }
+}
+
+/// Only the first duplicate of a segment is reported (RFC 2883 section 4.2).
+fn note(duplicate: &mut Option<SackBlock>, left: Seq, right: Seq) {
+    if left != right {
+        duplicate.get_or_insert(SackBlock { left, right });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! The receive side: what is expected, how much of it there is room for, and when to say so.
+
+use std::collections::VecDeque;
+
+use kumiki_graph::Instant;
+use kumiki_octets::Message;
+use kumiki_wire::tcp::Seq;
+
+use super::config::{AckRule, Config, EdgeRule, Rounding, WindowUpdate};
+use super::reassembly::{Limits, Reassembly};
+
+/// Largest window without scaling.
+const MAX_WINDOW: u32 = 65_535;
+
+/// Why an acknowledgment is sent by itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum AckReason {
+    /// The delayed acknowledgment timer expired.
+    Timer,
+    /// So much data has come that the rule asks for it.
+    Data,
+    /// The window can move far enough.
+    WindowUpdate,
+    /// A segment came out of order, or filled a gap.
+    OutOfOrder,
+    /// A FIN came.
+    Fin,
+    /// A SYN,ACK came.
+    Syn,
+    /// A segment came that is not acceptable, or is a challenge (RFC 5961).
+    Unacceptable,
+}
+
+/// What acknowledgment is owed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Due {
+    /// None.
+    No,
+    /// One, by the next segment or when the timer expires.
+    Delayed,
+    /// One, at the end of this batch.
+    Now(AckReason),
+}
+
+/// The receive sequence variables of RFC 9293 section 3.3.1, and the receive buffer as far as TCP knows it.
+///
+/// Data goes to the user as soon as it is in order; what the user has not given credit back for is RCV.USER.
+#[derive(Debug)]
+pub(crate) struct Receive {
+    /// IRS.
+    pub(crate) irs: Seq,
+    /// RCV.NXT.
+    pub(crate) nxt: Seq,
+    /// RCV.NXT+RCV.WND as last advertised; never moves back (SHLD-14).
+    pub(crate) edge: Seq,
+    /// RCV.BUFF.
+    pub(crate) buffer: u32,
+    /// RCV.USER.
+    pub(crate) user: u32,
+    /// Rcv.Wind.Shift.
+    pub(crate) shift: u8,
+    /// The peer offered window scaling.
+    pub(crate) scaling: bool,
+    pub(crate) queue: Reassembly,
+    /// In-order data while nobody has accepted the connection.
+    pub(crate) held: VecDeque<(Message, bool)>,
+    /// The peer's FIN has come in order.
+    pub(crate) fin: bool,
+    /// TS.Recent and when it was set.
+    pub(crate) ts_recent: (u32, Instant),
+    /// Last.ACK.sent.
+    pub(crate) last_ack_sent: Seq,
+    pub(crate) due: Due,
+    /// Since the last acknowledgment: segments that count by the rule, and octets.
+    counted: u32,
+    octets: u32,
+}
+
+impl Receive {
+    pub(crate) fn new(buffer: u32) -> Self {
+        Self {
+            irs: Seq(0),
+            nxt: Seq(0),
+            edge: Seq(0),
+            buffer,
+            user: 0,
+            shift: 0,
+            scaling: false,
+            queue: Reassembly::new(Limits::default()),
+            held: VecDeque::new(),
+            fin: false,
+            ts_recent: (0, Instant::ZERO),
+            last_ack_sent: Seq(0),
+            due: Due::No,
+            counted: 0,
+            octets: 0,
+        }
+    }
+
+    /// The peer's SYN came with sequence number `irs`.
+    pub(crate) fn start(&mut self, irs: Seq) {
+        self.irs = irs;
+        self.nxt = irs + 1;
+        self.edge = self.nxt;
+        self.last_ack_sent = self.nxt;
+    }
+
+    /// Applies the rounding rule, now that the MSS is known.
+    pub(crate) const fn round(&mut self, rounding: Rounding, mss: u32) {
+        let whole = match rounding {
+            Rounding::Exact => return,
+            Rounding::Up => self.buffer.div_ceil(mss),
+            Rounding::Down => self.buffer / mss,
+        };
+        if whole > 0 {
+            self.buffer = whole.saturating_mul(mss);
+        }
+    }
+
+    /// RCV.WND: what has been advertised and not used.
+    pub(crate) fn window(&self) -> u32 {
+        self.edge - self.nxt
+    }
+
+    /// How far the right edge could move.
+    fn gain(&self) -> u32 {
+        let free = self
+            .buffer
+            .saturating_sub(self.user)
+            .min(MAX_WINDOW << self.shift);
+        free.saturating_sub(self.window())
+    }
+
+    /// The window field of a segment about to be sent, and with it the right edge.
+    pub(crate) fn advertise(&mut self, rule: EdgeRule, mss: u32, syn: bool) -> u16 {
+        let gain = self.gain();
+        let offered = self.window() + gain;
+        let moves = match rule {
+            EdgeRule::Rfc => gain >= mss.min(self.buffer / 2).max(1),
+            EdgeRule::Bsd => gain > 0 && (offered >= self.buffer / 4 || offered >= mss),
+        };
+        let wanted = if moves { offered } else { self.window() };
+        if syn {
+            // Windows in SYN segments are never scaled (RFC 7323 section 2.2).
+            let field = u16::try_from(wanted).unwrap_or(u16::MAX);
+            self.edge = self.edge.max(self.nxt + u32::from(field));
+            return field;
+        }
+        let unit = 1u32 << self.shift;
+        // Rounding a window down moves the edge back where RCV.NXT is no multiple of the unit.
+        let up = self.window().div_ceil(unit);
+        let field = (wanted / unit).max(up).min(MAX_WINDOW);
+        self.edge = self.edge.max(self.nxt + field * unit);
+        u16::try_from(field).unwrap_or(u16::MAX)
+    }
+
+    /// Whether the user's taking data has made enough room to say so by itself.
+    pub(crate) fn wants_update(&self, rule: WindowUpdate, mss: u32) -> bool {
+        let gain = u64::from(self.gain());
+        (rule.segments > 0 && gain >= u64::from(rule.segments) * u64::from(mss))
+            || (rule.percent > 0 && gain * 100 >= u64::from(rule.percent) * u64::from(self.buffer))
+    }
+
+    /// In-order data of a segment of `octets` was taken.
+    pub(crate) fn owe(&mut self, octets: u32, mss: u32, rule: AckRule) {
+        self.octets = self.octets.saturating_add(octets);
+        if octets >= mss || rule.count_small {
+            self.counted += 1;
+        }
+        let enough = rule.every > 0
+            && (self.counted >= rule.every || self.octets >= rule.every.saturating_mul(mss));
+        if enough {
+            self.owe_now(AckReason::Data);
+        } else if self.due == Due::No {
+            self.due = Due::Delayed;
+        }
+    }
+
+    /// An acknowledgment should go at the end of this batch.
+    pub(crate) const fn owe_now(&mut self, why: AckReason) {
+        if !matches!(self.due, Due::Now(_)) {
+            self.due = Due::Now(why);
+        }
+    }
+
+    /// A segment with RCV.NXT and the window was sent.
+    pub(crate) const fn acknowledged(&mut self) {
+        self.due = Due::No;
+        self.last_ack_sent = self.nxt;
+        (self.counted, self.octets) = (0, 0);
+    }
+
+    /// The acceptability test of RFC 9293 section 3.10.7.4, for a segment of `len` sequence numbers from `seq` on.
+    pub(crate) fn is_acceptable(&self, seq: Seq, len: u32) -> bool {
+        let window = self.window();
+        match (len, window) {
+            (0, 0) => seq == self.nxt,
+            (0, _) => seq.is_within(self.nxt, window),
+            (_, 0) => false,
+            _ => seq.is_within(self.nxt, window) || (seq + (len - 1)).is_within(self.nxt, window),
+        }
+    }
+
+    /// The shift count to offer: the least that can show the whole buffer.
+    pub(crate) fn shift_for(config: &Config, buffer: u32) -> Option<u8> {
+        config.window_scaling.then(|| {
+            (0..=kumiki_wire::tcp::options::MAX_WINDOW_SCALE)
+                .find(|shift| buffer >> shift <= MAX_WINDOW)
+                .unwrap_or(kumiki_wire::tcp::options::MAX_WINDOW_SCALE)
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Round-trip time and retransmission time-out.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 6298, named there and here SRTT, RTTVAR, RTO, G; RFC 9293 MUST-18 and MUST-19 |
+//! | The caller's part | which samples may be taken (Karn, RFC 6298 section 3), the timer itself (section 5) |
+//! | Left out | the reweighting of RFC 7323 appendix G: see [`Rtt::on_sample`] |
+
+use kumiki_graph::Duration;
+
+/// The constants of an estimator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// RTO before the first sample.
+    pub initial: Duration,
+    /// RTO is never below this (RFC 6298 rule 2.4).
+    pub minimum: Duration,
+    /// RTO is never above this, backed off or not (rules 2.5 and 5.5).
+    pub maximum: Duration,
+    /// G: the variance term of RTO is never below this (rule 2.3 and section 4).
+    pub granularity: Duration,
+    /// Where not zero, the clock counts in ticks of this length: samples are rounded to the nearest one and RTO is
+    /// rounded up to a whole number of them. The phase of the ticks belongs to the caller's timer.
+    pub tick: Duration,
+}
+
+impl Config {
+    /// RFC 6298 with a clock of 1 ms, and the 120 s maximum that most systems have.
+    pub const RFC6298: Self = Self {
+        initial: Duration::from_secs(1),
+        minimum: Duration::from_secs(1),
+        maximum: Duration::from_secs(120),
+        granularity: Duration::from_millis(1),
+        tick: Duration::ZERO,
+    };
+
+    /// As Linux sets it: RTO between 200 ms and 120 s.
+    pub const LINUX: Self = Self {
+        minimum: Duration::from_millis(200),
+        ..Self::RFC6298
+    };
+
+    /// As 4.3BSD-Reno and its kin: ticks of 500 ms, RTO between 2 and 128 ticks, 12 ticks before the first sample.
+    pub const BSD: Self = Self {
+        initial: Duration::from_secs(6),
+        minimum: Duration::from_secs(1),
+        maximum: Duration::from_secs(64),
+        granularity: Duration::from_millis(500),
+        tick: Duration::from_millis(500),
+    };
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::RFC6298
+    }
+}
+
+/// SRTT and RTTVAR, once there is a sample.
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    srtt: Duration,
+    rttvar: Duration,
+}
+
+/// The estimator of one connection.
+#[derive(Clone, Debug)]
+pub struct Rtt {
+    config: Config,
+    estimate: Option<Estimate>,
+    /// RTO before back-off.
+    base: Duration,
+    /// How often RTO has been doubled since the last sample.
+    back_offs: u32,
+    min: Option<Duration>,
+    latest: Option<Duration>,
+}
+
+impl Rtt {
+    /// An estimator without samples.
+    #[must_use]
+    pub const fn new(config: Config) -> Self {
+        Self {
+            base: config.initial,
+            config,
+            estimate: None,
+            back_offs: 0,
+            min: None,
+            latest: None,
+        }
+    }
+
+    /// Takes a measured round-trip time and ends the back-off (RFC 6298 rules 2.2, 2.3 and the note after 5.7).
+    ///
+    /// The caller keeps Karn's rule: no sample of a segment that was sent more than once, unless a timestamp tells
+    /// which copy was answered. With timestamps there may be many samples per round trip; each has the full weight,
+    /// since RFC 6298 leaves the weights alone and the minimum RTO hides what the shorter memory would do. A caller
+    /// that wants one sample per round trip passes only one.
+    pub fn on_sample(&mut self, sample: Duration) {
+        let r = self.in_ticks(sample);
+        let estimate = match self.estimate {
+            None => Estimate {
+                srtt: r,
+                rttvar: r / 2,
+            },
+            Some(Estimate { srtt, rttvar }) => {
+                let error = Duration::from_nanos(srtt.as_nanos().abs_diff(r.as_nanos()));
+                Estimate {
+                    rttvar: (rttvar * 3 + error) / 4,
+                    srtt: (srtt * 7 + r) / 8,
+                }
+            }
+        };
+        self.estimate = Some(estimate);
+        self.base = estimate.srtt + (estimate.rttvar * 4).max(self.config.granularity);
+        self.back_offs = 0;
+        self.latest = Some(sample);
+        self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
+    }
+
+    /// The nearest whole number of ticks, where the clock has ticks.
+    fn in_ticks(&self, time: Duration) -> Duration {
+        let tick = self.config.tick;
+        if tick.is_zero() {
+            return time;
+        }
+        let ticks = (time + tick / 2).as_nanos() / tick.as_nanos();
+        tick * ticks
+    }
+
+    /// RTO: how long to wait for an acknowledgment before sending again, back-off included.
+    #[must_use]
+    pub fn rto(&self) -> Duration {
+        let factor = 1u64.checked_shl(self.back_offs).unwrap_or(u64::MAX);
+        let rto = self.base.max(self.config.minimum) * factor;
+        let tick = self.config.tick;
+        let rto = if tick.is_zero() {
+            rto
+        } else {
+            tick * rto.as_nanos().div_ceil(tick.as_nanos())
+        };
+        rto.min(self.config.maximum)
+    }
+
+    /// The timer expired: RTO doubles (rule 5.5).
+    pub fn back_off(&mut self) {
+        // Beyond this the maximum has long been reached, and a larger shift would lose its meaning.
+        self.back_offs = (self.back_offs + 1).min(63);
+    }
+
+    /// How often RTO has been doubled since the last sample or [`Rtt::reset_back_off`].
+    #[must_use]
+    pub const fn back_offs(&self) -> u32 {
+        self.back_offs
+    }
+
+    /// Takes all doublings back without a sample, as when the time-out turns out to have been spurious.
+    pub const fn reset_back_off(&mut self) {
+        self.back_offs = 0;
+    }
+
+    /// Forgets all estimates and starts again with RTO = `initial`: 3 s when data transmission begins after a SYN had to
+    /// be sent again (rule 5.7), or any time after several back-offs (the note after it).
+    pub const fn restart(&mut self, initial: Duration) {
+        self.estimate = None;
+        self.base = initial;
+        self.back_offs = 0;
+    }
+
+    /// SRTT, once there is a sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.estimate.map(|estimate| estimate.srtt)
+    }
+
+    /// RTTVAR, once there is a sample.
+    #[must_use]
+    pub fn rttvar(&self) -> Option<Duration> {
+        self.estimate.map(|estimate| estimate.rttvar)
+    }
+
+    /// The shortest sample ever, not rounded to ticks.
+    #[must_use]
+    pub const fn min(&self) -> Option<Duration> {
+        self.min
+    }
+
+    /// The latest sample, not rounded to ticks.
+    #[must_use]
+    pub const fn latest(&self) -> Option<Duration> {
+        self.latest
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Segments in and out: header and checksum against octets.
+
+use core::net::{Ipv4Addr, SocketAddrV4};
+
+use kumiki_graph::{Address, Below, Context, Request, Unit, UnitOptions, Work};
+use kumiki_octets::{Checksum, Message, Sum};
+use kumiki_wire::ipv4::protocol;
+use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
+
+use super::demux::Pair;
+
+/// A segment that has arrived intact.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) seq: Seq,
+    pub(crate) ack: Seq,
+    pub(crate) flags: Flags,
+    /// SEG.WND as on the wire.
+    pub(crate) window: u16,
+    pub(crate) options: Options,
+    pub(crate) text: Message,
+}
+
+impl Segment {
+    pub(crate) const fn has(&self, flags: Flags) -> bool {
+        self.flags.contains(flags)
+    }
+
+    /// Octets of text.
+    pub(crate) fn octets(&self) -> u32 {
+        u32::try_from(self.text.len()).unwrap_or(u32::MAX)
+    }
+
+    /// SEG.LEN: SYN and FIN count.
+    pub(crate) fn len(&self) -> u32 {
+        self.octets()
+            + u32::from(self.flags.contains(Flags::SYN))
+            + u32::from(self.flags.contains(Flags::FIN))
+    }
+}
+
+/// The pseudo header's sum (RFC 9293 section 3.1).
+fn pseudo(source: Ipv4Addr, destination: Ipv4Addr, len: usize) -> Sum {
+    Sum::ZERO
+        .add_u32(source.to_bits())
+        .add_u32(destination.to_bits())
+        .add_u16(protocol::TCP.into())
+        .add_u16(u16::try_from(len).unwrap_or(u16::MAX))
+}
+
+/// Reads what IP indicated; `Err` says why it was dropped.
+pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
+    let (Address::Ip4(source), Address::Ip4(destination)) = (unit.source, unit.destination) else {
+        return Err("not from IPv4");
+    };
+    if unit.options.group || source.is_broadcast() || source.is_multicast() {
+        // MUST-57, MUST-63.
+        return Err("broadcast or multicast");
+    }
+    let mut text = unit.data;
+    if !is_intact(&mut text, source, destination, cx) {
+        return Err("bad checksum");
+    }
+    text.meta_mut().checksum = Checksum::Unknown;
+    let total = text.len();
+    // Only as much as the header needs is asked for, since asking for text as well could move it.
+    let words = match text.front(MIN_LEN) {
+        Ok(&[.., offset, _, _, _, _, _, _, _]) => usize::from(offset >> 4),
+        _ => return Err("malformed"),
+    };
+    let front = text
+        .front((4 * words).max(MIN_LEN))
+        .map_err(|_| "malformed")?;
+    let (header, len) = Header::parse(front, total).map_err(|_| "malformed")?;
+    text.pop(len).map_err(|_| "malformed")?;
+    let pair = Pair {
+        local: SocketAddrV4::new(destination, header.destination_port),
+        remote: SocketAddrV4::new(source, header.source_port),
+    };
+    let segment = Segment {
+        seq: header.seq,
+        ack: header.ack,
+        flags: header.flags,
+        window: header.window,
+        options: header.options,
+        text,
+    };
+    Ok((pair, segment))
+}
+
+fn is_intact(
+    message: &mut Message,
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    cx: &mut Context<'_>,
+) -> bool {
+    let len = message.len();
+    let sum = match message.meta().checksum {
+        Checksum::Verified => return true,
+        Checksum::Sum(sum) => sum,
+        Checksum::Unknown | Checksum::Partial { .. } => {
+            cx.charge(Work::Sum, message.unsummed() as u64);
+            message.sum()
+        }
+    };
+    pseudo(source, destination, len).plus(sum).is_valid()
+}
+
+/// Sends `header` and `text` from `pair.local` to `pair.remote`.
+pub(crate) fn transmit(
+    pair: &Pair,
+    header: &Header,
+    mut text: Message,
+    options: UnitOptions,
+    cx: &mut Context<'_>,
+) {
+    let unread = text.unsummed();
+    if unread > 0 {
+        cx.charge(Work::Sum, unread as u64);
+    }
+    let len = header.len();
+    let sum = text.sum().at(len);
+    let total = len + text.len();
+    let room = text.push(len);
+    header.emit(room);
+    let checksum = pseudo(*pair.local.ip(), *pair.remote.ip(), total)
+        .plus(Sum::of(room))
+        .plus(sum)
+        .checksum();
+    if let Some(field) = room.get_mut(CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2) {
+        field.copy_from_slice(&checksum.to_be_bytes());
+    }
+    let unit = Unit {
+        source: Address::Ip4(*pair.local.ip()),
+        destination: Address::Ip4(*pair.remote.ip()),
+        options,
+        data: text,
+    };
+    cx.down(Below(0), Request::Unit(unit));
+}
+
+/// Answers `segment`, which belongs to no connection, with a reset (RFC 9293 section 3.10.7.1); false where it is none
+/// that may be answered.
+pub(crate) fn reset(
+    pair: &Pair,
+    segment: &Segment,
+    options: UnitOptions,
+    cx: &mut Context<'_>,
+) -> bool {
+    if segment.has(Flags::RST) {
+        return false;
+    }
+    let mut header = Header {
+        source_port: pair.local.port(),
+        destination_port: pair.remote.port(),
+        ..Header::default()
+    };
+    if segment.has(Flags::ACK) {
+        header.seq = segment.ack;
+        header.flags = Flags::RST;
+    } else {
+        header.ack = segment.seq + segment.len();
+        header.flags = Flags::RST | Flags::ACK;
+    }
+    transmit(pair, &header, Message::new(), options, cx);
+    true
+}

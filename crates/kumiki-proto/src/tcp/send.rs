@@ -1,0 +1,316 @@
+//! The send side: the octets that are not acknowledged yet, and when to send which of them.
+//!
+//! Sequence numbers are the [`Scoreboard`]'s: SND.UNA and SND.NXT are its `una()` and `nxt()`. Octets are never copied.
+//! What has been sent is kept as it was cut, with its sums, so that sending it again reads nothing.
+
+use std::collections::VecDeque;
+
+use kumiki_graph::{Coalesce, Credit};
+use kumiki_octets::{Message, Slice};
+use kumiki_wire::tcp::Seq;
+
+use super::config::HalfWindow;
+use super::scoreboard::{Scoreboard, Span};
+
+/// How far the user's end of the stream has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fin {
+    /// The user may send more.
+    Open,
+    /// A FIN follows the queued data.
+    Queued,
+    /// It was sent with this sequence number.
+    Sent(Seq),
+}
+
+/// A segment of new data that may be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Next {
+    pub(crate) octets: u32,
+    pub(crate) fin: bool,
+}
+
+/// Why there is nothing that may be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Held {
+    /// There is no data.
+    Nothing,
+    /// The peer's window is closed.
+    Window,
+    /// The congestion window is full.
+    Congestion,
+    /// It is small, and something is under way.
+    Coalesce,
+    /// It is small compared with the peer's window.
+    Silly,
+}
+
+/// The send sequence variables of RFC 9293 section 3.3.1 that are not the scoreboard's, and the send buffer.
+#[derive(Debug)]
+pub(crate) struct Send {
+    /// SND.WND.
+    pub(crate) wnd: u32,
+    /// SND.WL1.
+    pub(crate) wl1: Seq,
+    /// SND.WL2.
+    pub(crate) wl2: Seq,
+    /// MAX.SND.WND.
+    pub(crate) max_wnd: u32,
+    /// One after the highest sequence number ever sent; beyond SND.NXT only after a window probe.
+    pub(crate) max: Seq,
+    /// Snd.Wind.Shift.
+    pub(crate) shift: u8,
+    /// Eff.snd.MSS: octets of data in a full segment.
+    pub(crate) mss: u32,
+    pub(crate) coalesce: Coalesce,
+    pub(crate) fin: Fin,
+    /// Whether the last data queued was pushed.
+    pub(crate) pushed: bool,
+    /// End of the last small segment sent (draft-minshall-nagle-01, snd_sml).
+    small: Seq,
+    pub(crate) buffer: u32,
+    /// Credit the user has and has not used.
+    granted: u32,
+    sent: VecDeque<(Seq, Slice)>,
+    sent_octets: u32,
+    unsent: VecDeque<Slice>,
+    unsent_octets: u32,
+}
+
+impl Send {
+    pub(crate) fn new(iss: Seq, buffer: u32, coalesce: Coalesce) -> Self {
+        Self {
+            wnd: 0,
+            wl1: Seq(0),
+            wl2: Seq(0),
+            max_wnd: 0,
+            max: iss,
+            shift: 0,
+            mss: 536,
+            coalesce,
+            fin: Fin::Open,
+            pushed: false,
+            small: iss,
+            buffer,
+            granted: 0,
+            sent: VecDeque::new(),
+            sent_octets: 0,
+            unsent: VecDeque::new(),
+            unsent_octets: 0,
+        }
+    }
+
+    /// Octets not sent yet.
+    pub(crate) const fn unsent(&self) -> u32 {
+        self.unsent_octets
+    }
+
+    /// Queues `data`; the slices are shared, headers in front of them become one.
+    pub(crate) fn queue(&mut self, data: Message, pushed: bool) {
+        let octets = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let content: usize = data.slices().iter().map(Slice::len).sum();
+        let data = if content == data.len() {
+            data
+        } else {
+            let mut whole = Message::new();
+            whole.append(data);
+            whole
+        };
+        self.granted = self.granted.saturating_sub(octets);
+        self.unsent_octets = self.unsent_octets.saturating_add(octets);
+        self.pushed = pushed;
+        for slice in data.slices() {
+            let rest = match self.unsent.back_mut() {
+                Some(last) => last.join(slice.clone()),
+                None => Err(slice.clone()),
+            };
+            if let Err(slice) = rest {
+                self.unsent.push_back(slice);
+            }
+        }
+    }
+
+    /// How many of `octets` the user has no credit for.
+    pub(crate) fn beyond_credit(&self, octets: usize) -> u64 {
+        (octets as u64).saturating_sub(self.granted.into())
+    }
+
+    /// Credit to announce: the room that the user does not know of, once there is enough.
+    pub(crate) fn credit(&mut self, low_water: u32) -> Option<Credit> {
+        let used = self.sent_octets.saturating_add(self.unsent_octets);
+        let room = self.buffer.saturating_sub(used);
+        let news = room.saturating_sub(self.granted);
+        if news == 0 || room < low_water.min(self.buffer) {
+            return None;
+        }
+        self.granted = room;
+        Some(Credit::octets(news.into()))
+    }
+
+    /// The octets of the next segment: `octets` of new data at `seq`. Also how many of them had to be read for their sum.
+    pub(crate) fn take(&mut self, seq: Seq, octets: u32) -> (Message, u64) {
+        let mut segment = Message::new();
+        let mut left = usize::try_from(octets).unwrap_or(usize::MAX);
+        let (mut at, mut read) = (seq, 0);
+        while left > 0 {
+            let Some(mut slice) = self.unsent.pop_front() else {
+                break;
+            };
+            if slice.len() > left {
+                let front = slice.split_to(left);
+                self.unsent.push_front(slice);
+                slice = front;
+            }
+            if !slice.is_summed() {
+                read += slice.len() as u64;
+                slice.summed();
+            }
+            left -= slice.len();
+            segment.append_slice(slice.clone());
+            let next = at.advance(slice.len());
+            self.sent.push_back((at, slice));
+            at = next;
+        }
+        let taken = at - seq;
+        self.unsent_octets = self.unsent_octets.saturating_sub(taken);
+        self.sent_octets = self.sent_octets.saturating_add(taken);
+        if taken > 0 && taken < self.mss {
+            self.small = at;
+        }
+        (segment, read)
+    }
+
+    /// The first unsent octet, left where it is: for a probe of a closed window.
+    pub(crate) fn peek(&self) -> Message {
+        let mut probe = Message::new();
+        if let Some(first) = self.unsent.front() {
+            probe.append_slice(first.clone().split_to(1));
+        }
+        probe
+    }
+
+    /// The octets of `span` once more; fewer where it holds the FIN.
+    pub(crate) fn again(&self, span: Span) -> Message {
+        let mut segment = Message::new();
+        let first = self
+            .sent
+            .partition_point(|(at, slice)| at.advance(slice.len()).leq(span.start));
+        for (at, slice) in self.sent.range(first.min(self.sent.len())..) {
+            if at.geq(span.end) {
+                break;
+            }
+            let mut part = slice.clone();
+            if at.lt(span.start) {
+                let skip = usize::try_from(span.start - *at).unwrap_or(usize::MAX);
+                let _ = part.split_to(skip);
+            }
+            let have = segment.len();
+            let want = usize::try_from(span.len()).unwrap_or(usize::MAX) - have;
+            if part.len() > want {
+                part = part.split_to(want);
+            }
+            segment.append_slice(part);
+        }
+        segment
+    }
+
+    /// Lets go of everything before `una`.
+    pub(crate) fn release(&mut self, una: Seq) {
+        while let Some((at, slice)) = self.sent.front_mut() {
+            if at.geq(una) {
+                break;
+            }
+            let gone = usize::try_from(una - *at).unwrap_or(usize::MAX);
+            if gone < slice.len() {
+                let _ = slice.split_to(gone);
+                *at = una;
+                self.sent_octets = self.sent_octets.saturating_sub(narrow(gone));
+                break;
+            }
+            let gone = slice.len();
+            self.sent_octets = self.sent_octets.saturating_sub(narrow(gone));
+            self.sent.pop_front();
+        }
+    }
+
+    /// Forgets all data: the connection is over.
+    pub(crate) fn clear(&mut self) {
+        self.sent.clear();
+        self.unsent.clear();
+        (self.sent_octets, self.unsent_octets) = (0, 0);
+    }
+
+    /// Whether everything, the FIN included, has been sent and acknowledged.
+    pub(crate) fn fin_acked(&self, una: Seq) -> bool {
+        matches!(self.fin, Fin::Sent(at) if una.gt(at))
+    }
+
+    /// Whether coalescing lets a small segment go.
+    fn may_be_small(&self, board: &Scoreboard) -> bool {
+        match self.coalesce {
+            Coalesce::Never => true,
+            Coalesce::Nagle => board.una() == board.nxt(),
+            Coalesce::Minshall => self.small.leq(board.una()),
+        }
+    }
+
+    /// The next segment of new data, by the rules of RFC 9293 section 3.8.6.2.1; `window` is the congestion window and
+    /// `forced` overrides silly window avoidance.
+    pub(crate) fn next(
+        &self,
+        board: &Scoreboard,
+        window: u64,
+        half: HalfWindow,
+        forced: bool,
+    ) -> Result<Next, Held> {
+        let d = self.unsent_octets;
+        let fin = self.fin == Fin::Queued;
+        if d == 0 {
+            // A FIN by itself needs no window: there is nothing to hold it in.
+            return if fin {
+                Ok(Next { octets: 0, fin })
+            } else {
+                Err(Held::Nothing)
+            };
+        }
+        let edge = board.una() + self.wnd;
+        let usable = u32::try_from(edge.distance_from(board.nxt())).unwrap_or(0);
+        if usable == 0 {
+            return Err(Held::Window);
+        }
+        let room = window.saturating_sub(board.pipe().into());
+        let u = usable.min(u32::try_from(room).unwrap_or(u32::MAX));
+        if u == 0 {
+            return Err(Held::Congestion);
+        }
+        let octets = d.min(u).min(self.mss);
+        let all = octets == d;
+        let next = Next {
+            octets,
+            fin: fin && all,
+        };
+        if octets >= self.mss || next.fin || forced {
+            return Ok(next);
+        }
+        let may_be_small = self.may_be_small(board);
+        let half_window = octets >= self.max_wnd.div_ceil(2);
+        let half_goes = match half {
+            HalfWindow::Off => false,
+            HalfWindow::Rfc => half_window && may_be_small,
+            HalfWindow::Always => half_window,
+        };
+        if (all && may_be_small) || half_goes {
+            Ok(next)
+        } else if u < usable && u < self.mss.min(d) {
+            Err(Held::Congestion)
+        } else if may_be_small {
+            Err(Held::Silly)
+        } else {
+            Err(Held::Coalesce)
+        }
+    }
+}
+
+fn narrow(octets: usize) -> u32 {
+    u32::try_from(octets).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,199 @@
+//! What a segment and a user's request do, state by state: RFC 9293 section 3.10. The state chooses the function.
+
+mod closing;
+mod listen;
+mod syn_received;
+mod syn_sent;
+mod synchronized;
+mod time_wait;
+
+pub(crate) use listen::{Listener, Verdict};
+
+use kumiki_graph::{Credit, Handle, Indication, Quality, Reason};
+use kumiki_octets::Message;
+
+use super::segment::Segment;
+use super::send::Fin;
+use super::session::{Io, Session};
+
+/// The states of RFC 9293 section 3.3.2. LISTEN is no state of a session: see [`Listener`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Closed,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+}
+
+impl State {
+    /// Both sides have agreed on sequence numbers.
+    pub(crate) const fn is_synchronized(self) -> bool {
+        !matches!(self, Self::Closed | Self::SynSent)
+    }
+
+    /// The three-way handshake is not done.
+    pub(crate) const fn is_before_established(self) -> bool {
+        matches!(self, Self::SynSent | Self::SynReceived)
+    }
+
+    /// The user may send.
+    pub(crate) const fn may_send(self) -> bool {
+        matches!(self, Self::Established | Self::CloseWait)
+    }
+
+    /// Data or a FIN may be under way.
+    pub(crate) const fn may_transmit(self) -> bool {
+        matches!(
+            self,
+            Self::Established | Self::CloseWait | Self::FinWait1 | Self::Closing | Self::LastAck
+        )
+    }
+
+    /// The peer may send.
+    pub(crate) const fn may_receive(self) -> bool {
+        matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
+    }
+}
+
+impl Session {
+    /// A segment for this connection arrived.
+    pub(crate) fn on_segment(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
+        self.stirred = true;
+        match self.state {
+            State::Closed => {}
+            State::SynSent => self.in_syn_sent(segment, io),
+            State::SynReceived => self.in_syn_received(segment, io),
+            State::Established | State::FinWait1 | State::FinWait2 | State::CloseWait => {
+                self.in_data_transfer(segment, io);
+            }
+            State::Closing | State::LastAck => self.in_closing(&segment, io),
+            State::TimeWait => self.in_time_wait(&segment, io),
+        }
+    }
+
+    /// The user takes an offered connection: what has come so far is for it.
+    pub(crate) fn accept(&mut self, user: Handle, quality: &Quality, io: &mut Io<'_, '_>) {
+        self.user = user;
+        self.accepted = true;
+        self.stirred = true;
+        if let Some(buffer) = quality.send_buffer {
+            self.send.buffer = buffer;
+        }
+        if let Some(coalesce) = quality.coalesce {
+            self.send.coalesce = coalesce;
+        }
+        if let Some(buffer) = quality.receive_buffer {
+            // What has been offered to the peer is not taken back.
+            self.receive.buffer = self.receive.buffer.max(buffer);
+        }
+        self.announce(io);
+        while let Some((data, end)) = self.receive.held.pop_front() {
+            let session = user;
+            self.up(Indication::Data { session, data, end }, io);
+        }
+        if self.receive.fin {
+            let session = user;
+            self.up(
+                Indication::Released {
+                    session,
+                    data: None,
+                },
+                io,
+            );
+        }
+    }
+
+    /// Data to send (RFC 9293 section 3.10.2), handed over in pieces as the socket layer does.
+    pub(crate) fn on_data(&mut self, mut data: Message, end: bool, io: &mut Io<'_, '_>) {
+        if !self.state.may_send() || self.send.fin != Fin::Open {
+            io.cx.drop("data after release");
+            return;
+        }
+        self.stirred = true;
+        io.shared.counters.over_credit += self.send.beyond_credit(data.len());
+        let piece = usize::try_from(io.shared.config.send_granularity).unwrap_or(0);
+        while piece > 0 && data.len() > piece {
+            let Ok(front) = data.split_to(piece) else {
+                break;
+            };
+            self.send.queue(front, end);
+            self.output(io);
+        }
+        if !data.is_empty() {
+            self.send.queue(data, end);
+        }
+        self.output(io);
+    }
+
+    /// The user has taken data.
+    pub(crate) fn on_credit(&mut self, credit: Credit) {
+        let octets = u32::try_from(credit.octets).unwrap_or(u32::MAX);
+        self.receive.user = self.receive.user.saturating_sub(octets);
+        self.stirred = true;
+    }
+
+    /// A link on the way carries no more than `mtu` octets (RFC 1191).
+    pub(crate) fn on_too_big(&mut self, mtu: u32, io: &mut Io<'_, '_>) {
+        let headers = 40;
+        let text = mtu.saturating_sub(headers).max(super::LEAST_MSS);
+        let options = if self.timestamps { 12 } else { 0 };
+        if mtu == 0 || text >= self.send.mss + options {
+            return;
+        }
+        self.set_mss(text);
+        // RFC 1191 section 6.5: what was too big is lost, and not for congestion.
+        self.board.mark_first_lost(self.send.mss);
+        if self.recovery == super::session::Recovery::No {
+            self.recovery = super::session::Recovery::Timeout(self.board.nxt());
+        }
+        self.forced = true;
+        let _ = io;
+        self.stirred = true;
+    }
+
+    /// The user sends no more (RFC 9293 section 3.10.4).
+    pub(crate) fn on_release(&mut self, io: &mut Io<'_, '_>) {
+        match self.state {
+            State::SynSent => {
+                self.end(None, io);
+                self.closed(io);
+            }
+            // The FIN goes when the connection is established.
+            State::SynReceived => self.send.fin = Fin::Queued,
+            State::Established => self.queue_fin(State::FinWait1),
+            State::CloseWait => self.queue_fin(State::LastAck),
+            State::Closed
+            | State::FinWait1
+            | State::FinWait2
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait => {}
+        }
+    }
+
+    const fn queue_fin(&mut self, next: State) {
+        self.send.fin = Fin::Queued;
+        self.state = next;
+        self.stirred = true;
+    }
+
+    /// The user ends at once (RFC 9293 section 3.10.5).
+    pub(crate) fn on_abort(&mut self, io: &mut Io<'_, '_>) {
+        self.reset(None, io);
+    }
+
+    /// The layer below says that the peer, or its port, cannot be reached.
+    pub(crate) fn on_hard_error(&mut self, io: &mut Io<'_, '_>) {
+        // SHLD-26 asks for an abort; RFC 5927 section 6.1 holds that against the ease of forging, and so do all current
+        // stacks: once synchronized, only the time-out ends a connection.
+        if self.state.is_before_established() {
+            self.end(Some(Reason::Unreachable), io);
+        }
+    }
+}

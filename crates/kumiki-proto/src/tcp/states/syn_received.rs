@@ -1,0 +1,102 @@
+//! SYN-RECEIVED: RFC 9293 section 3.10.7.4 as far as it concerns this state.
+
+use kumiki_graph::Reason;
+use kumiki_wire::tcp::{Flags, Options, Seq};
+
+use super::State;
+use crate::tcp::segment::{self, Segment};
+use crate::tcp::send::Fin;
+use crate::tcp::session::{Io, Session};
+
+impl Session {
+    pub(super) fn in_syn_received(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
+        let is_syn_again = segment.has(Flags::SYN) && segment.seq == self.receive.irs;
+        if is_syn_again && !segment.has(Flags::RST) && !segment.has(Flags::ACK) {
+            // The peer has not seen our SYN,ACK.
+            self.send_syn(io);
+            return;
+        }
+        if is_syn_again && segment.has(Flags::ACK) && segment.ack == self.send.max {
+            // Simultaneous open: the peer's SYN,ACK acknowledges our SYN.
+            self.enter_established(segment, io);
+            return;
+        }
+        if !self.passes_checks(&segment, io) {
+            return;
+        }
+        if segment.ack.leq(self.board.una()) || segment.ack.gt(self.send.max) {
+            let options = io.shared.unit_options();
+            if segment::reset(&self.pair, &segment, options, io.cx) {
+                io.shared.counters.resets_sent += 1;
+            }
+            return;
+        }
+        self.enter_established(segment, io);
+    }
+
+    fn enter_established(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
+        self.syn_acked(segment.ack, io);
+        self.established(io);
+        if self.send.fin == Fin::Queued {
+            self.state = State::FinWait1;
+        }
+        if !segment.has(Flags::SYN) {
+            self.in_data_transfer(segment, io);
+        }
+    }
+
+    /// A reset in SYN-RECEIVED.
+    pub(super) fn refused(&mut self, io: &mut Io<'_, '_>) {
+        self.end((!self.passive).then_some(Reason::Refused), io);
+    }
+
+    /// Our SYN is acknowledged: the first round trip is known.
+    pub(super) fn syn_acked(&mut self, ack: Seq, io: &mut Io<'_, '_>) {
+        let outcome = self
+            .board
+            .on_cumulative_ack(ack.min(self.iss + 1), io.now());
+        if let Some(rtt) = outcome.rtt {
+            self.rtt.on_sample(rtt);
+        }
+    }
+
+    /// The window of a SYN segment, which is never scaled.
+    pub(super) fn take_syn_window(&mut self, segment: &Segment) {
+        self.send.wnd = segment.window.into();
+        self.send.max_wnd = self.send.wnd;
+        self.send.wl1 = segment.seq;
+        self.send.wl2 = segment.ack;
+    }
+
+    /// What both SYNs offer is used (RFC 7323 sections 2.2 and 3.2, RFC 2018 section 2).
+    pub(super) fn negotiate(&mut self, options: &Options, io: &mut Io<'_, '_>) {
+        let config = &io.shared.config;
+        self.receive.scaling = config.window_scaling && options.window_scale.is_some();
+        if let (true, Some(shift)) = (self.receive.scaling, options.window_scale) {
+            self.send.shift = shift.min(kumiki_wire::tcp::options::MAX_WINDOW_SCALE);
+            self.receive.shift =
+                crate::tcp::receive::Receive::shift_for(config, self.receive.buffer).unwrap_or(0);
+        }
+        self.sack = config.sack && options.sack_permitted;
+        self.timestamps = config.timestamps && options.timestamps.is_some();
+        if let (true, Some((value, _))) = (self.timestamps, options.timestamps) {
+            self.receive.ts_recent = (value, io.now());
+        }
+        let peer = options.mss.unwrap_or(config.default_mss);
+        self.set_mss(u32::from(peer).min(io.shared.own_mss()));
+        // The initial window is reckoned in the segments that will be sent.
+        self.congestion = config.congestion.build(crate::tcp::congestion::Config {
+            smss: self.send.mss,
+            initial_window: config.initial_window,
+            slow_start_limit: config.slow_start_limit,
+        });
+    }
+
+    /// Eff.snd.MSS (MUST-16): what fits beside the options that every segment carries.
+    pub(crate) fn set_mss(&mut self, text: u32) {
+        let options = if self.timestamps { 12 } else { 0 };
+        self.send.mss = text.saturating_sub(options).max(1);
+        self.board.set_smss(self.send.mss);
+        self.congestion.set_smss(self.send.mss);
+    }
+}

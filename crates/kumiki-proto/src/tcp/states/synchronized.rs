@@ -1,0 +1,405 @@
+//! ESTABLISHED, FIN-WAIT-1, FIN-WAIT-2 and CLOSE-WAIT, and the checks that all synchronized states share: RFC 9293
+//! section 3.10.7.4, in its order.
+
+use kumiki_graph::{Duration, Indication, Reason};
+use kumiki_octets::Message;
+use kumiki_wire::tcp::{Flags, SackBlock, Seq};
+
+use super::State;
+use crate::tcp::congestion::{Acked, Loss};
+use crate::tcp::reassembly::Inserted;
+use crate::tcp::receive::AckReason;
+use crate::tcp::scoreboard::AckOutcome;
+use crate::tcp::segment::Segment;
+use crate::tcp::session::{Io, Recovery, Session};
+use crate::tcp::timers::Timer;
+use crate::tcp::trace::Event;
+
+/// TS.Recent is too old to judge by (RFC 7323 section 5.5).
+const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
+
+impl Session {
+    pub(super) fn in_data_transfer(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
+        if !self.passes_checks(&segment, io) || !self.take_ack(&segment, io) {
+            return;
+        }
+        if self.state == State::FinWait1 && self.send.fin_acked(self.board.una()) {
+            self.state = State::FinWait2;
+        }
+        self.take_text(segment, io);
+    }
+
+    /// Sequence number, RST and SYN checks; false where the segment has been dealt with.
+    pub(super) fn passes_checks(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
+        if !self.passes_paws(segment, io) {
+            return false;
+        }
+        // Where the window is closed, the acknowledgment of a segment at its left edge still counts.
+        let at_closed_window = self.receive.window() == 0 && segment.seq == self.receive.nxt;
+        if !at_closed_window && !self.receive.is_acceptable(segment.seq, segment.len()) {
+            if !segment.has(Flags::RST) {
+                self.refuse(segment, io);
+            }
+            return false;
+        }
+        if segment.has(Flags::RST) {
+            // RFC 5961 section 3.2.
+            if segment.seq != self.receive.nxt {
+                self.challenge(io);
+                return false;
+            }
+            io.shared.counters.resets_received += 1;
+            if self.state == State::SynReceived {
+                self.refused(io);
+            } else {
+                self.end(Some(Reason::Reset), io);
+            }
+            return false;
+        }
+        if segment.has(Flags::SYN) {
+            // RFC 5961 section 4.2.
+            self.challenge(io);
+            return false;
+        }
+        // Without an ACK there is nothing to do (fifth step), and after negotiation a segment without timestamps is
+        // none of this connection (RFC 7323 section 3.2).
+        if !segment.has(Flags::ACK) || (self.timestamps && segment.options.timestamps.is_none()) {
+            return false;
+        }
+        if let Some((value, _)) = segment.options.timestamps
+            && self.timestamps
+            && segment.seq.leq(self.receive.last_ack_sent)
+            && !Seq(value).lt(Seq(self.receive.ts_recent.0))
+        {
+            self.receive.ts_recent = (value, io.now());
+        }
+        true
+    }
+
+    /// RFC 7323 section 5.3, rule R1.
+    fn passes_paws(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
+        let Some((value, _)) = segment.options.timestamps.filter(|_| self.timestamps) else {
+            return true;
+        };
+        let (recent, since) = self.receive.ts_recent;
+        let old = Seq(value).lt(Seq(recent));
+        if !old || segment.has(Flags::RST) || io.now().saturating_since(since) > PAWS_IDLE {
+            return true;
+        }
+        io.shared.counters.paws_rejected += 1;
+        self.receive.owe_now(AckReason::Unacceptable);
+        false
+    }
+
+    /// Answers a segment outside the window. Where it is a copy of what was received, it is also reported by D-SACK.
+    fn refuse(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+        io.shared.counters.unacceptable += 1;
+        if self.sack && !segment.text.is_empty() && segment.seq.lt(self.receive.nxt) {
+            self.receive.queue.note_duplicate(SackBlock {
+                left: segment.seq,
+                right: (segment.seq + segment.octets()).min(self.receive.nxt),
+            });
+        }
+        self.receive.owe_now(AckReason::Unacceptable);
+    }
+
+    fn challenge(&mut self, io: &mut Io<'_, '_>) {
+        io.shared.counters.unacceptable += 1;
+        self.receive.owe_now(AckReason::Unacceptable);
+    }
+
+    /// The fifth step, the ACK field; false where the segment must be dropped for it.
+    pub(super) fn take_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
+        let ack = segment.ack;
+        let oldest = self.board.una() - self.send.max_wnd;
+        if ack.gt(self.send.max) || ack.lt(oldest) {
+            // The second is RFC 5961 section 5.2.
+            self.challenge(io);
+            return false;
+        }
+        if self.send.wnd == 0 {
+            // A peer that answers with its window closed may do so for ever (MUST-37).
+            self.unanswered = 0;
+        }
+        let una = self.board.una();
+        if ack.gt(una) {
+            self.take_new_ack(segment, io);
+        } else if ack == una {
+            self.take_old_ack(segment, io);
+        }
+        self.take_window(segment);
+        true
+    }
+
+    fn take_new_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+        let (ack, now) = (segment.ack, io.now());
+        if ack.gt(self.board.nxt()) {
+            // The octet of a window probe was taken: now it counts as sent.
+            let seq = self.board.nxt();
+            let (text, _) = self.send.take(seq, ack - seq);
+            self.board.on_send(
+                u32::try_from(text.len()).unwrap_or(0),
+                now,
+                self.send.unsent() == 0,
+            );
+        }
+        let flight = self.board.flight();
+        let partial = matches!(self.recovery, Recovery::Fast(point) if ack.lt(point));
+        let outcome = if partial && !self.sack {
+            self.board.on_partial_ack(ack, now)
+        } else {
+            self.board.on_cumulative_ack(ack, now)
+        };
+        self.send.release(ack);
+        self.sample(segment, &outcome, io);
+        self.take_sack(segment, io);
+        self.duplicates = 0;
+        self.unanswered = 0;
+        self.advance_recovery(&outcome, flight, io);
+        if self.board.is_empty() {
+            self.timers.clear(Timer::Retransmit);
+            self.timers.clear(Timer::UserTimeout);
+        } else {
+            self.timers.clear(Timer::UserTimeout);
+            self.arm_retransmit(io);
+        }
+        self.note(Event::Acknowledged, now);
+    }
+
+    /// Karn's rule is the scoreboard's; where it leaves no sample, a timestamp may.
+    fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
+        if let Some(rtt) = outcome.rtt {
+            self.rtt.on_sample(rtt);
+        } else if let Some((_, echo)) = segment.options.timestamps
+            && self.timestamps
+            && echo != 0
+        {
+            let milliseconds = self.ts_now(io.now()).wrapping_sub(echo);
+            if milliseconds < 1 << 31 {
+                self.rtt
+                    .on_sample(Duration::from_millis(milliseconds.max(1).into()));
+            }
+        }
+    }
+
+    fn take_sack(&mut self, segment: &Segment, io: &Io<'_, '_>) -> u32 {
+        if !self.sack || segment.options.sack.is_empty() {
+            return 0;
+        }
+        let blocks = segment.options.sack.as_slice();
+        self.board.on_sack(segment.ack, blocks, io.now()).delivered
+    }
+
+    fn advance_recovery(&mut self, outcome: &AckOutcome, flight: u32, io: &mut Io<'_, '_>) {
+        let now = io.now();
+        let una = self.board.una();
+        match self.recovery {
+            Recovery::Fast(point)
+                if una.geq(point) || !(self.sack || io.shared.config.new_reno) =>
+            {
+                self.recovery = Recovery::No;
+                self.forced = false;
+                self.board.clear_duplicates();
+                self.congestion
+                    .on_recovered(now, self.board.flight().into());
+                self.note(Event::Recovered, now);
+                return;
+            }
+            Recovery::Fast(_) => {
+                if !self.sack {
+                    // RFC 6582 section 3.2 step 3: a partial acknowledgment shows the next hole.
+                    self.board.mark_first_lost(self.send.mss);
+                    self.forced = true;
+                }
+                return;
+            }
+            Recovery::Timeout(point) if una.geq(point) => {
+                self.recovery = Recovery::No;
+                self.forced = false;
+                self.note(Event::Recovered, now);
+            }
+            Recovery::Timeout(_) | Recovery::No => {}
+        }
+        self.congestion.on_ack(&Acked {
+            now,
+            octets: outcome.acked.into(),
+            flight: flight.into(),
+            srtt: self.rtt.srtt(),
+            window_limited: self.window_limited,
+        });
+        if self.recovery == Recovery::No && self.sack && self.board.is_lost(self.board.una()) {
+            self.enter_recovery(io);
+        }
+    }
+
+    /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2 where
+    /// SACK says that something arrived.
+    fn take_old_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+        let news = self.take_sack(segment, io);
+        if self.board.is_empty() {
+            return;
+        }
+        let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
+        let plain = segment.len() == 0 && same_window;
+        let duplicate = if self.sack { news > 0 } else { plain };
+        if !duplicate {
+            return;
+        }
+        self.duplicates += 1;
+        io.shared.counters.duplicate_acks += 1;
+        let threshold = io.shared.config.duplicate_threshold;
+        match self.recovery {
+            Recovery::Fast(_) => {
+                if !self.sack {
+                    self.board.on_duplicate_ack(self.send.mss);
+                }
+            }
+            Recovery::Timeout(_) => {}
+            Recovery::No if threshold == 0 => {}
+            Recovery::No => {
+                if !self.sack && (io.shared.config.limited_transmit || self.duplicates >= threshold)
+                {
+                    self.board.on_duplicate_ack(self.send.mss);
+                }
+                let lost = self.sack && self.board.is_lost(self.board.una());
+                if self.duplicates >= threshold || lost {
+                    self.enter_recovery(io);
+                }
+            }
+        }
+    }
+
+    /// RFC 5681 section 3.2, RFC 6582 section 3.2 step 2, RFC 6675 section 5 step 4.
+    fn enter_recovery(&mut self, io: &mut Io<'_, '_>) {
+        io.shared.counters.fast_retransmits += 1;
+        self.congestion.on_loss(&Loss {
+            now: io.now(),
+            flight: self.board.flight().into(),
+        });
+        self.recovery = Recovery::Fast(self.board.nxt());
+        self.board.on_recovery();
+        self.board.mark_first_lost(self.send.mss);
+        self.forced = true;
+        self.note(Event::Recovery, io.now());
+    }
+
+    fn take_window(&mut self, segment: &Segment) {
+        let (seq, ack) = (segment.seq, segment.ack);
+        let newer = self.send.wl1.lt(seq) || (self.send.wl1 == seq && self.send.wl2.leq(ack));
+        if ack.lt(self.board.una()) || !newer {
+            return;
+        }
+        let was_closed = self.send.wnd == 0;
+        self.send.wnd = u32::from(segment.window) << self.send.shift;
+        self.send.max_wnd = self.send.max_wnd.max(self.send.wnd);
+        (self.send.wl1, self.send.wl2) = (seq, ack);
+        if was_closed && self.send.wnd > 0 {
+            self.timers.clear(Timer::Persist);
+        }
+    }
+
+    /// The seventh and eighth steps: text and FIN.
+    pub(super) fn take_text(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
+        let fin = segment.has(Flags::FIN);
+        if segment.text.is_empty() && !fin {
+            return;
+        }
+        if !self.state.may_receive() {
+            // CLOSE-WAIT: a copy of what ended with the FIN.
+            self.receive.owe_now(AckReason::Unacceptable);
+            return;
+        }
+        let window = self.receive.window();
+        let octets = segment.octets();
+        let in_order =
+            segment.seq == self.receive.nxt && octets <= window && self.receive.queue.is_empty();
+        if in_order {
+            let push = segment.has(Flags::PSH) || fin;
+            if octets > 0 {
+                self.deliver(segment.text, push, io);
+                let rule = io.shared.config.ack;
+                self.receive.owe(octets, self.send.mss, rule);
+            }
+            if fin {
+                self.take_fin(io);
+            }
+            return;
+        }
+        self.take_disordered(segment, window, io);
+    }
+
+    /// Text that is not simply the next: ahead of its turn, partly old, beyond the window, or filling a gap.
+    fn take_disordered(&mut self, segment: Segment, window: u32, io: &mut Io<'_, '_>) {
+        let fin = segment.has(Flags::FIN);
+        let push = segment.has(Flags::PSH) || fin;
+        let nxt = self.receive.nxt;
+        let inserted = self
+            .receive
+            .queue
+            .insert(nxt, window, segment.seq, segment.text, fin);
+        self.receive.owe_now(AckReason::OutOfOrder);
+        match inserted {
+            Inserted::Queued(_) if segment.seq.gt(nxt) => io.shared.counters.out_of_order += 1,
+            Inserted::Queued(_) => {}
+            Inserted::Duplicate | Inserted::Outside => io.shared.counters.duplicates += 1,
+            Inserted::Full => io.cx.drop("reassembly queue full"),
+        }
+        while let Some(text) = self.receive.queue.pop_in_order(self.receive.nxt) {
+            self.deliver(text, push, io);
+        }
+        if self.receive.queue.fin_is_next(self.receive.nxt) {
+            self.take_fin(io);
+        }
+    }
+
+    /// Hands in-order text to the user, or keeps it until there is one.
+    fn deliver(&mut self, text: Message, push: bool, io: &mut Io<'_, '_>) {
+        let octets = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        self.receive.nxt += octets;
+        self.receive.user = self.receive.user.saturating_add(octets);
+        io.shared.counters.octets_received += u64::from(octets);
+        self.note(Event::Received, io.now());
+        if !self.accepted {
+            self.receive.held.push_back((text, push));
+            return;
+        }
+        let indication = Indication::Data {
+            session: self.user,
+            data: text,
+            end: push,
+        };
+        self.up(indication, io);
+    }
+
+    fn take_fin(&mut self, io: &mut Io<'_, '_>) {
+        if self.receive.fin {
+            return;
+        }
+        self.receive.fin = true;
+        self.receive.nxt += 1;
+        self.receive.edge = self.receive.edge.max(self.receive.nxt);
+        self.receive.owe_now(AckReason::Fin);
+        if self.accepted {
+            let session = self.user;
+            self.up(
+                Indication::Released {
+                    session,
+                    data: None,
+                },
+                io,
+            );
+        }
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(io),
+            State::Closed
+            | State::SynSent
+            | State::SynReceived
+            | State::CloseWait
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait => {}
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What is lost is sent again.
+
+use kumiki_wire::tcp::Flags;
+
+use super::pair::*;
+use crate::tcp::Config;
+
+/// A transfer of `len` octets from A to B and the close of both, of which the packets `lost` (counted over both
+/// directions) do not arrive.
+fn transfer(config: Config, len: usize, lost: &[usize]) -> Pair {
+    let lost = lost.to_vec();
+    let mut pair = Pair::with_rule(config.clone(), config, move |packet| {
+        if lost.contains(&packet.number) {
+            Vec::new()
+        } else {
+            vec![ms(10)]
+        }
+    });
+    pair.listen(B, 5);
+    pair.app(B).release_when_released = true;
+    pair.app(A)
+        .outbox
+        .push_back(kumiki_octets::Message::from_octets(&numbered(len)));
+    pair.app(A).release_when_sent = true;
+    pair.call(A);
+    pair.run_for(ms(30_000));
+    pair
+}
+
+#[test]
+fn any_single_segment_may_be_lost() {
+    for sack in [false, true] {
+        let config = Config { sack, ..plain() };
+        let whole = transfer(config.clone(), 12_345, &[]);
+        assert_eq!(whole.counters(A).retransmissions, 0);
+        for lost in 0..whole.log.len() {
+            let mut pair = transfer(config.clone(), 12_345, &[lost]);
+            let text = pair.taken_log().join("\n");
+            assert_eq!(
+                pair.app(B).received,
+                numbered(12_345),
+                "{lost} lost\n{text}"
+            );
+            for (host, began) in [(A, "opened"), (B, "offered")] {
+                assert_eq!(
+                    pair.app(host).heard,
+                    [began, "released", "closed"],
+                    "{lost} lost, sack {sack}\n{text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn any_two_segments_may_be_lost() {
+    let config = Config {
+        sack: true,
+        ..plain()
+    };
+    for first in 0..24 {
+        for second in first + 1..24 {
+            let mut pair = transfer(config.clone(), 9_000, &[first, second]);
+            let text = pair.taken_log().join("\n");
+            assert_eq!(
+                pair.app(B).received,
+                numbered(9_000),
+                "{first}, {second} lost\n{text}"
+            );
+            assert!(pair.app(B).over, "{first}, {second} lost\n{text}");
+        }
+    }
+}
+
+#[test]
+fn three_duplicates_bring_a_lost_segment_back_before_the_timer() {
+    for sack in [false, true] {
+        let config = Config {
+            sack,
+            initial_window: crate::tcp::congestion::InitialWindow::Segments(8),
+            ..plain()
+        };
+        // The fourth packet is the second segment of data.
+        let pair = transfer(config, 20_000, &[4]);
+        let counters = pair.counters(A);
+        assert_eq!(counters.fast_retransmits, 1, "sack {sack}");
+        assert_eq!(
+            (counters.timeouts, counters.retransmissions),
+            (0, 1),
+            "sack {sack}"
+        );
+    }
+}
+
+#[test]
+fn a_silent_peer_is_given_up() {
+    let config = Config {
+        max_retransmissions: 4,
+        ..plain()
+    };
+    let mut pair = Pair::with_rule(config.clone(), config, |packet| {
+        if packet.at.as_nanos() < 400_000_000 {
+            vec![ms(10)]
+        } else {
+            Vec::new()
+        }
+    })
+    .connected();
+    pair.taken_log();
+    pair.write(A, b"anybody?");
+    pair.run_for(ms(60_000));
+    assert_eq!(pair.app(A).heard, ["opened", "aborted: TimedOut"]);
+    let times: Vec<u64> = pair
+        .log
+        .iter()
+        .filter(|packet| packet.at.as_nanos() >= 500_000_000 && !packet.has(Flags::RST))
+        .map(|packet| packet.at.as_nanos() / 1_000_000)
+        .collect();
+    // RTO is its minimum of 200 ms, and doubles.
+    assert_eq!(times, [500, 700, 1100, 1900, 3500]);
+}

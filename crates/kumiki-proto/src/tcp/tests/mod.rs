@@ -1,0 +1,9 @@
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "numbers in tests are small"
+)]
+
+mod closing;
+mod loss;
+mod opening;
+mod pair;

@@ -1,0 +1,563 @@
+//! Two hosts, each an application on TCP, and a wire between them that does what the test says.
+
+use std::collections::VecDeque;
+
+use kumiki_graph::*;
+use kumiki_octets::Message;
+use kumiki_wire::tcp::{Flags, Header, Seq};
+
+use crate::tcp::{Config, Counters, Tcp, defaults};
+
+pub(super) const A: usize = 0;
+pub(super) const B: usize = 1;
+pub(super) const PORT: u16 = 7;
+
+pub(super) const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// An application that does as it is told, and writes down what it hears.
+#[derive(Default)]
+pub(super) struct App {
+    /// Requests to make when poked.
+    pub(super) todo: Vec<Request>,
+    pub(super) heard: Vec<String>,
+    pub(super) received: Vec<u8>,
+    pub(super) pushes: usize,
+    /// The provider's handle of the connection, and of the passive open.
+    pub(super) session: Option<Handle>,
+    pub(super) listener: Option<Handle>,
+    pub(super) offers: Vec<Handle>,
+    pub(super) credit: u64,
+    pub(super) outbox: VecDeque<Message>,
+    /// Wait with each write until there is credit for all of it.
+    pub(super) whole_writes: bool,
+    pub(super) release_when_sent: bool,
+    pub(super) release_when_released: bool,
+    /// Do not take received data, and do not take offers.
+    pub(super) idle: bool,
+    pub(super) refuse_offers: bool,
+    pub(super) over: bool,
+}
+
+impl App {
+    fn pump(&mut self, cx: &mut Context<'_>) {
+        let Some(session) = self.session else {
+            return;
+        };
+        while self.credit > 0 {
+            let Some(mut data) = self.outbox.pop_front() else {
+                break;
+            };
+            let len = data.len() as u64;
+            if len > self.credit {
+                if self.whole_writes {
+                    self.outbox.push_front(data);
+                    break;
+                }
+                let front = data.split_to(self.credit as usize).unwrap();
+                self.outbox.push_front(core::mem::replace(&mut data, front));
+            }
+            self.credit -= data.len() as u64;
+            let end = true;
+            cx.down(Below(0), Request::Data { session, data, end });
+        }
+        if self.release_when_sent && self.outbox.is_empty() {
+            self.release_when_sent = false;
+            cx.down(
+                Below(0),
+                Request::Release {
+                    session,
+                    data: None,
+                },
+            );
+        }
+    }
+}
+
+impl Protocol for App {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::Stream, Service::Frame],
+            below: (2, 2),
+            keys: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+
+    fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
+        if from == Below(1) {
+            for request in core::mem::take(&mut self.todo) {
+                cx.down(Below(0), request);
+            }
+            self.pump(cx);
+            return;
+        }
+        match indication {
+            Indication::Opened(opened) => {
+                if opened.remote == Address::None {
+                    self.listener = Some(opened.provider);
+                } else {
+                    self.heard.push("opened".into());
+                    self.session = Some(opened.provider);
+                }
+            }
+            Indication::Offered(offered) => {
+                self.heard.push("offered".into());
+                self.offers.push(offered.provider);
+                let session = offered.provider;
+                if self.refuse_offers {
+                    let reason = Reason::User;
+                    cx.down(
+                        Below(0),
+                        Request::Abort {
+                            session,
+                            reason,
+                            data: None,
+                        },
+                    );
+                } else if !self.idle {
+                    self.session = Some(session);
+                    let accept = Request::Accept(Box::new(Accept {
+                        session,
+                        user: Handle::default(),
+                        quality: Quality::default(),
+                        data: None,
+                    }));
+                    cx.down(Below(0), accept);
+                }
+            }
+            Indication::Data { data, end, .. } => {
+                let credit = Credit::octets(data.len() as u64);
+                self.received.extend(data.to_vec());
+                self.pushes += usize::from(end);
+                if !self.idle {
+                    let session = self.session.unwrap();
+                    cx.down(Below(0), Request::Credit { session, credit });
+                }
+            }
+            Indication::Credit { credit, .. } => {
+                self.credit += credit.octets;
+                self.pump(cx);
+            }
+            Indication::Released { .. } => {
+                self.heard.push("released".into());
+                if self.release_when_released {
+                    self.outbox.clear();
+                    let session = self.session.unwrap();
+                    cx.down(
+                        Below(0),
+                        Request::Release {
+                            session,
+                            data: None,
+                        },
+                    );
+                }
+            }
+            Indication::Closed { .. } => {
+                self.over = true;
+                self.heard.push("closed".into());
+            }
+            Indication::Aborted { reason, .. } => {
+                self.over = true;
+                self.heard.push(format!("aborted: {reason:?}"));
+            }
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+}
+
+pub(super) struct Host {
+    pub(super) graph: Graph,
+    task: TaskId,
+    wire: DeviceId,
+    control: DeviceId,
+}
+
+/// A segment on the wire.
+#[derive(Clone, Debug)]
+pub(super) struct Packet {
+    pub(super) at: Instant,
+    /// Counted from 0 over both directions.
+    pub(super) number: usize,
+    pub(super) from: usize,
+    pub(super) header: Header,
+    /// Relative to the sender's and the receiver's first sequence number.
+    pub(super) seq: u32,
+    pub(super) ack: u32,
+    pub(super) text: Vec<u8>,
+}
+
+impl Packet {
+    pub(super) fn has(&self, flags: Flags) -> bool {
+        self.header.flags.contains(flags)
+    }
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+}
+
+/// For example `0.010 a S 0:0(0) win 65535 <mss 1460>`.
+impl core::fmt::Display for Packet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let ns = self.at.as_nanos();
+        let who = if self.from == A { 'a' } else { 'b' };
+        let flags: String = [
+            (Flags::SYN, 'S'),
+            (Flags::FIN, 'F'),
+            (Flags::RST, 'R'),
+            (Flags::PSH, 'P'),
+            (Flags::ACK, '.'),
+        ]
+        .iter()
+        .filter(|(flag, _)| self.has(*flag))
+        .map(|(_, letter)| *letter)
+        .collect();
+        let (seq, len) = (self.seq, self.len());
+        let end = seq.wrapping_add(len as u32);
+        write!(
+            f,
+            "{}.{:03} {who} {flags} {seq}:{end}({len})",
+            ns / 1_000_000_000,
+            ns / 1_000_000 % 1000
+        )?;
+        if self.has(Flags::ACK) {
+            write!(f, " ack {}", self.ack)?;
+        }
+        write!(f, " win {}", self.header.window)
+    }
+}
+
+/// When copies of a packet arrive: none, one or several delays.
+pub(super) type Fate = Vec<Duration>;
+type Rule = Box<dyn FnMut(&Packet) -> Fate>;
+
+pub(super) struct Pair {
+    pub(super) now: Instant,
+    pub(super) hosts: [Host; 2],
+    in_flight: Vec<(Instant, usize, usize, Unit)>,
+    pub(super) log: Vec<Packet>,
+    pub(super) first: [Option<Seq>; 2],
+    rule: Rule,
+    order: usize,
+    shown: usize,
+    batch: usize,
+}
+
+fn host(config: Config, number: u64, seed: u64) -> Host {
+    let mut graph = Graph::new(seed, number);
+    let task = graph.add_task("host");
+    let mut config = config;
+    config.address = [core::net::Ipv4Addr::new(10, 0, 0, 1 + number as u8)][0];
+    graph
+        .add_node("app", task, Box::new(App::default()))
+        .unwrap();
+    graph
+        .add_node("tcp", task, Box::new(Tcp::new(config)))
+        .unwrap();
+    let wire = graph.add_device("wire", Service::UnitData).unwrap();
+    let control = graph.add_device("control", Service::Frame).unwrap();
+    graph.connect("app", "tcp").unwrap();
+    graph.connect("app", "control").unwrap();
+    graph.connect("tcp", "wire").unwrap();
+    graph.start(Instant::ZERO).unwrap();
+    Host {
+        graph,
+        task,
+        wire,
+        control,
+    }
+}
+
+pub(super) fn address(host: usize, port: u16) -> Address {
+    let ip = core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8);
+    Address::Socket(core::net::SocketAddr::new(ip.into(), port))
+}
+
+/// Simple: exact buffers, no options, as little as possible that a test does not ask for.
+pub(super) fn plain() -> Config {
+    Config {
+        mss: Some(1000),
+        send_buffer: 64_000,
+        receive_buffer: 64_000,
+        timestamps: false,
+        window_scaling: false,
+        sack: false,
+        congestion: crate::tcp::congestion::Algorithm::NewReno,
+        ..defaults::modern()
+    }
+}
+
+impl Pair {
+    /// Two hosts, `delay` apart, with links that carry 9180 octets.
+    pub(super) fn new(a: Config, b: Config, delay: Duration) -> Self {
+        Self::seeded(a, b, 1, 9180, Box::new(move |_| vec![delay]))
+    }
+
+    pub(super) fn with_rule(
+        a: Config,
+        b: Config,
+        rule: impl FnMut(&Packet) -> Fate + 'static,
+    ) -> Self {
+        Self::seeded(a, b, 1, 9180, Box::new(rule))
+    }
+
+    pub(super) fn seeded(a: Config, b: Config, seed: u64, mtu: u32, rule: Rule) -> Self {
+        let mut pair = Self {
+            now: Instant::ZERO,
+            hosts: [host(a, 0, seed), host(b, 1, seed)],
+            in_flight: Vec::new(),
+            log: Vec::new(),
+            first: [None; 2],
+            rule,
+            order: 0,
+            shown: 0,
+            batch: 1,
+        };
+        for host in &mut pair.hosts {
+            let limits = Report::Limits {
+                unit: mtu - 20,
+                burst: 1,
+            };
+            host.graph.input(
+                Instant::ZERO,
+                host.wire,
+                Indication::Report(Box::new(limits)),
+            );
+        }
+        pair.run_until(Instant::ZERO);
+        pair
+    }
+
+    /// Inputs taken together before a host settles.
+    pub(super) fn batch(mut self, batch: usize) -> Self {
+        self.batch = batch;
+        self
+    }
+
+    pub(super) fn app(&mut self, host: usize) -> &mut App {
+        let graph = &mut self.hosts[host].graph;
+        let node = graph.node("app").unwrap();
+        graph.protocol_mut(node).unwrap()
+    }
+
+    pub(super) fn tcp(&self, host: usize) -> &Tcp {
+        let graph = &self.hosts[host].graph;
+        graph.protocol(graph.node("tcp").unwrap()).unwrap()
+    }
+
+    pub(super) fn counters(&self, host: usize) -> Counters {
+        *self.tcp(host).counters()
+    }
+
+    /// Lets the application make `requests` and send what is in its outbox.
+    pub(super) fn ask(&mut self, host: usize, requests: Vec<Request>) {
+        self.app(host).todo.extend(requests);
+        let Host { graph, control, .. } = &mut self.hosts[host];
+        graph.input(self.now, *control, Indication::Unit(Unit::default()));
+        self.run_until(self.now);
+    }
+
+    pub(super) fn listen(&mut self, host: usize, backlog: u32) {
+        let open = open(Mode::Passive { backlog }, Address::None, PORT);
+        self.ask(host, vec![open]);
+    }
+
+    pub(super) fn call(&mut self, host: usize) {
+        let open = open(Mode::Active, address(1 - host, PORT), 0);
+        self.ask(host, vec![open]);
+    }
+
+    /// A connection from A to B.
+    pub(super) fn connected(mut self) -> Self {
+        self.listen(B, 5);
+        self.call(A);
+        self.run_for(ms(500));
+        assert!(self.app(A).session.is_some() && self.app(B).session.is_some());
+        self
+    }
+
+    /// A write of `octets`.
+    pub(super) fn write(&mut self, host: usize, octets: &[u8]) {
+        self.app(host)
+            .outbox
+            .push_back(Message::from_octets(octets));
+        self.ask(host, Vec::new());
+    }
+
+    pub(super) fn take(&mut self, host: usize, octets: u64) {
+        let session = self.app(host).session.unwrap();
+        let credit = Credit::octets(octets);
+        self.ask(host, vec![Request::Credit { session, credit }]);
+    }
+
+    pub(super) fn release(&mut self, host: usize) {
+        let session = self.app(host).session.unwrap();
+        self.ask(
+            host,
+            vec![Request::Release {
+                session,
+                data: None,
+            }],
+        );
+    }
+
+    pub(super) fn abort(&mut self, host: usize) {
+        let session = self.app(host).session.unwrap();
+        let reason = Reason::User;
+        self.ask(
+            host,
+            vec![Request::Abort {
+                session,
+                reason,
+                data: None,
+            }],
+        );
+    }
+
+    /// Lets `header` and `text` arrive at `host` from the other one, with sequence numbers relative to the first ones.
+    pub(super) fn inject(&mut self, host: usize, mut header: Header, text: &[u8]) {
+        let base = |at: usize| self.first[at].unwrap_or_default();
+        header.seq = header.seq + base(1 - host).0;
+        if header.flags.contains(Flags::ACK) {
+            header.ack = header.ack + base(host).0;
+        }
+        let mut octets = vec![0; header.len()];
+        header.emit(&mut octets);
+        octets.extend(text);
+        let mut data = Message::from_octets(&octets);
+        data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
+        self.deliver(host, data);
+    }
+
+    pub(super) fn deliver(&mut self, host: usize, data: Message) {
+        let ip = |host: usize| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8));
+        let unit = Unit {
+            source: ip(1 - host),
+            destination: ip(host),
+            data,
+            ..Unit::default()
+        };
+        let Host { graph, wire, .. } = &mut self.hosts[host];
+        graph.input(self.now, *wire, Indication::Unit(unit));
+        self.run_until(self.now);
+    }
+
+    /// The ports of the connection as A's segments carry them.
+    pub(super) fn header(&self, from: usize) -> Header {
+        let first = self.log.iter().find(|packet| packet.from == from).unwrap();
+        Header {
+            source_port: first.header.source_port,
+            destination_port: first.header.destination_port,
+            window: first.header.window,
+            ..Header::default()
+        }
+    }
+
+    pub(super) fn run_for(&mut self, time: Duration) {
+        self.run_until(self.now + time);
+    }
+
+    pub(super) fn run_until(&mut self, end: Instant) {
+        loop {
+            self.settle();
+            let arrival = self.in_flight.iter().map(|packet| packet.0).min();
+            let timers = self
+                .hosts
+                .iter_mut()
+                .filter_map(|host| host.graph.next_timer());
+            let Some(next) = timers.chain(arrival).min().filter(|&next| next <= end) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            for host in &mut self.hosts {
+                host.graph.fire(self.now);
+            }
+            self.in_flight.sort_by_key(|packet| (packet.0, packet.1));
+            while self
+                .in_flight
+                .first()
+                .is_some_and(|packet| packet.0 <= self.now)
+            {
+                let (at, _, to, unit) = self.in_flight.remove(0);
+                let Host { graph, wire, .. } = &mut self.hosts[to];
+                graph.input(at, *wire, Indication::Unit(unit));
+            }
+        }
+        self.now = self.now.max(end);
+    }
+
+    fn settle(&mut self) {
+        for from in [A, B] {
+            let host = &mut self.hosts[from];
+            while host
+                .graph
+                .waiting(host.task)
+                .is_some_and(|at| at <= self.now)
+            {
+                host.graph.run(host.task, self.now, self.batch);
+            }
+            while let Some(output) = self.hosts[from].graph.output() {
+                if let Request::Unit(unit) = output.request {
+                    self.send(from, unit);
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, from: usize, unit: Unit) {
+        let octets = unit.data.to_vec();
+        let (header, len) = Header::parse(&octets, octets.len()).unwrap();
+        if header.flags.contains(Flags::SYN) {
+            self.first[from] = Some(header.seq);
+        }
+        let base = |at: usize| self.first[at].unwrap_or_default();
+        let packet = Packet {
+            at: self.now,
+            number: self.log.len(),
+            from,
+            header,
+            seq: header.seq - base(from),
+            ack: header.ack - base(1 - from),
+            text: octets[len..].to_vec(),
+        };
+        for delay in (self.rule)(&packet) {
+            self.order += 1;
+            let mut unit = unit.clone();
+            unit.data.forget_sums();
+            self.in_flight
+                .push((self.now + delay, self.order, 1 - from, unit));
+        }
+        self.log.push(packet);
+    }
+
+    /// The segments since the last time, as text.
+    pub(super) fn taken_log(&mut self) -> Vec<String> {
+        let from = core::mem::replace(&mut self.shown, self.log.len());
+        self.log[from..].iter().map(Packet::to_string).collect()
+    }
+}
+
+pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
+    Request::Open(Box::new(Open {
+        user: Handle::default(),
+        mode,
+        local: match mode {
+            Mode::Active => Address::None,
+            Mode::Passive { .. } => {
+                let any = core::net::Ipv4Addr::UNSPECIFIED;
+                Address::Socket(core::net::SocketAddr::new(any.into(), port))
+            }
+        },
+        remote,
+        quality: Quality::default(),
+        data: None,
+    }))
+}
+
+/// Octets that tell their places.
+pub(super) fn numbered(len: usize) -> Vec<u8> {
+    (0..len).map(|n| (n % 251) as u8).collect()
+}

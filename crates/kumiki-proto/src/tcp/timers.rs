@@ -1,0 +1,142 @@
+//! The timers of a connection.
+
+use kumiki_graph::{Context, Handle, Instant, TimerSlot, Token};
+
+/// What a timer is for and what it does when it expires.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Timer {
+    /// Something sent was not acknowledged in time: send it again, back off, give up after R2.
+    Retransmit,
+    /// An acknowledgment has been held back long enough: send it.
+    DelayedAck,
+    /// The peer's window is closed: probe it.
+    Persist,
+    /// Sender silly window avoidance has held back what could have been sent: send it.
+    SwsOverride,
+    /// 2 MSL have passed since both directions ended: forget the connection.
+    TimeWait,
+    /// Nothing was acknowledged for as long as the user is willing to wait: abort (RFC 9293 section 3.10.8).
+    UserTimeout,
+}
+
+impl Timer {
+    const ALL: [Self; 6] = [
+        Self::Retransmit,
+        Self::DelayedAck,
+        Self::Persist,
+        Self::SwsOverride,
+        Self::TimeWait,
+        Self::UserTimeout,
+    ];
+
+    const fn kind(self) -> u32 {
+        match self {
+            Self::Retransmit => 0,
+            Self::DelayedAck => 1,
+            Self::Persist => 2,
+            Self::SwsOverride => 3,
+            Self::TimeWait => 4,
+            Self::UserTimeout => 5,
+        }
+    }
+
+    pub(crate) fn of_kind(kind: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|timer| timer.kind() == kind)
+    }
+}
+
+/// One timer: its deadline, and where it is armed.
+///
+/// Deadlines usually move on with every acknowledgment. Arming anew only where the deadline comes *earlier* keeps the
+/// timer wheel out of the path of a segment; an expiry that comes too early is answered by arming for the rest.
+#[derive(Debug, Default)]
+struct Alarm {
+    slot: TimerSlot,
+    armed: Option<Instant>,
+    deadline: Option<Instant>,
+}
+
+/// The timers of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    session: Handle,
+    retransmit: Alarm,
+    delayed_ack: Alarm,
+    persist: Alarm,
+    sws_override: Alarm,
+    time_wait: Alarm,
+    user_timeout: Alarm,
+}
+
+impl Timers {
+    pub(crate) fn new(session: Handle) -> Self {
+        Self {
+            session,
+            ..Self::default()
+        }
+    }
+
+    const fn alarm(&mut self, timer: Timer) -> &mut Alarm {
+        match timer {
+            Timer::Retransmit => &mut self.retransmit,
+            Timer::DelayedAck => &mut self.delayed_ack,
+            Timer::Persist => &mut self.persist,
+            Timer::SwsOverride => &mut self.sws_override,
+            Timer::TimeWait => &mut self.time_wait,
+            Timer::UserTimeout => &mut self.user_timeout,
+        }
+    }
+
+    pub(crate) const fn is_set(&mut self, timer: Timer) -> bool {
+        self.alarm(timer).deadline.is_some()
+    }
+
+    pub(crate) fn set(&mut self, timer: Timer, deadline: Instant, cx: &mut Context<'_>) {
+        let token = Token {
+            session: self.session,
+            kind: timer.kind(),
+        };
+        let alarm = self.alarm(timer);
+        alarm.deadline = Some(deadline);
+        if alarm.armed.is_none_or(|armed| deadline < armed) {
+            cx.set_timer(&mut alarm.slot, token, deadline);
+            alarm.armed = Some(deadline);
+        }
+    }
+
+    pub(crate) const fn clear(&mut self, timer: Timer) {
+        self.alarm(timer).deadline = None;
+    }
+
+    /// The wheel says that `timer` expired: whether its deadline has really come.
+    pub(crate) fn expired(&mut self, timer: Timer, cx: &mut Context<'_>) -> bool {
+        let now = cx.now();
+        let alarm = self.alarm(timer);
+        if alarm.armed.is_some_and(|armed| armed > now) {
+            // It was armed anew while this expiry waited in the task's inbox.
+            return false;
+        }
+        alarm.armed = None;
+        match alarm.deadline {
+            Some(deadline) if deadline <= now => {
+                alarm.deadline = None;
+                true
+            }
+            Some(deadline) => {
+                self.set(timer, deadline, cx);
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Disarms everything.
+    pub(crate) fn end(&mut self, cx: &mut Context<'_>) {
+        for timer in Timer::ALL {
+            let alarm = self.alarm(timer);
+            cx.clear_timer(&mut alarm.slot);
+            alarm.armed = None;
+            alarm.deadline = None;
+        }
+    }
+}

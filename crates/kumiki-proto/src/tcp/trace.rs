@@ -1,0 +1,62 @@
+//! What happened on one connection, for figures.
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_wire::tcp::Seq;
+
+use super::receive::AckReason;
+
+/// What made an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The connection is established.
+    Established,
+    /// New data was sent.
+    Sent,
+    /// Something was sent again.
+    SentAgain,
+    /// A pure acknowledgment was sent.
+    Acked(AckReason),
+    /// A probe of a closed window was sent.
+    Probed,
+    /// New data was acknowledged.
+    Acknowledged,
+    /// Data came in order.
+    Received,
+    /// Fast recovery began.
+    Recovery,
+    /// Recovery ended.
+    Recovered,
+    /// The retransmission timer expired.
+    TimedOut,
+    /// The connection is over.
+    Ended,
+}
+
+/// The state of a connection just after an [`Event`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub event: Event,
+    /// Congestion window, in octets.
+    pub cwnd: u64,
+    /// Slow start threshold, in octets.
+    pub ssthresh: u64,
+    /// SND.UNA.
+    pub snd_una: Seq,
+    /// SND.NXT.
+    pub snd_nxt: Seq,
+    /// SND.WND, in octets.
+    pub snd_wnd: u32,
+    /// RCV.NXT.
+    pub rcv_nxt: Seq,
+    /// RCV.WND, in octets.
+    pub rcv_wnd: u32,
+    /// Smoothed round-trip time, where known.
+    pub srtt: Option<Duration>,
+}
+
+/// The entries of one connection, in order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trace(pub Vec<Entry>);
