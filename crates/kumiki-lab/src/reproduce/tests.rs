@@ -71,7 +71,7 @@ fn a_point_that_cannot_run_is_refused_before_any_runs() {
     let fault = plan(&["mss=0 B"], TWO_HOSTS).unwrap_err().to_string();
     assert_eq!(
         fault,
-        "two.toml:13: host.a.tcp.mss = \"0 B\": no segment fits"
+        "--set mss=0 B (two.toml): host.a.tcp.mss = \"0 B\": no segment fits"
     );
 }
 

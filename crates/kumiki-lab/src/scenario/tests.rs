@@ -298,11 +298,6 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             r#"x.toml:34: vary.nagle = [true, false]: nothing in the scenario uses ${nagle}, so all its values would give the same"#,
         ),
         (
-            "profile = \"zero\"",
-            "profile = \"nil\"",
-            r#"x.toml:11: host.a.profile = "nil": unknown profile "nil"; there is only zero"#,
-        ),
-        (
             "graph = \"${stack_plain}\"",
             "graph = 3",
             r#"x.toml:12: host.a.graph = 3: this is the integer 3; expected a list of layers, or a table that gives the list of layers below each node"#,
@@ -325,6 +320,19 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
     ] {
         assert_eq!(refused(from, to), message);
     }
+}
+
+#[test]
+fn an_unknown_profile_is_named_with_those_there_are() {
+    let message = refused("profile = \"zero\"", "profile = \"zreo\"");
+    let (start, end) = (
+        "x.toml:11: host.a.profile = \"zreo\": unknown profile \"zreo\"; ",
+        "zero; did you mean \"zero\"?",
+    );
+    assert!(
+        message.starts_with(start) && message.ends_with(end),
+        "{message}"
+    );
 }
 
 #[test]
@@ -357,6 +365,26 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
     ] {
         assert_eq!(refused_set(set), message);
     }
+}
+
+#[test]
+fn a_wrong_value_from_set_is_said_to_be_from_there() {
+    assert_eq!(
+        refused_set("workload.message=8 KB"),
+        "--set workload.message=8 KB (scenarios/x.toml): workload.message = \"8 KB\": unit \"KB\" is not accepted, as it stands for 1000 as \
+         often as for 1024; try KiB (1024 octets) or kB (1000 octets)"
+    );
+    let text = TWO_HOSTS.replace("message = \"8 KiB\"", "message = \"${mss}\"");
+    let fault = Document::parse("x", "x.toml", &text)
+        .and_then(|document| document.points(&choice(&["mss=[8KiB]"], false)))
+        .map(|points| points.len())
+        .unwrap_err();
+    assert!(
+        fault
+            .to_string()
+            .starts_with("--set mss=[8KiB] (x.toml): workload.message = \"[8KiB]\": "),
+        "{fault}"
+    );
 }
 
 #[test]
