@@ -28,6 +28,14 @@ pub struct Account {
     pub copied: u64,
     /// Octets read to know their sum.
     pub summed: u64,
+    /// Times it was woken because pages came free.
+    pub wakes: u64,
+    /// A program's writes and reads.
+    pub calls: u64,
+    /// Changes from one session's process to another's.
+    pub switches: u64,
+    /// Pages of memory that had to be mapped.
+    pub mapped: u64,
     /// Modelled time spent, by the price list.
     pub busy: Duration,
     /// Messages thrown away, by reason.
@@ -53,11 +61,17 @@ pub enum Work {
     Sum,
     /// Being woken where the node had to wait for pages.
     Wake,
+    /// A program's call into the stack: a write or a read.
+    Call,
+    /// Changing from one session's process to another's.
+    Switch,
+    /// Getting a page of memory that must be mapped first.
+    Map,
 }
 
 impl Work {
     /// All kinds, in the order of a price list.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Push,
         Self::Pop,
         Self::Expire,
@@ -66,6 +80,9 @@ impl Work {
         Self::Copy,
         Self::Sum,
         Self::Wake,
+        Self::Call,
+        Self::Switch,
+        Self::Map,
     ];
 
     /// The name in profiles.
@@ -80,6 +97,9 @@ impl Work {
             Self::Copy => "copy",
             Self::Sum => "sum",
             Self::Wake => "wake",
+            Self::Call => "call",
+            Self::Switch => "switch",
+            Self::Map => "map",
         }
     }
 }
@@ -91,26 +111,33 @@ pub struct Prices([u64; Work::ALL.len()]);
 impl Prices {
     /// The price of one unit of `work`, in picoseconds.
     #[must_use]
-    pub const fn of(&self, work: Work) -> u64 {
-        let Self([push, pop, expire, send, deliver, copy, sum, wake]) = *self;
-        match work {
-            Work::Push => push,
-            Work::Pop => pop,
-            Work::Expire => expire,
-            Work::Send => send,
-            Work::Deliver => deliver,
-            Work::Copy => copy,
-            Work::Sum => sum,
-            Work::Wake => wake,
-        }
+    pub fn of(&self, work: Work) -> u64 {
+        self.0.get(work as usize).copied().unwrap_or(0)
     }
 
     /// Sets the price of one unit of `work`, in picoseconds.
     pub fn set(&mut self, work: Work, picoseconds: u64) {
-        for (kind, price) in Work::ALL.iter().zip(&mut self.0) {
-            if *kind == work {
-                *price = picoseconds;
-            }
+        if let Some(price) = self.0.get_mut(work as usize) {
+            *price = picoseconds;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_work_has_a_price_of_its_own() {
+        let mut prices = Prices::default();
+        for (number, work) in Work::ALL.into_iter().enumerate() {
+            prices.set(work, number as u64);
+        }
+        assert!(
+            Work::ALL
+                .into_iter()
+                .enumerate()
+                .all(|(number, work)| prices.of(work) == number as u64)
+        );
     }
 }

@@ -2,10 +2,11 @@
 
 use kumiki_octets::Lease;
 
-use crate::graph::{Core, End, Input, Item, Output};
-use crate::ledger::Ledger;
+use crate::assembly::{Core, End, Input, Item};
+use crate::graph::Output;
+use crate::ledger::{Holder, Ledger};
 use crate::timers::TimerId;
-use crate::{Above, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
+use crate::{Above, AccessPoint, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
 
 /// One of a host's memories.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,7 +58,7 @@ impl Context<'_> {
         clippy::indexing_slicing,
         reason = "the graph makes a context only for a node that it has"
     )]
-    fn info(&mut self) -> &mut crate::graph::Node {
+    fn info(&mut self) -> &mut crate::assembly::Node {
         &mut self.core.nodes[self.node]
     }
 
@@ -84,29 +85,45 @@ impl Context<'_> {
 
     /// Hands `request` to the layer `to` below. Counted as a drop where there is no such layer.
     pub fn down(&mut self, to: Below, request: Request) {
+        let edge = self.info().below.get(usize::from(to.0)).copied();
+        self.cross(edge, request);
+    }
+
+    /// Hands `request` to the layer below the access point that an [`Opened`](crate::Opened) named as its bypass, as though
+    /// the layer above that access point had done so. Counted as a drop where there is no such access point.
+    pub fn down_past(&mut self, to: AccessPoint, request: Request) {
+        self.cross(usize::try_from(to.0).ok(), request);
+    }
+
+    /// The access point under which this node stands on `below`: what a layer that steps out of the path names as its
+    /// bypass.
+    pub fn access_point(&mut self, below: Below) -> Option<AccessPoint> {
+        let edge = *self.info().below.get(usize::from(below.0))?;
+        u32::try_from(edge).ok().map(AccessPoint)
+    }
+
+    fn cross(&mut self, edge: Option<usize>, request: Request) {
         if request.message().is_some() {
             self.charge(Work::Send, 1);
         }
-        let Some(&edge) = self.info().below.get(usize::from(to.0)) else {
+        let at = self.core.now();
+        let found = edge.and_then(|edge| Some((edge, self.core.edges.get(edge)?.lower)));
+        let Some((edge, lower)) = found else {
             self.drop("no layer below");
             return;
         };
         self.core.tap_down(edge, &request);
-        let at = self.core.now();
-        match self.core.edges.get(edge).map(|edge| edge.lower) {
-            Some(End::Node { node, port }) => {
-                self.core.deliver(Item {
-                    node,
-                    at,
-                    input: Input::Push(Above(port), request),
-                });
-            }
-            Some(End::Device(device)) => self.core.outputs.push_back(Output {
+        match lower {
+            End::Node { node, port } => self.core.deliver(Item {
+                node,
+                at,
+                input: Input::Push(Above(port), request),
+            }),
+            End::Device(device) => self.core.outputs.push_back(Output {
                 device,
                 at,
                 request,
             }),
-            None => {}
         }
     }
 
@@ -116,7 +133,7 @@ impl Context<'_> {
         slot.0 = Some((self.core.timers.arm(deadline, (self.node, token)), deadline));
     }
 
-    /// Disarms the timer in `slot`, if it is armed.
+    /// Disarms the timer in `slot`, if it is armed. It does not expire after this, not even if its deadline has passed.
     pub fn clear_timer(&mut self, slot: &mut TimerSlot) {
         if let Some((id, _)) = slot.0.take() {
             self.core.timers.disarm(id);
@@ -129,7 +146,11 @@ impl Context<'_> {
         match work {
             Work::Copy => info.account.copied += amount,
             Work::Sum => info.account.summed += amount,
-            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver | Work::Wake => {}
+            Work::Call => info.account.calls += amount,
+            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver => {}
+            Work::Wake => info.account.wakes += amount,
+            Work::Switch => info.account.switches += amount,
+            Work::Map => info.account.mapped += amount,
         }
         let price = info.prices.of(work);
         if price > 0 {
@@ -162,7 +183,7 @@ impl Context<'_> {
         let Some(memory) = self.core.memory(pool) else {
             return Ok(None);
         };
-        if let Some(lease) = memory.ledger.lease() {
+        if let Some(lease) = memory.ledger.lease(holder(self.node, token)) {
             return Ok(Some(lease));
         }
         memory.waiting.push_back((self.node, token));
@@ -178,4 +199,9 @@ impl Context<'_> {
     pub fn users(&mut self) -> u16 {
         u16::try_from(self.info().above.len()).unwrap_or(u16::MAX)
     }
+}
+
+/// Clusters are held by a node's sessions.
+pub(crate) const fn holder(node: usize, token: Token) -> Holder {
+    Holder((node as u64) << 32 | token.session.index as u64)
 }

@@ -11,12 +11,13 @@ use std::collections::VecDeque;
 
 use kumiki_octets::Message;
 
+use crate::assembly::{Core, Device, Edge, End, Input, Item, Memory, Node, Task};
 use crate::context::Pool;
-use crate::ledger::{Ledger, WakeUp};
+use crate::ledger::Ledger;
 use crate::timers::Timers;
 use crate::{
     Above, AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Key,
-    Prices, Protocol, Request, Rng, Service, Token, Work,
+    Prices, Protocol, Request, Rng, Service, Work,
 };
 
 /// A medium's driver at the bottom of the graph, numbered in the order of being added.
@@ -64,7 +65,7 @@ pub struct Tapped {
 pub struct Ran {
     /// Inputs taken.
     pub inputs: usize,
-    /// How long it took by the price lists.
+    /// How long it took by the price lists, in whole nanoseconds; the rest is counted in the task's next run.
     pub took: Duration,
 }
 
@@ -101,6 +102,14 @@ pub enum Misfit {
         /// The most.
         most: u16,
     },
+    /// A layer that would stand on itself.
+    #[error("`{upper}` cannot stand on `{lower}`, because `{lower}` stands on `{upper}`")]
+    Circle {
+        /// The layer above.
+        upper: String,
+        /// The layer below.
+        lower: String,
+    },
     /// One of the layers says no.
     #[error("`{upper}` on `{lower}`: {why}")]
     Refused {
@@ -113,198 +122,10 @@ pub enum Misfit {
     },
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum End {
-    Node { node: usize, port: u16 },
-    Device(DeviceId),
-}
-
-pub(crate) struct Edge {
-    pub(crate) upper: End,
-    pub(crate) lower: End,
-    tapped: bool,
-}
-
-pub(crate) struct Node {
-    name: String,
-    task: TaskId,
-    pub(crate) above: Vec<usize>,
-    pub(crate) below: Vec<usize>,
-    pub(crate) rng: Rng,
-    pub(crate) account: Account,
-    pub(crate) prices: Prices,
-    pub(crate) busy_ps: u64,
-    touched: bool,
-}
-
-#[derive(Debug)]
-pub(crate) enum Input {
-    Start,
-    Push(Above, Request),
-    Pop(Below, Indication),
-    Expire(Token),
-    Ready(Pool, Token),
-}
-
-#[derive(Debug)]
-pub(crate) struct Item {
-    pub(crate) node: usize,
-    pub(crate) at: Instant,
-    pub(crate) input: Input,
-}
-
-struct Task {
-    name: String,
-    inbox: VecDeque<Item>,
-}
-
-struct Device {
-    name: String,
-    service: Service,
-    edges: Vec<usize>,
-}
-
-pub(crate) struct Memory {
-    pub(crate) ledger: Ledger,
-    pub(crate) waiting: VecDeque<(usize, Token)>,
-    /// Told that pages are free, but has not come to take them yet.
-    woken: usize,
-}
-
-/// All of the graph but the protocols themselves, so that one of them can be lent the rest.
-pub(crate) struct Core {
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) edges: Vec<Edge>,
-    pub(crate) outputs: VecDeque<Output>,
-    pub(crate) timers: Timers<(usize, Token)>,
-    pub(crate) tapped: Vec<Tapped>,
-    pub(crate) spent_ps: u64,
-    tasks: Vec<Task>,
-    devices: Vec<Device>,
-    local: VecDeque<Item>,
-    touched: Vec<usize>,
-    memories: [Option<Memory>; 2],
-    clock: Instant,
-    running: Option<TaskId>,
-}
-
-impl Core {
-    pub(crate) const fn now(&self) -> Instant {
-        Instant::from_nanos(self.clock.as_nanos().saturating_add(self.spent_ps / 1_000))
-    }
-
-    pub(crate) fn memory(&mut self, pool: Pool) -> Option<&mut Memory> {
-        let [send, receive] = &mut self.memories;
-        match pool {
-            Pool::Send => send.as_mut(),
-            Pool::Receive => receive.as_mut(),
-        }
-    }
-
-    /// To the running task at once, to another one's inbox.
-    pub(crate) fn deliver(&mut self, item: Item) {
-        let Some(task) = self.nodes.get(item.node).map(|node| node.task) else {
-            return;
-        };
-        if self.running == Some(task) {
-            self.local.push_back(item);
-            return;
-        }
-        let Some(task) = self.tasks.get_mut(task.0) else {
-            return;
-        };
-        // Several CPUs may feed one inbox; it is kept in order of time, and of arrival where times are equal.
-        let later = task
-            .inbox
-            .iter()
-            .rev()
-            .take_while(|waiting| waiting.at > item.at)
-            .count();
-        task.inbox.insert(task.inbox.len() - later, item);
-    }
-
-    pub(crate) fn tap_down(&mut self, edge: usize, request: &Request) {
-        if self.edges.get(edge).is_some_and(|edge| edge.tapped)
-            && let Some(data) = request.message()
-        {
-            let (source, destination) = if let Request::Unit(unit) = request {
-                (unit.source, unit.destination)
-            } else {
-                Default::default()
-            };
-            self.tap(edge, true, source, destination, data.clone());
-        }
-    }
-
-    pub(crate) fn tap_up(&mut self, edge: usize, indication: &Indication) {
-        if self.edges.get(edge).is_some_and(|edge| edge.tapped)
-            && let Some(data) = indication.message()
-        {
-            let (source, destination) = if let Indication::Unit(unit) = indication {
-                (unit.source, unit.destination)
-            } else {
-                Default::default()
-            };
-            self.tap(edge, false, source, destination, data.clone());
-        }
-    }
-
-    fn tap(
-        &mut self,
-        edge: usize,
-        down: bool,
-        source: Address,
-        destination: Address,
-        mut data: Message,
-    ) {
-        data.set_lease(None);
-        let access_point = AccessPoint(u32::try_from(edge).unwrap_or(u32::MAX));
-        self.tapped.push(Tapped {
-            at: self.now(),
-            access_point,
-            down,
-            source,
-            destination,
-            data,
-        });
-    }
-
-    /// Tells those who wait for pages that there are some.
-    fn wake_waiting(&mut self) {
-        for pool in [Pool::Send, Pool::Receive] {
-            let at = self.now();
-            let Some(memory) = self.memory(pool) else {
-                continue;
-            };
-            if memory.waiting.is_empty() {
-                let _ = memory.ledger.released();
-                continue;
-            }
-            let wake_up = memory.ledger.pages().wake_up;
-            let count = match wake_up {
-                WakeUp::All if memory.ledger.released() && memory.ledger.has_room() => {
-                    memory.waiting.len()
-                }
-                WakeUp::All => 0,
-                WakeUp::One => memory
-                    .ledger
-                    .free()
-                    .saturating_sub(memory.woken)
-                    .min(memory.waiting.len()),
-            };
-            memory.woken += count;
-            let woken: Vec<_> = memory.waiting.drain(..count).collect();
-            for (node, token) in woken {
-                let running = self.running.take();
-                self.deliver(Item {
-                    node,
-                    at,
-                    input: Input::Ready(pool, token),
-                });
-                self.running = running;
-            }
-        }
-    }
+#[derive(Clone, Copy, Default)]
+struct Ports {
+    above: u16,
+    below: u16,
 }
 
 /// A protocol graph: see the module.
@@ -346,6 +167,7 @@ impl Graph {
         self.core.tasks.push(Task {
             name: name.to_owned(),
             inbox: VecDeque::new(),
+            rest_ps: 0,
         });
         TaskId(self.core.tasks.len() - 1)
     }
@@ -414,7 +236,8 @@ impl Graph {
     /// Puts the node `upper` on top of the node or device `lower`.
     ///
     /// # Errors
-    /// A [`Misfit`] where there is no such layer, or the two do not fit.
+    /// A [`Misfit`] where there is no such layer, or the two do not fit. They are not joined then; after a
+    /// [`Misfit::Refused`] one of them may think that they are, so build the graph anew.
     pub fn connect(&mut self, upper: &str, lower: &str) -> Result<AccessPoint, Misfit> {
         let unknown = |name: &str| Misfit::Unknown(name.to_owned());
         let above = self.node(upper).ok_or_else(|| unknown(upper))?;
@@ -443,23 +266,41 @@ impl Graph {
                 offers: offers.map_or_else(|| "nothing".to_owned(), |service| service.to_string()),
             });
         }
-        let edge = self.core.edges.len();
-        let upper_end = End::Node {
-            node: above.0,
-            port: self.add_below(above, edge),
-        };
+        if below_node.is_some_and(|below| self.stands_on(below, above)) {
+            return Err(Misfit::Circle {
+                upper: upper.to_owned(),
+                lower: lower.to_owned(),
+            });
+        }
         let refused = |why| Misfit::Refused {
             upper: upper.to_owned(),
             lower: lower.to_owned(),
             why,
         };
+        // Both layers are asked before anything is joined.
+        let lower_port = below_node.map_or(0, |node| self.ports(node).above);
+        if let Some(protocol) = below_node.and_then(|node| self.protocols.get_mut(node.0)) {
+            protocol
+                .bind(Above(lower_port), &shape.keys)
+                .map_err(refused)?;
+        }
+        let upper_port = self.ports(above).below;
+        if let Some(protocol) = self.protocols.get_mut(above.0) {
+            protocol.attach(Below(upper_port), lower).map_err(refused)?;
+        }
+        let edge = self.core.edges.len();
+        if let Some(above) = self.core.nodes.get_mut(above.0) {
+            above.below.push(edge);
+        }
         let lower_end = match (below_node, device) {
             (Some(node), _) => {
-                let port = self.add_above(node, edge);
-                if let Some(protocol) = self.protocols.get_mut(node.0) {
-                    protocol.bind(Above(port), &shape.keys).map_err(refused)?;
+                if let Some(below) = self.core.nodes.get_mut(node.0) {
+                    below.above.push(edge);
                 }
-                End::Node { node: node.0, port }
+                End::Node {
+                    node: node.0,
+                    port: lower_port,
+                }
             }
             (None, device) => {
                 let device = device.unwrap_or_default();
@@ -469,17 +310,57 @@ impl Graph {
                 End::Device(DeviceId(device))
             }
         };
-        if let (End::Node { port, .. }, Some(protocol)) =
-            (upper_end, self.protocols.get_mut(above.0))
-        {
-            protocol.attach(Below(port), lower).map_err(refused)?;
-        }
         self.core.edges.push(Edge {
-            upper: upper_end,
+            upper: End::Node {
+                node: above.0,
+                port: upper_port,
+            },
             lower: lower_end,
             tapped: false,
         });
         Ok(AccessPoint(u32::try_from(edge).unwrap_or(u32::MAX)))
+    }
+
+    /// Whether `upper` is `lower` or stands on it, however deep.
+    fn stands_on(&self, upper: NodeId, lower: NodeId) -> bool {
+        let mut seen = vec![false; self.core.nodes.len()];
+        let mut todo = vec![upper.0];
+        while let Some(number) = todo.pop() {
+            if number == lower.0 {
+                return true;
+            }
+            let Some(node) = self.core.nodes.get(number) else {
+                continue;
+            };
+            if seen
+                .get_mut(number)
+                .is_some_and(|seen| core::mem::replace(seen, true))
+            {
+                continue;
+            }
+            for edge in node
+                .below
+                .iter()
+                .filter_map(|&edge| self.core.edges.get(edge))
+            {
+                if let End::Node { node, .. } = edge.lower {
+                    todo.push(node);
+                }
+            }
+        }
+        false
+    }
+
+    /// How many layers stand above and below `node`.
+    fn ports(&self, node: NodeId) -> Ports {
+        let count = |edges: &[usize]| u16::try_from(edges.len()).unwrap_or(u16::MAX);
+        self.core
+            .nodes
+            .get(node.0)
+            .map_or_else(Ports::default, |node| Ports {
+                above: count(&node.above),
+                below: count(&node.below),
+            })
     }
 
     fn shape(&self, node: NodeId) -> crate::Shape {
@@ -489,23 +370,8 @@ impl Graph {
             .unwrap_or_default()
     }
 
-    fn add_below(&mut self, node: NodeId, edge: usize) -> u16 {
-        let Some(node) = self.core.nodes.get_mut(node.0) else {
-            return 0;
-        };
-        node.below.push(edge);
-        u16::try_from(node.below.len() - 1).unwrap_or(u16::MAX)
-    }
-
-    fn add_above(&mut self, node: NodeId, edge: usize) -> u16 {
-        let Some(node) = self.core.nodes.get_mut(node.0) else {
-            return 0;
-        };
-        node.above.push(edge);
-        u16::try_from(node.above.len() - 1).unwrap_or(u16::MAX)
-    }
-
-    /// Checks what can only be checked when all is connected, and lets every node start at `now`.
+    /// Checks what can only be checked when all is connected, and lets every node start at `now`, lower ones first: what a
+    /// node asks of those below as it starts finds them started.
     ///
     /// # Errors
     /// [`Misfit::Below`] where a node has too few or too many layers below.
@@ -523,14 +389,50 @@ impl Graph {
                 });
             }
         }
-        for node in 0..self.core.nodes.len() {
+        for node in self.lower_first() {
+            let input = Input::Start;
             self.core.deliver(Item {
                 node,
                 at: now,
-                input: Input::Start,
+                input,
             });
         }
         Ok(())
+    }
+
+    /// The nodes, each after all that it stands on, otherwise in the order of being added.
+    fn lower_first(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = Vec::new();
+        let mut waiting: Vec<usize> = (0..self.core.nodes.len()).collect();
+        while !waiting.is_empty() {
+            let (ready, rest): (Vec<usize>, Vec<usize>) = waiting
+                .iter()
+                .partition(|node| self.below(**node).all(|below| order.contains(&below)));
+            // Layers that stand on each other in a ring have no lowest; they keep their order.
+            waiting = if ready.is_empty() {
+                Vec::new()
+            } else {
+                rest.clone()
+            };
+            order.extend(if ready.is_empty() { rest } else { ready });
+        }
+        order
+    }
+
+    /// The nodes that `node` stands on.
+    fn below(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let edges = self
+            .core
+            .nodes
+            .get(node)
+            .map(|node| node.below.as_slice())
+            .unwrap_or_default();
+        edges
+            .iter()
+            .filter_map(|edge| match self.core.edges.get(*edge)?.lower {
+                End::Node { node, .. } => Some(node),
+                End::Device(_) => None,
+            })
     }
 
     /// What the device received at `at`. Counted as a drop by nobody where nothing stands on the device.
@@ -565,13 +467,14 @@ impl Graph {
         self.core.timers.next_deadline()
     }
 
-    /// Moves the timers that are due at `now` into the inboxes of their tasks.
+    /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set anew before its
+    /// task comes to it does not expire.
     pub fn fire(&mut self, now: Instant) {
-        while let Some((at, (node, token))) = self.core.timers.expire(now) {
+        while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
             self.core.deliver(Item {
                 node,
                 at,
-                input: Input::Expire(token),
+                input: Input::Expire(timer, token),
             });
         }
     }
@@ -590,7 +493,7 @@ impl Graph {
     pub fn run(&mut self, task: TaskId, now: Instant, limit: usize) -> Ran {
         let mut ran = Ran::default();
         self.core.clock = now;
-        self.core.spent_ps = 0;
+        self.core.spent_ps = self.rest_ps(task).map_or(0, |rest| *rest);
         self.core.running = Some(task);
         while ran.inputs < limit {
             let Some(inbox) = self.core.tasks.get_mut(task.0).map(|task| &mut task.inbox) else {
@@ -603,12 +506,20 @@ impl Graph {
             self.complete(item);
         }
         self.settle();
-        self.core.wake_waiting();
-        ran.took = Duration::from_nanos(self.core.spent_ps.div_ceil(1_000));
+        ran.took = Duration::from_nanos(self.core.spent_ps / 1_000);
         self.core.clock = now + ran.took;
-        self.core.spent_ps = 0;
+        let rest_ps = core::mem::take(&mut self.core.spent_ps) % 1_000;
+        if let Some(rest) = self.rest_ps(task) {
+            *rest = rest_ps;
+        }
         self.core.running = None;
         ran
+    }
+
+    /// Rounding each run by itself would make time depend on the batch size.
+    fn rest_ps(&mut self, task: TaskId) -> Option<&mut u64> {
+        let task = self.core.tasks.get_mut(task.0)?;
+        Some(&mut task.rest_ps)
     }
 
     /// Runs one input and all that follows from it inside the task.
@@ -617,6 +528,8 @@ impl Graph {
         while let Some(item) = self.core.local.pop_front() {
             self.handle(item);
         }
+        // At once and not when the batch is over: when a waiter is told must not depend on the size of the batch.
+        self.core.wake_waiting();
     }
 
     fn settle(&mut self) {
@@ -634,12 +547,18 @@ impl Graph {
                 while let Some(item) = self.core.local.pop_front() {
                     self.handle(item);
                 }
+                self.core.wake_waiting();
             }
         }
     }
 
     fn handle(&mut self, item: Item) {
         let Item { node, input, .. } = item;
+        if let Input::Expire(timer, _) = input
+            && !self.core.timers.take(timer)
+        {
+            return;
+        }
         let (Some(info), Some(protocol)) =
             (self.core.nodes.get_mut(node), self.protocols.get_mut(node))
         else {
@@ -662,7 +581,7 @@ impl Graph {
                 cx.count_up(indication.message());
                 protocol.pop(from, indication, &mut cx);
             }
-            Input::Expire(token) => {
+            Input::Expire(_, token) => {
                 cx.count_timer();
                 protocol.expire(token, &mut cx);
             }
@@ -755,6 +674,12 @@ impl Graph {
         })
     }
 
+    /// How many devices there are.
+    #[must_use]
+    pub const fn devices(&self) -> usize {
+        self.core.devices.len()
+    }
+
     /// The tasks' names, in the order of being added.
     pub fn tasks(&self) -> impl Iterator<Item = &str> {
         self.core.tasks.iter().map(|task| task.name.as_str())
@@ -841,3 +766,6 @@ pub fn ether_types(keys: &[Key]) -> impl Iterator<Item = u16> + '_ {
         Key::IpProtocol(_) | Key::Only | Key::Raw => None,
     })
 }
+
+#[cfg(test)]
+mod tests;

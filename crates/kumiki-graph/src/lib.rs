@@ -11,6 +11,7 @@
 
 pub mod account;
 mod address;
+mod assembly;
 mod context;
 mod graph;
 pub mod ledger;
@@ -29,8 +30,8 @@ pub use graph::{
 pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rng::Rng;
 pub use service::{
-    AccessPoint, Coalesce, Credit, Handle, Indication, Key, Manage, Mode, Offered, Open, Opened,
-    Problem, Quality, Reason, Report, Request, Service, Unit, UnitOptions,
+    Accept, AccessPoint, Coalesce, Credit, Handle, Indication, Key, Manage, Mode, Offered, Open,
+    Opened, Problem, Quality, Reason, Report, Request, Service, Unit, UnitOptions,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

@@ -41,7 +41,8 @@ pub struct Shape {
 /// protocol is never re-entered.
 ///
 /// The trace that a graph leaves does not depend on how many inputs its executor takes at a time, but for what
-/// [`Protocol::settle`] decides.
+/// [`Protocol::settle`] decides, and for the order in which a task gets what comes to it from several sides in the same
+/// nanosecond.
 pub trait Protocol: Any + Send {
     /// How it fits between its neighbours.
     fn shape(&self) -> Shape;

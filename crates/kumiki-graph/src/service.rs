@@ -63,7 +63,8 @@ pub enum Key {
 /// Permission to send, or room to receive.
 ///
 /// Grants add up; what is sent uses them up. Octets and messages are counted apart, and a service uses the one its
-/// definition names.
+/// definition names. A message is one [`Request::Data`] or [`Request::Unit`], even if it is only a part of what ends with
+/// `end`. Opening, releasing, aborting, resetting and expedited data need no credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Credit {
     /// How many more octets.
@@ -116,12 +117,18 @@ pub struct UnitOptions {
     pub dont_fragment: bool,
     /// On indications: it was sent to a broadcast or multicast address.
     pub group: bool,
+    /// For a user connected under several keys: the one that this unit goes or came under. On requests `None` takes the
+    /// user's first.
+    pub under: Option<Key>,
+    /// On indications: the identification that IP gave it, so that its header can be quoted.
+    pub identification: u16,
 }
 
 /// Who begins a session.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
     /// This side calls the peer.
+    #[default]
     Active,
     /// This side waits for callers; each comes as an [`Indication::Offered`].
     Passive {
@@ -153,7 +160,7 @@ pub enum Coalesce {
 }
 
 /// A request to begin a session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Open {
     /// The user's handle, for all indications of this session.
     pub user: Handle,
@@ -166,11 +173,15 @@ pub struct Open {
     /// What the user asks for.
     pub quality: Quality,
     /// Data to go with the request, where the service can carry it.
-    pub data: Message,
+    pub data: Option<Message>,
 }
 
 /// A session stands: the confirm of an [`Open`].
-#[derive(Clone, Debug)]
+///
+/// A passive open is confirmed too, as soon as the provider listens: `provider` then names the listener, `local` is the
+/// address in use, and `remote` and `unit` say nothing. [`Request::Abort`] on that handle ends the listening and refuses
+/// the callers not yet accepted; sessions already accepted go on.
+#[derive(Clone, Debug, Default)]
 pub struct Opened {
     /// The user's handle.
     pub user: Handle,
@@ -186,11 +197,14 @@ pub struct Opened {
     /// The most octets of user data that one message or segment can carry.
     pub unit: u32,
     /// Data that came with the confirm.
-    pub data: Message,
+    pub data: Option<Message>,
 }
 
 /// A peer wants a session: the indication on a passive [`Open`].
-#[derive(Clone, Debug)]
+///
+/// The answer is [`Request::Accept`] or [`Request::Abort`]. A caller that gives up before the answer is not told of, for
+/// the user has no handle yet; an [`Accept`] that comes too late is answered by [`Indication::Aborted`].
+#[derive(Clone, Debug, Default)]
 pub struct Offered {
     /// The handle of the user's passive open.
     pub user: Handle,
@@ -203,7 +217,20 @@ pub struct Offered {
     /// The most octets of user data that one message or segment can carry.
     pub unit: u32,
     /// Data that came with the call.
-    pub data: Message,
+    pub data: Option<Message>,
+}
+
+/// The response to an [`Offered`]: the user takes the session, which then stands without a further confirm.
+#[derive(Clone, Debug, Default)]
+pub struct Accept {
+    /// The provider's handle, from [`Offered`].
+    pub session: Handle,
+    /// The user's handle for it.
+    pub user: Handle,
+    /// What the user asks for.
+    pub quality: Quality,
+    /// Data to go with the response, where the service can carry it.
+    pub data: Option<Message>,
 }
 
 /// One access point of the graph, as the graph numbers them.
@@ -260,13 +287,12 @@ pub enum Request {
     /// Begins a session.
     Open(Box<Open>),
     /// Takes an offered session.
-    Accept {
-        /// The provider's handle, from [`Offered`].
-        session: Handle,
-        /// The user's handle for it.
+    Accept(Box<Accept>),
+    /// Gives up an [`Open`] that has not been confirmed. If the confirm is under way, ends the session as
+    /// [`Request::Abort`] would. Nothing comes back.
+    Cancel {
+        /// The user's own handle, from [`Open`]: the provider's is not known yet.
         user: Handle,
-        /// What the user asks for.
-        quality: Quality,
     },
     /// Sends data on a session, within credit.
     Data {
@@ -295,18 +321,24 @@ pub enum Request {
     Release {
         /// The provider's handle.
         session: Handle,
+        /// Data to go with it, where the service can carry it.
+        data: Option<Message>,
     },
-    /// Ends a session at once; data under way may be lost. Also refuses an offered one.
+    /// Ends a session at once; data under way may be lost. Also refuses an offered one. Nothing comes back.
     Abort {
         /// The provider's handle.
         session: Handle,
         /// Why.
         reason: Reason,
+        /// Data to go with it, where the service can carry it.
+        data: Option<Message>,
     },
     /// Begins a reset, or answers one: data under way may be lost, the session stays.
     Reset {
         /// The provider's handle.
         session: Handle,
+        /// Why, where this begins it.
+        reason: Reason,
     },
     /// Asks for or sets what belongs to the layer rather than to a session.
     Manage(Box<Manage>),
@@ -348,6 +380,8 @@ pub enum Indication {
     Released {
         /// The user's handle.
         session: Handle,
+        /// Data that came with it.
+        data: Option<Message>,
     },
     /// Both directions ended in order and the provider has forgotten the session.
     Closed {
@@ -360,11 +394,15 @@ pub enum Indication {
         session: Handle,
         /// Why.
         reason: Reason,
+        /// Data that came with it.
+        data: Option<Message>,
     },
     /// The peer or the provider resets the session, or confirms a reset.
     Reset {
         /// The user's handle.
         session: Handle,
+        /// Why, where it is not a confirm.
+        reason: Reason,
     },
     /// Something happened that concerns the layer rather than a session, or a request to manage was answered.
     Report(Box<Report>),
@@ -375,6 +413,18 @@ pub enum Indication {
 pub enum Manage {
     /// Asks for a [`Report::Limits`].
     Limits,
+    /// Asks for a [`Report::Route`]: how units to `to` would travel (RFC 1122 section 3.4, GET_SRCADDR and GET_MAXSIZES).
+    Route {
+        /// The destination.
+        to: Address,
+    },
+    /// Tells the source of a unit that its user would not have it, where the protocol has a way to say so.
+    Refuse {
+        /// The unit as it was indicated.
+        unit: Unit,
+        /// What to say.
+        problem: Problem,
+    },
 }
 
 /// Management that comes up.
@@ -385,6 +435,18 @@ pub enum Report {
         /// The largest user data of one unit, in octets.
         unit: u32,
         /// How many units may be handed down as one super-segment; 1 where the device does not cut.
+        burst: u32,
+    },
+    /// The answer to [`Manage::Route`].
+    Route {
+        /// The destination asked about.
+        to: Address,
+        /// The source address that units to it get; [`Address::None`] where there is no route.
+        source: Address,
+        /// The largest user data of one unit that need not be cut on its way, as far as that is known, in octets; 0
+        /// where there is no route.
+        unit: u32,
+        /// As in [`Report::Limits`].
         burst: u32,
     },
     /// The layer can carry data.
@@ -431,17 +493,16 @@ pub enum Problem {
 impl Request {
     /// The user data it carries, for accounts and captures.
     #[must_use]
-    pub const fn message(&self) -> Option<&Message> {
+    pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
             Self::Data { data, .. } | Self::Expedited { data, .. } => Some(data),
-            Self::Open(_)
-            | Self::Accept { .. }
-            | Self::Credit { .. }
-            | Self::Release { .. }
-            | Self::Abort { .. }
-            | Self::Reset { .. }
-            | Self::Manage(_) => None,
+            Self::Open(open) => open.data.as_ref(),
+            Self::Accept(accept) => accept.data.as_ref(),
+            Self::Release { data, .. } | Self::Abort { data, .. } => data.as_ref(),
+            Self::Cancel { .. } | Self::Credit { .. } | Self::Reset { .. } | Self::Manage(_) => {
+                None
+            }
         }
     }
 }
@@ -449,18 +510,16 @@ impl Request {
 impl Indication {
     /// The user data it carries, for accounts and captures.
     #[must_use]
-    pub const fn message(&self) -> Option<&Message> {
+    pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
             Self::Data { data, .. } | Self::Expedited { data, .. } => Some(data),
-            Self::Opened(_)
-            | Self::Offered(_)
-            | Self::Credit { .. }
-            | Self::Released { .. }
-            | Self::Closed { .. }
-            | Self::Aborted { .. }
-            | Self::Reset { .. }
-            | Self::Report(_) => None,
+            Self::Opened(opened) => opened.data.as_ref(),
+            Self::Offered(offered) => offered.data.as_ref(),
+            Self::Released { data, .. } | Self::Aborted { data, .. } => data.as_ref(),
+            Self::Credit { .. } | Self::Closed { .. } | Self::Reset { .. } | Self::Report(_) => {
+                None
+            }
         }
     }
 }

@@ -11,11 +11,19 @@ const SLOTS: usize = 1 << BITS;
 const LEVELS: usize = 11;
 const NONE: u32 = u32::MAX;
 
-/// Names an armed timer; becomes stale by itself when the timer expires or is disarmed.
+/// Names an armed timer; becomes stale by itself when the timer expires, is taken or is disarmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimerId {
     index: u32,
     generation: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Free,
+    Armed,
+    /// Its deadline has passed, and what it stands for waits to be taken.
+    Fired,
 }
 
 #[derive(Clone, Copy)]
@@ -25,7 +33,7 @@ struct Entry<T> {
     generation: u32,
     level: u8,
     slot: u8,
-    armed: bool,
+    phase: Phase,
     previous: u32,
     next: u32,
 }
@@ -104,7 +112,7 @@ impl<T: Copy> Timers<T> {
                     generation: 0,
                     level: 0,
                     slot: 0,
-                    armed: false,
+                    phase: Phase::Free,
                     previous: NONE,
                     next: NONE,
                 });
@@ -112,7 +120,7 @@ impl<T: Copy> Timers<T> {
             }
         };
         let entry = &mut self.entries[index as usize];
-        (entry.deadline, entry.what, entry.armed) = (deadline, what, true);
+        (entry.deadline, entry.what, entry.phase) = (deadline, what, Phase::Armed);
         let generation = entry.generation;
         if self.armed == 0 || self.earliest.is_some_and(|earliest| deadline < earliest) {
             self.earliest = Some(deadline);
@@ -122,20 +130,22 @@ impl<T: Copy> Timers<T> {
         TimerId { index, generation }
     }
 
-    /// Disarms a timer; false where it had already expired or been disarmed.
+    /// Disarms a timer, also one that has fired and was not taken yet; false where it is gone already.
     pub fn disarm(&mut self, id: TimerId) -> bool {
         let Some(entry) = self.entries.get(id.index as usize) else {
             return false;
         };
-        if !entry.armed || entry.generation != id.generation {
+        if entry.generation != id.generation {
             return false;
         }
-        if self.earliest == Some(entry.deadline) {
-            self.earliest = None;
+        if entry.phase == Phase::Armed {
+            if self.earliest == Some(entry.deadline) {
+                self.earliest = None;
+            }
+            self.unlink(id.index);
+            self.armed -= 1;
         }
-        self.unlink(id.index);
-        self.release(id.index);
-        true
+        self.release(id.index)
     }
 
     /// The earliest deadline, if any timer is armed.
@@ -151,6 +161,13 @@ impl<T: Copy> Timers<T> {
 
     /// Takes the first timer due at `now`, if any is.
     pub fn expire(&mut self, now: Instant) -> Option<(Instant, T)> {
+        let (deadline, id, what) = self.fire(now)?;
+        self.take(id);
+        Some((deadline, what))
+    }
+
+    /// As [`Timers::expire`], for one that acts on it later: until [`Timers::take`] the timer can still be disarmed.
+    pub fn fire(&mut self, now: Instant) -> Option<(Instant, TimerId, T)> {
         if self.next_deadline()? > now {
             return None;
         }
@@ -159,15 +176,26 @@ impl<T: Copy> Timers<T> {
             let slot = self.occupied[level].trailing_zeros() as usize;
             let index = self.lists[level][slot].first;
             if level == 0 {
-                let entry = self.entries[index as usize];
-                self.present = entry.deadline;
                 self.unlink(index);
-                self.release(index);
+                self.armed -= 1;
                 self.earliest = None;
-                return Some((entry.deadline, entry.what));
+                let entry = &mut self.entries[index as usize];
+                entry.phase = Phase::Fired;
+                self.present = entry.deadline;
+                let generation = entry.generation;
+                return Some((entry.deadline, TimerId { index, generation }, entry.what));
             }
             self.cascade(level, slot);
         }
+    }
+
+    /// Takes a timer that has fired; false where it was disarmed since.
+    pub fn take(&mut self, id: TimerId) -> bool {
+        let waits = self
+            .entries
+            .get(id.index as usize)
+            .is_some_and(|entry| entry.generation == id.generation && entry.phase == Phase::Fired);
+        waits && self.release(id.index)
     }
 
     /// Moves the timers of the next slot of a coarse level to finer levels, in order.
@@ -254,12 +282,15 @@ impl<T: Copy> Timers<T> {
         }
     }
 
-    fn release(&mut self, index: u32) {
+    /// False where the entry is free already.
+    fn release(&mut self, index: u32) -> bool {
         let entry = &mut self.entries[index as usize];
-        entry.armed = false;
+        if core::mem::replace(&mut entry.phase, Phase::Free) == Phase::Free {
+            return false;
+        }
         entry.generation = entry.generation.wrapping_add(1);
         self.free.push(index);
-        self.armed -= 1;
+        true
     }
 }
 
@@ -288,6 +319,21 @@ mod tests {
         timers.arm(Instant::from_nanos(2), 'b');
         assert!(!timers.disarm(old));
         assert_eq!(timers.next_deadline(), Some(Instant::from_nanos(2)));
+    }
+
+    #[test]
+    fn a_fired_timer_can_be_disarmed_until_it_is_taken() {
+        let mut timers = Timers::new();
+        let at = Instant::from_nanos(70);
+        let (first, second) = (timers.arm(at, 1), timers.arm(at, 2));
+        assert_eq!(timers.fire(at), Some((at, first, 1)));
+        assert_eq!(timers.fire(at), Some((at, second, 2)));
+        assert!(timers.is_empty() && timers.next_deadline().is_none());
+        assert!(timers.disarm(first) && !timers.disarm(first));
+        let third = timers.arm(at, 3);
+        assert!(!timers.take(first) && !timers.take(third));
+        assert!(timers.take(second) && !timers.take(second));
+        assert_eq!(timers.len(), 1);
     }
 
     proptest! {

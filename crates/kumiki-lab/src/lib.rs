@@ -1,1 +1,12 @@
-//! Kumiki: lab.
+//! The laboratory: scenarios, the programs that load a stack, and what becomes of the results.
+
+pub mod experiment;
+pub mod figure;
+pub mod profile;
+pub mod progress;
+pub mod quantity;
+pub mod rows;
+pub mod scenario;
+pub mod stats;
+pub mod table;
+pub mod workload;

@@ -3,10 +3,12 @@
 use kumiki_graph::{Address, Instant};
 use kumiki_octets::Message;
 
+use crate::atm::Slots;
+
 /// What crosses a port.
 #[derive(Clone, Debug)]
 pub enum Unit {
-    /// A whole frame or AAL5 CPCS-PDU. It is said to cross when its last bit does.
+    /// A whole frame, or the SDU of AAL5 between a host and its adapter. It is said to cross when its last bit does.
     Frame {
         /// The octets.
         data: Message,
@@ -20,14 +22,32 @@ pub enum Unit {
     Cut {
         /// [`CellRun::id`].
         id: u64,
-        /// How many cells of the run do come.
+        /// How many cells of the run do come; at least 1, since a run crosses when its first cell has.
         keep: u32,
+    },
+    /// Only upwards, to the host that offered a frame: its last bit has left or it found no room, and the next one may
+    /// come.
+    Sent {
+        /// Which one: how many frames the element had taken from this port before it.
+        number: u64,
+        /// The address that the frame had.
+        address: Address,
+        /// Whether its last bit has left; otherwise there was no room for it.
+        whole: bool,
+    },
+    /// Only upwards: the first cell of an AAL5 CPCS-PDU has arrived. Its headers can be looked at while the rest comes.
+    Arriving {
+        /// The virtual channel.
+        address: Address,
+        /// The 48 octets of the cell.
+        head: Message,
     },
 }
 
 /// Cells of one AAL5 CPCS-PDU in consecutive slots of a line; it is said to cross when its *first* cell has arrived whole.
 ///
-/// One event stands for up to a PDU's worth of cells. Cell `k` of the run arrives `k` slots after the first.
+/// One event stands for up to a PDU's worth of cells. Cell `k` of the run arrives `k` slots after the first:
+/// [`CellRun::arrival`] says when.
 #[derive(Clone, Debug)]
 pub struct CellRun {
     /// Names the run on this line, for [`Unit::Cut`].
@@ -46,8 +66,77 @@ pub struct CellRun {
     pub count: u32,
     /// Whether the last cell of the run ends a CPCS-PDU (PTI bit 0).
     pub ends_pdu: bool,
-    /// The slot of the first cell, counted by the line that sends it; see `atm::Slots` for its time.
+    /// The slots of the line that the run was put on, and so the distance of its cells.
+    pub line: Slots,
+    /// The slot of the first cell on that line.
     pub slot: u64,
+}
+
+impl CellRun {
+    /// When cell `k` has arrived whole where the first did at `first`.
+    #[must_use]
+    pub fn arrival(&self, first: Instant, k: u32) -> Instant {
+        if k == 0 {
+            return first;
+        }
+        let begin = self.slot + 1;
+        first
+            + self
+                .line
+                .at(begin + u64::from(k))
+                .saturating_since(self.line.at(begin))
+    }
+
+    /// When the last cell has arrived whole where the first did at `first`.
+    #[must_use]
+    pub fn end(&self, first: Instant) -> Instant {
+        self.arrival(first, self.count.saturating_sub(1))
+    }
+
+    /// How many cells have arrived whole before `now` where the first did at `first`.
+    #[must_use]
+    pub fn arrived_before(&self, first: Instant, now: Instant) -> u32 {
+        if now <= first {
+            return 0;
+        }
+        let begin = self.slot + 1;
+        let on_line = self.line.at(begin) + now.saturating_since(first);
+        let cells = self.line.first_at_or_after(on_line).saturating_sub(begin);
+        u32::try_from(cells).unwrap_or(u32::MAX).min(self.count)
+    }
+
+    /// The cells from number `from` on, `count` of them; fewer where there are fewer.
+    #[must_use]
+    pub fn part(&self, from: u32, count: u32) -> Self {
+        let from = from.min(self.count);
+        let count = count.min(self.count - from);
+        let octets = |cells: u32| {
+            usize::try_from(cells)
+                .unwrap_or(usize::MAX)
+                .saturating_mul(48)
+        };
+        let payload = if count == self.count {
+            self.payload.clone()
+        } else {
+            self.payload
+                .share(octets(from), octets(count))
+                .unwrap_or_default()
+        };
+        Self {
+            payload,
+            count,
+            ends_pdu: self.ends_pdu && from + count == self.count,
+            slot: self.slot + u64::from(from),
+            ..*self
+        }
+    }
+
+    /// Keeps the first `keep` cells.
+    pub fn truncate(&mut self, keep: u32) {
+        if keep < self.count {
+            *self = self.part(0, keep);
+        }
+    }
 }
 
 /// Where an element puts what leaves it at the present moment.

@@ -2,8 +2,21 @@
 //!
 //! Everything is an [`Element`] with numbered ports: a line, a switch, the segmentation hardware of an adapter. The
 //! executor wires ports together, arms one event per element ([`Element::next_deadline`]) and calls [`Element::poll`] when
-//! it is due. Impairments are elements that wrap another.
+//! it is due. Impairments are elements put in the way ([`Impaired`]).
 
+pub mod atm;
 mod element;
+mod impair;
+mod queue;
+mod rate;
+mod serial;
+#[cfg(test)]
+mod testing;
+mod wire;
 
 pub use element::{CellRun, Element, Outlet, Unit};
+pub use impair::{Hold, Impaired, Impairment, Loss};
+pub use queue::{Backlog, Discipline, DropTail};
+pub use rate::Rate;
+pub use serial::{Serial, SerialConfig};
+pub use wire::Wire;

@@ -8,11 +8,22 @@
 //!
 //! Each CRC is a small `Copy` value that holds the register only, so that one per virtual channel costs four octets.
 //! `update` takes pieces of any length, `finish` may be called at any time and does not consume.
+//!
+//! Measured on one core of an EPYC virtual machine, in ns per piece for the CRC-32 of AAL5 (the FCSs are within 10 %):
+//!
+//! | octets | 8 | 48 | 64 | 128 | 192 | 512 | 1500 | 9188 |
+//! |---|---|---|---|---|---|---|---|---|
+//! | tables | 4 | 16 | 25 | 59 | 92 | | | |
+//! | `crc-fast`, set up for each piece | 26 | 36 | 43 | 29 | 61 | 38 | 105 | 208 |
+//! | `crc-fast`, digest kept | 22 | 32 | 38 | 24 | 56 | 33 | 96 | 199 |
+//!
+//! Cell by cell, a PDU of 9188 octets takes fifteen times as long as in one piece: whoever has it in one piece should hand
+//! it over so.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
 /// Piece length from which `crc-fast` is used: setting it up costs more than the tables need for less.
-const LONG: usize = 256;
+const LONG: usize = 128;
 
 /// Tables for eight octets at a time: row k holds the register after one octet and k octets of zeros.
 type Tables = [[u32; 256]; 8];
@@ -328,7 +339,7 @@ impl Crc10 {
 
 static HEC: Tables = msb_first(0x07 << 24);
 
-/// Added to the header error control field for better delineation (I.432.1 section 4.3.2).
+/// Added to the header error control field for better delineation (I.432.1).
 const COSET: u8 = 0x55;
 
 /// The header error control field for the first four octets of a cell: CRC-8 of polynomial x^8 + x^2 + x + 1 with

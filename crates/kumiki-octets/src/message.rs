@@ -170,6 +170,35 @@ impl Message {
         room
     }
 
+    /// As [`Message::push`], for a layer below the one that filled in [`Meta`]: what is counted from the front there moves
+    /// along.
+    pub fn push_header(&mut self, n: usize) -> &mut [u8] {
+        let meta = &mut self.0.meta;
+        let by = u16::try_from(n).unwrap_or(u16::MAX);
+        if meta.header_len > 0 {
+            meta.header_len = meta.header_len.saturating_add(by);
+        }
+        if let Checksum::Partial { start, .. } = &mut meta.checksum {
+            *start = start.saturating_add(by);
+        }
+        self.push(n)
+    }
+
+    /// As [`Message::pop`], for a layer below the one that reads [`Meta`]: what is counted from the front there moves along.
+    ///
+    /// # Errors
+    /// [`Short`] where the message has fewer; it is left as it was.
+    pub fn pop_header(&mut self, n: usize) -> Result<(), Short> {
+        self.pop(n)?;
+        let meta = &mut self.0.meta;
+        let by = u16::try_from(n).unwrap_or(u16::MAX);
+        meta.header_len = meta.header_len.saturating_sub(by);
+        if let Checksum::Partial { start, .. } = &mut meta.checksum {
+            *start = start.saturating_sub(by);
+        }
+        Ok(())
+    }
+
     /// Moves what stands in the header buffer into a page in front of the content.
     fn spill(&mut self) {
         if self.head().is_empty() {

@@ -30,8 +30,9 @@ pub enum Pattern {
         /// The generator's initial state.
         seed: u64,
     },
-    /// Octet x is the exclusive or of the eight octets of x: it counts, and 256 octets later it counts in another
-    /// order, so that data moved by a multiple of 256 octets is noticed. Moves by some multiples of 65792 are not.
+    /// Octet x is the exclusive or of the eight octets of x: it counts, in another order in each block of 256, so that
+    /// data moved by a multiple of 256 octets is noticed. Blocks whose numbers have the same exclusive or of octets are
+    /// alike, such as those at 0 and 65792; `Random` has no such pairs.
     Counter,
 }
 

@@ -1,3 +1,31 @@
-//! Protocol state machines, one folder per protocol.
+//! Protocol state machines, one folder per protocol, flat.
+//!
+//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in `kumiki-wire`.
+//! Virtual protocols have no octets of their own and no file there.
+//!
+//! | layer | protocols |
+//! |---|---|
+//! | transport | [`tcp`], [`udp`] |
+//! | internet | [`ip`], [`icmp`] |
+//! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`] |
+//!
+//! [`registry`] makes them by name, from settings that are data.
+//!
+//! # Unit data, by convention
+//!
+//! A unit's `destination` is where it goes in the terms of the layer that gets the request: a virtual channel for AAL5 and
+//! LLC/SNAP, an IPv4 address for IP, a socket for UDP. On an indication `source` is in those same terms; a unit that came
+//! over a virtual channel has that channel as its source.
 
+pub mod aal5;
+pub mod atm_arp;
+pub mod icmp;
+pub mod ip;
+pub mod llc_snap;
+pub mod registry;
 pub mod tcp;
+pub mod udp;
+pub mod vc_mux;
+
+#[cfg(test)]
+mod test_bench;

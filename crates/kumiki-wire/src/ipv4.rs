@@ -110,7 +110,7 @@ pub struct Header {
 }
 
 impl Default for Header {
-    /// All zero, addresses unspecified, time to live 64 (the registry's recommended default).
+    /// All zero, addresses unspecified, time to live 64 (the default that RFC 1700 recommends).
     fn default() -> Self {
         Self {
             type_of_service: 0,
@@ -143,14 +143,13 @@ impl Header {
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
         let (header, octets) = Self::read(front)?;
         let len = octets.len();
-        let expected = checksum(octets);
-        // Both forms of zero verify (RFC 1624 section 3), so the sum of everything decides.
+        // Both forms of zero verify (RFC 1624 section 5), so the sum of everything decides.
         if sum(octets) != 0xffff {
             return Err(Malformed::Checksum {
                 protocol: "IPv4",
                 field: "header checksum",
                 found: u32::from(header.header_checksum),
-                expected: u32::from(expected),
+                expected: u32::from(checksum(octets)),
             });
         }
         let octets = usize::from(header.total_length);
@@ -333,6 +332,11 @@ fn sum(header: &[u8]) -> u16 {
         .iter()
         .map(|word| u32::from(u16::from_be_bytes(*word)))
         .sum();
+    fold(sum)
+}
+
+/// The one's complement sum of the two halves.
+fn fold(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
     let twice = (once & 0xffff) + (once >> 16);
     u16::try_from(twice).unwrap_or(u16::MAX)
@@ -346,8 +350,14 @@ pub fn checksum(header: &[u8]) -> u16 {
         .and_then(<[u8]>::first_chunk)
         .copied();
     let without = u32::from(sum(header)) + u32::from(!u16::from_be_bytes(own.unwrap_or_default()));
-    let folded = (without & 0xffff) + (without >> 16);
-    !u16::try_from(folded).unwrap_or(u16::MAX)
+    !fold(without)
+}
+
+/// The checksum after one 16-bit word under it has changed from `old` to `new`: RFC 1624 equation 3, for hops left, an
+/// ECN mark or a rewritten address. As right for TCP's and UDP's as for a header's own.
+#[must_use]
+pub fn updated_checksum(checksum: u16, old: u16, new: u16) -> u16 {
+    !fold(u32::from(!checksum) + u32::from(!old) + u32::from(new))
 }
 
 /// What TCP, UDP and XTP sum in front of their own octets (RFC 9293 section 3.1). `length`: octets of the transport

@@ -15,7 +15,14 @@
 //! `out` of another length than `len()` is a mistake of the caller: debug builds stop there, release builds write what
 //! fits.
 
+pub mod aal5;
+pub mod arp;
+pub mod atm;
+pub mod atm_arp;
+pub mod ethernet;
+pub mod icmpv4;
 pub mod ipv4;
+pub mod llc_snap;
 pub mod tcp;
 pub mod udp;
 

@@ -129,3 +129,26 @@ fn splitting_and_joining_again_leaves_one_slice() {
     front.append(message);
     assert_eq!(front.slices().len(), 1);
 }
+
+#[test]
+fn what_a_device_is_told_moves_with_the_headers_below() {
+    let mut message = Message::from_octets(&[0; 100]);
+    *message.meta_mut() = Meta {
+        segment_size: 20,
+        header_len: 20,
+        checksum: Checksum::Partial {
+            start: 0,
+            field: 16,
+        },
+    };
+    let before = *message.meta();
+    message.push_header(20).fill(1);
+    assert_eq!(message.meta().header_len, 40);
+    let start = 20;
+    assert_eq!(
+        message.meta().checksum,
+        Checksum::Partial { start, field: 16 }
+    );
+    message.pop_header(20).unwrap();
+    assert_eq!(*message.meta(), before);
+}

@@ -242,7 +242,14 @@ impl Tcp {
         };
         if let Err(reason) = opened {
             let session = open.user;
-            cx.up(above, Indication::Aborted { session, reason });
+            cx.up(
+                above,
+                Indication::Aborted {
+                    session,
+                    reason,
+                    data: None,
+                },
+            );
         }
     }
 
@@ -347,7 +354,7 @@ impl Tcp {
             local: Address::Socket(SocketAddr::V4(local)),
             remote: open.remote,
             unit: self.shared.own_mss(),
-            data: Message::new(),
+            data: None,
         };
         cx.up(above, Indication::Opened(Box::new(opened)));
         Ok(())
@@ -369,13 +376,32 @@ impl Tcp {
         let Some(listener) = listener else {
             let reason = Reason::NoSession;
             let session = user;
-            cx.up(above, Indication::Aborted { session, reason });
+            cx.up(
+                above,
+                Indication::Aborted {
+                    session,
+                    reason,
+                    data: None,
+                },
+            );
             return;
         };
         if let Some(listener) = self.table.listener(listener) {
             listener.waiting = listener.waiting.saturating_sub(1);
         }
         self.with(handle, cx, |session, io| session.accept(user, quality, io));
+    }
+
+    /// Gives up what `user` opened, if it was not confirmed yet; otherwise ends it.
+    fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
+        let found = self
+            .table
+            .sessions()
+            .find(|session| session.above == above && session.user == user)
+            .map(|session| session.handle);
+        if let Some(handle) = found {
+            self.with(handle, cx, Session::on_abort);
+        }
     }
 
     /// Ends a passive open, and refuses whoever waits there.
@@ -477,7 +503,7 @@ impl Tcp {
                 problem,
                 start,
             } => self.unreachable(*source, *destination, *problem, start, cx),
-            Report::Up | Report::Down => {}
+            Report::Route { .. } | Report::Up | Report::Down => {}
         }
     }
 
@@ -561,11 +587,9 @@ impl Protocol for Tcp {
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request {
             Request::Open(open) => self.open(from, open, cx),
-            Request::Accept {
-                session,
-                user,
-                quality,
-            } => self.accept(from, session, user, &quality, cx),
+            Request::Accept(accept) => {
+                self.accept(from, accept.session, accept.user, &accept.quality, cx);
+            }
             Request::Data { session, data, end } => {
                 self.with(session, cx, |session, io| session.on_data(data, end, io));
             }
@@ -576,7 +600,7 @@ impl Protocol for Tcp {
             Request::Credit { session, credit } => {
                 self.with(session, cx, |session, _| session.on_credit(credit));
             }
-            Request::Release { session } => {
+            Request::Release { session, .. } => {
                 if !self.with(session, cx, Session::on_release) {
                     self.unlisten(from, session, true, cx);
                 }
@@ -587,7 +611,7 @@ impl Protocol for Tcp {
                 }
             }
             // A stream has no reset that leaves the session standing.
-            Request::Reset { session } => {
+            Request::Reset { session, .. } => {
                 self.with(session, cx, Session::on_abort);
             }
             Request::Manage(_) => {
@@ -597,6 +621,7 @@ impl Protocol for Tcp {
                 };
                 cx.up(from, Indication::Report(Box::new(limits)));
             }
+            Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
         }
     }

@@ -58,6 +58,8 @@ impl Shared {
             tos: self.config.tos,
             dont_fragment: true,
             group: false,
+            under: None,
+            identification: 0,
         }
     }
 }
@@ -245,7 +247,7 @@ impl Session {
                 local,
                 remote,
                 unit,
-                data: Message::new(),
+                data: None,
             };
             self.up(Indication::Offered(Box::new(offered)), io);
             return;
@@ -258,7 +260,7 @@ impl Session {
             local,
             remote,
             unit,
-            data: Message::new(),
+            data: None,
         };
         self.up(Indication::Opened(Box::new(opened)), io);
         self.announce(io);
@@ -290,7 +292,14 @@ impl Session {
             && !self.ended
         {
             let session = self.user;
-            self.up(Indication::Aborted { session, reason }, io);
+            self.up(
+                Indication::Aborted {
+                    session,
+                    reason,
+                    data: None,
+                },
+                io,
+            );
         }
         self.ended = true;
         self.note(Event::Ended, io.now());

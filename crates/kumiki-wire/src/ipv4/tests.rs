@@ -212,6 +212,11 @@ fn the_pseudo_header_is_laid_out_as_in_rfc_9293() {
     assert_eq!(octets, [1, 2, 3, 4, 5, 6, 7, 8, 0, 6, 0x12, 0x34]);
 }
 
+#[test]
+fn a_checksum_is_updated_as_in_the_example_of_rfc_1624() {
+    assert_eq!(updated_checksum(0xdd2f, 0x5555, 0x3285), 0x0000);
+}
+
 prop_compose! {
     fn any_header()(
         (type_of_service, identification, dont_fragment, more_fragments) in any::<(u8, u16, bool, bool)>(),
@@ -239,6 +244,14 @@ proptest! {
         header.emit(&mut out);
         prop_assert_eq!(checksum(&out), header.header_checksum);
         prop_assert_eq!(Header::parse(&out, header.total_length.into()), Ok((header, out.len())));
+    }
+
+    #[test]
+    fn an_updated_checksum_is_the_computed_one(header in any_header(), time_to_live: u8) {
+        let word = |header: &Header| u16::from_be_bytes([header.time_to_live, header.protocol]);
+        let changed = Header { time_to_live, ..header };
+        let updated = updated_checksum(header.header_checksum, word(&header), word(&changed));
+        prop_assert_eq!(updated, changed.checksum());
     }
 
     #[test]

@@ -41,10 +41,10 @@ impl Seq {
         if other.gt(self) { other } else { self }
     }
 
-    /// The earlier of the two; `self` if they are exactly half the circle apart from each other.
+    /// The earlier of the two; `self` if they are exactly half the circle apart.
     #[must_use]
     pub const fn min(self, other: Self) -> Self {
-        if other.lt(self) { other } else { self }
+        if self.gt(other) { other } else { self }
     }
 
     /// The signed way from `other` to `self`: positive if `self` is later. Exactly half the circle is negative from
@@ -138,6 +138,13 @@ mod tests {
         assert!(Seq(0).is_within(left, 2));
         assert!(!Seq(1).is_within(left, 2));
         assert!(!left.is_within(left, 0));
+    }
+
+    #[test]
+    fn half_the_circle_apart_neither_is_later() {
+        let (a, b) = (Seq(0), Seq(1 << 31));
+        assert!(!a.gt(b) && !b.gt(a));
+        assert_eq!((a.max(b), a.min(b), b.max(a), b.min(a)), (a, a, b, b));
     }
 
     proptest! {

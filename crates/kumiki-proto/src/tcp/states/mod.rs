@@ -104,7 +104,13 @@ impl Session {
         }
         if self.receive.fin {
             let session = user;
-            self.up(Indication::Released { session }, io);
+            self.up(
+                Indication::Released {
+                    session,
+                    data: None,
+                },
+                io,
+            );
         }
     }
 

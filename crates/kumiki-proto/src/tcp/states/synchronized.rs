@@ -397,7 +397,13 @@ impl Session {
         self.receive.owe_now(AckReason::Fin);
         if self.accepted {
             let session = self.user;
-            self.up(Indication::Released { session }, io);
+            self.up(
+                Indication::Released {
+                    session,
+                    data: None,
+                },
+                io,
+            );
         }
         match self.state {
             State::Established => self.state = State::CloseWait,

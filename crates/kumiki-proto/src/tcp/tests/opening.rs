@@ -179,7 +179,13 @@ fn a_passive_open_can_be_ended() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.listen(B, 2);
     let session = pair.app(B).listener.unwrap();
-    pair.ask(B, vec![Request::Release { session }]);
+    pair.ask(
+        B,
+        vec![Request::Release {
+            session,
+            data: None,
+        }],
+    );
     assert_eq!(pair.app(B).heard, ["closed"]);
     pair.call(A);
     pair.run_for(ms(100));

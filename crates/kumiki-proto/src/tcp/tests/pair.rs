@@ -64,7 +64,13 @@ impl App {
         }
         if self.release_when_sent && self.outbox.is_empty() {
             self.release_when_sent = false;
-            cx.down(Below(0), Request::Release { session });
+            cx.down(
+                Below(0),
+                Request::Release {
+                    session,
+                    data: None,
+                },
+            );
         }
     }
 }
@@ -104,7 +110,14 @@ impl Protocol for App {
                 let session = offered.provider;
                 if self.refuse_offers {
                     let reason = Reason::User;
-                    cx.down(Below(0), Request::Abort { session, reason });
+                    cx.down(
+                        Below(0),
+                        Request::Abort {
+                            session,
+                            reason,
+                            data: None,
+                        },
+                    );
                 } else if !self.idle {
                     self.session = Some(session);
                     cx.down(Below(0), accept(session));
@@ -128,7 +141,13 @@ impl Protocol for App {
                 if self.release_when_released {
                     self.outbox.clear();
                     let session = self.session.unwrap();
-                    cx.down(Below(0), Request::Release { session });
+                    cx.down(
+                        Below(0),
+                        Request::Release {
+                            session,
+                            data: None,
+                        },
+                    );
                 }
             }
             Indication::Closed { .. } => {
@@ -382,13 +401,26 @@ impl Pair {
 
     pub(super) fn release(&mut self, host: usize) {
         let session = self.app(host).session.unwrap();
-        self.ask(host, vec![Request::Release { session }]);
+        self.ask(
+            host,
+            vec![Request::Release {
+                session,
+                data: None,
+            }],
+        );
     }
 
     pub(super) fn abort(&mut self, host: usize) {
         let session = self.app(host).session.unwrap();
         let reason = Reason::User;
-        self.ask(host, vec![Request::Abort { session, reason }]);
+        self.ask(
+            host,
+            vec![Request::Abort {
+                session,
+                reason,
+                data: None,
+            }],
+        );
     }
 
     /// Lets `header` and `text` arrive at `host` from the other one, with sequence numbers relative to the first ones.
@@ -536,16 +568,17 @@ pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
         )),
         remote,
         quality: Quality::default(),
-        data: Message::new(),
+        data: None,
     }))
 }
 
 pub(super) fn accept(session: Handle) -> Request {
-    Request::Accept {
+    Request::Accept(Box::new(Accept {
         session,
         user: Handle::default(),
         quality: Quality::default(),
-    }
+        data: None,
+    }))
 }
 
 /// Octets that tell their places.

@@ -1,0 +1,557 @@
+//! The coarse executor: graphs in real time, polled when there is time.
+//!
+//! | | |
+//! |---|---|
+//! | Runs | any number of graphs, and the emulated media between them, in one thread |
+//! | Joined to others by | [`LinkEnd`]s, whose other ends may be in other threads |
+//! | Left out | modelled CPUs, prices and memory: a real host has its own. A price list changes times inside a graph, and nothing waits for it. Cells at a device: an adapter is an element of its own |
+//!
+//! One pass reads the clock once, takes in what has come, moves due timers, lets each task handle one batch and hands on
+//! what went out. Passes follow each other as long as there is something to do; then the thread waits for the next deadline or
+//! for a bell. So deadlines are met late and in batches of whatever size has gathered meanwhile, and [`Uneven`] makes that
+//! worse on purpose: protocols must not notice, except by what time does to them.
+//!
+//! Media do not suffer from it: an [`Element`] is polled at its own deadlines, in their order, however late that is. So a line
+//! keeps its rate and a delay its length, and lateness does not add up from one element to the next.
+
+use std::collections::VecDeque;
+
+use kumiki_graph::{
+    DeviceId, Duration, Graph, Indication, Instant, Manage, Misfit, Output, Report, Request, Rng,
+    TaskId, Unit as UnitData,
+};
+use kumiki_link::{Element, Outlet, Unit};
+
+use crate::clock::{Bell, Clock};
+use crate::memory_link::LinkEnd;
+
+#[cfg(test)]
+mod tests;
+
+/// A graph, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct GraphId(pub usize);
+
+/// A piece of a medium, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ElementId(pub usize);
+
+/// An end of a link, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LinkId(pub usize);
+
+/// One of two things that are joined.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Plug {
+    /// A graph's device.
+    Device(GraphId, DeviceId),
+    /// A port of a medium.
+    Port(ElementId, usize),
+    /// The end of a link.
+    Link(LinkId),
+}
+
+/// What a device tells its graph of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceConfig {
+    /// The largest unit that it takes, in octets.
+    pub mtu: u32,
+    /// How many units may be handed to it as one super-segment.
+    pub burst: u32,
+}
+
+impl Default for DeviceConfig {
+    fn default() -> Self {
+        Self {
+            mtu: 9180,
+            burst: 1,
+        }
+    }
+}
+
+/// How the executor goes about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// The most inputs that a task handles before it settles; at least 1.
+    pub batch: usize,
+    /// Set to be worse than need be.
+    pub uneven: Option<Uneven>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            batch: 256,
+            uneven: None,
+        }
+    }
+}
+
+/// Deliberate unevenness, the same for the same seed: each batch has its own limit between 1 and [`Pace::batch`], and each wait
+/// lasts too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Uneven {
+    /// Fixes all that is random about it.
+    pub seed: u64,
+    /// The most by which a wait is too long.
+    pub late: Duration,
+}
+
+/// Why [`Executor::run`] came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// The caller's condition holds.
+    Done,
+    /// Nothing is to do, and nothing can come.
+    Idle,
+    /// The time is up.
+    TimedOut,
+}
+
+/// What the executor did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// How often the clock was read and everything looked at.
+    pub passes: u64,
+    /// How often it waited.
+    pub waits: u64,
+    /// Batches of tasks.
+    pub batches: u64,
+    /// Inputs in them.
+    pub inputs: u64,
+    /// Units that went to a device, port or link that is joined to nothing.
+    pub unplugged: u64,
+    /// Units that came to a device and were no frames.
+    pub not_frames: u64,
+}
+
+/// A graph that is not complete.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("graph `{graph}`: {misfit}")]
+pub struct CannotStart {
+    /// Its name.
+    pub graph: String,
+    /// What is missing.
+    pub misfit: Misfit,
+}
+
+/// So many things happen in the media in one pass at most: between two passes the caller's condition and the time are looked at.
+const MEDIA_EVENTS: usize = 4096;
+
+/// Where in the media something happens next; at the same time in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Link(usize),
+    Element(usize),
+}
+
+struct Host {
+    name: String,
+    graph: Graph,
+    devices: Vec<DeviceConfig>,
+    wires: Vec<Option<Plug>>,
+}
+
+struct Medium {
+    element: Box<dyn Element>,
+    wires: Vec<Option<Plug>>,
+}
+
+/// Graphs and media in the time of a [`Clock`]: see the module.
+///
+/// Build it (`add_...`, [`Executor::plug`]), start it once, then [`Executor::run`] it as often as needed.
+pub struct Executor<C> {
+    clock: C,
+    bell: Bell,
+    pace: Pace,
+    uneven: Option<(Rng, Duration)>,
+    hosts: Vec<Host>,
+    media: Vec<Medium>,
+    links: Vec<(LinkEnd, Option<Plug>)>,
+    under_way: VecDeque<(Plug, Unit)>,
+    outlet: Outlet,
+    /// Up to when the media have been run.
+    media_time: Instant,
+    counters: Counters,
+}
+
+impl<C: Clock> Executor<C> {
+    /// An executor without graphs.
+    #[must_use]
+    pub fn new(clock: C, pace: Pace) -> Self {
+        Self {
+            clock,
+            bell: Bell::default(),
+            uneven: pace
+                .uneven
+                .map(|uneven| (Rng::new(uneven.seed, 0), uneven.late)),
+            pace,
+            hosts: Vec::new(),
+            media: Vec::new(),
+            links: Vec::new(),
+            under_way: VecDeque::new(),
+            outlet: Outlet::default(),
+            media_time: Instant::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Adds a graph; it must have its tasks, nodes and devices by now. Its tasks run in the order in which they were added.
+    pub fn add_graph(&mut self, name: &str, graph: Graph) -> GraphId {
+        self.hosts.push(Host {
+            name: name.to_owned(),
+            graph,
+            devices: Vec::new(),
+            wires: Vec::new(),
+        });
+        GraphId(self.hosts.len() - 1)
+    }
+
+    /// Adds a piece of a medium.
+    pub fn add_element(&mut self, element: Box<dyn Element>) -> ElementId {
+        self.media.push(Medium {
+            element,
+            wires: Vec::new(),
+        });
+        ElementId(self.media.len() - 1)
+    }
+
+    /// Adds the end of a link.
+    pub fn add_link(&mut self, end: LinkEnd) -> LinkId {
+        end.listen(&self.bell);
+        self.links.push((end, None));
+        LinkId(self.links.len() - 1)
+    }
+
+    /// Sets what a device tells its graph of itself.
+    pub fn set_device(&mut self, graph: GraphId, device: DeviceId, config: DeviceConfig) {
+        if let Some(host) = self.hosts.get_mut(graph.0) {
+            *slot(&mut host.devices, device.0) = config;
+        }
+    }
+
+    /// Joins two plugs, in place of what they were joined to. What leaves by one arrives at the other at once.
+    pub fn plug(&mut self, a: Plug, b: Plug) {
+        for (from, to) in [(a, b), (b, a)] {
+            let wire = match from {
+                Plug::Device(graph, device) => self
+                    .hosts
+                    .get_mut(graph.0)
+                    .map(|host| slot(&mut host.wires, device.0)),
+                Plug::Port(element, port) => self
+                    .media
+                    .get_mut(element.0)
+                    .map(|medium| slot(&mut medium.wires, port)),
+                Plug::Link(link) => self.links.get_mut(link.0).map(|(_, wire)| wire),
+            };
+            if let Some(wire) = wire {
+                *wire = Some(to);
+            }
+        }
+    }
+
+    /// Starts all graphs.
+    ///
+    /// # Errors
+    /// [`CannotStart`] where a graph is not complete.
+    pub fn start(&mut self) -> Result<(), CannotStart> {
+        let now = self.clock.now();
+        for host in &mut self.hosts {
+            host.graph.start(now).map_err(|misfit| CannotStart {
+                graph: host.name.clone(),
+                misfit,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Ringing it ends a wait of this executor, so that it looks at its condition again.
+    #[must_use]
+    pub fn bell(&self) -> Bell {
+        self.bell.clone()
+    }
+
+    /// The graph `id`.
+    #[must_use]
+    pub fn graph(&self, id: GraphId) -> Option<&Graph> {
+        self.hosts.get(id.0).map(|host| &host.graph)
+    }
+
+    /// As [`Executor::graph`], to change its protocols between runs.
+    pub fn graph_mut(&mut self, id: GraphId) -> Option<&mut Graph> {
+        self.hosts.get_mut(id.0).map(|host| &mut host.graph)
+    }
+
+    /// What the medium `id` counted.
+    #[must_use]
+    pub fn element_counters(&self, id: ElementId) -> Vec<(&'static str, u64)> {
+        self.media
+            .get(id.0)
+            .map(|medium| medium.element.counters())
+            .unwrap_or_default()
+    }
+
+    /// What the executor did.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Runs until `done` says so, nothing is left to do, or `at_most` has passed; asks `done` after each pass.
+    pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&Self) -> bool) -> Ended {
+        let end = self.clock.now() + at_most;
+        loop {
+            let now = self.clock.now();
+            let worked = self.pass(now);
+            if done(self) {
+                return Ended::Done;
+            }
+            if now >= end {
+                return Ended::TimedOut;
+            }
+            if worked {
+                continue;
+            }
+            match self.next_deadline() {
+                // With a link, something may come from another thread.
+                None if self.links.is_empty() => return Ended::Idle,
+                deadline => self.wait(deadline.map_or(end, |deadline| deadline.min(end))),
+            }
+        }
+    }
+
+    fn wait(&mut self, until: Instant) {
+        self.counters.waits += 1;
+        self.clock.wait(until, &self.bell);
+        if let Some((rng, late)) = &mut self.uneven {
+            let late = Duration::from_nanos(rng.below(late.as_nanos().saturating_add(1)));
+            // A bell that nobody rings: this lateness is on purpose.
+            self.clock.wait(self.clock.now() + late, &Bell::default());
+        }
+    }
+
+    /// Does what is due at `now`, once; false where that was nothing.
+    fn pass(&mut self, now: Instant) -> bool {
+        self.counters.passes += 1;
+        let mut worked = self.run_media(now);
+        for number in 0..self.hosts.len() {
+            worked |= self.run_tasks(number, now);
+            self.carry();
+        }
+        worked
+    }
+
+    /// Lets everything happen in the media that is due by `now`, in order of time; false where that was nothing.
+    fn run_media(&mut self, now: Instant) -> bool {
+        for events in 0..MEDIA_EVENTS {
+            let Some((due, source)) = self.next_in_media().filter(|(due, _)| *due <= now) else {
+                self.media_time = self.media_time.max(now);
+                return events > 0;
+            };
+            // What was put in by a thread whose clock reading is older than our last one is due at once.
+            self.media_time = self.media_time.max(due);
+            match source {
+                Source::Link(number) => self.take_from_link(number),
+                Source::Element(number) => {
+                    if let Some(medium) = self.media.get_mut(number) {
+                        medium.element.poll(self.media_time, &mut self.outlet);
+                    }
+                    self.collect(number);
+                }
+            }
+            self.carry();
+        }
+        true
+    }
+
+    fn next_in_media(&self) -> Option<(Instant, Source)> {
+        let links = self
+            .links
+            .iter()
+            .enumerate()
+            .filter_map(|(number, (end, _))| Some((end.next_due()?, Source::Link(number))));
+        let elements = self
+            .media
+            .iter()
+            .enumerate()
+            .filter_map(|(number, medium)| {
+                Some((medium.element.next_deadline()?, Source::Element(number)))
+            });
+        links.chain(elements).min()
+    }
+
+    fn take_from_link(&mut self, number: usize) {
+        let Some((end, wire)) = self.links.get(number) else {
+            return;
+        };
+        while let Some(unit) = end.receive(self.media_time) {
+            match wire {
+                Some(plug) => self.under_way.push_back((*plug, unit)),
+                None => self.counters.unplugged += 1,
+            }
+        }
+    }
+
+    /// Takes what left the medium `number`.
+    fn collect(&mut self, number: usize) {
+        let Some(medium) = self.media.get(number) else {
+            return;
+        };
+        for (port, unit) in self.outlet.drain() {
+            match medium.wires.get(port) {
+                Some(Some(plug)) => self.under_way.push_back((*plug, unit)),
+                _ => self.counters.unplugged += 1,
+            }
+        }
+    }
+
+    /// Lets each task of a graph handle one batch.
+    fn run_tasks(&mut self, number: usize, now: Instant) -> bool {
+        let Some(host) = self.hosts.get_mut(number) else {
+            return false;
+        };
+        host.graph.fire(now);
+        host.graph.pages_released(now);
+        let mut any = false;
+        for task in (0..host.graph.tasks().count()).map(TaskId) {
+            if host.graph.waiting(task).is_none_or(|at| at > now) {
+                continue;
+            }
+            any = true;
+            let most = self.pace.batch.max(1);
+            let limit = match &mut self.uneven {
+                Some((rng, _)) => {
+                    let below = rng.below(u64::try_from(most).unwrap_or(u64::MAX));
+                    1 + usize::try_from(below).unwrap_or(0)
+                }
+                None => most,
+            };
+            let ran = host.graph.run(task, now, limit);
+            self.counters.batches += 1;
+            self.counters.inputs += u64::try_from(ran.inputs).unwrap_or(u64::MAX);
+        }
+        while let Some(Output {
+            device, request, ..
+        }) = host.graph.output()
+        {
+            match request {
+                Request::Unit(UnitData {
+                    mut data,
+                    destination: address,
+                    ..
+                }) => {
+                    // What has left a host no longer occupies its memory.
+                    data.set_lease(None);
+                    match host.wires.get(device.0) {
+                        Some(Some(plug)) => {
+                            let unit = Unit::Frame { data, address };
+                            self.under_way.push_back((*plug, unit));
+                        }
+                        _ => self.counters.unplugged += 1,
+                    }
+                }
+                Request::Manage(manage) => match *manage {
+                    Manage::Limits => {
+                        let config = host.devices.get(device.0).copied().unwrap_or_default();
+                        let limits = Report::Limits {
+                            unit: config.mtu,
+                            burst: config.burst,
+                        };
+                        host.graph
+                            .input(now, device, Indication::Report(Box::new(limits)));
+                    }
+                    // A device knows no routes and can tell nobody anything.
+                    Manage::Route { .. } | Manage::Refuse { .. } => {}
+                },
+                // A device has no sessions.
+                Request::Open(_)
+                | Request::Accept(_)
+                | Request::Cancel { .. }
+                | Request::Data { .. }
+                | Request::Expedited { .. }
+                | Request::Credit { .. }
+                | Request::Release { .. }
+                | Request::Abort { .. }
+                | Request::Reset { .. } => {}
+            }
+        }
+        any
+    }
+
+    /// Brings everything that is under way where it goes, and what that sets off in the media.
+    fn carry(&mut self) {
+        while let Some((plug, unit)) = self.under_way.pop_front() {
+            match plug {
+                Plug::Device(graph, device) => self.receive(graph, device, unit),
+                Plug::Port(element, port) => {
+                    if let Some(medium) = self.media.get_mut(element.0) {
+                        medium
+                            .element
+                            .offer(self.media_time, port, unit, &mut self.outlet);
+                        self.collect(element.0);
+                    }
+                }
+                Plug::Link(link) => {
+                    if let Some((end, _)) = self.links.get(link.0) {
+                        end.send(self.media_time, unit);
+                    }
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, graph: GraphId, device: DeviceId, unit: Unit) {
+        match unit {
+            Unit::Frame { data, address } => {
+                if let Some(host) = self.hosts.get_mut(graph.0) {
+                    let unit = UnitData {
+                        source: address,
+                        data,
+                        ..UnitData::default()
+                    };
+                    host.graph
+                        .input(self.media_time, device, Indication::Unit(unit));
+                }
+            }
+            // The medium's own queue holds what the graph hands down ahead of time.
+            Unit::Sent { .. } => {}
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => {
+                self.counters.not_frames += 1;
+            }
+        }
+    }
+
+    /// When there is next something to do.
+    fn next_deadline(&mut self) -> Option<Instant> {
+        let hosts = self.hosts.iter_mut().filter_map(|host| {
+            let graph = &mut host.graph;
+            let timer = graph.next_timer();
+            let tasks = (0..graph.tasks().count()).filter_map(|task| graph.waiting(TaskId(task)));
+            tasks.chain(timer).min()
+        });
+        let graphs = hosts.min();
+        let media = self.next_in_media().map(|(due, _)| due);
+        graphs.into_iter().chain(media).min()
+    }
+}
+
+/// The place `number` of `list`, which grows where it is too short.
+fn slot<T: Default + Clone>(list: &mut Vec<T>, number: usize) -> &mut T {
+    if list.len() <= number {
+        list.resize(number + 1, T::default());
+    }
+    #[expect(clippy::indexing_slicing, reason = "it has just been made long enough")]
+    &mut list[number]
+}
+
+impl<C> core::fmt::Debug for Executor<C> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "Executor of {} graphs, {} media and {} links",
+            self.hosts.len(),
+            self.media.len(),
+            self.links.len()
+        )
+    }
+}

@@ -1,0 +1,331 @@
+//! From a host in a scenario and its profile to a host in the world.
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
+use kumiki_graph::{DeviceId, Duration, Graph, Pool, Prices, Service, TaskId, Work};
+use kumiki_sim::{AdapterConfig, Commands, CpuConfig, Host, Notice, TaskConfig};
+
+use super::fault::{Fault, fault, quantity, unknown};
+use super::programs::Programs;
+use super::protocols::{self, KINDS, Place};
+use crate::profile::{Memory, Profile, Sourced};
+use crate::quantity::Octets;
+use crate::scenario;
+
+/// A host as it goes into the world, and where its parts are.
+pub struct Built {
+    /// The host.
+    pub host: Host,
+    /// Its devices by name.
+    pub devices: BTreeMap<String, DeviceId>,
+}
+
+/// The graph of a host: for each node the layers below it, uppermost nodes first where a chain says so.
+#[must_use]
+pub fn layers(graph: &scenario::Graph) -> Vec<(String, Vec<String>)> {
+    match graph {
+        scenario::Graph::Chain(chain) => {
+            let pairs = chain.iter().zip(chain.iter().skip(1));
+            pairs
+                .map(|(upper, lower)| (upper.clone(), vec![lower.clone()]))
+                .collect()
+        }
+        scenario::Graph::Below(below) => below
+            .iter()
+            .map(|(node, below)| (node.clone(), below.clone()))
+            .collect(),
+    }
+}
+
+/// The kind of node that `name` is.
+#[must_use]
+pub fn kind_of<'a>(spec: &'a scenario::Host, name: &'a str) -> &'a str {
+    spec.kind.get(name).map_or(name, String::as_str)
+}
+
+/// What the hosts of an experiment share.
+pub struct Plan<'a> {
+    /// The programs that the load puts on top, by host and node; taken as they are placed.
+    pub programs: &'a mut Programs,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Keep traces of connections.
+    pub trace: bool,
+}
+
+/// Builds the host `name`, the `number`th of the world.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the host's keys.
+pub fn build(
+    name: &str,
+    number: u64,
+    spec: &scenario::Host,
+    profile: &Profile,
+    plan: &mut Plan<'_>,
+) -> Result<Built, Fault> {
+    let missing = || fault(&[], "it has no graph, nor is it like a host that has one");
+    let layers = layers(spec.graph.as_ref().ok_or_else(missing)?);
+    let mut graph = Graph::new(plan.seed, number);
+    let tasks = Tasks::add(&mut graph, profile);
+    let mut nodes = BTreeMap::new();
+    for (node, below) in &layers {
+        let protocol = protocol(name, node, below, spec, plan)?;
+        let task = tasks.of(kind_of(spec, node));
+        nodes.insert(
+            node.clone(),
+            graph.add_node(node, task, protocol).map_err(misfit)?,
+        );
+    }
+    let devices = add_devices(&layers, &mut graph)?;
+    for (upper, below) in &layers {
+        for lower in below {
+            graph.connect(upper, lower).map_err(misfit)?;
+        }
+    }
+    let mut known = nodes.keys().chain(devices.keys()).map(String::as_str);
+    let stray = spec
+        .settings
+        .keys()
+        .find(|key| !nodes.contains_key(*key) && !devices.contains_key(*key));
+    if let Some(key) = stray {
+        let mut names: Vec<&str> = vec!["profile", "like", "graph", "kind"];
+        names.extend(&mut known);
+        return Err(unknown(&[key], "key or node", key, &names));
+    }
+    for (node, id) in &nodes {
+        if let Some(prices) = profile.price.get(kind_of(spec, node)) {
+            graph.set_prices(*id, price_list(prices)?);
+        }
+    }
+    for (key, memory) in &profile.memory {
+        let pool = match key.as_str() {
+            "send" => Pool::Send,
+            "receive" => Pool::Receive,
+            other => {
+                return Err(unknown(
+                    &["profile", "memory"],
+                    "memory",
+                    other,
+                    &["send", "receive"],
+                ));
+            }
+        };
+        graph.set_ledger(pool, ledger(memory)?);
+    }
+    let mut host = Host::new(name, graph);
+    tasks.set(&mut host)?;
+    for device in devices.values() {
+        host.set_adapter(*device, adapter(&profile.adapter)?);
+    }
+    Ok(Built { host, devices })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a function for map_err")]
+fn misfit(misfit: kumiki_graph::Misfit) -> Fault {
+    fault(&["graph"], misfit.to_string())
+}
+
+fn protocol(
+    host: &str,
+    node: &str,
+    below: &[String],
+    spec: &scenario::Host,
+    plan: &mut Plan<'_>,
+) -> Result<Box<dyn kumiki_graph::Protocol>, Fault> {
+    if let Some(program) = plan.programs.take(host, node) {
+        return Ok(program);
+    }
+    let kind = kind_of(spec, node);
+    let empty = toml::Table::new();
+    let settings = spec.settings.get(node).unwrap_or(&empty);
+    let place = Place {
+        below,
+        trace: plan.trace,
+    };
+    if KINDS.contains(&kind) {
+        return protocols::build(kind, settings, place).map_err(|fault| fault.under(&[node]));
+    }
+    let what = "kind of node (programs are named by the workload's `from` and `to`)";
+    Err(unknown(&["graph"], what, kind, &KINDS))
+}
+
+/// What no node stands for is a device.
+fn add_devices(
+    layers: &[(String, Vec<String>)],
+    graph: &mut Graph,
+) -> Result<BTreeMap<String, DeviceId>, Fault> {
+    let mut devices = BTreeMap::new();
+    for lower in layers.iter().flat_map(|(_, below)| below) {
+        let is_node = layers.iter().any(|(node, _)| node == lower);
+        if !is_node && !devices.contains_key(lower) {
+            devices.insert(
+                lower.clone(),
+                graph.add_device(lower, Service::UnitData).map_err(misfit)?,
+            );
+        }
+    }
+    Ok(devices)
+}
+
+/// The task for the nodes that no task of the profile names.
+const REST: &str = "host";
+
+/// The tasks of a host, as its profile has them.
+struct Tasks<'a> {
+    profile: &'a Profile,
+    ids: BTreeMap<&'a str, TaskId>,
+}
+
+impl<'a> Tasks<'a> {
+    fn add(graph: &mut Graph, profile: &'a Profile) -> Self {
+        let names = profile.task.keys().map(String::as_str).chain([REST]);
+        let ids = names.map(|name| (name, graph.add_task(name))).collect();
+        Self { profile, ids }
+    }
+
+    fn of(&self, kind: &str) -> TaskId {
+        let named = self
+            .profile
+            .task
+            .iter()
+            .find(|(_, task)| task.nodes.iter().any(|node| node == kind));
+        let name = named.map_or(REST, |(name, _)| name.as_str());
+        self.ids.get(name).copied().unwrap_or(TaskId(0))
+    }
+
+    /// Gives `host` the CPUs, and its tasks their places on them.
+    fn set(&self, host: &mut Host) -> Result<(), Fault> {
+        let mut cpus = Vec::new();
+        for (name, cpu) in &self.profile.cpu {
+            let switch = duration(&["profile", "cpu", name, "switch"], &cpu.switch)?;
+            cpus.push(CpuConfig {
+                name: name.clone(),
+                switch,
+            });
+        }
+        if cpus.is_empty() {
+            cpus.push(CpuConfig {
+                name: "cpu".to_owned(),
+                switch: Duration::ZERO,
+            });
+        }
+        let names: Vec<String> = cpus.iter().map(|cpu| cpu.name.clone()).collect();
+        host.set_cpus(cpus);
+        for (name, task) in &self.profile.task {
+            let cpu = match &task.cpu {
+                None => 0,
+                Some(wanted) => names.iter().position(|cpu| cpu == wanted).ok_or_else(|| {
+                    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+                    unknown(&["profile", "task", name, "cpu"], "CPU", wanted, &known)
+                })?,
+            };
+            let config = TaskConfig {
+                cpu,
+                priority: task.priority,
+                batch: task.batch,
+            };
+            if let Some(id) = self.ids.get(name.as_str()) {
+                host.set_task(*id, config);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn duration(path: &[&str], sourced: &Sourced) -> Result<Duration, Fault> {
+    quantity(path, &sourced.value)
+}
+
+fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, Fault> {
+    let mut list = Prices::default();
+    for (name, price) in prices {
+        let path = ["profile", "price", name.as_str()];
+        let known = Work::ALL.into_iter().find(|work| work.name() == name);
+        let work = known.ok_or_else(|| {
+            let names: Vec<&str> = Work::ALL.into_iter().map(Work::name).collect();
+            unknown(&path, "kind of work", name, &names)
+        })?;
+        list.set(work, picoseconds(&path, &price.value)?);
+    }
+    Ok(list)
+}
+
+/// A price may be a fraction of a nanosecond: it is read a thousand times larger.
+fn picoseconds(path: &[&str], text: &str) -> Result<u64, Fault> {
+    let larger = text.replace("ns", "us");
+    if larger != text && !text.contains("us") {
+        return quantity::<Duration>(path, &larger).map(Duration::as_nanos);
+    }
+    quantity::<Duration>(path, text).map(|price| price.as_nanos().saturating_mul(1_000))
+}
+
+fn ledger(memory: &Memory) -> Result<Ledger, Fault> {
+    let path = |key| ["profile", "memory", key];
+    let octets =
+        |key, sourced: &Sourced| quantity::<Octets>(&path(key), &sourced.value).map(Octets::count);
+    let (page, size) = (octets("page", &memory.page)?, octets("size", &memory.size)?);
+    let per_cluster = page.saturating_mul(u64::from(memory.cluster));
+    let clusters = size
+        .checked_div(per_cluster)
+        .and_then(|clusters| u32::try_from(clusters).ok());
+    let (Ok(page), Some(clusters)) = (u32::try_from(page), clusters) else {
+        return Err(fault(
+            &path("page"),
+            "a cluster must hold at least one octet, and a page at most 4 GiB",
+        ));
+    };
+    let hand_out = match memory.hand_out.as_str() {
+        "free" => HandOut::Free,
+        "cyclic" => HandOut::Cyclic,
+        other => {
+            return Err(unknown(
+                &path("hand_out"),
+                "order",
+                other,
+                &["free", "cyclic"],
+            ));
+        }
+    };
+    let wake_up = match memory.wake_up.as_str() {
+        "one" => WakeUp::One,
+        "all" => WakeUp::All,
+        other => return Err(unknown(&path("wake_up"), "rule", other, &["one", "all"])),
+    };
+    Ok(Ledger::new(Pages {
+        page,
+        cluster: memory.cluster,
+        clusters,
+        hand_out,
+        wake_up,
+        share_percent: memory.share_percent,
+    }))
+}
+
+fn adapter(adapter: &crate::profile::Adapter) -> Result<AdapterConfig, Fault> {
+    let path = |key| ["profile", "adapter", key];
+    let mut config = AdapterConfig::default();
+    let time = |key, sourced: &Option<Sourced>| match sourced {
+        Some(sourced) => duration(&path(key), sourced),
+        None => Ok(Duration::ZERO),
+    };
+    config.commands = if adapter.commands.as_deref() == Some("single") {
+        Commands::Single {
+            start: time("start", &adapter.start)?,
+        }
+    } else {
+        Commands::Chained {
+            fetch: time("fetch", &adapter.fetch)?,
+        }
+    };
+    if adapter.notice.as_deref() == Some("interrupt") {
+        config.notice = Notice::Interrupt {
+            cost: time("interrupt", &adapter.interrupt)?,
+        };
+    }
+    if let Some(queue) = adapter.queue {
+        config.queue = usize::try_from(queue).unwrap_or(usize::MAX);
+    }
+    Ok(config)
+}

@@ -1,0 +1,248 @@
+//! From the lines and switches of a scenario to media in the world.
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::{Address, DeviceId, Duration};
+use kumiki_link::atm::{self, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
+use kumiki_link::{DropTail, Rate, Serial, SerialConfig, Wire};
+use kumiki_sim::{HostId, Plug, World};
+
+use super::fault::{Fault, fault, quantity, unknown};
+use super::protocols::channel;
+use crate::quantity;
+use crate::scenario::{Link, Scenario, Switch};
+
+/// What the ends of a line can be.
+pub struct Ends<'a> {
+    /// Hosts and their devices by name.
+    pub hosts: &'a BTreeMap<String, (HostId, BTreeMap<String, DeviceId>)>,
+    /// The plugs of switches, by `switch.port`.
+    pub switches: &'a BTreeMap<String, Plug>,
+    /// Whether the hosts' adapters sum on the fly, by host.
+    pub checksum_units: &'a BTreeMap<String, bool>,
+}
+
+/// The names of media that carry cells, and what they carry.
+const ATM: [(&str, Rate); 4] = [
+    ("oc3c-atm", Rate::OC3C),
+    ("oc12c-atm", Rate::OC12C),
+    ("oc48c-atm", Rate::OC48C),
+    ("ds3-plcp", Rate::DS3_PLCP),
+];
+
+/// The names of media that carry frames, and what they carry.
+const FRAMES: [(&str, Rate); 3] = [
+    ("oc3c", Rate::OC3C),
+    ("oc12c", Rate::OC12C),
+    ("oc48c", Rate::OC48C),
+];
+
+/// The rate of cells on `medium`, if it carries cells.
+#[must_use]
+pub fn cell_rate(medium: &str) -> Option<Rate> {
+    ATM.iter()
+        .find(|(name, _)| *name == medium)
+        .map(|(_, rate)| *rate)
+}
+
+/// Puts the lines of `scenario` into `world`.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the top of the scenario.
+pub fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
+    for (name, link) in &scenario.link {
+        add_link(name, link, ends, world).map_err(|fault| fault.under(&["link", name]))?;
+    }
+    Ok(())
+}
+
+fn add_link(name: &str, link: &Link, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
+    let propagation = match &link.propagation {
+        Some(text) => quantity::<Duration>(&["propagation"], text)?,
+        None => Duration::ZERO,
+    };
+    let line = match cell_rate(&link.medium) {
+        Some(_) => world.add_element(name, Box::new(Wire::new(propagation))),
+        None => {
+            let config = SerialConfig {
+                rate: frame_rate(link)?,
+                overhead: link.framing_octets.unwrap_or(0),
+                propagation,
+                say_sent: true,
+            };
+            let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| {
+                DropTail::frames(frames.into())
+            });
+            world.add_element(name, Box::new(Serial::new(config, queue)))
+        }
+    };
+    for (port, end) in link.ends.iter().enumerate() {
+        let plug = match cell_rate(&link.medium) {
+            Some(rate) => cell_end(end, rate, ends, world)?,
+            None => frame_end(end, ends)?,
+        };
+        world.plug(Plug::Port(line, port), plug);
+    }
+    Ok(())
+}
+
+fn frame_rate(link: &Link) -> Result<Rate, Fault> {
+    if let Some((_, rate)) = FRAMES.iter().find(|(name, _)| *name == link.medium) {
+        return Ok(*rate);
+    }
+    if link.medium == "point-to-point" {
+        let text = link
+            .rate
+            .as_deref()
+            .ok_or_else(|| fault(&["medium"], "a point-to-point line needs a `rate`"))?;
+        let rate: quantity::Rate = quantity(&["rate"], text)?;
+        return Ok(Rate::bits_per_second(rate.bits_per_second()));
+    }
+    let known = ATM
+        .iter()
+        .chain(&FRAMES)
+        .map(|(name, _)| *name)
+        .chain(["point-to-point"]);
+    Err(unknown(
+        &["medium"],
+        "medium",
+        &link.medium,
+        &known.collect::<Vec<_>>(),
+    ))
+}
+
+fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
+    let names = || {
+        ends.hosts
+            .iter()
+            .flat_map(|(host, (_, devices))| devices.keys().map(move |d| format!("{host}.{d}")))
+    };
+    let found = end.split_once('.').and_then(|(host, device)| {
+        let (id, devices) = ends.hosts.get(host)?;
+        Some(Plug::Device(*id, *devices.get(device)?))
+    });
+    found.ok_or_else(|| {
+        let known: Vec<String> = names().chain(ends.switches.keys().cloned()).collect();
+        unknown(
+            &["ends"],
+            "end",
+            end,
+            &known.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    })
+}
+
+fn frame_end(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
+    if ends.switches.contains_key(end) {
+        return Err(fault(
+            &["ends"],
+            format!("`{end}` is a port of an ATM switch, and this line carries no cells"),
+        ));
+    }
+    device(end, ends)
+}
+
+/// A switch's port, or a host's device with the segmentation hardware that it needs.
+fn cell_end(end: &str, rate: Rate, ends: &Ends<'_>, world: &mut World) -> Result<Plug, Fault> {
+    if let Some(plug) = ends.switches.get(end) {
+        return Ok(*plug);
+    }
+    let device = device(end, ends)?;
+    let host = end.split_once('.').map_or(end, |(host, _)| host);
+    let config = SarConfig {
+        checksum_unit: ends.checksum_units.get(host).copied().unwrap_or(false),
+        ..SarConfig::new(Slots::new(rate))
+    };
+    let element = world.add_element(&format!("{end} SAR"), Box::new(Sar::new(config)));
+    world.plug(device, Plug::Port(element, sar::HOST));
+    Ok(Plug::Port(element, sar::LINE))
+}
+
+/// Puts the switches of `scenario` into `world`; their plugs by `switch.port`.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the top of the scenario.
+pub fn add_switches(
+    scenario: &Scenario,
+    world: &mut World,
+) -> Result<BTreeMap<String, Plug>, Fault> {
+    let mut plugs = BTreeMap::new();
+    for (name, spec) in &scenario.switch {
+        let switch = build_switch(spec).map_err(|fault| fault.under(&["switch", name]))?;
+        let element = world.add_element(name, Box::new(switch));
+        for port in 0..spec.ports {
+            plugs.insert(format!("{name}.{port}"), Plug::Port(element, port));
+        }
+    }
+    Ok(plugs)
+}
+
+fn build_switch(spec: &Switch) -> Result<atm::Switch, Fault> {
+    let medium = spec.medium.as_deref().unwrap_or("oc3c-atm");
+    let rate = cell_rate(medium).ok_or_else(|| {
+        let known: Vec<&str> = ATM.iter().map(|(name, _)| *name).collect();
+        unknown(&["medium"], "medium with cells", medium, &known)
+    })?;
+    let latency = match spec.latency.as_str() {
+        "" => Duration::ZERO,
+        text => quantity(&["latency"], text)?,
+    };
+    let queue = u64::from(spec.queue_cells);
+    let mut output = OutputConfig::new(Slots::new(rate), queue);
+    match spec.discard.as_deref().unwrap_or("tail") {
+        "tail" => {}
+        "ppd" => output.ppd = true,
+        // Romanow and Floyd: the threshold must leave room for the PDUs that are let in; half the queue is assumed.
+        "epd" => (output.ppd, output.epd) = (true, Some(queue / 2)),
+        other => {
+            return Err(unknown(
+                &["discard"],
+                "way to discard",
+                other,
+                &["tail", "ppd", "epd"],
+            ));
+        }
+    }
+    let mut switch = atm::Switch::new(latency, &vec![output; spec.ports]);
+    for text in &spec.channels {
+        connect(&mut switch, text, spec.ports)?;
+    }
+    Ok(switch)
+}
+
+/// `port vpi/vci -> port vpi/vci`, or with `<->` both ways.
+fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fault> {
+    let fault = |why: &str| {
+        let form = "write \"port vpi/vci <-> port vpi/vci\", as in \"0 0/100 <-> 1 0/100\"";
+        fault(&["channels"], format!("\"{text}\": {why}; {form}"))
+    };
+    let (both, ends) = match text.split_once("<->") {
+        Some(ends) => (true, Some(ends)),
+        None => (false, text.split_once("->")),
+    };
+    let (from, to) = ends.ok_or_else(|| fault("no `->` and no `<->`"))?;
+    let end = |text: &str| {
+        let (port, vc) = text.trim().split_once(' ')?;
+        let port: usize = port.parse().ok().filter(|port| *port < ports)?;
+        match channel(&[], vc.trim()).ok()? {
+            Address::Vc { vpi, vci } => Some(PortVc { port, vpi, vci }),
+            _ => None,
+        }
+    };
+    let (Some(from), Some(to)) = (end(from), end(to)) else {
+        return Err(fault(&format!(
+            "an end is no channel of ports 0 to {}",
+            ports.saturating_sub(1)
+        )));
+    };
+    let added = if both {
+        switch.connect_both(from, to)
+    } else {
+        switch.connect(from, to)
+    };
+    if added {
+        Ok(())
+    } else {
+        Err(fault("it is there twice"))
+    }
+}

@@ -1,0 +1,461 @@
+//! Where everything goes, and what is drawn around the series.
+
+use svg::Document;
+use svg::node::element::{Group, Line, Rectangle, SVG, Text, Title};
+
+use super::marks::{Bars, Pen, pens};
+use super::scale::{Needs, Ruler, number};
+use super::text::{clean, width, wrap};
+use super::{Axis, Figure, Limit, Scale, Shape};
+
+const WIDTH: f64 = 960.0;
+const PLOT_HEIGHT: f64 = 400.0;
+const PAD: f64 = 24.0;
+const TITLE: f64 = 22.0;
+const LABEL: f64 = 18.0;
+const SMALL: f64 = 16.0;
+const CAPTION: f64 = 14.0;
+const KEY: f64 = 34.0;
+
+pub(super) const INK: &str = "#222222";
+pub(super) const GREY: &str = "#555555";
+const GRID: &str = "#e2e2e2";
+
+/// The frame of the plot and the two axes.
+pub(super) struct Plot {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    pub(super) x: Ruler,
+    pub(super) y: Ruler,
+}
+
+impl Plot {
+    pub(super) fn across(&self, value: f64) -> Option<f64> {
+        self.x
+            .share(value)
+            .map(|s| self.left + s * (self.right - self.left))
+    }
+
+    pub(super) fn down(&self, value: f64) -> Option<f64> {
+        self.y
+            .share(value)
+            .map(|s| self.bottom - s * (self.bottom - self.top))
+    }
+
+    /// Where a point is, if it has a place at all; it may be outside the frame.
+    pub(super) fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+        Some((self.across(x)?, self.down(y)?))
+    }
+
+    /// Where a point is, if that is inside the frame.
+    pub(super) fn inside(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+        (self.x.holds(x) && self.y.holds(y)).then(|| self.place(x, y))?
+    }
+}
+
+pub(super) fn document(figure: &Figure) -> String {
+    let mut page = Group::new();
+    let mut top = PAD;
+    for line in wrap(&clean(&figure.title), TITLE * 1.16, WIDTH - 2.0 * PAD) {
+        page =
+            page.add(words(&line, PAD, top + TITLE * 0.8, TITLE, INK).set("font-weight", "bold"));
+        top += TITLE * 1.3;
+    }
+    // The legend shows how lines are drawn, which depends on where they run; its own height then places the plot.
+    let mut plot = plot(figure);
+    let pens = pens(figure, &plot);
+    let (legend, top) = legend(figure, &pens, top + 8.0);
+    page = page.add(legend);
+    plot.top = top + 14.0;
+    plot.bottom = plot.top + PLOT_HEIGHT;
+    page = page.add(grid(figure, &plot));
+    page = page.add(limits(figure, &plot));
+    // What a given range leaves out must not run over the frame: an inner svg clips without needing an identifier,
+    // which could meet another one where figures share a page.
+    let mut clipped = SVG::new()
+        .set("x", at(plot.left))
+        .set("y", at(plot.top))
+        .set("width", at(plot.right - plot.left))
+        .set("height", at(plot.bottom - plot.top))
+        .set(
+            "viewBox",
+            [
+                plot.left,
+                plot.top,
+                plot.right - plot.left,
+                plot.bottom - plot.top,
+            ]
+            .map(at)
+            .join(" "),
+        );
+    let bars = Bars::of(figure, &plot);
+    for (pen, series) in pens.iter().zip(&figure.series) {
+        clipped = clipped.add(pen.shape(series, &plot, &bars));
+    }
+    page = page.add(clipped);
+    for (pen, series) in pens.iter().zip(&figure.series) {
+        page = page.add(pen.points(series, &figure.y, &plot, &bars));
+    }
+    for (pen, series) in pens.iter().zip(&figure.series) {
+        page = page.add(pen.paper(series, &plot, &bars));
+    }
+    let (axes, mut bottom) = axes(figure, &plot);
+    page = page.add(axes);
+    bottom += 10.0;
+    for line in wrap(&clean(&figure.caption), CAPTION, WIDTH - 2.0 * PAD) {
+        page = page.add(words(&line, PAD, bottom + CAPTION, CAPTION, GREY));
+        bottom += CAPTION * 1.35;
+    }
+    let height = bottom + PAD * 0.6;
+    let document = Document::new()
+        .set("width", at(WIDTH))
+        .set("height", at(height))
+        .set(
+            "viewBox",
+            ["0".to_owned(), "0".to_owned(), at(WIDTH), at(height)].join(" "),
+        )
+        .set("role", "img")
+        .set(
+            "font-family",
+            "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif",
+        )
+        .add(Title::new(clean(&figure.title)))
+        .add(
+            Rectangle::new()
+                .set("width", at(WIDTH))
+                .set("height", at(height))
+                .set("fill", "#ffffff"),
+        )
+        .add(page);
+    format!("{document}\n")
+}
+
+/// The plot's frame, with room for what is written around it.
+fn plot(figure: &Figure) -> Plot {
+    let points = || figure.series.iter().flat_map(|s| &s.points);
+    let printed = || figure.series.iter().flat_map(|s| &s.paper);
+    let bars = figure.series.iter().any(|s| s.shape == Shape::Bars);
+    let xs = || points().map(|p| p.x).chain(printed().map(|p| p.0));
+    let spreads = points()
+        .filter_map(|p| p.spread)
+        .flat_map(|(low, high)| [low, high]);
+    let ys = points()
+        .map(|p| p.y)
+        .chain(spreads)
+        .chain(printed().map(|p| p.1))
+        .chain(figure.limits.iter().map(|l| l.y));
+    let y_axis = Axis {
+        scale: Scale::Linear,
+        ..figure.y.clone()
+    };
+    let y = Ruler::new(
+        &y_axis,
+        ys,
+        Needs {
+            zero: bars,
+            vertical: true,
+            ticks: 7,
+            margin: 0.0,
+        },
+    );
+
+    let ticks = y
+        .ticks
+        .iter()
+        .map(|t| width(&t.label, SMALL))
+        .fold(0.0, f64::max);
+    let left = PAD + LABEL * 1.5 + ticks + 10.0;
+    let names = figure
+        .limits
+        .iter()
+        .flat_map(|l| limit_lines(l, &figure.y))
+        .map(|line| width(&line, SMALL))
+        .fold(0.0, f64::max);
+    let right = WIDTH
+        - if figure.limits.is_empty() {
+            PAD * 1.4
+        } else {
+            PAD + names + 22.0
+        };
+    // Bars at the ends of a numeric axis are half outside otherwise.
+    let margin = if bars { 0.12 } else { 0.03 };
+    let needs = |ticks| Needs {
+        zero: false,
+        vertical: false,
+        ticks,
+        margin,
+    };
+    let fits = |ruler: &Ruler| {
+        ruler
+            .ticks
+            .iter()
+            .map(|t| width(&t.label, SMALL) + 16.0)
+            .sum::<f64>()
+            <= right - left
+    };
+    let x = [12, 9, 7, 5]
+        .into_iter()
+        .map(|count| Ruler::new(&figure.x, xs(), needs(count)))
+        .find(fits);
+    let x = x.unwrap_or_else(|| Ruler::new(&figure.x, xs(), needs(3)));
+    Plot {
+        left,
+        right,
+        top: 0.0,
+        bottom: PLOT_HEIGHT,
+        x,
+        y,
+    }
+}
+
+/// One row or more of keys, and where they end.
+fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
+    let mut group = Group::new();
+    let (mut x, mut y) = (PAD, top + SMALL * 0.8);
+    let mut place = |label: &str| {
+        let needed = KEY + 8.0 + width(label, SMALL) + 22.0;
+        if x > PAD && x + needed > WIDTH - PAD * 0.5 {
+            x = PAD;
+            y += SMALL * 1.6;
+        }
+        let here = (x, y);
+        x += needed;
+        here
+    };
+    for (pen, series) in pens.iter().zip(&figure.series) {
+        let label = clean(&series.label);
+        let (x, y) = place(&label);
+        group = match series.shape {
+            Shape::Bars => group.add(
+                Rectangle::new()
+                    .set("x", at(x + 8.0))
+                    .set("y", at(y - 8.0))
+                    .set("width", "18")
+                    .set("height", "16")
+                    .set("fill", pen.colour()),
+            ),
+            Shape::Line | Shape::Curve => group.add(
+                stroke(line(x, y, x + KEY, y), pen.colour(), 2.5)
+                    .set("stroke-dasharray", pen.dashes()),
+            ),
+            Shape::Scatter => group,
+        };
+        if matches!(series.shape, Shape::Line | Shape::Scatter) {
+            group = group.add(pen.filled(x + KEY / 2.0, y));
+        }
+        group = group.add(words(&label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, INK));
+    }
+    if figure.series.iter().any(|s| !s.paper.is_empty()) {
+        let label = "paper (hollow)";
+        let (x, y) = place(label);
+        group = group
+            .add(Pen::default().hollow(x + KEY / 2.0, y, GREY))
+            .add(words(label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, INK));
+    }
+    (group, y + SMALL * 0.8)
+}
+
+fn grid(figure: &Figure, plot: &Plot) -> Group {
+    let mut group = Group::new().set("stroke", GRID).set("stroke-width", "1");
+    for y in plot.y.ticks.iter().filter_map(|t| plot.down(t.at)) {
+        group = group.add(line(plot.left, y, plot.right, y));
+    }
+    let between_names = matches!(figure.x.scale, Scale::Names(_));
+    for x in plot
+        .x
+        .ticks
+        .iter()
+        .filter(|_| !between_names)
+        .filter_map(|t| plot.across(t.at))
+    {
+        group = group.add(line(x, plot.top, x, plot.bottom));
+    }
+    group
+}
+
+/// The frame, ticks and labels, and where they end.
+fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
+    let mut group = Group::new();
+    let mut frame = Group::new().set("stroke", INK).set("stroke-width", "1.5");
+    frame = frame.add(line(plot.left, plot.top, plot.left, plot.bottom));
+    frame = frame.add(line(plot.left, plot.bottom, plot.right, plot.bottom));
+    for tick in &plot.y.ticks {
+        let Some(y) = plot.down(tick.at) else {
+            continue;
+        };
+        frame = frame.add(line(plot.left - 5.0, y, plot.left, y));
+        let label = words(&tick.label, plot.left - 9.0, y + SMALL * 0.36, SMALL, INK);
+        group = group.add(label.set("text-anchor", "end"));
+    }
+    let slot = plot.x.unit() * (plot.right - plot.left);
+    let mut bottom = plot.bottom + 8.0 + SMALL;
+    for tick in &plot.x.ticks {
+        let Some(x) = plot.across(tick.at) else {
+            continue;
+        };
+        let lines = if matches!(figure.x.scale, Scale::Names(_)) {
+            wrap(&tick.label, SMALL, slot - 6.0)
+        } else {
+            frame = frame.add(line(x, plot.bottom, x, plot.bottom + 5.0));
+            vec![tick.label.clone()]
+        };
+        let mut y = plot.bottom + 8.0 + SMALL;
+        for line in lines {
+            group = group.add(words(&line, x, y, SMALL, INK).set("text-anchor", "middle"));
+            bottom = bottom.max(y);
+            y += SMALL * 1.2;
+        }
+    }
+    let x_label = title(&figure.x);
+    if !x_label.is_empty() {
+        bottom += LABEL * 1.5;
+        group = group.add(
+            words(&x_label, (plot.left + plot.right) / 2.0, bottom, LABEL, INK)
+                .set("text-anchor", "middle"),
+        );
+    }
+    let y_label = title(&figure.y);
+    if !y_label.is_empty() {
+        let (x, y) = (PAD + LABEL * 0.6, (plot.top + plot.bottom) / 2.0);
+        let turned = words(&y_label, x, y, LABEL, INK)
+            .set("transform", format!("rotate(-90 {} {})", at(x), at(y)));
+        group = group.add(turned.set("text-anchor", "middle"));
+    }
+    (group.add(frame), bottom + 6.0)
+}
+
+/// "window (KB)".
+fn title(axis: &Axis) -> String {
+    match (axis.label.is_empty(), axis.unit.is_empty()) {
+        (_, true) => clean(&axis.label),
+        (true, false) => clean(&axis.unit),
+        (false, false) => format!("{} ({})", clean(&axis.label), clean(&axis.unit)),
+    }
+}
+
+fn limit_lines(limit: &Limit, axis: &Axis) -> Vec<String> {
+    let value = number(limit.y, 3);
+    let value = if axis.unit.is_empty() {
+        value
+    } else {
+        format!("{value} {}", clean(&axis.unit))
+    };
+    let mut lines = wrap(&clean(&limit.label), SMALL, 170.0);
+    lines.push(value);
+    lines
+}
+
+/// The dashed lines, with their names beside the plot and never over each other.
+fn limits(figure: &Figure, plot: &Plot) -> Group {
+    const LINE: f64 = SMALL * 1.15;
+    let mut group = Group::new();
+    let mut labels: Vec<(f64, Vec<String>)> = figure
+        .limits
+        .iter()
+        .filter(|l| plot.y.holds(l.y))
+        .filter_map(|l| Some((plot.down(l.y)?, limit_lines(l, &figure.y))))
+        .collect();
+    labels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let heights: Vec<f64> = labels
+        .iter()
+        .map(|(_, lines)| LINE * f64::from(u16::try_from(lines.len()).unwrap_or(1)) + 8.0)
+        .collect();
+    let wanted: Vec<(f64, f64)> = labels.iter().map(|(y, _)| *y).zip(heights).collect();
+    for ((y, lines), centre) in labels.iter().zip(spread_out(&wanted, plot.top - 8.0)) {
+        group = group.add(
+            stroke(line(plot.left, *y, plot.right, *y), GREY, 1.5).set("stroke-dasharray", "8 5"),
+        );
+        group = group.add(stroke(
+            line(plot.right + 2.0, *y, plot.right + 16.0, centre),
+            GREY,
+            1.0,
+        ));
+        let count = f64::from(u16::try_from(lines.len()).unwrap_or(1));
+        let mut baseline = centre - LINE * count / 2.0 + SMALL * 0.86;
+        for text in lines {
+            group = group.add(words(text, plot.right + 20.0, baseline, SMALL, GREY));
+            baseline += LINE;
+        }
+    }
+    group
+}
+
+/// Centres for labels that want to be at some height and need some room: as near as possible without touching.
+/// `wanted` is sorted by height; no label goes above `ceiling`.
+fn spread_out(wanted: &[(f64, f64)], ceiling: f64) -> Vec<f64> {
+    /// Labels that touch: they share one displacement.
+    struct Block {
+        labels: usize,
+        /// Sum over labels of (wanted top - offset within the block).
+        sum: f64,
+        room: f64,
+    }
+    impl Block {
+        fn top(&self, ceiling: f64) -> f64 {
+            let mean = self.sum / f64::from(u16::try_from(self.labels).unwrap_or(u16::MAX).max(1));
+            mean.max(ceiling)
+        }
+    }
+    let mut blocks: Vec<Block> = Vec::new();
+    for &(centre, room) in wanted {
+        let mut block = Block {
+            labels: 1,
+            sum: centre - room / 2.0,
+            room,
+        };
+        while let Some(above) =
+            blocks.pop_if(|above| above.top(ceiling) + above.room > block.top(ceiling))
+        {
+            let below = f64::from(u16::try_from(block.labels).unwrap_or(u16::MAX));
+            block = Block {
+                labels: above.labels + block.labels,
+                sum: above.sum + block.sum - below * above.room,
+                room: above.room + block.room,
+            };
+        }
+        blocks.push(block);
+    }
+    let mut rooms = wanted.iter().map(|(_, room)| *room);
+    let mut centres = Vec::new();
+    for block in blocks {
+        let mut top = block.top(ceiling);
+        for room in rooms.by_ref().take(block.labels) {
+            centres.push(top + room / 2.0);
+            top += room;
+        }
+    }
+    centres
+}
+
+pub(super) fn words(text: &str, x: f64, y: f64, size: f64, ink: &str) -> Text {
+    Text::new(text)
+        .set("x", at(x))
+        .set("y", at(y))
+        .set("font-size", at(size))
+        .set("fill", ink)
+}
+
+pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64) -> Line {
+    Line::new()
+        .set("x1", at(x1))
+        .set("y1", at(y1))
+        .set("x2", at(x2))
+        .set("y2", at(y2))
+}
+
+pub(super) fn stroke(line: Line, ink: &str, width: f64) -> Line {
+    line.set("stroke", ink).set("stroke-width", at(width))
+}
+
+/// A coordinate: a tenth of a unit is finer than any screen, and shorter than a full float.
+pub(super) fn at(value: f64) -> String {
+    // A value far outside would be no number that a reader of SVG must accept.
+    let text = format!("{:.1}", value.clamp(-1e5, 1e5) + 0.0);
+    match text.strip_suffix(".0") {
+        Some("-0") => "0".to_owned(),
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,273 @@
+//! The series themselves: lines, bars, markers and the paper's points.
+
+use svg::Node;
+use svg::node::element::{Circle, Element, Group, Path, Polyline, Rectangle, Title};
+
+use super::draw::{INK, Plot, at, line, stroke};
+use super::scale::number;
+use super::text::clean;
+use super::{Axis, Figure, Scale, Series, Shape};
+
+/// Okabe and Ito's colours from the darkest; their yellow is too light for lines on white.
+const COLOURS: [&str; 7] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
+];
+
+/// What tells one series from the others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pen {
+    index: usize,
+    /// Drawn with gaps and smaller markers.
+    broken: bool,
+}
+
+/// The pens of all series. Broken are those that run over an earlier one, which would else be hidden, and those that use a
+/// colour for the second time.
+pub(super) fn pens(figure: &Figure, plot: &Plot) -> Vec<Pen> {
+    // Longer series are curves of samples, which do not meet point by point.
+    const LONGEST: usize = 300;
+    let places: Vec<Vec<(f64, f64)>> = figure
+        .series
+        .iter()
+        .map(|s| {
+            if s.shape == Shape::Bars {
+                &[]
+            } else {
+                s.points.as_slice()
+            }
+        })
+        .map(|points| {
+            points
+                .iter()
+                .take(LONGEST)
+                .filter_map(|p| plot.inside(p.x, p.y))
+                .collect()
+        })
+        .collect();
+    let meet = |a: &(f64, f64), b: &(f64, f64)| (a.0 - b.0).abs() < 4.0 && (a.1 - b.1).abs() < 4.0;
+    places
+        .iter()
+        .enumerate()
+        .map(|(index, own)| {
+            let covers = |earlier: &Vec<(f64, f64)>| {
+                own.iter()
+                    .filter(|a| earlier.iter().any(|b| meet(a, b)))
+                    .count()
+                    > 1
+            };
+            Pen {
+                index,
+                broken: index >= COLOURS.len() || places.iter().take(index).any(covers),
+            }
+        })
+        .collect()
+}
+
+impl Pen {
+    pub(super) fn colour(self) -> &'static str {
+        self.index
+            .checked_rem(COLOURS.len())
+            .and_then(|n| COLOURS.get(n))
+            .copied()
+            .unwrap_or(INK)
+    }
+
+    pub(super) fn dashes(self) -> &'static str {
+        if self.broken { "9 7" } else { "none" }
+    }
+
+    /// The line or the bars of a series.
+    pub(super) fn shape(self, series: &Series, plot: &Plot, bars: &Bars) -> Group {
+        let group = Group::new();
+        let places = series.points.iter().filter_map(|p| plot.place(p.x, p.y));
+        match series.shape {
+            Shape::Scatter => group,
+            Shape::Line | Shape::Curve => {
+                let points: Vec<String> = places
+                    .map(|(x, y)| format!("{},{}", at(x), at(y)))
+                    .collect();
+                let curve = Polyline::new()
+                    .set("points", points.join(" "))
+                    .set("fill", "none")
+                    .set("stroke", self.colour())
+                    .set("stroke-width", "2.5")
+                    .set("stroke-linejoin", "round")
+                    .set("stroke-dasharray", self.dashes());
+                group.add(curve)
+            }
+            Shape::Bars => {
+                let zero = plot.down(0.0).unwrap_or(plot.bottom);
+                places.fold(group, |group, (x, y)| {
+                    let bar = Rectangle::new()
+                        .set("x", at(x + bars.shift(self.index) - bars.width / 2.0 + 1.0))
+                        .set("y", at(y.min(zero)))
+                        .set("width", at((bars.width - 2.0).max(1.0)))
+                        .set("height", at((zero - y).abs()))
+                        .set("fill", self.colour());
+                    group.add(bar)
+                })
+            }
+        }
+    }
+
+    /// Error bars and markers of a series; each says its values where a reader points at it.
+    pub(super) fn points(self, series: &Series, y_axis: &Axis, plot: &Plot, bars: &Bars) -> Group {
+        let mut group = Group::new();
+        for point in &series.points {
+            let Some((x, y)) = plot.inside(point.x, point.y) else {
+                continue;
+            };
+            let x = x + bars.shift(self.index);
+            let ends = point
+                .spread
+                .and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
+            if let Some((low, high)) = ends {
+                let (low, high) = (
+                    low.clamp(plot.top, plot.bottom),
+                    high.clamp(plot.top, plot.bottom),
+                );
+                let ink = if series.shape == Shape::Bars {
+                    INK
+                } else {
+                    self.colour()
+                };
+                for (x1, y1, x2, y2) in [
+                    (x, low, x, high),
+                    (x - 6.0, low, x + 6.0, low),
+                    (x - 6.0, high, x + 6.0, high),
+                ] {
+                    group = group.add(stroke(line(x1, y1, x2, y2), ink, 1.5));
+                }
+            }
+            if matches!(series.shape, Shape::Line | Shape::Scatter) {
+                let said = format!(
+                    "{}: {} {}",
+                    clean(&series.label),
+                    number(point.y, 3),
+                    clean(&y_axis.unit)
+                );
+                let mut marker = self.filled(x, y);
+                marker.append(Title::new(said.trim_end()));
+                group = group.add(marker);
+            }
+        }
+        group
+    }
+
+    /// The paper's points of a series.
+    pub(super) fn paper(self, series: &Series, plot: &Plot, bars: &Bars) -> Group {
+        let ink = if series.shape == Shape::Bars {
+            INK
+        } else {
+            self.colour()
+        };
+        series
+            .paper
+            .iter()
+            .filter_map(|&(x, y)| plot.inside(x, y))
+            .fold(Group::new(), |group, (x, y)| {
+                let x = x + bars.shift(self.index);
+                // On a bar of any colour a rim of white keeps the marker in sight.
+                let rim = (series.shape == Shape::Bars).then(|| {
+                    let mut rim = self.hollow(x, y, "#ffffff");
+                    rim.assign("stroke-width", "5");
+                    rim
+                });
+                rim.into_iter()
+                    .fold(group, Group::add)
+                    .add(self.hollow(x, y, ink))
+            })
+    }
+
+    /// Our marker: filled, with a white rim that keeps it apart from lines below it.
+    pub(super) fn filled(self, x: f64, y: f64) -> Element {
+        let mut marker = self.outline(x, y, if self.broken { 3.6 } else { 5.5 });
+        marker.assign("fill", self.colour());
+        marker.assign("stroke", "#ffffff");
+        marker.assign("stroke-width", "1.2");
+        marker
+    }
+
+    /// The paper's marker: the same shape, hollow and larger, so that both are seen where they agree.
+    pub(super) fn hollow(self, x: f64, y: f64, ink: &str) -> Element {
+        let mut marker = self.outline(x, y, 9.0);
+        marker.assign("fill", "none");
+        marker.assign("stroke", ink);
+        marker.assign("stroke-width", "2");
+        marker
+    }
+
+    /// The shape of the markers, of about the area of a circle with `radius`.
+    fn outline(self, x: f64, y: f64, radius: f64) -> Element {
+        let corners: &[(f64, f64)] = match self.index.checked_rem(5) {
+            Some(1) => &[(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)],
+            Some(2) => &[(0.0, -1.3), (1.18, 0.82), (-1.18, 0.82)],
+            Some(3) => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+            Some(4) => &[(0.0, 1.3), (1.18, -0.82), (-1.18, -0.82)],
+            _ => {
+                let mut circle = Element::from(Circle::new());
+                circle.assign("cx", at(x));
+                circle.assign("cy", at(y));
+                circle.assign("r", at(radius));
+                return circle;
+            }
+        };
+        let points: Vec<String> = corners
+            .iter()
+            .map(|(dx, dy)| format!("{} {}", at(x + dx * radius), at(y + dy * radius)))
+            .collect();
+        Element::from(
+            Path::new()
+                .set("d", format!("M{}Z", points.join("L")))
+                .set("stroke-linejoin", "round"),
+        )
+    }
+}
+
+/// How wide bars are, and which series have them.
+pub(super) struct Bars {
+    series: Vec<usize>,
+    width: f64,
+}
+
+impl Bars {
+    pub(super) fn of(figure: &Figure, plot: &Plot) -> Self {
+        let series: Vec<usize> = figure
+            .series
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.shape == Shape::Bars)
+            .map(|(i, _)| i)
+            .collect();
+        let mut places: Vec<f64> = figure
+            .series
+            .iter()
+            .filter(|s| s.shape == Shape::Bars)
+            .flat_map(|s| &s.points)
+            .filter_map(|p| plot.across(p.x))
+            .collect();
+        places.sort_by(f64::total_cmp);
+        let names = matches!(figure.x.scale, Scale::Names(_))
+            .then(|| plot.x.unit() * (plot.right - plot.left));
+        let gaps = places
+            .iter()
+            .zip(places.iter().skip(1))
+            .map(|(a, b)| b - a)
+            .filter(|gap| *gap > 0.5);
+        let slot = names.unwrap_or_else(|| gaps.fold((plot.right - plot.left) / 4.0, f64::min));
+        let count = f64::from(u16::try_from(series.len()).unwrap_or(u16::MAX).max(1));
+        Self {
+            series,
+            width: (slot * 0.76 / count).min(90.0),
+        }
+    }
+
+    /// How far the middle of series `i`'s bars is from their value's place.
+    fn shift(&self, i: usize) -> f64 {
+        let Some(rank) = self.series.iter().position(|s| *s == i) else {
+            return 0.0;
+        };
+        let float = |n: usize| f64::from(u16::try_from(n).unwrap_or(u16::MAX));
+        (float(rank) - (float(self.series.len()) - 1.0) / 2.0) * self.width
+    }
+}

@@ -1,0 +1,138 @@
+//! Figures as standalone SVG, with the paper's printed points over our curves.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | SVG 1.1, static; sizes in user units, 960 wide; no scripts, no style sheets, no fonts but the reader's own sans-serif |
+//! | Colours | Okabe and Ito, "Color Universal Design" (2008), without its yellow; each series also has a marker shape of its own |
+//! | Left out | logarithmic y axes, two y axes, interaction |
+//!
+//! The same [`Figure`] gives the same octets. Text cannot be measured without a font, so its width is estimated on the
+//! wide side, and everything that could meet a curve has a place outside the plot: the legend above, the names of
+//! limits to the right.
+
+mod draw;
+mod marks;
+mod scale;
+#[cfg(test)]
+mod tests;
+mod text;
+
+/// A figure before it is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figure {
+    /// Above the figure.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis. Its scale is always linear.
+    pub y: Axis,
+    /// The curves, in the order of the legend.
+    pub series: Vec<Series>,
+    /// Horizontal lines that nothing can exceed.
+    pub limits: Vec<Limit>,
+    /// Below the figure: where it comes from (profile, version, how many seeds).
+    pub caption: String,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// What it shows: "window".
+    pub label: String,
+    /// In which unit; empty for none, and for [`Scale::Octets`], whose ticks carry it.
+    pub unit: String,
+    /// How values become places.
+    pub scale: Scale,
+    /// The ends; `None` to take in all values. A y axis starts at zero unless all values are far above it.
+    pub range: Option<(f64, f64)>,
+}
+
+/// How values become places.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Scale {
+    /// Equal steps.
+    #[default]
+    Linear,
+    /// Equal factors, ticks at powers of two.
+    Log2,
+    /// As [`Scale::Log2`] for a number of octets; ticks read 8 KB, 16 KB, with the papers' KB of 1024.
+    Octets,
+    /// Equal factors, ticks at powers of ten and, where these are few, at twice and five times.
+    Log10,
+    /// One place for each name, at 0, 1, 2, ...; for bars.
+    Names(Vec<String>),
+}
+
+/// A curve, a cloud of points, or a row of bars.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub label: String,
+    /// How it is drawn.
+    pub shape: Shape,
+    /// What was measured, in the order in which a line connects it. Values that are not finite, or not above zero on a
+    /// logarithmic axis, are left out.
+    pub points: Vec<Point>,
+    /// What the paper prints: x and y. Drawn as hollow markers in the series' colour.
+    pub paper: Vec<(f64, f64)>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// A line with a marker at each point.
+    #[default]
+    Line,
+    /// A line alone, for many points.
+    Curve,
+    /// Markers alone.
+    Scatter,
+    /// Bars from zero; several such series stand beside each other.
+    Bars,
+}
+
+/// One measured value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Where.
+    pub x: f64,
+    /// What.
+    pub y: f64,
+    /// The ends of the error bar.
+    pub spread: Option<(f64, f64)>,
+}
+
+impl Point {
+    /// A value without an error bar.
+    #[must_use]
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y, spread: None }
+    }
+
+    /// A mean with half the width of its interval, if there is one.
+    #[must_use]
+    pub fn with_half_width(x: f64, y: f64, half_width: Option<f64>) -> Self {
+        Self {
+            x,
+            y,
+            spread: half_width.map(|w| (y - w, y + w)),
+        }
+    }
+}
+
+/// A dashed horizontal line with a name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limit {
+    /// Its name; the value is added.
+    pub label: String,
+    /// Where.
+    pub y: f64,
+}
+
+impl Figure {
+    /// The figure as an SVG document.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        draw::document(self)
+    }
+}

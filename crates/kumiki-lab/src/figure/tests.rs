@@ -1,0 +1,198 @@
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+use svg::parser::Event;
+
+use super::*;
+
+fn figure() -> Figure {
+    let octets = |k: f64| k * 1024.0;
+    Figure {
+        title: "One session: throughput against window".to_owned(),
+        x: Axis {
+            label: "window".to_owned(),
+            scale: Scale::Octets,
+            ..Axis::default()
+        },
+        y: Axis {
+            label: "goodput".to_owned(),
+            unit: "Mb/s".to_owned(),
+            ..Axis::default()
+        },
+        series: vec![
+            Series {
+                label: "atm-board <1 & 2>".to_owned(),
+                points: [(8.0, 10.6), (16.0, 70.0), (48.0, 133.1), (256.0, 133.38)]
+                    .map(|(x, y)| Point::with_half_width(octets(x), y, Some(1.5)))
+                    .to_vec(),
+                paper: vec![(octets(8.0), 10.6), (octets(256.0), 133.4)],
+                ..Series::default()
+            },
+            Series {
+                label: "bars".to_owned(),
+                shape: Shape::Bars,
+                points: vec![Point::new(octets(32.0), 50.0)],
+                ..Series::default()
+            },
+        ],
+        limits: vec![Limit {
+            label: "packets".to_owned(),
+            y: 134.581,
+        }],
+        caption: "profile atm-board, 1 seed".to_owned(),
+    }
+}
+
+/// The words of all text elements.
+fn words(svg: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for event in svg::read(svg).unwrap() {
+        if let Event::Text(text) = event {
+            found.push(text.trim().to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn everything_that_was_said_is_in_the_figure() {
+    let svg = figure().to_svg();
+    let words = words(&svg);
+    for expected in [
+        "One session: throughput against window",
+        "8 KB",
+        "256 KB",
+        "window",
+        "goodput (Mb/s)",
+        "atm-board &lt;1 &amp; 2&gt;",
+        "paper (hollow)",
+        "packets",
+        "134.581 Mb/s",
+        "profile atm-board, 1 seed",
+    ] {
+        assert!(
+            words.iter().any(|w| w == expected),
+            "{expected:?} is not among {words:?}"
+        );
+    }
+    // Two hollow markers over the curve and one in the legend.
+    assert_eq!(svg.matches("fill=\"none\" r=\"9\"").count(), 3);
+}
+
+#[test]
+fn the_same_figure_gives_the_same_octets() {
+    assert_eq!(figure().to_svg(), figure().to_svg());
+}
+
+#[test]
+fn a_series_over_another_one_has_gaps() {
+    let mut figure = figure();
+    assert!(!figure.to_svg().contains("stroke-dasharray=\"9 7\""));
+    let again = Series {
+        label: "again".to_owned(),
+        ..figure.series[0].clone()
+    };
+    figure.series.push(again);
+    // Once in the plot and once in the legend.
+    assert_eq!(
+        figure.to_svg().matches("stroke-dasharray=\"9 7\"").count(),
+        2
+    );
+}
+
+#[test]
+fn points_outside_a_given_range_have_no_marker() {
+    let mut figure = figure();
+    let all = figure.to_svg().matches("<circle").count();
+    figure.y.range = Some((0.0, 100.0));
+    let svg = figure.to_svg();
+    // Two values and one of the paper's are above 100.
+    assert_eq!(svg.matches("<circle").count(), all - 3);
+    assert!(
+        !words(&svg).iter().any(|w| w == "packets"),
+        "a limit outside has no line to be named"
+    );
+}
+
+#[test]
+fn an_independent_renderer_reads_the_figure() {
+    let mut command = Command::new("rsvg-convert");
+    let started = command
+        .arg("--format=png")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match started {
+        Ok(child) => child,
+        Err(e) => {
+            println!("skipped: rsvg-convert could not be started: {e}");
+            return;
+        }
+    };
+    let svg = figure().to_svg();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(svg.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{errors}");
+    assert!(output.stdout.starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn empty_figures_are_drawn() {
+    assert!(Figure::default().to_svg().ends_with("</svg>\n"));
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>(), -1e3..1e3_f64, Just(0.0), Just(f64::INFINITY)]
+}
+
+fn scale() -> impl Strategy<Value = Scale> {
+    prop_oneof![
+        Just(Scale::Linear),
+        Just(Scale::Log2),
+        Just(Scale::Octets),
+        Just(Scale::Log10),
+        Just(Scale::Names(vec!["a".to_owned(), "b b".to_owned()])),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_figure_panics_and_every_coordinate_is_a_number(
+        points in prop::collection::vec((number(), number(), prop::option::of((number(), number()))), 0..6),
+        shape in prop_oneof![Just(Shape::Line), Just(Shape::Curve), Just(Shape::Scatter), Just(Shape::Bars)],
+        scale in scale(),
+        range in prop::option::of((number(), number())),
+        limits in prop::collection::vec(number(), 0..4),
+        text: String,
+    ) {
+        let mut figure = figure();
+        figure.title.clone_from(&text);
+        figure.x = Axis { label: text.clone(), unit: text.clone(), scale, range };
+        figure.series.push(Series {
+            label: text.clone(),
+            shape,
+            points: points.iter().map(|&(x, y, spread)| Point { x, y, spread }).collect(),
+            paper: points.iter().map(|&(x, y, _)| (x, y)).collect(),
+        });
+        figure.limits.extend(limits.into_iter().map(|y| Limit { label: text.clone(), y }));
+        figure.y.range = range;
+        let svg = figure.to_svg();
+        for event in svg::read(&svg).unwrap() {
+            if let Event::Tag(name, _, attributes) = event {
+                for key in ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height"] {
+                    if let Some(value) = attributes.get(key) {
+                        prop_assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{} {}={}", name, key, value);
+                    }
+                }
+            }
+        }
+    }
+}

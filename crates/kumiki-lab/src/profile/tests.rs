@@ -1,0 +1,125 @@
+use super::*;
+
+const BOARD: &str = r#"
+title = "A board"
+about = "For tests."
+fit_points = ["one"]
+
+[cpu.main]
+switch = { value = "12 us", from = "assumed: a guess" }
+
+[task.net]
+cpu = "main"
+nodes = ["tcp", "ip"]
+from = "section 3"
+
+[price.tcp]
+push = { value = "110 us", from = "fitted: fig. 6" }
+copy = { value = "46.1 ns", from = "fitted: fig. 7" }
+
+[adapter]
+fetch = { value = "2 us", from = "assumed: short" }
+
+[memory.send]
+page = { value = "4 KiB", from = "assumed: usual" }
+cluster = 2
+size = { value = "8 MB", from = "section 2" }
+hand_out = "cyclic"
+wake_up = "one"
+"#;
+
+fn refused(from: &str, to: &str) -> String {
+    assert!(BOARD.contains(from), "{from}");
+    parse_text("profiles/x.toml", &BOARD.replacen(from, to, 1))
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn prices_keep_fractions_of_a_nanosecond() {
+    let board = parse_text("x", BOARD).unwrap();
+    let price = &board.price["tcp"];
+    assert_eq!(price["copy"].picoseconds().unwrap(), 46_100);
+    assert_eq!(price["push"].picoseconds().unwrap(), 110_000_000);
+    assert_eq!(
+        board.cpu["main"].switch.duration().unwrap(),
+        Duration::from_micros(12)
+    );
+    assert_eq!(
+        board.memory["send"].size.octets().unwrap().count(),
+        8_000_000
+    );
+}
+
+#[test]
+fn zero_has_no_prices_and_unknown_names_are_refused() {
+    assert!(load(ZERO).unwrap().price.is_empty());
+    assert!(names().contains(&ZERO));
+    let refused = load("zeor").unwrap_err().to_string();
+    assert!(
+        refused.starts_with("unknown profile \"zeor\"; "),
+        "{refused}"
+    );
+    assert!(refused.ends_with("did you mean \"zero\"?"), "{refused}");
+    assert_eq!(
+        load("profiles/no/such.toml").unwrap_err().to_string(),
+        "profiles/no/such.toml: there is no such file"
+    );
+}
+
+#[test]
+fn all_profiles_of_the_repository_are_sound() {
+    for name in names() {
+        if let Err(fault) = load(name) {
+            panic!("{fault}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_profile_gets_one_message_with_its_line() {
+    for (from, to, message) in [
+        (
+            "push =",
+            "pusch =",
+            "profiles/x.toml:15: price.tcp.pusch: unknown kind of work \"pusch\"; one of push, pop, expire, send, deliver, copy, sum, \
+             wake, call, switch, map; did you mean \"push\"?",
+        ),
+        (
+            "46.1 ns",
+            "46.1 n",
+            "profiles/x.toml:16: price.tcp.copy.value = \"46.1 n\": unknown unit \"n\"; try ns",
+        ),
+        (
+            "cpu = \"main\"",
+            "cpu = \"mian\"",
+            "profiles/x.toml:10: task.net.cpu = \"mian\": unknown CPU \"mian\"; there is only main; did you mean \"main\"?",
+        ),
+        (
+            "\"cyclic\"",
+            "\"cycle\"",
+            "profiles/x.toml:25: memory.send.hand_out = \"cycle\": unknown choice \"cycle\"; one of free, cyclic; did you mean \"cyclic\"?",
+        ),
+        (
+            "from = \"section 2\"",
+            "from = \"\"",
+            "profiles/x.toml:24: memory.send.size.from = \"\": a value must say where it comes from; expected a source, \"fitted: ...\" or \
+             \"assumed: ...\"",
+        ),
+        (
+            "8 MB",
+            "8 kB",
+            "profiles/x.toml:24: memory.send.size = \"8 kB\": smaller than one cluster of pages",
+        ),
+    ] {
+        assert_eq!(refused(from, to), message);
+    }
+    let both = refused(
+        "fetch =",
+        "start = { value = \"1 us\", from = \"x\" }\nfetch =",
+    );
+    assert!(
+        both.contains("either chained (fetch) or started by the CPU"),
+        "{both}"
+    );
+}

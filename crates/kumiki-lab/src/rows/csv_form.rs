@@ -1,0 +1,89 @@
+//! The same rows as one flat table.
+
+use std::collections::BTreeSet;
+
+use super::{Row, RowError};
+
+/// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
+/// counters as `layer.name` in the order of their names. A cell is empty where a row has no such value.
+///
+/// # Errors
+///
+/// [`RowError`] of the first row that cannot be written.
+pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
+    let mut varied: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut counters = BTreeSet::new();
+    for row in rows {
+        row.check()?;
+        for (name, _) in &row.varied {
+            if seen.insert(name.as_str()) {
+                varied.push(name);
+            }
+        }
+        for (layer, values) in &row.counters {
+            counters.extend(values.keys().map(|name| (layer.as_str(), name.as_str())));
+        }
+    }
+
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let mut head: Vec<String> = ["paper", "figure", "series"].map(str::to_owned).to_vec();
+    head.extend(varied.iter().map(|&name| name.to_owned()));
+    head.extend(
+        [
+            "seed",
+            "repetition",
+            "goodput_mbps",
+            "limit_mbps",
+            "bound_by",
+            "paper_mbps",
+            "profile",
+            "fitted",
+            "fit_points",
+            "fit_parameters",
+        ]
+        .map(str::to_owned),
+    );
+    head.extend(
+        counters
+            .iter()
+            .map(|(layer, name)| format!("{layer}.{name}")),
+    );
+    head.push("version".to_owned());
+    write(&mut out, &head)?;
+
+    for row in rows {
+        let mut cells = vec![optional(row.paper), row.figure.clone(), row.series.clone()];
+        cells.extend(varied.iter().map(|name| optional(row.parameter(name))));
+        cells.extend([
+            row.seed.to_string(),
+            row.repetition.to_string(),
+            row.goodput_mbps.to_string(),
+            optional(row.limit_mbps),
+            row.bound_by.clone(),
+            optional(row.paper_mbps),
+            row.profile.clone(),
+            row.fitted.to_string(),
+            row.fit_points.to_string(),
+            row.fit_parameters.to_string(),
+        ]);
+        cells.extend(counters.iter().map(|&(layer, name)| {
+            optional(row.counters.get(layer).and_then(|values| values.get(name)))
+        }));
+        cells.push(row.version.clone());
+        write(&mut out, &cells)?;
+    }
+    let octets = out
+        .into_inner()
+        .map_err(|e| RowError::Form(e.to_string()))?;
+    String::from_utf8(octets).map_err(|e| RowError::Form(e.to_string()))
+}
+
+fn optional<T: ToString>(value: Option<T>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}
+
+fn write(out: &mut csv::Writer<Vec<u8>>, cells: &[String]) -> Result<(), RowError> {
+    out.write_record(cells)
+        .map_err(|e| RowError::Form(e.to_string()))
+}

@@ -1,0 +1,190 @@
+//! The directory that results go to.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{ReadError, Row, RowError, from_jsonl, to_csv, to_jsonl};
+
+/// A directory for results.
+///
+/// Every file is first written under another name in the same directory and then renamed, so that a reader never sees half
+/// of one. Without `force`, a file that is there stays.
+#[derive(Clone, Debug)]
+pub struct Output {
+    directory: PathBuf,
+    force: bool,
+}
+
+/// Why a result could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// An older result is in the way.
+    #[error("{} already has a result ({}); choose another directory with --out, or replace it with --force", directory.display(), file.display())]
+    Exists {
+        /// The directory for results.
+        directory: PathBuf,
+        /// The file in it.
+        file: PathBuf,
+    },
+    /// The name leads out of the directory.
+    #[error("{name:?} is not the name of a file below the directory for results")]
+    Name {
+        /// The name that was given.
+        name: String,
+    },
+    /// The file system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Its reason.
+        #[source]
+        source: io::Error,
+    },
+    /// A row cannot be written.
+    #[error("row {row}: {source}")]
+    Row {
+        /// The row, from 1; 0 where that is not known.
+        row: usize,
+        /// What is wrong with it.
+        #[source]
+        source: RowError,
+    },
+    /// A file of rows cannot be read.
+    #[error("{}, {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The line and what is wrong with it.
+        #[source]
+        source: ReadError,
+    },
+}
+
+impl Output {
+    /// The rows as JSON Lines.
+    pub const ROWS_JSONL: &'static str = "rows.jsonl";
+    /// The rows as CSV.
+    pub const ROWS_CSV: &'static str = "rows.csv";
+
+    /// Makes `directory` where it is missing. To be called before a long run, so that a refusal comes first.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Exists`] where rows are there and `force` is false; [`OutputError::Io`] where the directory cannot
+    /// be made.
+    pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
+        let output = Self {
+            directory: directory.into(),
+            force,
+        };
+        fs::create_dir_all(&output.directory).map_err(|source| OutputError::Io {
+            path: output.directory.clone(),
+            source,
+        })?;
+        output.refuse_existing(Path::new(Self::ROWS_JSONL))?;
+        output.refuse_existing(Path::new(Self::ROWS_CSV))?;
+        Ok(output)
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Where `name` ("figures/fig3.svg") is or will be.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// Writes a file below the directory and says where; folders in `name` are made.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Exists`] where the file is there and `force` was not given; [`OutputError::Name`] for an absolute
+    /// name or one with `..`; [`OutputError::Io`] where the file system refuses.
+    pub fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
+        let relative = Path::new(name);
+        let plain = relative
+            .components()
+            .all(|c| matches!(c, std::path::Component::Normal(_)));
+        let (true, Some(file)) = (plain, relative.file_name()) else {
+            return Err(OutputError::Name {
+                name: name.to_owned(),
+            });
+        };
+        self.refuse_existing(relative)?;
+        let path = self.directory.join(relative);
+        // The process id keeps two runs that share a directory out of each other's half-written files.
+        let temporary = path.with_file_name(format!(
+            ".{}.{}.part",
+            file.to_string_lossy(),
+            std::process::id()
+        ));
+        let written = path
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| {
+                let mut part = fs::File::create(&temporary)?;
+                part.write_all(octets)?;
+                part.sync_all()?;
+                fs::rename(&temporary, &path)
+            });
+        if let Err(source) = written {
+            // The first failure is the one to report; a leftover part is only untidy.
+            let _ = fs::remove_file(&temporary);
+            return Err(OutputError::Io { path, source });
+        }
+        Ok(path)
+    }
+
+    /// Writes `rows.jsonl` and `rows.csv` and says where they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write), and [`OutputError::Row`] where a row cannot be written.
+    pub fn write_rows(&self, rows: &[Row]) -> Result<[PathBuf; 2], OutputError> {
+        for (i, row) in rows.iter().enumerate() {
+            row.check()
+                .map_err(|source| OutputError::Row { row: i + 1, source })?;
+        }
+        self.refuse_existing(Path::new(Self::ROWS_CSV))?;
+        let unknown = |source| OutputError::Row { row: 0, source };
+        let jsonl = self.write(
+            Self::ROWS_JSONL,
+            to_jsonl(rows).map_err(unknown)?.as_bytes(),
+        )?;
+        let csv = self.write(Self::ROWS_CSV, to_csv(rows).map_err(unknown)?.as_bytes())?;
+        Ok([jsonl, csv])
+    }
+
+    fn refuse_existing(&self, relative: &Path) -> Result<(), OutputError> {
+        if !self.force && fs::symlink_metadata(self.directory.join(relative)).is_ok() {
+            return Err(OutputError::Exists {
+                directory: self.directory.clone(),
+                file: relative.to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a file of JSON Lines.
+///
+/// # Errors
+///
+/// [`OutputError::Io`] where the file cannot be read, [`OutputError::Read`] where a line of it is not a row.
+pub fn read_rows(path: &Path) -> Result<Vec<Row>, OutputError> {
+    let text = fs::read_to_string(path).map_err(|source| OutputError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    from_jsonl(&text).map_err(|source| OutputError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}

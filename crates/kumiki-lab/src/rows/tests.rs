@@ -1,0 +1,249 @@
+use std::fs;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn row() -> Row {
+    let tcp = [
+        ("segments_sent".to_owned(), 1_200),
+        ("acks".to_owned(), 600),
+    ]
+    .into();
+    Row {
+        paper: Some(2),
+        figure: "fig6".to_owned(),
+        series: "one session".to_owned(),
+        varied: vec![
+            ("window_bytes".to_owned(), Parameter::Count(262_144)),
+            ("nagle".to_owned(), Parameter::Switch(false)),
+        ],
+        seed: 1,
+        repetition: 0,
+        goodput_mbps: 133.38,
+        limit_mbps: Some(134.581),
+        bound_by: "link".to_owned(),
+        paper_mbps: Some(133.4),
+        profile: "atm-board".to_owned(),
+        fitted: true,
+        fit_points: 3,
+        fit_parameters: 1,
+        counters: [("tcp".to_owned(), tcp)].into(),
+        version: "0.1.0".to_owned(),
+    }
+}
+
+/// A row of another figure, with other parameters and counters.
+fn other() -> Row {
+    Row {
+        paper: None,
+        series: "a, \"b\"".to_owned(),
+        varied: vec![
+            ("rtt_ms".to_owned(), Parameter::Number(0.5)),
+            ("medium".to_owned(), Parameter::Text("ds3".to_owned())),
+        ],
+        paper_mbps: None,
+        limit_mbps: None,
+        counters: [("atm".to_owned(), [("cells".to_owned(), 7)].into())].into(),
+        ..row()
+    }
+}
+
+/// A directory for one test that goes away with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("kumiki-rows-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_row_is_one_flat_line_of_json() {
+    assert_eq!(
+        to_jsonl(&[row()]).unwrap(),
+        concat!(
+            r#"{"paper":2,"figure":"fig6","series":"one session","window_bytes":262144,"nagle":false,"seed":1,"repetition":0,"#,
+            r#""goodput_mbps":133.38,"limit_mbps":134.581,"bound_by":"link","paper_mbps":133.4,"profile":"atm-board","#,
+            r#""fitted":true,"fit_points":3,"fit_parameters":1,"counters":{"tcp":{"acks":600,"segments_sent":1200}},"#,
+            r#""version":"0.1.0"}"#,
+            "\n"
+        )
+    );
+}
+
+#[test]
+fn csv_has_the_columns_of_every_row_in_a_stable_order() {
+    assert_eq!(
+        to_csv(&[row(), other()]).unwrap(),
+        "paper,figure,series,window_bytes,nagle,rtt_ms,medium,seed,repetition,goodput_mbps,limit_mbps,bound_by,paper_mbps,profile,\
+         fitted,fit_points,fit_parameters,atm.cells,tcp.acks,tcp.segments_sent,version\n\
+         2,fig6,one session,262144,false,,,1,0,133.38,134.581,link,133.4,atm-board,true,3,1,,600,1200,0.1.0\n\
+         ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,133.38,,link,,atm-board,true,3,1,7,,,0.1.0\n"
+    );
+    assert!(
+        to_csv(&[])
+            .unwrap()
+            .starts_with("paper,figure,series,seed,")
+    );
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let rows = [row(), other()];
+    assert_eq!(from_jsonl(&to_jsonl(&rows).unwrap()).unwrap(), rows);
+}
+
+#[test]
+fn a_line_that_is_no_row_is_named() {
+    let text = format!("{}\n{{\"paper\":2}}\n", to_jsonl(&[row()]).unwrap());
+    assert_eq!(
+        from_jsonl(&text).unwrap_err().to_string(),
+        "line 3: missing field `goodput_mbps` at line 1 column 11"
+    );
+    assert!(
+        from_jsonl("nonsense")
+            .unwrap_err()
+            .to_string()
+            .starts_with("line 1: ")
+    );
+}
+
+#[test]
+fn taken_names_and_infinite_results_are_refused() {
+    let reserved = Row {
+        varied: vec![("seed".to_owned(), Parameter::Count(1))],
+        ..row()
+    };
+    let refused = to_jsonl(&[reserved]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "a varied parameter may not be called \"seed\", as every row has a field of that name"
+    );
+    let twice = Row {
+        varied: vec![("rtt_ms".to_owned(), Parameter::Count(1)); 2],
+        ..row()
+    };
+    assert!(matches!(twice.check(), Err(RowError::Twice { .. })));
+    let endless = Row {
+        goodput_mbps: f64::INFINITY,
+        ..row()
+    };
+    assert_eq!(
+        to_csv(&[endless]).unwrap_err().to_string(),
+        "goodput_mbps is inf; a result must be a finite number"
+    );
+    let nowhere = Row {
+        varied: vec![("rtt_ms".to_owned(), Parameter::Number(f64::NAN))],
+        ..row()
+    };
+    assert!(matches!(nowhere.check(), Err(RowError::NotFinite { .. })));
+}
+
+#[test]
+fn an_older_result_stays_unless_it_may_be_replaced() {
+    let folder = Folder::new("force");
+    let output = Output::open(&folder.0, false).unwrap();
+    output.write_rows(&[row()]).unwrap();
+    let refused = Output::open(&folder.0, false).unwrap_err().to_string();
+    assert!(
+        refused.contains(folder.0.to_str().unwrap()) && refused.contains("--force"),
+        "{refused}"
+    );
+    assert!(matches!(
+        output.write_rows(&[other()]),
+        Err(OutputError::Exists { .. })
+    ));
+    assert_eq!(
+        read_rows(&output.path(Output::ROWS_JSONL)).unwrap(),
+        [row()]
+    );
+    let forced = Output::open(&folder.0, true).unwrap();
+    forced.write_rows(&[other()]).unwrap();
+    assert_eq!(
+        read_rows(&output.path(Output::ROWS_JSONL)).unwrap(),
+        [other()]
+    );
+    assert_eq!(folder.names(), ["rows.csv", "rows.jsonl"]);
+}
+
+#[test]
+fn files_go_below_the_directory_only_and_leave_no_parts() {
+    let folder = Folder::new("below");
+    let output = Output::open(&folder.0, false).unwrap();
+    assert_eq!(
+        output.write("figures/fig3.svg", b"<svg/>").unwrap(),
+        folder.0.join("figures/fig3.svg")
+    );
+    for name in ["../above", "/absolute", "", ".", "a/../../b"] {
+        assert!(
+            matches!(output.write(name, b""), Err(OutputError::Name { .. })),
+            "{name}"
+        );
+    }
+    // A folder is in the way, which only the file system can tell.
+    let forced = Output::open(&folder.0, true).unwrap();
+    assert!(matches!(
+        forced.write("figures", b""),
+        Err(OutputError::Io { .. })
+    ));
+    assert_eq!(folder.names(), ["figures"]);
+}
+
+#[test]
+fn a_file_without_rows_is_named() {
+    let folder = Folder::new("read");
+    let output = Output::open(&folder.0, false).unwrap();
+    let path = output.write("broken.jsonl", b"{}\n").unwrap();
+    let refused = read_rows(&path).unwrap_err().to_string();
+    assert!(
+        refused.contains("broken.jsonl, line 1: missing field"),
+        "{refused}"
+    );
+    assert!(matches!(
+        read_rows(&output.path("missing")),
+        Err(OutputError::Io { .. })
+    ));
+}
+
+proptest! {
+    #[test]
+    fn any_finite_row_survives(
+        goodput in -1e300_f64..1e300,
+        number in any::<f64>().prop_filter("finite", |x| x.is_finite()),
+        count: u64,
+        text: String,
+        name in "[a-z_]{1,12}",
+    ) {
+        prop_assume!(!FIXED.contains(&name.as_str()));
+        let rows = [
+            Row { goodput_mbps: goodput, seed: count, series: text.clone(), varied: vec![(name.clone(), Parameter::Number(number))], ..row() },
+            Row { varied: vec![(name.clone(), Parameter::Text(text))], ..row() },
+            Row { varied: vec![(name, Parameter::Count(count))], ..row() },
+        ];
+        prop_assert_eq!(from_jsonl(&to_jsonl(&rows).unwrap()).unwrap(), rows);
+    }
+
+    #[test]
+    fn no_text_panics(text: String) {
+        let _ = from_jsonl(&text);
+    }
+}

@@ -1,0 +1,386 @@
+//! Scenarios: an experiment as data.
+//!
+//! One TOML file names the hosts with their graphs, the media between them, the load, what to vary, what to report and the
+//! paper's values to compare with. A new experiment is a new file.
+//!
+//! Quantities are written with their units ("20 ms", "149.76 Mb/s", "48 KiB").
+//!
+//! # Names for values
+//!
+//! A value may name a defined or varied one as `${name}`; it is put in as text before anything is read, so it can stand
+//! for any part of a value. Where it is the whole of a string, it keeps its type: `sessions = "${sessions}"` is a number,
+//! and `graph = "${stack}"` a list where `stack` is defined as one. `${rtt / 2}` and `${rtt * 2}` work on numbers
+//! and quantities, and a name may be made of others: `${stack_${series}}`. No names are replaced in the tables that make
+//! points out of a scenario (`define` apart, whose values are looked at where they are used): `vary`, `quick`, `skip`,
+//! `compare`.
+//!
+//! # What varies
+//!
+//! ```toml
+//! [vary]
+//! series = ["xtp", "tcp"]                    # a list
+//! rtt = "0 ms .. 200 ms step 20 ms"          # quantities and ranges, see crate::quantity
+//! "length, count" = [["512 B", 8192], ["1 KiB", 4096]]   # several names in lockstep, row by row
+//!
+//! [quick]                                    # for --quick: fewer values for a key of [vary], or another one for a definition
+//! rtt = "0 ms, 100 ms"
+//!
+//! [[skip]]                                   # combinations that are left out; a list means any of its values
+//! series = "tcp"
+//! rtt = ["180 ms", "200 ms"]
+//! ```
+//!
+//! The points are all combinations; the last key of `[vary]` varies fastest. A varied name that nothing uses is refused.
+//!
+//! # Hosts like others
+//!
+//! `like = "a"` takes from host `a` everything that is not given, key by key also within the settings of a node; only
+//! `graph` is taken or given as a whole.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+mod amount;
+mod builtin;
+mod check;
+mod expand;
+pub(crate) mod fault;
+pub(crate) mod like;
+mod load;
+mod read;
+#[cfg(test)]
+mod tests;
+pub(crate) mod tree;
+mod vary;
+
+pub use amount::Amount;
+pub use fault::{Fault, Place, nearest, quantity};
+pub use load::{Choice, Document, Point};
+
+/// One experiment.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// One line that says what is measured.
+    pub title: String,
+    /// What a reader should know, in a few sentences.
+    #[serde(default)]
+    pub about: String,
+    /// The paper it repeats, 1 to 5.
+    pub paper: Option<u8>,
+    /// The paper's figure or table, as result rows name it.
+    #[serde(default)]
+    pub figure: String,
+    /// Names for values, used as `${name}`; `--set name=value` replaces them.
+    #[serde(default)]
+    pub define: BTreeMap<String, toml::Value>,
+    /// The hosts.
+    pub host: BTreeMap<String, Host>,
+    /// The ATM switches.
+    #[serde(default)]
+    pub switch: BTreeMap<String, Switch>,
+    /// The lines.
+    pub link: BTreeMap<String, Link>,
+    /// The load.
+    pub workload: Workload,
+    /// What to vary: the runs are all combinations, in the order of the names here.
+    #[serde(default)]
+    pub vary: toml::Table,
+    /// How `--quick` shortens what is varied: fewer values for a name.
+    #[serde(default)]
+    pub quick: toml::Table,
+    /// Only combinations for which none of these holds are run; each is a set of values that exclude each other.
+    #[serde(default)]
+    pub skip: Vec<toml::Table>,
+    /// How results are shown.
+    #[serde(default)]
+    pub report: Report,
+    /// The paper's values.
+    #[serde(default)]
+    pub compare: Vec<Compare>,
+}
+
+/// A host.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+pub struct Host {
+    /// Took everything not given here from this other host, when it was loaded.
+    pub like: Option<String>,
+    /// The price list: a file in `profiles/`, or `zero` (the default), where all work is free.
+    pub profile: Option<String>,
+    /// The graph: for each node the layers below it. A list alone is a chain, uppermost first.
+    pub graph: Option<Graph>,
+    /// The kinds of nodes whose kind is not their name.
+    #[serde(default)]
+    pub kind: BTreeMap<String, String>,
+    /// Settings of nodes, by node.
+    #[serde(flatten)]
+    pub settings: BTreeMap<String, toml::Table>,
+}
+
+/// A protocol graph.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Graph {
+    /// Each stands on the next; the last is a device.
+    Chain(Vec<String>),
+    /// For each node the layers below it; a name that has none below is a device.
+    Below(BTreeMap<String, Vec<String>>),
+}
+
+impl Graph {
+    /// Every node, each once: in the order of a chain, otherwise by name.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<&str> {
+        let mut nodes: Vec<&str> = match self {
+            Self::Chain(names) => names.iter().map(String::as_str).collect(),
+            Self::Below(below) => below
+                .iter()
+                .flat_map(|(name, layers)| std::iter::once(name).chain(layers))
+                .map(String::as_str)
+                .collect(),
+        };
+        if let Self::Below(_) = self {
+            nodes.sort_unstable();
+            nodes.dedup();
+        }
+        nodes
+    }
+
+    /// The layers below `node`; none below a device.
+    #[must_use]
+    pub fn below(&self, node: &str) -> Vec<&str> {
+        match self {
+            Self::Chain(names) => names
+                .iter()
+                .skip_while(|name| *name != node)
+                .skip(1)
+                .take(1)
+                .map(String::as_str)
+                .collect(),
+            Self::Below(below) => below
+                .get(node)
+                .map(|layers| layers.iter().map(String::as_str).collect())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The devices: nodes with nothing below them.
+    #[must_use]
+    pub fn devices(&self) -> Vec<&str> {
+        let mut nodes = self.nodes();
+        nodes.retain(|node| self.below(node).is_empty());
+        nodes
+    }
+}
+
+impl<'de> Deserialize<'de> for Graph {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(GraphVisitor)
+    }
+}
+
+struct GraphVisitor;
+
+impl<'de> Visitor<'de> for GraphVisitor {
+    type Value = Graph;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of layers, or a table that gives the list of layers below each node")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Graph, A::Error> {
+        let mut names = Vec::new();
+        while let Some(name) = list.next_element()? {
+            names.push(name);
+        }
+        Ok(Graph::Chain(names))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Graph, A::Error> {
+        let mut below = BTreeMap::new();
+        while let Some((name, layers)) = map.next_entry()? {
+            below.insert(name, layers);
+        }
+        Ok(Graph::Below(below))
+    }
+}
+
+/// An ATM switch with permanent virtual channels.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    /// How many ports, numbered from 0.
+    pub ports: usize,
+    /// Room in each output queue, in cells.
+    pub queue_cells: u32,
+    /// Time from a cell's arrival to the earliest slot it can leave in.
+    #[serde(default)]
+    pub latency: String,
+    /// Permanent channels, each `"port vpi/vci -> port vpi/vci"`, one way; `<->` makes both ways.
+    pub channels: Vec<String>,
+    /// What to do when a queue fills: `tail` (drop cells), `ppd`, `epd`.
+    #[serde(default)]
+    pub discard: Option<String>,
+    /// The rate of its ports, as for a link.
+    #[serde(default)]
+    pub medium: Option<String>,
+}
+
+/// A line between two plugs.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The two ends, each `host.device` or `switch.port`.
+    pub ends: [String; 2],
+    /// What it is: `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `oc3c`, `oc12c`, `oc48c`, `point-to-point`.
+    pub medium: String,
+    /// Line rate of a `point-to-point` line.
+    pub rate: Option<String>,
+    /// Propagation, one way.
+    #[serde(default)]
+    pub propagation: Option<String>,
+    /// Octets that a `point-to-point` line adds to each frame.
+    #[serde(default)]
+    pub framing_octets: Option<u32>,
+    /// Frames that may wait at each end of a `point-to-point` line.
+    #[serde(default)]
+    pub queue_frames: Option<u32>,
+    /// What goes wrong on it, both ways.
+    #[serde(default)]
+    pub impair: Option<Impair>,
+}
+
+/// What goes wrong on a line. All chances are per frame or cell, from 0 to 1.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Impair {
+    /// Chance of loss.
+    pub loss: f64,
+    /// Chance of being sent twice.
+    pub duplicate: f64,
+    /// Chance of being held back.
+    pub reorder: f64,
+    /// For how long a frame held back is held.
+    pub reorder_by: Option<String>,
+    /// Chance of one wrong bit.
+    pub corrupt: f64,
+    /// Added to the propagation.
+    pub delay: Option<String>,
+    /// Added to the delay: a random time below this.
+    pub jitter: Option<String>,
+}
+
+/// The load.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// `ttcp` (a number of messages, then the end) or `netperf` (for a time).
+    pub kind: String,
+    /// The node that writes, as `host.node`.
+    pub from: String,
+    /// The node that reads, as `host.node`.
+    pub to: String,
+    /// Octets that one call writes.
+    pub message: String,
+    /// Messages per session, for `ttcp`.
+    pub count: Option<u64>,
+    /// Octets asked for by one read; the message size unless given.
+    pub read: Option<String>,
+    /// How many sessions.
+    #[serde(default = "one")]
+    pub sessions: u32,
+    /// How many of them write; all unless given.
+    pub busy: Option<u32>,
+    /// How long after the one before it each session opens.
+    pub stagger: Option<String>,
+    /// Each opening is put off by a random time below this.
+    pub jitter: Option<String>,
+    /// The content: `ttcp`, `zeros`, `random`, `counter`.
+    pub pattern: Option<String>,
+    /// Not measured: what happens before this.
+    pub warm_up: Option<String>,
+    /// How long is measured, for `netperf`; the longest that `ttcp` may take.
+    pub duration: String,
+    /// Socket buffers on both sides, for both directions.
+    pub socket_buffer: Option<String>,
+    /// What to do with small segments: `nagle`, `minshall`, `never`.
+    pub coalesce: Option<String>,
+    /// Runs with other seeds until the interval is as narrow as wanted.
+    pub confidence: Option<Confidence>,
+    /// Seed of the first run.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+}
+
+/// netperf's `-I` and `-i`: see `crate::stats`.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Confidence {
+    /// 95 or 99.
+    pub level: u8,
+    /// The whole width of the interval, in per cent of the mean: 10 is within +-5 %.
+    pub width_percent: f64,
+    /// The fewest runs, at least 3.
+    #[serde(default = "fewest_runs")]
+    pub fewest: u32,
+    /// The most runs, at most 30.
+    #[serde(default = "most_runs")]
+    pub most: u32,
+}
+
+/// How results are shown.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Report {
+    /// The varied name along the figure's horizontal axis and the table's rows.
+    pub x: Option<String>,
+    /// The axis' label.
+    pub x_label: Option<String>,
+    /// `linear`, `log2`, `octets`.
+    pub x_scale: Option<String>,
+    /// The vertical axis' range, in Mb/s.
+    pub y_range: Option<[f64; 2]>,
+    /// The varied names that make one curve each, together.
+    pub series: Vec<String>,
+    /// The names under which result rows carry what is varied, with their units: `window = "window_bytes"`.
+    pub rows: BTreeMap<String, String>,
+    /// A limit drawn in the figure: `aal5` (computed from the stack), `none`.
+    pub limit: Option<String>,
+    /// Below the figure.
+    pub caption: Option<String>,
+}
+
+/// One value that the paper prints.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compare {
+    /// At which values of what is varied.
+    pub at: toml::Table,
+    /// The paper's value.
+    pub goodput_mbps: f64,
+    /// How far from it is still agreement.
+    pub within_mbps: Option<f64>,
+    /// Where the paper says so.
+    pub from: String,
+    /// Whether the profile was fitted to this very value.
+    #[serde(default)]
+    pub fitted: bool,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn first_seed() -> u64 {
+    1
+}
+
+const fn fewest_runs() -> u32 {
+    3
+}
+
+const fn most_runs() -> u32 {
+    10
+}

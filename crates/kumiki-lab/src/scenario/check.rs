@@ -1,0 +1,448 @@
+//! What can be told to be wrong without knowing a protocol: references, units, values that nothing has.
+
+use std::collections::BTreeSet;
+
+use kumiki_graph::Duration;
+
+use super::fault::{Fault, nearest, quantity};
+use super::tree::{Node, Source, Value};
+use super::vary::{Axis, fault_at, same};
+use super::{Graph, Host, Impair, Link, Report, Scenario, Workload};
+use crate::profile;
+use crate::quantity::{Octets, Quantity, Rate};
+
+/// The keys of a host that are not settings of its nodes.
+const HOST_KEYS: [&str; 4] = ["like", "profile", "graph", "kind"];
+
+/// What `x_scale` may be.
+const SCALES: [&str; 3] = ["linear", "log2", "octets"];
+
+/// A host's own keys are the only ones whose values are no tables; serde cannot say so well.
+pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
+    let hosts = source
+        .root
+        .child("host")
+        .map(Node::entries)
+        .unwrap_or_default();
+    for host in hosts {
+        for entry in host.node.entries() {
+            let is_table = matches!(entry.node.value, Value::Table(_));
+            if is_table || HOST_KEYS.contains(&entry.key.as_str()) {
+                continue;
+            }
+            let path = ["host", host.key.as_str(), entry.key.as_str()];
+            let fault = fault_at(
+                source,
+                &path,
+                entry.at,
+                format!("unknown key {:?}", entry.key),
+            );
+            let fault = fault.one_of(&[
+                "like",
+                "profile",
+                "graph",
+                "kind",
+                "a table of settings for each node",
+            ]);
+            return Err(source.locate(match nearest(&entry.key, &HOST_KEYS) {
+                Some(near) => fault.suggest(near),
+                None => fault,
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// `table` gives varied names values that they have: in `[[skip]]` and `compare.at`.
+pub(super) fn values_of(
+    source: &Source<'_>,
+    path: &[&str],
+    table: &Node,
+    axes: &[Axis],
+) -> Result<(), Fault> {
+    for entry in table.entries() {
+        let mut path = path.to_vec();
+        path.push(&entry.key);
+        let place = |fault: Fault| {
+            let fault = match source.place(entry.at) {
+                Some(place) => fault.in_place(place),
+                None => fault,
+            };
+            source.locate(fault)
+        };
+        let column = |axis: &Axis| axis.names.iter().position(|name| *name == entry.key);
+        let Some((axis, column)) = axes.iter().find_map(|axis| Some((axis, column(axis)?))) else {
+            let known: Vec<&str> = axes
+                .iter()
+                .flat_map(|a| a.names.iter().map(String::as_str))
+                .collect();
+            return Err(place(Fault::unknown(
+                path,
+                "varied name",
+                &entry.key,
+                &known,
+            )));
+        };
+        let values: Vec<&Node> = axis.rows.iter().filter_map(|row| row.get(column)).collect();
+        let one = std::slice::from_ref(&entry.node);
+        let asked = match &entry.node.value {
+            Value::List(items) => items.as_slice(),
+            Value::Text(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Switch(_)
+            | Value::Table(_) => one,
+        };
+        for value in asked {
+            let toml = value.to_toml();
+            if !values.iter().any(|known| same(&known.to_toml(), &toml)) {
+                let known: Vec<String> = values.iter().filter_map(|v| v.plain()).collect();
+                let typed = value.plain().unwrap_or_default();
+                return Err(place(Fault::unknown(
+                    path,
+                    &format!("value of {}", entry.key),
+                    &typed,
+                    &known,
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `[report]` speaks of varied names.
+pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Result<(), Fault> {
+    let known: Vec<&str> = axes
+        .iter()
+        .flat_map(|a| a.names.iter().map(String::as_str))
+        .collect();
+    let check = |path: &[&str], name: &str| {
+        if known.contains(&name) {
+            Ok(())
+        } else {
+            Err(source.locate(Fault::unknown(path, "varied name", name, &known)))
+        }
+    };
+    if let Some(x) = &report.x {
+        check(&["report", "x"], x)?;
+    }
+    for (number, name) in report.series.iter().enumerate() {
+        check(&["report", "series", &number.to_string()], name)?;
+        if report.x.as_ref() == Some(name) {
+            let path = ["report", "series"];
+            return Err(source.locate(Fault::at(
+                path,
+                format!("{name:?} is the horizontal axis already"),
+            )));
+        }
+    }
+    let mut columns = BTreeSet::new();
+    for (name, column) in &report.rows {
+        let path = ["report", "rows", name.as_str()];
+        check(&path, name)?;
+        if crate::rows::FIXED.contains(&column.as_str()) && column != "series" {
+            return Err(source.locate(
+                Fault::at(path, "every row has a field of that name already")
+                    .expected(format!("a name with its unit, such as \"{name}_bytes\"")),
+            ));
+        }
+        if !columns.insert(column) {
+            return Err(source.locate(Fault::at(path, "two varied names have this column")));
+        }
+    }
+    for name in &known {
+        let column = report.rows.get(*name).map_or(*name, String::as_str);
+        if crate::rows::FIXED.contains(&column) && column != "series" {
+            let fault = Fault::at(
+                ["vary", name],
+                "every result row has a field of that name already",
+            );
+            return Err(source.locate(fault.expected(format!(
+                "another name, or one for the rows: [report.rows] {name} = \"{name}_...\""
+            ))));
+        }
+    }
+    if let Some(scale) = &report.x_scale
+        && !SCALES.contains(&scale.as_str())
+    {
+        return Err(source.locate(Fault::unknown(
+            ["report", "x_scale"],
+            "scale",
+            scale,
+            &SCALES,
+        )));
+    }
+    if let Some([low, high]) = report.y_range
+        && low >= high
+    {
+        let fault = Fault::at(
+            ["report", "y_range"],
+            "the lower end is not below the upper one",
+        );
+        return Err(source.locate(fault.suggest(format!("[{high}, {low}]"))));
+    }
+    Ok(())
+}
+
+/// References and units.
+pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
+    if let Some(paper) = scenario.paper.filter(|paper| !(1..=5).contains(paper)) {
+        return Err(Fault::at(["paper"], format!("there is no paper {paper}")).expected("1 to 5"));
+    }
+    for (name, host) in &scenario.host {
+        graph(name, host)?;
+        if let Some(wanted) = &host.profile {
+            // A mistake within the profile names its own file.
+            profile::load(wanted).map_err(|fault| fault.or_at(&["host", name, "profile"]))?;
+        }
+    }
+    let mut plugged = Vec::new();
+    for (name, line) in &scenario.link {
+        for (number, end) in line.ends.iter().enumerate() {
+            let number = number.to_string();
+            let path = ["link", name.as_str(), "ends", number.as_str()];
+            plug(scenario, &path, end)?;
+            if plugged.contains(&end) {
+                return Err(Fault::at(path, "another line ends here already"));
+            }
+            plugged.push(end);
+        }
+        link(name, line)?;
+    }
+    workload(scenario, &scenario.workload)
+}
+
+fn graph(name: &str, host: &Host) -> Result<(), Fault> {
+    let Some(graph) = &host.graph else {
+        return Err(
+            Fault::at(["host", name], "the key \"graph\" is missing").expected(
+                "the layers, uppermost first, such as [\"ttcp\", \"tcp\", \"ip\", \"atm0\"]",
+            ),
+        );
+    };
+    let path = ["host", name, "graph"];
+    let nodes = graph.nodes();
+    match graph {
+        Graph::Chain(names) => {
+            if names.is_empty() {
+                return Err(Fault::at(path, "a graph without layers"));
+            }
+            let unique: BTreeSet<&String> = names.iter().collect();
+            if unique.len() < names.len() {
+                let twice = names
+                    .iter()
+                    .enumerate()
+                    .find(|(i, name)| names.iter().take(*i).any(|earlier| earlier == *name));
+                let twice = twice.map_or("", |(_, name)| name.as_str());
+                return Err(
+                    Fault::at(path, format!("the layer {twice:?} is there twice")).expected(
+                        format!(
+                            "a name of its own for each, and [host.{name}.kind] for what they are"
+                        ),
+                    ),
+                );
+            }
+        }
+        Graph::Below(_) => {
+            if let Some(round) = round(graph) {
+                return Err(Fault::at(
+                    path,
+                    format!("layers that stand on themselves: {}", round.join(" on ")),
+                ));
+            }
+        }
+    }
+    for (section, keys) in [
+        ("kind", host.kind.keys().collect::<Vec<_>>()),
+        ("", host.settings.keys().collect()),
+    ] {
+        for key in keys {
+            if !nodes.contains(&key.as_str()) {
+                let path = ["host", name, section, key.as_str()];
+                let path = path.into_iter().filter(|part| !part.is_empty());
+                return Err(Fault::unknown(path, "layer", key, &nodes));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A way through the graph that comes back to where it was, if there is one.
+fn round(graph: &Graph) -> Option<Vec<&str>> {
+    // Nodes are taken away from below; what cannot be taken away stands on itself.
+    let mut left = graph.nodes();
+    loop {
+        let before = left.len();
+        let still = left.clone();
+        left.retain(|node| graph.below(node).iter().any(|below| still.contains(below)));
+        if left.len() == before {
+            break;
+        }
+    }
+    let mut way = vec![*left.first()?];
+    loop {
+        let last = way.last()?;
+        let next = *graph
+            .below(last)
+            .iter()
+            .find(|below| left.contains(below))?;
+        if let Some(start) = way.iter().position(|node| *node == next) {
+            way.push(next);
+            return Some(way.split_off(start));
+        }
+        way.push(next);
+    }
+}
+
+/// `end` is a device of a host or a port of a switch.
+fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
+    let Some((owner, plug)) = end.split_once('.') else {
+        return Err(Fault::at(path, "no \".\"").expected("\"host.device\" or \"switch.port\""));
+    };
+    if let Some(host) = scenario.host.get(owner) {
+        let Some(graph) = &host.graph else {
+            return Ok(());
+        };
+        let devices = graph.devices();
+        if devices.contains(&plug) {
+            return Ok(());
+        }
+        let fault = Fault::unknown(path, &format!("device of host {owner}"), plug, &devices);
+        return Err(if graph.nodes().contains(&plug) {
+            Fault::at(
+                path,
+                format!("the layer {plug:?} of host {owner} is no device, as it stands on another"),
+            )
+            .one_of(&devices)
+        } else {
+            fault
+        });
+    }
+    if let Some(switch) = scenario.switch.get(owner) {
+        return match plug.parse::<usize>() {
+            Ok(port) if port < switch.ports => Ok(()),
+            _ => Err(
+                Fault::at(path, format!("switch {owner} has no port {plug:?}"))
+                    .expected(format!("0 to {}", switch.ports.saturating_sub(1))),
+            ),
+        };
+    }
+    let known: Vec<&String> = scenario.host.keys().chain(scenario.switch.keys()).collect();
+    Err(Fault::unknown(path, "host or switch", owner, &known))
+}
+
+fn link(name: &str, link: &Link) -> Result<(), Fault> {
+    optional::<Rate>(&["link", name, "rate"], link.rate.as_deref())?;
+    optional::<Duration>(&["link", name, "propagation"], link.propagation.as_deref())?;
+    if let Some(impair) = &link.impair {
+        let Impair {
+            loss,
+            duplicate,
+            reorder,
+            reorder_by,
+            corrupt,
+            delay,
+            jitter,
+        } = impair;
+        for (key, chance) in [
+            ("loss", loss),
+            ("duplicate", duplicate),
+            ("reorder", reorder),
+            ("corrupt", corrupt),
+        ] {
+            if !(0.0..=1.0).contains(chance) {
+                return Err(Fault::at(["link", name, "impair", key], "no chance")
+                    .expected("a number from 0 to 1"));
+            }
+        }
+        for (key, time) in [
+            ("reorder_by", reorder_by),
+            ("delay", delay),
+            ("jitter", jitter),
+        ] {
+            optional::<Duration>(&["link", name, "impair", key], time.as_deref())?;
+        }
+    }
+    Ok(())
+}
+
+fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
+    for (key, node) in [("from", &workload.from), ("to", &workload.to)] {
+        let path = ["workload", key];
+        let Some((host, node)) = node.split_once('.') else {
+            return Err(Fault::at(path, "no \".\"").expected("\"host.node\""));
+        };
+        let Some(found) = scenario.host.get(host) else {
+            let known: Vec<&String> = scenario.host.keys().collect();
+            return Err(Fault::unknown(path, "host", host, &known));
+        };
+        if let Some(graph) = &found.graph
+            && !graph.nodes().contains(&node)
+        {
+            return Err(Fault::unknown(
+                path,
+                &format!("layer of host {host}"),
+                node,
+                &graph.nodes(),
+            ));
+        }
+    }
+    let message: Octets = quantity(&["workload", "message"], &workload.message)?;
+    if message.count() == 0 {
+        return Err(Fault::at(
+            ["workload", "message"],
+            "messages without octets",
+        ));
+    }
+    let duration: Duration = quantity(&["workload", "duration"], &workload.duration)?;
+    if duration.is_zero() {
+        return Err(Fault::at(["workload", "duration"], "no time at all"));
+    }
+    optional::<Octets>(&["workload", "read"], workload.read.as_deref())?;
+    optional::<Octets>(
+        &["workload", "socket_buffer"],
+        workload.socket_buffer.as_deref(),
+    )?;
+    for (key, time) in [
+        ("stagger", &workload.stagger),
+        ("jitter", &workload.jitter),
+        ("warm_up", &workload.warm_up),
+    ] {
+        optional::<Duration>(&["workload", key], time.as_deref())?;
+    }
+    if workload.sessions == 0 {
+        return Err(
+            Fault::at(["workload", "sessions"], "a load without sessions").expected("at least 1"),
+        );
+    }
+    if let Some(busy) = workload.busy.filter(|&busy| busy > workload.sessions) {
+        return Err(Fault::at(
+            ["workload", "busy"],
+            format!("{busy} of {} sessions", workload.sessions),
+        ));
+    }
+    if let Some(confidence) = &workload.confidence {
+        let path = |key| ["workload", "confidence", key];
+        if !matches!(confidence.level, 95 | 99) {
+            return Err(Fault::at(path("level"), "no such level").expected("95 or 99"));
+        }
+        if !(confidence.width_percent > 0.0 && confidence.width_percent.is_finite()) {
+            return Err(Fault::at(path("width_percent"), "no width").expected("a number above 0"));
+        }
+        if !(3..=30).contains(&confidence.fewest) {
+            return Err(Fault::at(path("fewest"), "out of range").expected("3 to 30 runs"));
+        }
+        if !(confidence.fewest..=30).contains(&confidence.most) {
+            return Err(Fault::at(path("most"), "out of range")
+                .expected(format!("{} to 30 runs", confidence.fewest)));
+        }
+    }
+    Ok(())
+}
+
+fn optional<Q: Quantity>(path: &[&str], text: Option<&str>) -> Result<(), Fault> {
+    match text {
+        Some(text) => quantity::<Q>(path, text).map(|_| ()),
+        None => Ok(()),
+    }
+}

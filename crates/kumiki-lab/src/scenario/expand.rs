@@ -1,0 +1,267 @@
+//! Putting values in the place of `${name}`.
+//!
+//! `${name}` stands for a defined or varied value, as text; where it is all of a string, the value keeps its type, and may
+//! be a list or a table. `${name / 2}` and `${name * 2}` are for numbers and quantities. A name may be made of others:
+//! `${stack_${series}}`.
+
+use std::collections::BTreeSet;
+
+use super::amount::Amount;
+use super::fault::Fault;
+use super::tree::{Entry, Node, Source, Value};
+
+/// More than this is a definition that doubles itself rather than a value.
+const LONGEST_TEXT: usize = 1 << 16;
+/// The same for values that are lists and tables.
+const MOST_NODES: usize = 1 << 16;
+/// Names within names and definitions within definitions, together.
+const DEEPEST: usize = 32;
+
+/// The names that may be used, with their values.
+pub(super) struct Expander<'a> {
+    pub(super) source: Source<'a>,
+    /// What is varied, with the values of this point.
+    pub(super) varied: &'a [(String, Node)],
+    /// What is defined.
+    pub(super) defined: &'a [Entry],
+    /// The names that were used.
+    pub(super) used: &'a mut BTreeSet<String>,
+    nodes: usize,
+    depth: usize,
+    /// The names whose values are being put in, outermost first.
+    open: Vec<String>,
+    path: Vec<String>,
+}
+
+impl<'a> Expander<'a> {
+    pub(super) const fn new(
+        source: Source<'a>,
+        varied: &'a [(String, Node)],
+        defined: &'a [Entry],
+        used: &'a mut BTreeSet<String>,
+    ) -> Self {
+        Self {
+            source,
+            varied,
+            defined,
+            used,
+            nodes: 0,
+            depth: 0,
+            open: Vec::new(),
+            path: Vec::new(),
+        }
+    }
+
+    /// `node`, which is the value of `key`, with all names replaced.
+    pub(super) fn top(&mut self, key: &str, node: &Node) -> Result<Node, Fault> {
+        self.path = vec![key.to_owned()];
+        self.node(node)
+    }
+
+    fn node(&mut self, node: &Node) -> Result<Node, Fault> {
+        self.nodes += 1;
+        if self.nodes > MOST_NODES {
+            return Err(self.fault(
+                node,
+                format!("more than {MOST_NODES} values once all names are replaced"),
+            ));
+        }
+        let value = match &node.value {
+            Value::Text(text) if text.contains("${") => return self.text(node, text),
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) => {
+                return Ok(node.clone());
+            }
+            Value::List(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for (number, item) in items.iter().enumerate() {
+                    self.path.push(number.to_string());
+                    list.push(self.node(item)?);
+                    self.path.pop();
+                }
+                Value::List(list)
+            }
+            Value::Table(entries) => {
+                let mut table = Vec::with_capacity(entries.len());
+                for entry in entries {
+                    self.path.push(entry.key.clone());
+                    table.push(Entry {
+                        key: entry.key.clone(),
+                        at: entry.at,
+                        node: self.node(&entry.node)?,
+                    });
+                    self.path.pop();
+                }
+                Value::Table(table)
+            }
+        };
+        Ok(Node { at: node.at, value })
+    }
+
+    fn text(&mut self, node: &Node, text: &str) -> Result<Node, Fault> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            let Some((expression, after)) = close(after) else {
+                return Err(self
+                    .fault(node, "\"${\" without its \"}\"")
+                    .expected("\"${name}\""));
+            };
+            let whole = out.is_empty() && before.is_empty() && after.is_empty();
+            self.depth += 1;
+            if self.depth > DEEPEST {
+                return Err(self.fault(
+                    node,
+                    format!("names within names, more than {DEEPEST} deep"),
+                ));
+            }
+            let value = self.expression(node, expression)?;
+            self.depth -= 1;
+            if whole {
+                // The place of the use says more than that of the definition.
+                return Ok(Node {
+                    at: node.at,
+                    ..value
+                });
+            }
+            let Some(plain) = value.plain() else {
+                return Err(self.fault(
+                    node,
+                    format!(
+                        "${{{expression}}} is {}, which can only be all of a value",
+                        value.kind()
+                    ),
+                ));
+            };
+            out.push_str(before);
+            out.push_str(&plain);
+            if out.len() > LONGEST_TEXT {
+                return Err(self.fault(
+                    node,
+                    format!("more than {LONGEST_TEXT} characters once all names are replaced"),
+                ));
+            }
+            rest = after;
+        }
+        out.push_str(rest);
+        Ok(Node {
+            at: node.at,
+            value: Value::Text(out),
+        })
+    }
+
+    /// The value of what stands between the braces.
+    fn expression(&mut self, node: &Node, expression: &str) -> Result<Node, Fault> {
+        let inner;
+        let expression = if expression.contains("${") {
+            inner = self.text(node, expression)?.plain().unwrap_or_default();
+            inner.as_str()
+        } else {
+            expression
+        };
+        let (name, operation) = match expression.split_once(['/', '*']) {
+            None => (expression.trim(), None),
+            Some((name, operand)) => {
+                let divide = expression.contains('/');
+                let Some(operand) = operand.trim().parse::<u64>().ok().filter(|&n| n > 0) else {
+                    return Err(self
+                        .fault(node, format!("${{{expression}}} cannot be worked out"))
+                        .expected(
+                            "\"${name / 2}\" or \"${name * 2}\", with a whole number above 0",
+                        ));
+                };
+                (name.trim(), Some((divide, operand)))
+            }
+        };
+        let value = self.value(node, name)?;
+        let Some((divide, operand)) = operation else {
+            return Ok(value);
+        };
+        let amount = value.plain().and_then(|text| Amount::parse(&text));
+        let result = amount.and_then(|amount| {
+            let base = amount.base();
+            if divide {
+                (base.checked_rem(operand) == Some(0)).then(|| base.checked_div(operand))?
+            } else {
+                base.checked_mul(operand)
+            }
+            .map(|base| amount.with_base(base))
+        });
+        let Some(result) = result else {
+            let shown = value.shown().unwrap_or_else(|| value.kind().to_owned());
+            return Err(self
+                .fault(
+                    node,
+                    format!("${{{expression}}} cannot be worked out, as {name} is {shown}"),
+                )
+                .expected("a quantity that this leaves whole"));
+        };
+        let value = match (&value.value, i64::try_from(result.base())) {
+            (Value::Integer(_), Ok(n)) => Value::Integer(n),
+            _ => Value::Text(result.to_string()),
+        };
+        Ok(Node { at: node.at, value })
+    }
+
+    /// The value of a name, with the names in it replaced.
+    fn value(&mut self, node: &Node, name: &str) -> Result<Node, Fault> {
+        let varied = self.varied.iter().find(|(n, _)| n == name).map(|(_, v)| v);
+        let defined = self.defined.iter().find(|e| e.key == name).map(|e| &e.node);
+        let section = if varied.is_some() { "vary" } else { "define" };
+        let Some(value) = varied.or(defined) else {
+            return Err(self.unknown(node, name));
+        };
+        if self.open.iter().any(|open| open == name) {
+            let round = [self.open.join(" -> ").as_str(), name].join(" -> ");
+            return Err(self.fault(node, format!("a definition that needs itself: {round}")));
+        }
+        self.used.insert(name.to_owned());
+        self.open.push(name.to_owned());
+        let path = vec![section.to_owned(), name.to_owned()];
+        let outer = std::mem::replace(&mut self.path, path);
+        let value = self.node(value)?;
+        self.path = outer;
+        self.open.pop();
+        Ok(value)
+    }
+
+    fn unknown(&self, node: &Node, name: &str) -> Fault {
+        let varied = self.varied.iter().map(|(name, _)| name.as_str());
+        let known: Vec<&str> = varied
+            .chain(self.defined.iter().map(|e| e.key.as_str()))
+            .collect();
+        let fault = self.fault(node, format!("unknown name ${{{name}}}"));
+        match super::fault::nearest(name, &known) {
+            Some(near) => fault.suggest(format!("${{{near}}}")),
+            None if known.is_empty() => fault.expected("a name from [define] or [vary]"),
+            None => fault.one_of(&known),
+        }
+    }
+
+    fn fault(&self, node: &Node, problem: impl Into<String>) -> Fault {
+        let mut fault = Fault::at(&self.path, problem);
+        if let Some(shown) = node.shown() {
+            fault = fault.found(shown);
+        }
+        if let Some(place) = self.source.place(node.at) {
+            fault = fault.in_place(place);
+        }
+        fault.in_file(self.source.file)
+    }
+}
+
+/// Splits after the brace that closes what was opened before `text`.
+fn close(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_usize;
+    for (i, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                let (inside, rest) = text.split_at_checked(i)?;
+                return Some((inside, rest.strip_prefix('}')?));
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}

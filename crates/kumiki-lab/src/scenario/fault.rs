@@ -1,0 +1,262 @@
+//! What is wrong with an input file: one message that says where, what, and what would be right.
+//!
+//! ```text
+//! scenarios/x.toml:12: host.sender.tcp.defaults = "bsd44": unknown profile of defaults; one of bsd43, solaris23; did you mean "bsd43"?
+//! ```
+//!
+//! Whoever finds a fault often knows only the path of the value. [`Fault::at`] takes that much;
+//! [`super::Point::locate`] adds the file, the line and the value as it is written there.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::quantity::{Invalid, Quantity};
+
+/// Something wrong with an input file or with `--set`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault(Box<Parts>);
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Parts {
+    file: Option<String>,
+    place: Option<Place>,
+    path: Vec<String>,
+    found: Option<String>,
+    problem: String,
+    expected: Option<String>,
+    suggestion: Option<String>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A line of the file and a column in it, both from 1.
+    Line(usize, usize),
+    /// A `--set` of the command line, as it was given.
+    Set(String),
+}
+
+impl std::error::Error for Fault {}
+
+impl Fault {
+    /// A fault of the whole input.
+    #[must_use]
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self(Box::new(Parts {
+            problem: problem.into(),
+            ..Parts::default()
+        }))
+    }
+
+    /// A fault of the value at `path`, as in `["host", "a", "tcp", "mss"]`.
+    #[must_use]
+    pub fn at<S: AsRef<str>>(
+        path: impl IntoIterator<Item = S>,
+        problem: impl Into<String>,
+    ) -> Self {
+        let mut fault = Self::new(problem);
+        fault.0.path = path.into_iter().map(|s| s.as_ref().to_owned()).collect();
+        fault
+    }
+
+    /// A quantity that cannot be read.
+    #[must_use]
+    pub fn quantity<S: AsRef<str>>(path: impl IntoIterator<Item = S>, invalid: &Invalid) -> Self {
+        let mut fault =
+            Self::at(path, invalid.problem.clone()).found(format!("{:?}", invalid.found));
+        match &invalid.suggestion {
+            Some(suggestion) => fault.0.expected = Some(format!("try {suggestion}")),
+            None => fault.0.expected = Some(format!("expected {}", invalid.expected)),
+        }
+        fault
+    }
+
+    /// A name at `path` that is none of `known`: says which there are, and which is nearest.
+    #[must_use]
+    pub fn unknown<S: AsRef<str>>(
+        path: impl IntoIterator<Item = S>,
+        what: &str,
+        name: &str,
+        known: &[impl AsRef<str>],
+    ) -> Self {
+        let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+        let mut fault = Self::at(path, format!("unknown {what} {name:?}")).one_of(&names);
+        fault.0.suggestion = nearest(name, &names).map(|near| format!("{near:?}"));
+        fault
+    }
+
+    /// With what would be accepted: `a list of names`.
+    #[must_use]
+    pub fn expected(mut self, expected: impl fmt::Display) -> Self {
+        self.0.expected = Some(format!("expected {expected}"));
+        self
+    }
+
+    /// With all that would be accepted.
+    #[must_use]
+    pub fn one_of(mut self, names: &[impl AsRef<str>]) -> Self {
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        self.0.expected = match names.as_slice() {
+            [] => None,
+            [only] => Some(format!("there is only {only}")),
+            _ => Some(format!("one of {}", names.join(", "))),
+        };
+        self
+    }
+
+    /// With what was probably meant.
+    #[must_use]
+    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.0.suggestion = Some(suggestion.into());
+        self
+    }
+
+    /// With the value as it is written.
+    #[must_use]
+    pub fn found(mut self, found: impl Into<String>) -> Self {
+        self.0.found = Some(found.into());
+        self
+    }
+
+    /// In this file.
+    #[must_use]
+    pub fn in_file(mut self, file: &str) -> Self {
+        self.0.file = Some(file.to_owned());
+        self
+    }
+
+    /// At this place of the file.
+    #[must_use]
+    pub fn in_place(mut self, place: Place) -> Self {
+        self.0.place = Some(place);
+        self
+    }
+
+    /// At this path, unless it names a file or a path already.
+    #[must_use]
+    pub fn or_at(mut self, path: &[&str]) -> Self {
+        if self.0.file.is_none() && self.0.path.is_empty() {
+            self.0.path = path.iter().map(|&part| part.to_owned()).collect();
+        }
+        self
+    }
+
+    /// With `keys` in front of its path, unless it names a file: whoever asked knows where the value stood.
+    #[must_use]
+    pub fn under(mut self, keys: &[&str]) -> Self {
+        if self.0.file.is_none() {
+            self.0
+                .path
+                .splice(0..0, keys.iter().map(|&key| key.to_owned()));
+        }
+        self
+    }
+
+    /// The file, once it is known.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
+    /// The path of the value; empty where the whole input is meant.
+    #[must_use]
+    pub fn path(&self) -> &[String] {
+        &self.0.path
+    }
+
+    /// The place, once it is known.
+    #[must_use]
+    pub const fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+
+    /// The line, from 1, where the fault is in a file and its place is known.
+    #[must_use]
+    pub const fn line(&self) -> Option<usize> {
+        match self.place() {
+            Some(Place::Line(line, _)) => Some(*line),
+            Some(Place::Set(_)) | None => None,
+        }
+    }
+
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn problem(&self) -> &str {
+        &self.0.problem
+    }
+
+    pub(super) const fn has_found(&self) -> bool {
+        self.0.found.is_some()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = &*self.0;
+        match (&parts.file, &parts.place) {
+            (Some(file), Some(Place::Line(line, _))) => write!(f, "{file}:{line}: ")?,
+            (None, Some(Place::Line(line, _))) => write!(f, "line {line}: ")?,
+            (Some(file), Some(Place::Set(set))) => write!(f, "--set {set} ({file}): ")?,
+            (None, Some(Place::Set(set))) => write!(f, "--set {set}: ")?,
+            (Some(file), None) => write!(f, "{file}: ")?,
+            (None, None) => {}
+        }
+        if !parts.path.is_empty() {
+            f.write_str(&parts.path.join("."))?;
+            if let Some(found) = &parts.found {
+                write!(f, " = {found}")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&parts.problem)?;
+        if let Some(expected) = &parts.expected {
+            write!(f, "; {expected}")?;
+        }
+        if let Some(suggestion) = &parts.suggestion {
+            write!(f, "; did you mean {suggestion}?")?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a quantity written at `path`.
+///
+/// # Errors
+///
+/// [`Fault`] with the path, where `text` is not such a quantity.
+pub fn quantity<Q: Quantity>(path: &[&str], text: &str) -> Result<Q, Fault> {
+    crate::quantity::parse(text).map_err(|invalid| Fault::quantity(path, &invalid))
+}
+
+/// The text of an input file.
+pub(crate) fn read_file(path: &Path) -> Result<String, Fault> {
+    std::fs::read_to_string(path).map_err(|why| {
+        let problem = if why.kind() == ErrorKind::NotFound {
+            "there is no such file".to_owned()
+        } else if why.kind() == ErrorKind::InvalidData {
+            "not UTF-8 text".to_owned()
+        } else {
+            why.to_string()
+        };
+        Fault::new(problem).in_file(&path.display().to_string())
+    })
+}
+
+/// The name of `known` that `typed` is closest to: equal but for capitals, or a few slips away.
+#[must_use]
+pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    // Longer texts are no slips of anything, and comparing them would take long.
+    if typed.len() > 100 {
+        return None;
+    }
+    let exact = known.iter().find(|name| name.eq_ignore_ascii_case(typed));
+    exact.copied().or_else(|| {
+        known
+            .iter()
+            .map(|name| (strsim::osa_distance(name, typed), *name))
+            .filter(|(distance, name)| *distance <= (name.chars().count() / 3).clamp(1, 3))
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, name)| name)
+    })
+}

@@ -1,0 +1,617 @@
+//! From a file to points: names replaced, hosts that are like others filled in, everything read and checked.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::amount::Amount;
+use super::expand::Expander;
+use super::fault::{Fault, nearest};
+use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
+use super::vary::{Axis, axis, fault_at, is_name, names, product, same, values};
+use super::{Compare, Report, Scenario, check};
+use crate::quantity::LONGEST_LIST;
+
+/// A scenario file that is TOML, with everything still to be chosen.
+#[derive(Clone, Debug)]
+pub struct Document {
+    name: String,
+    file: String,
+    root: Node,
+}
+
+/// What the command line chooses.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Choice {
+    /// `name=value` for a defined or varied name, or `host.a.tcp.mss=1460 B` for any other value.
+    pub set: Vec<String>,
+    /// The values of `[quick]` in the place of the full ones.
+    pub quick: bool,
+}
+
+/// One combination of what is varied, ready to run.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The scenario with these values put in.
+    pub scenario: Scenario,
+    /// What is varied, in the order of the file, with its values here.
+    pub varied: Vec<(String, toml::Value)>,
+    /// The number of the point among those of its scenario, from 0.
+    pub index: usize,
+    origin: Arc<PointOrigin>,
+}
+
+#[derive(Debug)]
+struct PointOrigin {
+    file: String,
+    sets: Vec<String>,
+    root: Node,
+}
+
+/// The tables that say how a scenario becomes points; no names are replaced in them.
+const APART: [&str; 5] = ["define", "vary", "quick", "skip", "compare"];
+
+/// What `--set` with a path may change.
+const SETTABLE: [&str; 6] = ["host", "switch", "link", "workload", "report", "title"];
+
+impl Document {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where it cannot be read or is not TOML.
+    pub fn load(path: &Path) -> Result<Self, Fault> {
+        let shown = path.display().to_string();
+        let text = super::fault::read_file(path)?;
+        let name = path
+            .file_stem()
+            .map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());
+        Self::parse(&name, &shown, &text)
+    }
+
+    /// Reads a text that is called `name` in results and `file` in messages.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where it is not TOML.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Fault> {
+        let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
+        Ok(Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            root,
+        })
+    }
+
+    /// The scenario that the command line names: a path where it has a slash or ends in `.toml`, otherwise one of those
+    /// built in.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where there is none, or it is not TOML.
+    pub fn find(name: &str) -> Result<Self, Fault> {
+        if name.contains('/') || name.ends_with(".toml") {
+            return Self::load(Path::new(name));
+        }
+        let builtin = super::builtin::SCENARIOS;
+        match builtin.iter().find(|(known, _)| *known == name) {
+            Some((name, text)) => Self::parse(name, &format!("scenarios/{name}.toml"), text),
+            None => {
+                let names: Vec<&str> = builtin.iter().map(|(name, _)| *name).collect();
+                let fault = Fault::new(format!("there is no scenario {name:?}"));
+                let fault = if names.is_empty() {
+                    fault
+                } else {
+                    fault.one_of(&names)
+                };
+                let on_disk = format!("./{name}");
+                Err(if Path::new(&on_disk).is_file() {
+                    fault.suggest(format!("the file {on_disk}"))
+                } else if let Some(near) = nearest(name, &names) {
+                    fault.suggest(near)
+                } else {
+                    fault
+                })
+            }
+        }
+    }
+
+    /// All scenarios that are built in, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] of the first that is not TOML.
+    pub fn builtin() -> Result<Vec<Self>, Fault> {
+        super::builtin::SCENARIOS
+            .iter()
+            .map(|(name, text)| Self::parse(name, &format!("scenarios/{name}.toml"), text))
+            .collect()
+    }
+
+    /// The name: that of the file without `.toml`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file, as messages name it.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The paper it says it repeats, before anything else of it is read.
+    #[must_use]
+    pub fn paper(&self) -> Option<u8> {
+        self.root.child("paper").and_then(|node| node.read().ok())
+    }
+
+    /// All combinations of what is varied, less those that are skipped, each complete and checked as far as that is
+    /// possible without knowing the protocols.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`]: the first thing that is wrong.
+    pub fn points(&self, choice: &Choice) -> Result<Vec<Point>, Fault> {
+        let mut root = self.root.clone();
+        let source = Source {
+            file: &self.file,
+            root: &self.root,
+            sets: &choice.set,
+        };
+        let mut axes = self.axes(&source)?;
+        let full = axes.clone();
+        let mut defines: Vec<Entry> = section(&source, "define")?.to_vec();
+        self.check_names(&source, &axes, &defines)?;
+        self.check_lists(&source, &full)?;
+        // It is judged also where it is not asked for.
+        let quick = self.quick(&source, &axes, &defines)?;
+        if choice.quick {
+            (axes, defines) = quick;
+        }
+        let mut settings: Vec<(Vec<&str>, Node)> = Vec::new();
+        for (number, text) in choice.set.iter().enumerate() {
+            set(
+                &source,
+                number,
+                text,
+                &mut axes,
+                &mut defines,
+                &mut settings,
+            )?;
+        }
+        for (path, node) in settings {
+            let at = node.at;
+            root.set(&path, node).map_err(|part| {
+                fault_at(
+                    &source,
+                    &path,
+                    at,
+                    format!("there is no table above {part:?}"),
+                )
+            })?;
+        }
+        let combinations = product(&axes).ok_or_else(|| {
+            let fault = Fault::at(["vary"], format!("more than {LONGEST_LIST} combinations"));
+            source.locate(fault)
+        })?;
+        let skips = section_list(&source, "skip")?;
+        let mut used = BTreeSet::new();
+        let mut points = Vec::new();
+        for combination in combinations {
+            let varied: Vec<(String, toml::Value)> = combination
+                .iter()
+                .map(|(name, node)| (name.clone(), node.to_toml()))
+                .collect();
+            if skips.iter().any(|skip| holds(skip, &varied)) {
+                continue;
+            }
+            let index = points.len();
+            let origin = self.resolve(&root, &combination, &defines, choice, &mut used)?;
+            points.push(Point::new(origin, varied, index)?);
+        }
+        if points.is_empty() {
+            return Err(source.locate(Fault::at(["skip"], "every combination is skipped")));
+        }
+        self.check_used(&source, &axes, &used)?;
+        Ok(points)
+    }
+
+    /// The document of one point.
+    fn resolve(
+        &self,
+        root: &Node,
+        combination: &[(String, Node)],
+        defines: &[Entry],
+        choice: &Choice,
+        used: &mut BTreeSet<String>,
+    ) -> Result<PointOrigin, Fault> {
+        let source = Source {
+            file: &self.file,
+            root,
+            sets: &choice.set,
+        };
+        let mut entries = Vec::with_capacity(root.entries().len());
+        for entry in root.entries() {
+            let node = if APART.contains(&entry.key.as_str()) {
+                entry.node.clone()
+            } else {
+                Expander::new(source.clone(), combination, defines, used)
+                    .top(&entry.key, &entry.node)?
+            };
+            entries.push(Entry {
+                key: entry.key.clone(),
+                at: entry.at,
+                node,
+            });
+        }
+        let mut resolved = Node {
+            at: root.at,
+            value: Value::Table(entries),
+        };
+        let plain = resolved.clone();
+        let source = Source {
+            root: &plain,
+            ..source
+        };
+        if let Some(hosts) = resolved.child_mut("host") {
+            super::like::fill_in(&source, hosts)?;
+        }
+        Ok(PointOrigin {
+            file: self.file.clone(),
+            sets: choice.set.clone(),
+            root: resolved,
+        })
+    }
+
+    fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
+        section(source, "vary")?
+            .iter()
+            .map(|entry| axis(source, "vary", entry))
+            .collect()
+    }
+
+    /// No name twice, and none that cannot be written as `${name}`.
+    fn check_names(
+        &self,
+        source: &Source<'_>,
+        axes: &[Axis],
+        defines: &[Entry],
+    ) -> Result<(), Fault> {
+        let mut seen = BTreeSet::new();
+        for name in axes.iter().flat_map(|axis| &axis.names) {
+            if !seen.insert(name.as_str()) {
+                return Err(source.locate(Fault::at(["vary"], format!("{name:?} varies twice"))));
+            }
+        }
+        for entry in defines {
+            let path = ["define", entry.key.as_str()];
+            if !is_name(&entry.key) {
+                return Err(fault_at(
+                    source,
+                    &path,
+                    entry.at,
+                    format!("{:?} is not a name", entry.key),
+                )
+                .expected("letters, digits, _ and -"));
+            }
+            if seen.contains(entry.key.as_str()) {
+                return Err(fault_at(
+                    source,
+                    &path,
+                    entry.at,
+                    format!("{:?} is both defined and varied", entry.key),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// `[[skip]]`, `[[compare]]` and `[report]` speak of varied names, and of values that these have.
+    fn check_lists(&self, source: &Source<'_>, axes: &[Axis]) -> Result<(), Fault> {
+        for (number, skip) in section_list(source, "skip")?.iter().enumerate() {
+            let number = number.to_string();
+            check::values_of(source, &["skip", &number], skip, axes)?;
+        }
+        for (number, node) in section_list(source, "compare")?.iter().enumerate() {
+            let number = number.to_string();
+            let path = ["compare", number.as_str()];
+            let _: Compare = node
+                .read()
+                .map_err(|problem| problem.fault(source, &path))?;
+            if let Some(at) = node.child("at") {
+                check::values_of(source, &["compare", &number, "at"], at, axes)?;
+            }
+        }
+        if let Some(node) = self.root.child("report") {
+            let report: Report = node
+                .read()
+                .map_err(|problem| problem.fault(source, &["report"]))?;
+            check::report(source, &report, axes)?;
+        }
+        Ok(())
+    }
+
+    /// Varying a name that nothing uses repeats the same run under different labels.
+    fn check_used(
+        &self,
+        source: &Source<'_>,
+        axes: &[Axis],
+        used: &BTreeSet<String>,
+    ) -> Result<(), Fault> {
+        for axis in axes.iter().filter(|axis| axis.rows.len() > 1) {
+            if !axis.names.iter().any(|name| used.contains(name)) {
+                let key = axis.names.join(", ");
+                let name = axis.names.first().map_or("", String::as_str);
+                let path = ["vary", key.as_str()];
+                return Err(source.locate(
+                    Fault::at(path, format!("nothing in the scenario uses ${{{name}}}, so all its values would give the same")),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The axes and definitions with the shorter values of `[quick]`.
+    fn quick(
+        &self,
+        source: &Source<'_>,
+        axes: &[Axis],
+        defines: &[Entry],
+    ) -> Result<(Vec<Axis>, Vec<Entry>), Fault> {
+        let (mut axes, mut defines) = (axes.to_vec(), defines.to_vec());
+        for entry in section(source, "quick")? {
+            if let Some(define) = defines.iter_mut().find(|define| define.key == entry.key) {
+                define.node = entry.node.clone();
+                continue;
+            }
+            let names = names(&entry.key);
+            if let Some(before) = axes.iter_mut().find(|axis| axis.names == names) {
+                *before = axis(source, "quick", entry)?;
+                continue;
+            }
+            let mut known: Vec<String> = axes.iter().map(|axis| axis.names.join(", ")).collect();
+            known.extend(defines.iter().map(|define| define.key.clone()));
+            let path = ["quick", entry.key.as_str()];
+            return Err(source.locate(Fault::unknown(path, "name", &entry.key, &known)));
+        }
+        Ok((axes, defines))
+    }
+}
+
+impl Point {
+    fn new(
+        origin: PointOrigin,
+        varied: Vec<(String, toml::Value)>,
+        index: usize,
+    ) -> Result<Self, Fault> {
+        let source = origin.source();
+        check::keys(&source)?;
+        let scenario: Scenario = origin
+            .root
+            .read()
+            .map_err(|problem| problem.fault(&source, &[]))?;
+        check::scenario(&scenario).map_err(|fault| source.locate(fault))?;
+        Ok(Self {
+            scenario,
+            varied,
+            index,
+            origin: Arc::new(origin),
+        })
+    }
+
+    /// The file, as messages name it.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.origin.file
+    }
+
+    /// `fault` with the file, and the line and the value that its path leads to.
+    #[must_use]
+    pub fn locate(&self, fault: Fault) -> Fault {
+        self.origin.source().locate(fault)
+    }
+
+    /// The paper's value for this point, where it prints one.
+    #[must_use]
+    pub fn compare(&self) -> Option<&Compare> {
+        self.scenario.compare.iter().find(|compare| {
+            compare
+                .at
+                .iter()
+                .all(|(name, value)| self.varied.iter().any(|(n, v)| n == name && same(v, value)))
+        })
+    }
+}
+
+impl PointOrigin {
+    fn source(&self) -> Source<'_> {
+        Source {
+            file: &self.file,
+            root: &self.root,
+            sets: &self.sets,
+        }
+    }
+}
+
+/// The entries of a table at the top; none where it is missing.
+fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], Fault> {
+    match source.root.child(name) {
+        None => Ok(&[]),
+        Some(node) if matches!(node.value, Value::Table(_)) => Ok(node.entries()),
+        Some(node) => Err(
+            fault_at(source, &[name], node.at, format!("this is {}", node.kind()))
+                .expected(format!("a table, [{name}]")),
+        ),
+    }
+}
+
+/// The tables of a list of tables at the top; none where it is missing.
+fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], Fault> {
+    let Some(node) = source.root.child(name) else {
+        return Ok(&[]);
+    };
+    match &node.value {
+        Value::List(items)
+            if items
+                .iter()
+                .all(|item| matches!(item.value, Value::Table(_))) =>
+        {
+            Ok(items)
+        }
+        Value::Text(_)
+        | Value::Integer(_)
+        | Value::Float(_)
+        | Value::Switch(_)
+        | Value::List(_)
+        | Value::Table(_) => {
+            Err(
+                fault_at(source, &[name], node.at, format!("this is {}", node.kind()))
+                    .expected(format!("tables, each with [[{name}]] above it")),
+            )
+        }
+    }
+}
+
+/// Whether all that `skip` says holds at this combination; a list means any of its values.
+fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
+    skip.entries().iter().all(|entry| {
+        let Some((_, value)) = varied.iter().find(|(name, _)| *name == entry.key) else {
+            return false;
+        };
+        match &entry.node.value {
+            Value::List(items) => items.iter().any(|item| same(&item.to_toml(), value)),
+            Value::Text(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Switch(_)
+            | Value::Table(_) => same(&entry.node.to_toml(), value),
+        }
+    })
+}
+
+/// Applies one `--set`.
+fn set<'a>(
+    source: &Source<'_>,
+    number: usize,
+    text: &'a str,
+    axes: &mut Vec<Axis>,
+    defines: &mut [Entry],
+    settings: &mut Vec<(Vec<&'a str>, Node)>,
+) -> Result<(), Fault> {
+    let at = Origin::Set(number);
+    let Some((name, written)) = text.split_once('=') else {
+        return Err(fault_at(source, &[], at, "no \"=\"").expected("NAME=VALUE"));
+    };
+    let (name, written) = (name.trim(), written.trim());
+    let node = Node::parse_value(written, at)
+        // A date is text here, and so is everything that TOML would want in quotes.
+        .unwrap_or_else(|| Node {
+            at,
+            value: Value::Text(written.to_owned()),
+        });
+    let bare = name
+        .strip_prefix("define.")
+        .or_else(|| name.strip_prefix("vary."))
+        .unwrap_or(name);
+    if let Some(define) = defines.iter_mut().find(|define| define.key == bare) {
+        define.node = keep_kind(&define.node, node, written);
+        return Ok(());
+    }
+    if let Some(i) = axes
+        .iter()
+        .position(|axis| axis.names.iter().any(|n| n == bare))
+    {
+        let is_list = match &node.value {
+            Value::List(_) => true,
+            Value::Text(text) => {
+                text.contains("..") || (text.contains(',') && Amount::parse_list(text).is_ok())
+            }
+            Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::Table(_) => false,
+        };
+        let values = if is_list {
+            values(source, &["vary", bare], &node)?
+        } else {
+            vec![node]
+        };
+        if values.is_empty() {
+            return Err(fault_at(
+                source,
+                &["vary", bare],
+                at,
+                "a list without values",
+            ));
+        }
+        let axis = axes.remove(i);
+        for (offset, axis) in axis.replace(bare, values).into_iter().enumerate() {
+            axes.insert(i + offset, axis);
+        }
+        return Ok(());
+    }
+    let path: Vec<&str> = name.split('.').collect();
+    let first = path.first().copied().unwrap_or_default();
+    if path.len() < 2 && first != "title" {
+        let known = axes
+            .iter()
+            .flat_map(|axis| axis.names.iter().map(String::as_str));
+        let known: Vec<&str> = known
+            .chain(defines.iter().map(|d| d.key.as_str()))
+            .collect();
+        let fault = fault_at(source, &[], at, format!("unknown name {name:?}"));
+        return Err(match nearest(name, &known) {
+            Some(near) => fault.one_of(&known).suggest(near),
+            None if known.is_empty() => fault.expected("a path such as workload.sessions"),
+            None => fault.one_of(&known),
+        });
+    }
+    if !SETTABLE.contains(&first) {
+        let fault = fault_at(source, &[], at, format!("{first:?} cannot be set")).one_of(&SETTABLE);
+        return Err(match nearest(first, &SETTABLE) {
+            Some(near) => fault.suggest(near),
+            None => fault,
+        });
+    }
+    // A host or a link that is not there would be made by a slip of the pen.
+    if matches!(first, "host" | "switch" | "link")
+        && let Some(second) = path.get(1)
+        && source
+            .root
+            .child(first)
+            .and_then(|table| table.child(second))
+            .is_none()
+    {
+        let fault = fault_at(source, &[], at, format!("there is no {first} {second:?}"));
+        return Err(
+            match source
+                .root
+                .child(first)
+                .and_then(|table| nearest_key(table, second))
+            {
+                Some(near) => fault.suggest(near),
+                None => fault,
+            },
+        );
+    }
+    let owned: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
+    let node = match source.root.reach(&owned) {
+        (_, Some(before)) => keep_kind(before, node, written),
+        (_, None) => node,
+    };
+    settings.push((path, node));
+    Ok(())
+}
+
+/// Where a text was, a text is meant: `--set define.mss=0`.
+fn keep_kind(before: &Node, node: Node, written: &str) -> Node {
+    match (&before.value, &node.value) {
+        (Value::Text(text), Value::Integer(_) | Value::Float(_) | Value::Switch(_))
+            if !text.starts_with("${") =>
+        {
+            Node {
+                at: node.at,
+                value: Value::Text(written.to_owned()),
+            }
+        }
+        _ => node,
+    }
+}

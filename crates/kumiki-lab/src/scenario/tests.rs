@@ -1,0 +1,403 @@
+//! The loader through its public surface.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const TWO_HOSTS: &str = include_str!("../../tests/data/two-hosts.toml");
+
+fn document(text: &str) -> Document {
+    Document::parse("x", "scenarios/x.toml", text).unwrap()
+}
+
+fn choice(set: &[&str], quick: bool) -> Choice {
+    Choice {
+        set: set.iter().map(|&s| s.to_owned()).collect(),
+        quick,
+    }
+}
+
+fn points(set: &[&str], quick: bool) -> Vec<Point> {
+    document(TWO_HOSTS).points(&choice(set, quick)).unwrap()
+}
+
+/// The message for the small scenario with one piece of text replaced.
+fn refused(from: &str, to: &str) -> String {
+    assert!(TWO_HOSTS.contains(from), "{from}");
+    let text = TWO_HOSTS.replacen(from, to, 1);
+    Document::parse("x", "x.toml", &text)
+        .and_then(|document| document.points(&Choice::default()))
+        .map(|points| points.len())
+        .unwrap_err()
+        .to_string()
+}
+
+fn refused_set(set: &str) -> String {
+    document(TWO_HOSTS)
+        .points(&choice(&[set], false))
+        .map(|points| points.len())
+        .unwrap_err()
+        .to_string()
+}
+
+fn varied(point: &Point) -> String {
+    let values: Vec<String> = point
+        .varied
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    values.join(" ")
+}
+
+#[test]
+fn points_are_all_combinations_less_those_skipped_in_the_order_of_the_file() {
+    let points = points(&[], false);
+    let all: Vec<String> = points.iter().map(varied).collect();
+    assert_eq!(
+        all,
+        [
+            r#"nagle=true window="8 KiB" rtt="1 ms""#,
+            r#"nagle=true window="48 KiB" rtt="20 ms""#,
+            r#"nagle=true window="256 KiB" rtt="20 ms""#,
+            r#"nagle=false window="48 KiB" rtt="20 ms""#,
+            r#"nagle=false window="256 KiB" rtt="20 ms""#,
+        ]
+    );
+    assert_eq!(
+        points.iter().map(|p| p.index).collect::<Vec<_>>(),
+        [0, 1, 2, 3, 4]
+    );
+}
+
+#[test]
+fn quick_has_fewer_points() {
+    assert_eq!(points(&[], true).len(), 2);
+}
+
+#[test]
+fn names_are_replaced_and_keep_their_type() {
+    let points = points(&[], false);
+    let point = points.get(2).unwrap();
+    let a = &point.scenario.host["a"];
+    assert_eq!(
+        a.graph.as_ref().unwrap().nodes(),
+        ["ttcp", "tcp", "ip", "p2p0"]
+    );
+    let tcp = &a.settings["tcp"];
+    assert_eq!(tcp["nagle"], toml::Value::Boolean(true));
+    assert_eq!(tcp["window"].as_str(), Some("256 KiB"));
+    assert_eq!(
+        point.scenario.link["line"].propagation.as_deref(),
+        Some("10 ms")
+    );
+}
+
+#[test]
+fn a_host_takes_what_it_does_not_say_from_the_one_it_is_like() {
+    let points = points(&[], false);
+    let b = &points.first().unwrap().scenario.host["b"];
+    assert_eq!(b.profile.as_deref(), Some("zero"));
+    assert_eq!(b.settings["tcp"]["mss"].as_str(), Some("1460 B"));
+    assert_eq!(b.settings["tcp"]["window"].as_str(), Some("8 KiB"));
+}
+
+#[test]
+fn set_replaces_definitions_varied_names_and_values() {
+    let set = points(
+        &[
+            "mss=512 B",
+            "nagle=false",
+            "host.b.tcp.mss=9140 B",
+            "workload.sessions=3",
+        ],
+        false,
+    );
+    assert_eq!(set.len(), 2, "nagle off skips one of three windows");
+    let scenario = &set.first().unwrap().scenario;
+    assert_eq!(
+        scenario.host["a"].settings["tcp"]["mss"].as_str(),
+        Some("512 B")
+    );
+    assert_eq!(
+        scenario.host["b"].settings["tcp"]["mss"].as_str(),
+        Some("9140 B")
+    );
+    assert_eq!(scenario.workload.sessions, 3);
+    assert_eq!(
+        points(&["window=16 KiB", "nagle=true"], false).len(),
+        2,
+        "two round trips"
+    );
+    assert_eq!(
+        points(&["rtt=0 ms .. 8 ms step 2 ms", "nagle=true"], false).len(),
+        15
+    );
+}
+
+#[test]
+fn the_papers_value_belongs_to_its_point_however_it_is_written() {
+    let with: Vec<usize> = points(&["window=262144 B"], false)
+        .iter()
+        .filter(|p| p.compare().is_some())
+        .map(|p| p.index)
+        .collect();
+    assert_eq!(with, [0, 1], "two round trips, nagle on");
+}
+
+#[test]
+fn a_fault_found_later_is_placed_by_its_path() {
+    let points = points(&["host.a.tcp.sack=yes"], false);
+    let point = points.first().unwrap();
+    let fault = Fault::unknown(["host", "b", "tcp", "mss"], "size", "1460 B", &["1", "2"]);
+    assert_eq!(
+        point.locate(fault).to_string(),
+        r#"scenarios/x.toml:17: host.b.tcp.mss = "1460 B": unknown size "1460 B"; one of 1, 2"#
+    );
+    let inherited = point.locate(Fault::at(["host", "b", "tcp", "window"], "too small"));
+    assert_eq!(inherited.line(), Some(13));
+    let set = point.locate(Fault::at(["host", "a", "tcp", "sack"], "no such setting"));
+    assert_eq!(
+        set.to_string(),
+        r#"--set host.a.tcp.sack=yes (scenarios/x.toml): host.a.tcp.sack = "yes": no such setting"#
+    );
+    let above = point.locate(Fault::at(["host", "a", "ip", "mtu"], "is missing"));
+    assert_eq!(above.line(), Some(10), "{above}");
+}
+
+#[test]
+fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
+    for (from, to, message) in [
+        (
+            "title = \"Two hosts, one line\"",
+            "title = ",
+            r#"x.toml:1: not TOML: string values must be quoted, expected literal string"#,
+        ),
+        (
+            "medium =",
+            "medum =",
+            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; one of ends, medium, rate, propagation, framing_octets, queue_frames, impair; did you mean medium?"#,
+        ),
+        (
+            "profile = \"zero\"",
+            "profil = \"zero\"",
+            r#"x.toml:11: host.a.profil = "zero": unknown key "profil"; one of like, profile, graph, kind, a table of settings for each node; did you mean profile?"#,
+        ),
+        (
+            "[workload]",
+            "[workloads]",
+            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, workload, vary, quick, skip, report, compare; did you mean workload?"#,
+        ),
+        (
+            "message = \"8 KiB\"",
+            "message = \"8 KB\"",
+            r#"x.toml:29: workload.message = "8 KB": unit "KB" is not accepted, as it stands for 1000 as often as for 1024; try KiB (1024 octets) or kB (1000 octets)"#,
+        ),
+        (
+            "rate = \"155.52 Mb/s\"",
+            "rate = \"155.52 Mbsp\"",
+            r#"x.toml:22: link.line.rate = "155.52 Mbsp": unknown unit "Mbsp"; try Mb/s"#,
+        ),
+        (
+            "duration = \"10 s\"",
+            "duration = 10",
+            r#"x.toml:31: workload.duration = 10: this is the integer 10; expected a string, with a unit where that is a quantity: "20 ms""#,
+        ),
+        (
+            "count = 100",
+            "count = -1",
+            r#"x.toml:30: workload.count = -1: the integer -1 is out of range; expected a whole number from 0"#,
+        ),
+        (
+            "window = \"${window}\"",
+            "window = \"${widow}\"",
+            r#"x.toml:13: host.a.tcp.window = "${widow}": unknown name ${widow}; did you mean ${window}?"#,
+        ),
+        (
+            "from = \"a.ttcp\"",
+            "from = \"c.ttcp\"",
+            r#"x.toml:27: workload.from = "c.ttcp": unknown host "c"; one of a, b; did you mean "a"?"#,
+        ),
+        (
+            "to = \"b.ttcp\"",
+            "to = \"b.tcpp\"",
+            r#"x.toml:28: workload.to = "b.tcpp": unknown layer of host b "tcpp"; one of ttcp, tcp, ip, p2p0; did you mean "tcp"?"#,
+        ),
+        (
+            "\"b.p2p0\"]",
+            "\"b.p2p1\"]",
+            r#"x.toml:20: link.line.ends.1 = "b.p2p1": unknown device of host b "p2p1"; there is only p2p0; did you mean "p2p0"?"#,
+        ),
+        (
+            "\"b.p2p0\"]",
+            "\"b.ip\"]",
+            r#"x.toml:20: link.line.ends.1 = "b.ip": the layer "ip" of host b is no device, as it stands on another; there is only p2p0"#,
+        ),
+        (
+            "\"b.p2p0\"]",
+            "\"a.p2p0\"]",
+            r#"x.toml:20: link.line.ends.1 = "a.p2p0": another line ends here already"#,
+        ),
+        (
+            "\"b.p2p0\"]",
+            "\"b.p2p0\", \"c.p2p0\"]",
+            r#"x.toml:20: link.line.ends = ["a.p2p0", "b.p2p0", "c.p2p0"]: 3 values; expected a list of 2"#,
+        ),
+        (
+            "like = \"a\"",
+            "like = \"A\"",
+            r#"x.toml:16: host.b.like = "A": unknown host "A"; one of a, b; did you mean "a"?"#,
+        ),
+        (
+            "like = \"a\"",
+            "like = \"b\"",
+            r#"x.toml:16: host.b.like = "b": a host that is like itself: b like b"#,
+        ),
+        (
+            "x = \"window\"",
+            "x = \"windows\"",
+            r#"x.toml:45: report.x = "windows": unknown varied name "windows"; one of nagle, window, rtt; did you mean "window"?"#,
+        ),
+        (
+            "at = { window = \"256 KiB\"",
+            "at = { window = \"265 KiB\"",
+            r#"x.toml:51: compare.0.at.window = "265 KiB": unknown value of window "265 KiB"; one of 8 KiB, 48 KiB, 256 KiB; did you mean "256 KiB"?"#,
+        ),
+        (
+            "nagle = [true, false]",
+            "nagle = \"on\"",
+            r#"x.toml:34: vary.nagle = "on": neither a list nor quantities; expected a list such as ["on"], or a range such as "0 ms .. 200 ms step 20 ms""#,
+        ),
+        (
+            "nagle = [true, false]",
+            "nagle = []",
+            r#"x.toml:34: vary.nagle: a list without values"#,
+        ),
+        (
+            "\"window, rtt\" = [[\"8 KiB\", \"1 ms\"]",
+            "\"window, rtt\" = [[\"8 KiB\"]",
+            r#"x.toml:35: vary.window, rtt: 1 values for 2 names; expected a list of lists, each with one value for each of the 2 names"#,
+        ),
+        (
+            "mss = \"8192 B\"",
+            "mss = \"${size}\"\nsize = \"${mss}\"",
+            r#"x.toml:8: define.size = "${mss}": a definition that needs itself: mss -> size -> mss"#,
+        ),
+        (
+            "[quick]\n\"window, rtt\"",
+            "[quick]\n\"window,rtt,x\"",
+            r#"x.toml:38: quick.window,rtt,x = [["48 KiB", "20 ms"]]: unknown name "window,rtt,x"; one of nagle, window, rtt, mss, stack_plain; did you mean "window, rtt"?"#,
+        ),
+        (
+            "rtt / 2",
+            "rtt / 3",
+            r#"x.toml:23: link.line.propagation = "${rtt / 3}": ${rtt / 3} cannot be worked out, as rtt is "1 ms"; expected a quantity that this leaves whole"#,
+        ),
+        (
+            "nagle = \"${nagle}\"",
+            "nagle = true",
+            r#"x.toml:34: vary.nagle = [true, false]: nothing in the scenario uses ${nagle}, so all its values would give the same"#,
+        ),
+        (
+            "profile = \"zero\"",
+            "profile = \"nil\"",
+            r#"x.toml:11: host.a.profile = "nil": unknown profile "nil"; there is only zero"#,
+        ),
+        (
+            "graph = \"${stack_plain}\"",
+            "graph = 3",
+            r#"x.toml:12: host.a.graph = 3: this is the integer 3; expected a list of layers, or a table that gives the list of layers below each node"#,
+        ),
+        (
+            "graph = \"${stack_plain}\"",
+            "graph = { ttcp = [\"tcp\"], tcp = [\"ttcp\"] }",
+            r#"x.toml:12: host.a.graph: layers that stand on themselves: tcp on ttcp on tcp"#,
+        ),
+        (
+            "paper = 2",
+            "paper = 7",
+            r#"x.toml:3: paper = 7: there is no paper 7; expected 1 to 5"#,
+        ),
+        (
+            "tcp = { mss = \"1460 B\" }",
+            "tpc = { mss = \"1460 B\" }",
+            r#"x.toml:17: host.b.tpc: unknown layer "tpc"; one of ttcp, tcp, ip, p2p0; did you mean "tcp"?"#,
+        ),
+    ] {
+        assert_eq!(refused(from, to), message);
+    }
+}
+
+#[test]
+fn wrong_settings_get_one_message_with_a_suggestion() {
+    for (set, message) in [
+        (
+            "mss",
+            r#"--set mss (scenarios/x.toml): no "="; expected NAME=VALUE"#,
+        ),
+        (
+            "widow=3",
+            r#"--set widow=3 (scenarios/x.toml): unknown name "widow"; one of nagle, window, rtt, mss, stack_plain; did you mean window?"#,
+        ),
+        (
+            "host.c.tcp.mss=3",
+            r#"--set host.c.tcp.mss=3 (scenarios/x.toml): there is no host "c"; did you mean a?"#,
+        ),
+        (
+            "worklaod.sessions=3",
+            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; one of host, switch, link, workload, report, title; did you mean workload?"#,
+        ),
+        (
+            "workload.sessions=many",
+            r#"--set workload.sessions=many (scenarios/x.toml): workload.sessions = "many": this is a string; expected a whole number from 0 to 4294967295"#,
+        ),
+        (
+            "rtt=5 ms .. 1 ms step 1 ms",
+            r#"--set rtt=5 ms .. 1 ms step 1 ms (scenarios/x.toml): vary.rtt = "5 ms .. 1 ms step 1 ms": the range runs backwards; try 1 ms .. 5 ms"#,
+        ),
+    ] {
+        assert_eq!(refused_set(set), message);
+    }
+}
+
+#[test]
+fn a_missing_file_and_an_unknown_name_are_said() {
+    assert_eq!(
+        Document::find("scenarios/none.toml")
+            .unwrap_err()
+            .to_string(),
+        "scenarios/none.toml: there is no such file"
+    );
+    let unknown = Document::find("none").unwrap_err().to_string();
+    assert!(
+        unknown.starts_with("there is no scenario \"none\""),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn the_scenarios_of_the_repository_load_in_full_and_quick() {
+    for document in Document::builtin().unwrap() {
+        for quick in [false, true] {
+            let points = document
+                .points(&choice(&[], quick))
+                .map(|points| points.len());
+            assert!(points.is_ok(), "{}", points.unwrap_err());
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text: String) {
+        let _ = Document::parse("x", "x", &text).and_then(|d| d.points(&Choice::default()));
+    }
+
+    #[test]
+    fn no_change_of_a_scenario_panics(at in 0..TWO_HOSTS.len(), length in 0..40_usize, new in "[a-z\\[\\]{}\"$=. 0-9\n]{0,12}", set: String) {
+        let end = (at + length).min(TWO_HOSTS.len());
+        let mut text = TWO_HOSTS.to_owned();
+        text.replace_range(at..end, &new);
+        let _ = Document::parse("x", "x", &text).and_then(|d| d.points(&choice(&[&set, "rtt=3 ms"], at % 2 == 0)));
+        let _ = Document::parse("x", "x", TWO_HOSTS).and_then(|d| d.points(&choice(&[&set, &format!("{new}={set}")], false)));
+    }
+}

@@ -1,0 +1,366 @@
+//! A TOML document whose every value knows where it is written, with its keys in the order of the file.
+
+use std::cmp::Ordering;
+
+use toml::de::{DeTable, DeValue};
+
+use super::fault::{Fault, Place, nearest};
+
+/// Where a value comes from, small.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// Line and column, from 1.
+    Line(usize, usize),
+    /// The number of the `--set`, from 0.
+    Set(usize),
+}
+
+/// A value with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) at: Origin,
+    pub(crate) value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Switch(bool),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// Where the key is written.
+    pub(crate) at: Origin,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    /// Reads a document.
+    pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
+        let lines = Lines::new(text);
+        let document = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
+        Ok(Self {
+            at: Origin::Line(1, 1),
+            value: table(document.get_ref(), &lines)?,
+        })
+    }
+
+    /// Reads one value as TOML writes it, as all from `at`.
+    pub(crate) fn parse_value(text: &str, at: Origin) -> Option<Self> {
+        let parsed = DeValue::parse(text).ok()?;
+        let mut node = node(&parsed, &Lines::new(text)).ok()?;
+        node.put_at(at);
+        Some(node)
+    }
+
+    fn put_at(&mut self, at: Origin) {
+        self.at = at;
+        match &mut self.value {
+            Value::List(items) => items.iter_mut().for_each(|item| item.put_at(at)),
+            Value::Table(entries) => {
+                for entry in entries {
+                    entry.at = at;
+                    entry.node.put_at(at);
+                }
+            }
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) => {}
+        }
+    }
+
+    /// The entries of a table; none of anything else.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Table(entries) => entries,
+            Value::Text(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Switch(_)
+            | Value::List(_) => &[],
+        }
+    }
+
+    /// The value of `key` in a table.
+    pub(crate) fn child(&self, key: &str) -> Option<&Self> {
+        self.entry(key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries().iter().find(|entry| entry.key == key)
+    }
+
+    pub(crate) fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
+        let Value::Table(entries) = &mut self.value else {
+            return None;
+        };
+        entries
+            .iter_mut()
+            .find(|entry| entry.key == key)
+            .map(|entry| &mut entry.node)
+    }
+
+    /// Puts `node` at `path` below this table, making tables on the way. Says which part of the path is no table.
+    pub(crate) fn set(&mut self, path: &[&str], node: Self) -> Result<(), String> {
+        let Some((first, rest)) = path.split_first() else {
+            *self = node;
+            return Ok(());
+        };
+        let Value::Table(entries) = &mut self.value else {
+            return Err((*first).to_owned());
+        };
+        if let Some(entry) = entries.iter_mut().find(|entry| entry.key == *first) {
+            return entry.node.set(rest, node);
+        }
+        let mut child = Self {
+            at: node.at,
+            value: Value::Table(Vec::new()),
+        };
+        let at = node.at;
+        child.set(rest, node)?;
+        entries.push(Entry {
+            key: (*first).to_owned(),
+            at,
+            node: child,
+        });
+        Ok(())
+    }
+
+    /// As messages show it: nothing for tables and long lists.
+    pub(crate) fn shown(&self) -> Option<String> {
+        match &self.value {
+            Value::Text(text) if text.chars().count() > 80 => {
+                let start: String = text.chars().take(77).collect();
+                Some(format!("{:?}", format!("{start}...")))
+            }
+            Value::Text(text) => Some(format!("{text:?}")),
+            Value::Integer(_) | Value::Float(_) | Value::Switch(_) => self.plain(),
+            Value::List(items) if items.len() <= 6 => {
+                let items: Option<Vec<String>> = items.iter().map(Self::shown).collect();
+                items.map(|items| format!("[{}]", items.join(", ")))
+            }
+            Value::List(_) | Value::Table(_) => None,
+        }
+    }
+
+    /// A single value as text to put into another; `None` of lists and tables.
+    pub(crate) fn plain(&self) -> Option<String> {
+        match &self.value {
+            Value::Text(text) => Some(text.clone()),
+            Value::Integer(n) => Some(n.to_string()),
+            Value::Float(x) => Some(x.to_string()),
+            Value::Switch(on) => Some(on.to_string()),
+            Value::List(_) | Value::Table(_) => None,
+        }
+    }
+
+    /// What it is, for messages.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "a string",
+            Value::Integer(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Switch(_) => "true or false",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+
+    /// As the crate `toml` has it.
+    pub(crate) fn to_toml(&self) -> toml::Value {
+        match &self.value {
+            Value::Text(text) => toml::Value::String(text.clone()),
+            Value::Integer(n) => toml::Value::Integer(*n),
+            Value::Float(x) => toml::Value::Float(*x),
+            Value::Switch(on) => toml::Value::Boolean(*on),
+            Value::List(items) => toml::Value::Array(items.iter().map(Self::to_toml).collect()),
+            Value::Table(entries) => toml::Value::Table(
+                entries
+                    .iter()
+                    .map(|entry| (entry.key.clone(), entry.node.to_toml()))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// The deepest value on `path` that is written down, and whether it is the value at `path` itself. List items are
+    /// named by their numbers from 0.
+    pub(crate) fn reach(&self, path: &[String]) -> (Origin, Option<&Self>) {
+        let mut at = self.at;
+        let mut node = self;
+        for part in path {
+            let next = match &node.value {
+                Value::Table(entries) => entries
+                    .iter()
+                    .find(|entry| entry.key == *part)
+                    .map(|entry| (entry.at, &entry.node)),
+                Value::List(items) => part
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|i| items.get(i))
+                    .map(|item| (item.at, item)),
+                Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) => None,
+            };
+            let Some(next) = next else {
+                return (at, None);
+            };
+            (at, node) = next;
+        }
+        (at, Some(node))
+    }
+
+    /// Reads a value of `T`.
+    pub(crate) fn read<'de, T: serde::Deserialize<'de>>(
+        &'de self,
+    ) -> Result<T, super::read::Problem> {
+        T::deserialize(super::read::Reader(self))
+    }
+}
+
+/// What a fault needs to be placed: the file, its values and the `--set`s.
+#[derive(Clone, Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) root: &'a Node,
+    pub(crate) sets: &'a [String],
+}
+
+impl Source<'_> {
+    pub(crate) fn place(&self, at: Origin) -> Option<Place> {
+        match at {
+            Origin::Line(line, column) => Some(Place::Line(line, column)),
+            Origin::Set(number) => self.sets.get(number).cloned().map(Place::Set),
+        }
+    }
+
+    /// `fault` with file, place and value as far as they are known and were missing.
+    pub(crate) fn locate(&self, fault: Fault) -> Fault {
+        // Found in another file.
+        if fault.file().is_some_and(|file| file != self.file) {
+            return fault;
+        }
+        let (at, node) = self.root.reach(fault.path());
+        let mut fault = fault;
+        if !fault.has_found()
+            && let Some(found) = node.and_then(Node::shown)
+        {
+            fault = fault.found(found);
+        }
+        if fault.place().is_none()
+            && let Some(place) = self.place(at)
+        {
+            fault = fault.in_place(place);
+        }
+        fault.in_file(self.file)
+    }
+}
+
+fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, Fault> {
+    let mut entries: Vec<_> = table.iter().collect();
+    // The crate sorts by key; the order of the file is that of the keys' places.
+    entries.sort_by(|(a, _), (b, _)| match a.span().start.cmp(&b.span().start) {
+        Ordering::Equal => a.get_ref().cmp(b.get_ref()),
+        unequal @ (Ordering::Less | Ordering::Greater) => unequal,
+    });
+    let entries: Result<_, _> = entries
+        .into_iter()
+        .map(|(key, value)| {
+            Ok(Entry {
+                key: key.get_ref().to_string(),
+                at: lines.origin(key.span().start),
+                node: node(value, lines)?,
+            })
+        })
+        .collect();
+    entries.map(Value::Table)
+}
+
+fn node(spanned: &toml::Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, Fault> {
+    let at = lines.origin(spanned.span().start);
+    let refuse =
+        |problem: String| Err(Fault::new(problem).in_place(lines.place(spanned.span().start)));
+    let value = match spanned.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => Value::Integer(n),
+            Err(_) => return refuse(format!("the number {n} does not fit 64 bits")),
+        },
+        DeValue::Float(x) => match x.as_str().parse::<f64>() {
+            Ok(x) if x.is_finite() => Value::Float(x),
+            _ => return refuse(format!("{x} is not a finite number")),
+        },
+        DeValue::Boolean(on) => Value::Switch(*on),
+        DeValue::Datetime(date) => {
+            return refuse(format!(
+                "{date} is a date, and nothing here takes dates; write it in quotes"
+            ));
+        }
+        DeValue::Array(items) => Value::List(
+            items
+                .iter()
+                .map(|item| node(item, lines))
+                .collect::<Result<_, _>>()?,
+        ),
+        DeValue::Table(entries) => table(entries, lines)?,
+    };
+    Ok(Node { at, value })
+}
+
+/// Where the lines of a text begin.
+struct Lines {
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn new(text: &str) -> Self {
+        let breaks = text
+            .bytes()
+            .enumerate()
+            .filter(|(_, octet)| *octet == b'\n');
+        Self {
+            starts: std::iter::once(0)
+                .chain(breaks.map(|(i, _)| i + 1))
+                .collect(),
+        }
+    }
+
+    /// Columns are counted in bytes, as editors that jump to them do not agree on anything else either.
+    fn line(&self, offset: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|&start| start <= offset);
+        let start = line
+            .checked_sub(1)
+            .and_then(|i| self.starts.get(i))
+            .copied();
+        (line, offset - start.unwrap_or(0) + 1)
+    }
+
+    fn origin(&self, offset: usize) -> Origin {
+        let (line, column) = self.line(offset);
+        Origin::Line(line, column)
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        let (line, column) = self.line(offset);
+        Place::Line(line, column)
+    }
+
+    fn syntax(&self, error: &toml::de::Error) -> Fault {
+        let message = error.message().trim().replace('\n', ", ");
+        let fault = Fault::new(format!("not TOML: {message}"));
+        match error.span() {
+            Some(span) => fault.in_place(self.place(span.start)),
+            None => fault,
+        }
+    }
+}
+
+/// `did you mean` for one of the keys of `table`.
+pub(crate) fn nearest_key<'a>(table: &'a Node, typed: &str) -> Option<&'a str> {
+    let keys: Vec<&str> = table.entries().iter().map(|e| e.key.as_str()).collect();
+    nearest(typed, &keys)
+}

@@ -1,0 +1,246 @@
+//! What is varied: from `[vary]`, `[quick]` and `--set` to combinations.
+
+use super::amount::Amount;
+use super::fault::Fault;
+use super::tree::{Entry, Node, Origin, Source, Value};
+use crate::quantity::LONGEST_LIST;
+
+/// Names that vary in lockstep, one alone mostly, with their values row by row.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) names: Vec<String>,
+    pub(super) rows: Vec<Vec<Node>>,
+}
+
+/// The names of a key of `[vary]`: `"length, count"` are two.
+pub(super) fn names(key: &str) -> Vec<String> {
+    key.split(',').map(|name| name.trim().to_owned()).collect()
+}
+
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// A fault of the value at `path`, placed where `node` is written.
+pub(super) fn fault_at(
+    source: &Source<'_>,
+    path: &[&str],
+    at: Origin,
+    problem: impl Into<String>,
+) -> Fault {
+    let fault = Fault::at(path, problem);
+    match source.place(at) {
+        Some(place) => fault.in_place(place),
+        None => fault,
+    }
+    .in_file(source.file)
+}
+
+/// The axes of a table: `[vary]`, or the entries of `[quick]` that are of its form.
+pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<Axis, Fault> {
+    let names = names(&entry.key);
+    let path = [section, entry.key.as_str()];
+    if let Some(bad) = names.iter().find(|name| !is_name(name)) {
+        return Err(
+            fault_at(source, &path, entry.at, format!("{bad:?} is not a name"))
+                .expected("letters, digits, _ and -, or several such names between commas"),
+        );
+    }
+    let rows = if names.len() > 1 {
+        lockstep(source, &path, names.len(), &entry.node)?
+    } else {
+        values(source, &path, &entry.node)?
+            .into_iter()
+            .map(|value| vec![value])
+            .collect()
+    };
+    if rows.is_empty() {
+        return Err(fault_at(source, &path, entry.at, "a list without values"));
+    }
+    Ok(Axis { names, rows })
+}
+
+/// The values of one name: a list, or a text of quantities and ranges.
+pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<Vec<Node>, Fault> {
+    match &node.value {
+        Value::List(items) => {
+            for item in items {
+                single(source, path, item)?;
+            }
+            Ok(items.clone())
+        }
+        Value::Text(text) => {
+            let amounts = Amount::parse_list(text).map_err(|invalid| {
+                let fault = if text.chars().any(|c| c.is_ascii_digit()) {
+                    Fault::quantity(path, &invalid)
+                } else {
+                    Fault::at(path, "neither a list nor quantities")
+                        .found(format!("{text:?}"))
+                        .expected(format!("a list such as [{text:?}], or a range such as \"0 ms .. 200 ms step 20 ms\""))
+                };
+                let fault = match source.place(node.at) {
+                    Some(place) => fault.in_place(place),
+                    None => fault,
+                };
+                fault.in_file(source.file)
+            })?;
+            Ok(amounts
+                .into_iter()
+                .map(|amount| of_amount(amount, node.at))
+                .collect())
+        }
+        Value::Integer(_) | Value::Float(_) | Value::Switch(_) => Ok(vec![node.clone()]),
+        Value::Table(_) => Err(fault_at(source, path, node.at, "this is a table")
+            .expected("a list such as [1, 2], or a range such as \"0 ms .. 200 ms step 20 ms\"")),
+    }
+}
+
+pub(super) fn of_amount(amount: Amount, at: Origin) -> Node {
+    let value = match (amount, i64::try_from(amount.base())) {
+        (Amount::Count(_), Ok(n)) => Value::Integer(n),
+        _ => Value::Text(amount.to_string()),
+    };
+    Node { at, value }
+}
+
+fn single(source: &Source<'_>, path: &[&str], item: &Node) -> Result<(), Fault> {
+    match item.value {
+        Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) => Ok(()),
+        Value::List(_) | Value::Table(_) => Err(fault_at(
+            source,
+            path,
+            item.at,
+            format!("a value that is varied is a single one, and this is {}", item.kind()),
+        )
+        .expected("a string, a number, true or false; longer values go into [define], as in \"${stack_${name}}\"")),
+    }
+}
+
+fn lockstep(
+    source: &Source<'_>,
+    path: &[&str],
+    width: usize,
+    node: &Node,
+) -> Result<Vec<Vec<Node>>, Fault> {
+    let wrong = |at, problem: String| {
+        Err(fault_at(source, path, at, problem).expected(format!(
+            "a list of lists, each with one value for each of the {width} names"
+        )))
+    };
+    let Value::List(items) = &node.value else {
+        return wrong(node.at, format!("this is {}", node.kind()));
+    };
+    let mut rows = Vec::with_capacity(items.len());
+    for item in items {
+        let Value::List(row) = &item.value else {
+            return wrong(item.at, format!("this is {}", item.kind()));
+        };
+        if row.len() != width {
+            return wrong(item.at, format!("{} values for {width} names", row.len()));
+        }
+        for value in row {
+            single(source, path, value)?;
+        }
+        rows.push(row.clone());
+    }
+    Ok(rows)
+}
+
+impl Axis {
+    /// With `values` in the place of those of `name`, which then varies alone; what is left of the axis, if anything,
+    /// stands before it.
+    pub(super) fn replace(self, name: &str, values: Vec<Node>) -> Vec<Self> {
+        let own = Self {
+            names: vec![name.to_owned()],
+            rows: values.into_iter().map(|value| vec![value]).collect(),
+        };
+        let kept: Vec<bool> = self.names.iter().map(|n| n != name).collect();
+        let keep = |i: usize| kept.get(i).copied().unwrap_or(false);
+        let mut rest = Self {
+            names: filtered(&self.names, keep),
+            rows: Vec::new(),
+        };
+        if rest.names.is_empty() {
+            return vec![own];
+        }
+        for row in &self.rows {
+            let row = filtered(row, keep);
+            if !rest.rows.iter().any(|earlier| same_row(earlier, &row)) {
+                rest.rows.push(row);
+            }
+        }
+        vec![rest, own]
+    }
+}
+
+fn filtered<T: Clone>(items: &[T], keep: impl Fn(usize) -> bool) -> Vec<T> {
+    items
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| keep(*i))
+        .map(|(_, item)| item.clone())
+        .collect()
+}
+
+fn same_row(a: &[Node], b: &[Node]) -> bool {
+    a.iter()
+        .zip(b)
+        .all(|(a, b)| same(&a.to_toml(), &b.to_toml()))
+}
+
+/// Whether two values mean the same: equal, or the same quantity in different words.
+pub(super) fn same(a: &toml::Value, b: &toml::Value) -> bool {
+    let amount = |value: &toml::Value| match value {
+        toml::Value::String(text) => Amount::parse(text),
+        toml::Value::Integer(n) => u64::try_from(*n).ok().map(Amount::Count),
+        toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_)
+        | toml::Value::Table(_) => None,
+    };
+    a == b
+        || match (amount(a), amount(b)) {
+            (Some(a), Some(b)) => a == b || (a.base() == 0 && b.base() == 0),
+            _ => number(a).is_some_and(|x| Some(x) == number(b)),
+        }
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    match value {
+        toml::Value::Float(x) => Some(*x),
+        toml::Value::Integer(n) => n.to_string().parse().ok(),
+        toml::Value::String(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_)
+        | toml::Value::Table(_) => None,
+    }
+}
+
+/// All combinations of the axes, the last of them varying fastest. `None` where these are more than [`LONGEST_LIST`].
+pub(super) fn product(axes: &[Axis]) -> Option<Vec<Vec<(String, Node)>>> {
+    let count = axes
+        .iter()
+        .try_fold(1_usize, |count, axis| count.checked_mul(axis.rows.len()))?;
+    if count > LONGEST_LIST {
+        return None;
+    }
+    let mut points = vec![Vec::new()];
+    for axis in axes {
+        points = points
+            .iter()
+            .flat_map(|point: &Vec<(String, Node)>| {
+                axis.rows.iter().map(|row| {
+                    let mut longer = point.clone();
+                    longer.extend(axis.names.iter().cloned().zip(row.iter().cloned()));
+                    longer
+                })
+            })
+            .collect();
+    }
+    Some(points)
+}

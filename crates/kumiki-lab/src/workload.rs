@@ -1,0 +1,41 @@
+//! Programs that make and take traffic: nodes at the top of a graph.
+//!
+//! They see what a program sees: they open sessions, write messages while there is room, and read what has arrived. What a
+//! program's calls cost is charged as [`kumiki_graph::Work`] and priced by the host's profile.
+
+pub mod sink;
+pub mod source;
+
+pub use sink::{Sink, SinkConfig};
+pub use source::{Source, SourceConfig};
+
+/// How a program's data gets into and out of the stack's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transfer {
+    /// How often the CPU copies each octet: 1 for an ordinary socket call, 0 where pages are handed over.
+    pub copies: u64,
+    /// The sum is taken while the data is moved in, at no cost to the CPU (paper 2's on-the-fly checksum).
+    pub summed: bool,
+    /// The largest piece of memory that is kept ready; each further page of this size must be mapped first.
+    pub ready_page: Option<u32>,
+}
+
+impl Default for Transfer {
+    fn default() -> Self {
+        Self {
+            copies: 0,
+            summed: true,
+            ready_page: None,
+        }
+    }
+}
+
+impl Transfer {
+    /// How many pages must be mapped to hold `octets`.
+    const fn pages_to_map(&self, octets: u32) -> u64 {
+        match self.ready_page {
+            Some(page) if page > 0 => (octets.saturating_sub(page)).div_ceil(page) as u64,
+            Some(_) | None => 0,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! A program that reads: takes every session offered and everything that arrives, and checks it.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | `ttcp -r`, netserver's side of `TCP_STREAM` |
+//! | Above | nothing |
+//! | Below | a stream |
+//! | Left out | writing back |
+
+use core::net::SocketAddr;
+
+use kumiki_graph::{
+    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Instant, Mode,
+    Open, Protocol, Quality, Reason, Request, Service, Shape, Work,
+};
+use kumiki_octets::{Message, Pattern};
+
+use super::Transfer;
+
+/// What a [`Sink`] does.
+#[derive(Clone, Debug)]
+pub struct SinkConfig {
+    /// Where it listens.
+    pub local: SocketAddr,
+    /// How many callers may wait.
+    pub backlog: u32,
+    /// The most octets that one call reads.
+    pub read: u32,
+    /// The content that must arrive; not looked at where `None`.
+    pub expect: Option<Pattern>,
+    /// What is asked of the stack.
+    pub quality: Quality,
+    /// How data gets out of the stack's memory.
+    pub transfer: Transfer,
+}
+
+/// What one session brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Received {
+    /// Octets read.
+    pub octets: u64,
+    /// When the first came.
+    pub first: Option<Instant>,
+    /// When the last came.
+    pub last: Option<Instant>,
+    /// The longest time between two arrivals.
+    pub longest_gap: Duration,
+    /// Position of the first octet that was not what it should be.
+    pub wrong_at: Option<u64>,
+    /// When the peer had sent all.
+    pub ended: Option<Instant>,
+    /// Why it ended otherwise.
+    pub aborted: Option<Reason>,
+}
+
+#[derive(Debug)]
+struct Session {
+    provider: Handle,
+    received: Received,
+}
+
+/// The program; see the module.
+#[derive(Debug)]
+pub struct Sink {
+    config: SinkConfig,
+    sessions: Vec<Session>,
+    last: Option<u32>,
+    /// Set where it may not listen at all.
+    pub refused: Option<Reason>,
+}
+
+const STACK: Below = Below(0);
+
+/// The handle of the passive open itself.
+const LISTEN: Handle = Handle {
+    index: u32::MAX,
+    generation: 0,
+};
+
+impl Sink {
+    /// A program that does what `config` says.
+    #[must_use]
+    pub const fn new(config: SinkConfig) -> Self {
+        Self {
+            config,
+            sessions: Vec::new(),
+            last: None,
+            refused: None,
+        }
+    }
+
+    /// What each session brought, in the order of being accepted.
+    pub fn received(&self) -> impl Iterator<Item = Received> + '_ {
+        self.sessions.iter().map(|session| session.received)
+    }
+
+    /// Octets read in all sessions.
+    #[must_use]
+    pub fn octets(&self) -> u64 {
+        self.received().map(|received| received.octets).sum()
+    }
+
+    fn session(&mut self, handle: Handle) -> Option<&mut Session> {
+        self.sessions.get_mut(usize::try_from(handle.index).ok()?)
+    }
+
+    fn read(&mut self, user: Handle, data: &Message, cx: &mut Context<'_>) {
+        let SinkConfig {
+            read,
+            expect,
+            transfer,
+            ..
+        } = self.config;
+        let switched = self
+            .last
+            .replace(user.index)
+            .is_some_and(|last| last != user.index);
+        let Some(session) = self.session(user) else {
+            return;
+        };
+        if switched {
+            cx.charge(Work::Switch, 1);
+        }
+        let octets = data.len() as u64;
+        cx.charge(Work::Call, octets.div_ceil(u64::from(read.max(1))));
+        cx.charge(Work::Copy, octets * transfer.copies);
+        let now = cx.now();
+        let received = &mut session.received;
+        if let Some(pattern) = expect
+            && received.wrong_at.is_none()
+        {
+            received.wrong_at = first_wrong(pattern, received.octets, data);
+        }
+        if let Some(last) = received.last {
+            received.longest_gap = received.longest_gap.max(now.saturating_since(last));
+        }
+        received.octets += octets;
+        received.first = received.first.or(Some(now));
+        received.last = Some(now);
+        let provider = session.provider;
+        cx.down(
+            STACK,
+            Request::Credit {
+                session: provider,
+                credit: Credit::octets(octets),
+            },
+        );
+    }
+}
+
+/// The position of the first octet of `data`, at stream position `offset`, that is not `pattern`'s.
+fn first_wrong(pattern: Pattern, offset: u64, data: &Message) -> Option<u64> {
+    let same = |at: u64, slice: &kumiki_octets::Slice| slice.pattern() == Some((pattern, at));
+    let mut at = offset;
+    if data
+        .slices()
+        .iter()
+        .map(kumiki_octets::Slice::len)
+        .sum::<usize>()
+        == data.len()
+    {
+        let unread = data.slices().iter().any(|slice| {
+            let generated = same(at, slice);
+            at += slice.len() as u64;
+            !generated
+        });
+        if !unread {
+            return None;
+        }
+    }
+    let (mut at, mut wrong) = (offset, None);
+    data.for_each(|octets| {
+        for &octet in octets {
+            if wrong.is_none() && octet != pattern.octet(at) {
+                wrong = Some(at);
+            }
+            at += 1;
+        }
+    });
+    wrong
+}
+
+impl Protocol for Sink {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::Stream],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let open = Open {
+            user: LISTEN,
+            mode: Mode::Passive {
+                backlog: self.config.backlog,
+            },
+            local: Address::Socket(self.config.local),
+            remote: Address::None,
+            quality: self.config.quality,
+            data: None,
+        };
+        cx.down(STACK, Request::Open(Box::new(open)));
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("nothing stands above a program");
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        let now = cx.now();
+        match indication {
+            Indication::Offered(offered) => {
+                let index = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+                let user = Handle {
+                    index,
+                    generation: 0,
+                };
+                self.sessions.push(Session {
+                    provider: offered.provider,
+                    received: Received::default(),
+                });
+                let quality = self.config.quality;
+                cx.charge(Work::Call, 1);
+                cx.down(
+                    STACK,
+                    Request::Accept(Box::new(Accept {
+                        session: offered.provider,
+                        user,
+                        quality,
+                        data: None,
+                    })),
+                );
+            }
+            Indication::Data { session, data, .. } => self.read(session, &data, cx),
+            Indication::Released { session: user, .. } => {
+                if let Some(session) = self.session(user) {
+                    session.received.ended = Some(now);
+                    let provider = session.provider;
+                    cx.down(
+                        STACK,
+                        Request::Release {
+                            session: provider,
+                            data: None,
+                        },
+                    );
+                }
+            }
+            Indication::Aborted {
+                session: user,
+                reason,
+                ..
+            } if user == LISTEN => self.refused = Some(reason),
+            Indication::Aborted {
+                session: user,
+                reason,
+                ..
+            } => {
+                if let Some(session) = self.session(user) {
+                    session.received.aborted = Some(reason);
+                }
+            }
+            Indication::Unit(_)
+            | Indication::Opened(_)
+            | Indication::Expedited { .. }
+            | Indication::Credit { .. }
+            | Indication::Closed { .. }
+            | Indication::Reset { .. }
+            | Indication::Report(_) => {}
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! A program that writes: one or many sessions, each message after message.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | `ttcp -t` (length x count) and netperf's `TCP_STREAM` (message size, for a time) |
+//! | Above | nothing |
+//! | Below | a stream |
+//! | Left out | reading what the peer sends: it is taken and forgotten |
+
+use core::net::SocketAddr;
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, MustWait, Open,
+    Pool, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
+};
+use kumiki_octets::{Message, Pattern};
+
+use super::Transfer;
+
+/// What a [`Source`] does.
+#[derive(Clone, Debug)]
+pub struct SourceConfig {
+    /// The local address; port 0 lets the stack choose, which it must where there are several sessions.
+    pub local: SocketAddr,
+    /// Whom to send to.
+    pub peer: SocketAddr,
+    /// How many sessions.
+    pub sessions: u32,
+    /// How many of them write; the rest stay open and idle.
+    pub busy: u32,
+    /// Octets in a message: what one call writes.
+    pub message: u32,
+    /// Messages in a session, which then ends; without end where `None`.
+    pub count: Option<u64>,
+    /// The content.
+    pub pattern: Pattern,
+    /// When the first session opens.
+    pub start: Duration,
+    /// How long after the one before it each session opens.
+    pub stagger: Duration,
+    /// Each opening is put off by a random time below this, so that repetitions differ.
+    pub jitter: Duration,
+    /// What is asked of the stack.
+    pub quality: Quality,
+    /// How data gets into the stack's memory.
+    pub transfer: Transfer,
+}
+
+/// What one session did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sent {
+    /// When it was opened.
+    pub opened: Option<Instant>,
+    /// Octets written.
+    pub octets: u64,
+    /// Messages written whole.
+    pub messages: u64,
+    /// Times that a write had to wait for a page.
+    pub page_waits: u64,
+    /// When it ended in order.
+    pub closed: Option<Instant>,
+    /// Why it ended otherwise.
+    pub aborted: Option<Reason>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    provider: Option<Handle>,
+    credit: u64,
+    /// What is left of the message being written.
+    left: u32,
+    waits_for_page: bool,
+    released: bool,
+    timer: TimerSlot,
+    sent: Sent,
+}
+
+/// Why a session is looked at again.
+#[repr(u32)]
+enum Kind {
+    Open = 0,
+    Write = 1,
+    Page = 2,
+}
+
+/// The program; see the module.
+#[derive(Debug)]
+pub struct Source {
+    config: SourceConfig,
+    sessions: Vec<Session>,
+    /// The session whose process ran last.
+    last: Option<u32>,
+}
+
+const STACK: Below = Below(0);
+
+impl Source {
+    /// A program that does what `config` says.
+    #[must_use]
+    pub fn new(config: SourceConfig) -> Self {
+        let sessions = (0..config.sessions).map(|_| Session::default()).collect();
+        Self {
+            config,
+            sessions,
+            last: None,
+        }
+    }
+
+    /// What each session did.
+    pub fn sent(&self) -> impl Iterator<Item = Sent> + '_ {
+        self.sessions.iter().map(|session| session.sent)
+    }
+
+    /// Whether every session has ended.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.sessions
+            .iter()
+            .all(|session| session.sent.closed.is_some() || session.sent.aborted.is_some())
+    }
+
+    fn session(&mut self, handle: Handle) -> Option<&mut Session> {
+        self.sessions.get_mut(usize::try_from(handle.index).ok()?)
+    }
+
+    fn open(&mut self, number: u32, cx: &mut Context<'_>) {
+        cx.charge(Work::Call, 1);
+        let open = Open {
+            user: handle(number),
+            mode: Mode::Active,
+            local: Address::Socket(self.config.local),
+            remote: Address::Socket(self.config.peer),
+            quality: self.config.quality,
+            data: None,
+        };
+        cx.down(STACK, Request::Open(Box::new(open)));
+    }
+
+    /// Writes while there is room. On a host whose work takes time, others get their turn after each message.
+    fn write(&mut self, number: u32, cx: &mut Context<'_>) {
+        let began = cx.now();
+        if self.last.replace(number).is_some_and(|last| last != number) && self.may_write(number) {
+            cx.charge(Work::Switch, 1);
+        }
+        while self.write_piece(number, cx) {
+            if cx.now() > began {
+                let now = cx.now();
+                if let Some(session) = self.session(handle(number)) {
+                    let token = Token {
+                        session: handle(number),
+                        kind: Kind::Write as u32,
+                    };
+                    cx.set_timer(&mut session.timer, token, now);
+                }
+                return;
+            }
+        }
+    }
+
+    fn may_write(&mut self, number: u32) -> bool {
+        let busy = number < self.config.busy;
+        self.session(handle(number)).is_some_and(|session| {
+            busy && session.provider.is_some()
+                && session.credit > 0
+                && !session.released
+                && !session.waits_for_page
+        })
+    }
+
+    /// Writes one piece; false where the session can write no more for the present.
+    fn write_piece(&mut self, number: u32, cx: &mut Context<'_>) -> bool {
+        if !self.may_write(number) {
+            return false;
+        }
+        let SourceConfig {
+            message,
+            count,
+            pattern,
+            transfer,
+            ..
+        } = self.config;
+        let Some(session) = self.session(handle(number)) else {
+            return false;
+        };
+        let Some(provider) = session.provider else {
+            return false;
+        };
+        if count.is_some_and(|count| session.sent.messages >= count) {
+            session.released = true;
+            cx.down(
+                STACK,
+                Request::Release {
+                    session: provider,
+                    data: None,
+                },
+            );
+            return false;
+        }
+        if session.left == 0 {
+            session.left = message;
+            cx.charge(Work::Call, 1);
+            cx.charge(Work::Map, transfer.pages_to_map(message));
+        }
+        let cluster = cx
+            .ledger(Pool::Send)
+            .map_or(u64::MAX, |ledger| ledger.cluster_octets());
+        let most = u64::from(session.left).min(session.credit).min(cluster);
+        let (Ok(len), Ok(octets)) = (usize::try_from(most), u32::try_from(most)) else {
+            return false;
+        };
+        let lease = match cx.lease(
+            Pool::Send,
+            Token {
+                session: handle(number),
+                kind: Kind::Page as u32,
+            },
+        ) {
+            Ok(lease) => lease,
+            Err(MustWait) => {
+                session.waits_for_page = true;
+                session.sent.page_waits += 1;
+                return false;
+            }
+        };
+        let mut data = Message::generated(pattern, session.sent.octets, len);
+        data.set_lease(lease.as_ref());
+        if transfer.summed {
+            data.sum();
+        }
+        session.left -= octets;
+        session.credit -= most;
+        session.sent.octets += most;
+        let end = session.left == 0;
+        session.sent.messages += u64::from(end);
+        cx.charge(Work::Copy, most * transfer.copies);
+        cx.down(
+            STACK,
+            Request::Data {
+                session: provider,
+                data,
+                end,
+            },
+        );
+        true
+    }
+}
+
+const fn handle(number: u32) -> Handle {
+    Handle {
+        index: number,
+        generation: 0,
+    }
+}
+
+impl Protocol for Source {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::Stream],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let SourceConfig {
+            start,
+            stagger,
+            jitter,
+            ..
+        } = self.config;
+        let now = cx.now();
+        for number in 0..self.config.sessions {
+            let put_off = Duration::from_nanos(cx.rng().below(jitter.as_nanos()));
+            let at = now + start + stagger * u64::from(number) + put_off;
+            let token = Token {
+                session: handle(number),
+                kind: Kind::Open as u32,
+            };
+            if let Some(session) = self.session(handle(number)) {
+                cx.set_timer(&mut session.timer, token, at);
+            }
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("nothing stands above a program");
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        let now = cx.now();
+        match indication {
+            Indication::Opened(opened) => {
+                if let Some(session) = self.session(opened.user) {
+                    session.provider = Some(opened.provider);
+                    session.sent.opened = Some(now);
+                }
+                self.write(opened.user.index, cx);
+            }
+            Indication::Credit {
+                session: user,
+                credit,
+            } => {
+                if let Some(session) = self.session(user) {
+                    session.credit += credit.octets;
+                }
+                self.write(user.index, cx);
+            }
+            Indication::Data {
+                session: user,
+                data,
+                ..
+            } => {
+                if let Some(provider) = self.session(user).and_then(|session| session.provider) {
+                    let credit = kumiki_graph::Credit::octets(data.len() as u64);
+                    cx.down(
+                        STACK,
+                        Request::Credit {
+                            session: provider,
+                            credit,
+                        },
+                    );
+                }
+            }
+            Indication::Closed { session: user } => {
+                if let Some(session) = self.session(user) {
+                    session.sent.closed = Some(now);
+                    session.provider = None;
+                }
+            }
+            Indication::Aborted {
+                session: user,
+                reason,
+                ..
+            } => {
+                if let Some(session) = self.session(user) {
+                    session.sent.aborted = Some(reason);
+                    session.provider = None;
+                }
+            }
+            Indication::Unit(_)
+            | Indication::Offered(_)
+            | Indication::Expedited { .. }
+            | Indication::Released { .. }
+            | Indication::Reset { .. }
+            | Indication::Report(_) => {}
+        }
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        if token.kind == Kind::Open as u32 {
+            self.open(token.session.index, cx);
+        } else {
+            self.write(token.session.index, cx);
+        }
+    }
+
+    fn ready(&mut self, token: Token, cx: &mut Context<'_>) {
+        if let Some(session) = self.session(token.session) {
+            session.waits_for_page = false;
+        }
+        self.write(token.session.index, cx);
+    }
+}

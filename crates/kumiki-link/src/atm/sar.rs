@@ -1,0 +1,241 @@
+//! Segmentation and reassembly: the hardware of an ATM adapter that turns AAL5 SDUs into cells and back.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | AAL5 common part: ITU-T I.363.5; checksum on the fly: paper 2, section 3.2 |
+//! | Ports | [`HOST`]: SDUs as [`Unit::Frame`] with [`Address::Vc`]. [`LINE`]: cells. [`MONITOR`]: where asked for, every CPCS-PDU that arrived whole, trailer included, good or bad |
+//! | Left out | AAL3/4, OAM and RM cells, traffic shaping, corrupted-data delivery |
+//!
+//! The receiver does not know a cell's place in its PDU: it puts payloads of a channel together until one ends the PDU,
+//! and lets Length and CRC judge the result.
+
+mod receive;
+mod transmit;
+
+use kumiki_graph::{Address, Duration, Instant};
+use kumiki_octets::crc::Aal5Crc;
+use kumiki_octets::{Checksum, Message, Pattern, Slice, Sum};
+use kumiki_wire::aal5::{self, Fault, Trailer};
+
+use super::Slots;
+use crate::{Element, Outlet, Unit};
+use receive::Receiver;
+use transmit::Transmitter;
+
+/// The host's port of a [`Sar`].
+pub const HOST: usize = 0;
+/// The line's port of a [`Sar`].
+pub const LINE: usize = 1;
+/// The port of a [`Sar`] where arrived CPCS-PDUs can be watched.
+pub const MONITOR: usize = 2;
+
+/// What a [`Sar`] is like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SarConfig {
+    /// The line it sends on. What it receives says itself what line it came by.
+    pub slots: Slots,
+    /// Whether PDUs of different virtual channels are sent cell by cell in turn; otherwise one PDU after the other.
+    pub interleave: bool,
+    /// How many PDUs are taken from the host before they are sent; more are dropped, which [`Unit::Sent`] says.
+    pub queue: usize,
+    /// Whether [`Unit::Sent`] is said.
+    pub say_sent: bool,
+    /// The most cells in a run: 1 gives every cell an event of its own, to the same effect.
+    pub max_run: u32,
+    /// Whether the CRC is computed and checked. Without it the field is zero, and nobody looks at it: for runs over
+    /// media that change no octet.
+    pub crc: bool,
+    /// The longest SDU received, in octets; what grows longer is given up.
+    pub max_sdu: usize,
+    /// How many PDUs may be in reassembly at once; cells of others are dropped.
+    pub max_reassemblies: usize,
+    /// How long a PDU may stand still in reassembly. Found when the channel's next cell comes.
+    pub timeout: Option<Duration>,
+    /// Whether received SDUs carry the sum taken on the fly ([`kumiki_octets::Checksum::Sum`]).
+    pub checksum_unit: bool,
+    /// Whether [`Unit::Arriving`] is said.
+    pub announce: bool,
+    /// Whether [`MONITOR`] is used.
+    pub monitor: bool,
+}
+
+impl SarConfig {
+    /// PDU after PDU on `slots`, room for everything, everything checked, the checksum unit off.
+    #[must_use]
+    pub const fn new(slots: Slots) -> Self {
+        Self {
+            slots,
+            interleave: false,
+            queue: usize::MAX,
+            say_sent: true,
+            max_run: u32::MAX,
+            crc: true,
+            max_sdu: aal5::MAX_SDU,
+            max_reassemblies: usize::MAX,
+            timeout: None,
+            checksum_unit: false,
+            announce: false,
+            monitor: false,
+        }
+    }
+}
+
+/// Completes a transport checksum that the stack has left to the device ([`Checksum::Partial`]).
+fn complete_checksum(sdu: &mut Message) {
+    let Checksum::Partial { start, field } = sdu.meta().checksum else {
+        return;
+    };
+    sdu.meta_mut().checksum = Checksum::Unknown;
+    let (start, field) = (usize::from(start), usize::from(field));
+    let mut front = vec![0; start + field + 2];
+    if !sdu.copy_to(0, &mut front) {
+        return;
+    }
+    let before = Sum::of(front.get(..start).unwrap_or_default());
+    let checksum = sdu.sum().without_prefix(start, before).checksum();
+    if let Some(place) = front.last_chunk_mut() {
+        *place = checksum.to_be_bytes();
+    }
+    let n = front.len();
+    if sdu.pop(n).is_ok() {
+        let mut changed = Message::from_octets(&front);
+        changed.append(core::mem::take(sdu));
+        *sdu = changed;
+    }
+}
+
+/// The CPCS-PDU of `sdu` (at most 65535 octets; longer ones are given a Length that their receiver will refuse): with
+/// padding and trailer, and the right CRC or, without `crc`, zero for it. A transport checksum that was left to the
+/// device is completed.
+#[must_use]
+pub fn cpcs_pdu(mut sdu: Message, crc: bool) -> Message {
+    complete_checksum(&mut sdu);
+    let length = u16::try_from(sdu.len()).unwrap_or(0);
+    let pad = aal5::pad_len(sdu.len());
+    let mut trailer = Trailer {
+        uu: 0,
+        cpi: 0,
+        length,
+        crc: 0,
+    };
+    let mut octets = [0; aal5::LEN];
+    sdu.append_slice(Slice::of_pattern(Pattern::Zeros, 0, pad));
+    if crc {
+        trailer.emit(&mut octets);
+        let mut register = Aal5Crc::new();
+        sdu.for_each(|piece| register.update(piece));
+        let (covered, _) = octets
+            .split_at_checked(aal5::CRC_OFFSET)
+            .unwrap_or_default();
+        register.update(covered);
+        trailer.crc = register.finish();
+    }
+    trailer.emit(&mut octets);
+    sdu.append_octets(&octets);
+    *sdu.meta_mut() = kumiki_octets::Meta::default();
+    sdu
+}
+
+/// The SDU of a CPCS-PDU. A sum that the PDU carries is made the SDU's: padding and trailer are taken out of it.
+///
+/// # Errors
+/// What is wrong with it, where it is shorter than a trailer as well.
+pub fn cpcs_sdu(mut pdu: Message, crc: bool) -> Result<Message, Fault> {
+    let total = pdu.len();
+    let mut octets = [0; aal5::LEN];
+    let _ = pdu.copy_to(total.saturating_sub(aal5::LEN), &mut octets);
+    let trailer = Trailer::parse(&octets).unwrap_or_default();
+    let found = if crc {
+        // Over the whole PDU without its last four octets: the register before them, completed.
+        let mut register = Aal5Crc::new();
+        let mut left = total.saturating_sub(aal5::LEN - aal5::CRC_OFFSET);
+        pdu.for_each(|piece| {
+            let (covered, _) = piece.split_at_checked(left).unwrap_or((piece, &[]));
+            register.update(covered);
+            left -= covered.len();
+        });
+        register.finish()
+    } else {
+        trailer.crc
+    };
+    let length = trailer.check(total, found)?;
+    pdu.truncate(length);
+    Ok(pdu)
+}
+
+/// Segmentation and reassembly hardware: SDUs on one side, cells on the other.
+///
+/// Counters: `pdus_out`, `cells_out` put on the line, `refused` SDUs that found the queue full or had no channel, `cells_in`,
+/// `pdus_in` delivered, and of those not delivered `crc`, `length`, `cpi`, `abort`, `oversize`, `timeout`; `no_context`,
+/// cells dropped because too many PDUs were in reassembly; `strangers`, units that do not belong at their port.
+pub struct Sar {
+    transmitter: Transmitter,
+    receiver: Receiver,
+    strangers: u64,
+}
+
+impl Sar {
+    /// The hardware as `config` says.
+    #[must_use]
+    pub fn new(config: SarConfig) -> Self {
+        Self {
+            transmitter: Transmitter::new(config),
+            receiver: Receiver::new(config),
+            strangers: 0,
+        }
+    }
+
+    /// How many PDUs the host has given that have not left whole.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        self.transmitter.backlog()
+    }
+}
+
+impl Element for Sar {
+    fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
+        match (port, unit) {
+            (HOST, Unit::Frame { data, address }) => {
+                self.transmitter.offer(now, data, address, out);
+            }
+            (LINE, Unit::Cells(run)) => self.receiver.offer(now, run, out),
+            (LINE, Unit::Cut { id, keep }) => self.receiver.cut(id, keep),
+            _ => self.strangers += 1,
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let (a, b) = (
+            self.transmitter.next_deadline(),
+            self.receiver.next_deadline(),
+        );
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn poll(&mut self, now: Instant, out: &mut Outlet) {
+        self.receiver.poll(now, out);
+        self.transmitter.poll(now, out);
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let mut all = self.transmitter.counters();
+        all.extend(self.receiver.counters());
+        all.push(("strangers", self.strangers));
+        all
+    }
+}
+
+/// The channel of an address, if it is one.
+const fn channel(address: Address) -> Option<(u16, u16)> {
+    if let Address::Vc { vpi, vci } = address {
+        Some((vpi, vci))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

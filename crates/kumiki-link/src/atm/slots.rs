@@ -1,0 +1,143 @@
+//! A line that carries ATM cells is a row of slots.
+//!
+//! | | |
+//! |---|---|
+//! | Model | slots of equal length, one after the other without a gap, at the rate that the line has for cells |
+//! | Left out | where in a SONET/SDH or PLCP frame a cell lies: overhead columns and rows come between cells there, for less than a microsecond at a time, and are spread evenly here; idle cells are slots that nobody takes |
+
+use kumiki_graph::{Duration, Instant};
+
+use crate::Rate;
+
+/// Bits in a cell (ITU-T I.361).
+const CELL_BITS: u64 = 424;
+
+/// Nanoseconds in a second.
+const NANOS: u64 = 1_000_000_000;
+
+/// When the slots of a line begin: slot `i` at `phase + i * 424 / rate`, rounded down to a nanosecond once, so that
+/// nothing drifts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Slots {
+    /// A slot lasts `nanos / per` nanoseconds, in lowest terms.
+    nanos: u64,
+    per: u64,
+    phase: Duration,
+}
+
+const fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+impl Slots {
+    /// The slots of a line whose cells together have `rate`, 53 octets each, the first at [`Instant::ZERO`].
+    #[must_use]
+    pub fn new(rate: Rate) -> Self {
+        let (bits, seconds) = rate.fraction();
+        // First take out what the rate shares with its factors, so that products stay small.
+        let shared = gcd(bits, NANOS);
+        let (bits, nanos) = (bits / shared, NANOS / shared);
+        let shared = gcd(bits, CELL_BITS);
+        let (bits, cell) = (bits / shared, CELL_BITS / shared);
+        let shared = gcd(bits, seconds);
+        let (bits, seconds) = (bits / shared, seconds / shared);
+        Self {
+            nanos: cell.saturating_mul(nanos).saturating_mul(seconds),
+            per: bits,
+            phase: Duration::ZERO,
+        }
+    }
+
+    /// The same slots, all later by `phase`.
+    #[must_use]
+    pub const fn with_phase(self, phase: Duration) -> Self {
+        Self { phase, ..self }
+    }
+
+    /// When `slot` begins.
+    #[must_use]
+    pub fn at(&self, slot: u64) -> Instant {
+        let nanos = slot.checked_mul(self.nanos).map_or_else(
+            || {
+                let nanos = u128::from(slot) * u128::from(self.nanos) / u128::from(self.per);
+                u64::try_from(nanos).unwrap_or(u64::MAX)
+            },
+            |nanos| nanos / self.per,
+        );
+        Instant::from_nanos(nanos) + self.phase
+    }
+
+    /// The first slot that begins at `t` or later.
+    #[must_use]
+    pub fn first_at_or_after(&self, t: Instant) -> u64 {
+        let t = t.saturating_since(Instant::ZERO + self.phase).as_nanos();
+        // floor(i * nanos / per) >= t exactly where i * nanos >= t * per.
+        t.checked_mul(self.per).map_or_else(
+            || {
+                let slot = (u128::from(t) * u128::from(self.per)).div_ceil(u128::from(self.nanos));
+                u64::try_from(slot).unwrap_or(u64::MAX)
+            },
+            |scaled| scaled.div_ceil(self.nanos),
+        )
+    }
+
+    /// How long a slot lasts, rounded down.
+    #[must_use]
+    pub const fn cell_time(&self) -> Duration {
+        Duration::from_nanos(self.nanos / self.per)
+    }
+
+    /// Whether slots of `other` last exactly as long.
+    #[must_use]
+    pub const fn same_rate(&self, other: &Self) -> bool {
+        self.nanos == other.nanos && self.per == other.per
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_second_of_oc3c_is_353207_and_a_half_cells() {
+        let slots = Slots::new(Rate::OC3C);
+        // 149.76e6 / 424 cells a second: 18720000 cells in exactly 53 s.
+        assert_eq!(slots.at(18_720_000).as_nanos(), 53_000_000_000);
+        assert_eq!(slots.at(1).as_nanos(), 2_831);
+        assert_eq!(slots.cell_time().as_nanos(), 2_831);
+    }
+
+    #[test]
+    fn plcp_has_96000_cells_a_second() {
+        assert_eq!(
+            Slots::new(Rate::DS3_PLCP).at(96_000).as_nanos(),
+            1_000_000_000
+        );
+    }
+
+    #[test]
+    fn a_phase_moves_all_slots() {
+        let slots = Slots::new(Rate::OC3C).with_phase(Duration::from_nanos(700));
+        assert_eq!(slots.at(0).as_nanos(), 700);
+        assert_eq!(slots.first_at_or_after(Instant::from_nanos(3)), 0);
+        assert_eq!(slots.first_at_or_after(Instant::from_nanos(701)), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn a_slot_is_found_by_its_beginning(slot in 0..1_u64 << 32, phase in 0..100_000_u64,
+            rate in prop_oneof![Just(Rate::OC3C), Just(Rate::OC192C), Just(Rate::DS3_PLCP), Just(Rate::ratio(7_777, 3))])
+        {
+            let slots = Slots::new(rate).with_phase(Duration::from_nanos(phase));
+            let begin = slots.at(slot);
+            prop_assert_eq!(slots.first_at_or_after(begin), slot);
+            prop_assert_eq!(slots.first_at_or_after(begin + Duration::from_nanos(1)), slot + 1);
+        }
+    }
+}

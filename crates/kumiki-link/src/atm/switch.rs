@@ -1,0 +1,287 @@
+//! An ATM switch with queues at its outputs.
+//!
+//! | | |
+//! |---|---|
+//! | Model | a cell that has arrived whole joins its output's queue a fixed time later and takes that output's next free slot; cells that come at the same time are taken by port, lower first |
+//! | Connections | permanent, point to point or to several points |
+//! | Early and partial packet discard | Romanow and Floyd, "Dynamics of TCP traffic over ATM networks" (1995) |
+//! | Left out | priorities and cell loss priority, shared memory, signalling, policing, ABR |
+//!
+//! Runs stay runs where one input feeds an output; where several contend, cells are merged one by one in the order of
+//! their arrival. Either way the result is that of single cells.
+
+mod output;
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::{Duration, Instant};
+
+use super::Slots;
+use crate::{Element, Outlet, Unit};
+use output::{Output, Source};
+
+/// A channel at a port of a switch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PortVc {
+    /// The port.
+    pub port: usize,
+    /// Virtual path identifier, 0 to 4095.
+    pub vpi: u16,
+    /// Virtual channel identifier.
+    pub vci: u16,
+}
+
+/// What an output of a [`Switch`] is like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutputConfig {
+    /// The line it sends on.
+    pub slots: Slots,
+    /// How many cells may wait for their slot to begin. One whose slot begins at the very instant still waits.
+    pub queue: u64,
+    /// From how many waiting cells on a cell is marked with EFCI.
+    pub efci: Option<u64>,
+    /// Early packet discard: from how many waiting cells on no new PDU is let in.
+    pub epd: Option<u64>,
+    /// Partial packet discard: after a lost cell the rest of its PDU is dropped, the last cell excepted, which tells the
+    /// receiver where the next PDU begins.
+    pub ppd: bool,
+    /// The most cells in a run: 1 gives every cell an event of its own, to the same effect.
+    pub max_run: u32,
+}
+
+impl OutputConfig {
+    /// A plain queue of `queue` cells before `slots`.
+    #[must_use]
+    pub const fn new(slots: Slots, queue: u64) -> Self {
+        Self {
+            slots,
+            queue,
+            efci: None,
+            epd: None,
+            ppd: false,
+            max_run: u32::MAX,
+        }
+    }
+}
+
+/// Cells of one channel at one output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CellCount {
+    /// Given a slot.
+    pub passed: u64,
+    /// Dropped because the queue was full.
+    pub overflow: u64,
+    /// Dropped with the PDU they belong to, because the queue was long when it began.
+    pub epd: u64,
+    /// Dropped because their PDU had lost a cell.
+    pub ppd: u64,
+}
+
+/// Where the cells of an incoming channel go.
+#[derive(Debug, Default)]
+struct Connection {
+    /// Output port, and the channel's place there.
+    branches: Vec<(usize, usize)>,
+    cells: u64,
+}
+
+/// The run that came last by a port: the only one that can still be cut.
+#[derive(Clone, Copy, Debug)]
+struct LastRun {
+    id: u64,
+    count: u32,
+    from: PortVc,
+}
+
+/// A switch: any number of ports, each an input and an output.
+///
+/// Counters, over all ports: `cells_in`, `cells_out`, `unknown` (of no connection), `overflow`, `epd`, `ppd`, `efci` marked
+/// and `strangers`, units that are no cells. A cell sent to several points counts at each. Cells count as in or out when
+/// the run that promises them is handled.
+pub struct Switch {
+    latency: Duration,
+    outputs: Vec<Output>,
+    table: BTreeMap<PortVc, Connection>,
+    last: Vec<Option<LastRun>>,
+    cells_in: Vec<u64>,
+    unknown: u64,
+    strangers: u64,
+    deadline: Option<Instant>,
+}
+
+impl Switch {
+    /// A switch with one port per element of `outputs`, that takes `latency` from a cell's last bit to its output's queue.
+    #[must_use]
+    pub fn new(latency: Duration, outputs: &[OutputConfig]) -> Self {
+        Self {
+            latency,
+            outputs: outputs
+                .iter()
+                .enumerate()
+                .map(|(port, config)| Output::new(port, *config))
+                .collect(),
+            table: BTreeMap::new(),
+            last: vec![None; outputs.len()],
+            cells_in: vec![0; outputs.len()],
+            unknown: 0,
+            strangers: 0,
+            deadline: None,
+        }
+    }
+
+    /// Sends the cells that come as `from` out as `to`. A channel connected twice goes to both. False where there is no
+    /// such port.
+    pub fn connect(&mut self, from: PortVc, to: PortVc) -> bool {
+        let Some(output) = self.outputs.get_mut(to.port) else {
+            return false;
+        };
+        if from.port >= self.last.len() {
+            return false;
+        }
+        let branch = output.add_branch(to);
+        let connection = self.table.entry(from).or_default();
+        connection.branches.push((to.port, branch));
+        true
+    }
+
+    /// As [`Switch::connect`], in both directions.
+    pub fn connect_both(&mut self, a: PortVc, b: PortVc) -> bool {
+        self.connect(a, b) && self.connect(b, a)
+    }
+
+    /// Cells that have come by each connected channel.
+    pub fn cells_in(&self) -> impl Iterator<Item = (PortVc, u64)> {
+        self.table
+            .iter()
+            .map(|(from, connection)| (*from, connection.cells))
+    }
+
+    /// What became of the cells of each outgoing channel, in the order of being connected at each port.
+    pub fn cells_out(&self) -> impl Iterator<Item = (PortVc, CellCount)> {
+        self.outputs.iter().flat_map(Output::branches)
+    }
+
+    /// Cells that have come by `port`, those of no connection included.
+    #[must_use]
+    pub fn port_cells_in(&self, port: usize) -> u64 {
+        self.cells_in.get(port).copied().unwrap_or(0)
+    }
+
+    fn cells(&mut self, now: Instant, port: usize, run: crate::CellRun, out: &mut Outlet) {
+        let from = PortVc {
+            port,
+            vpi: run.vpi,
+            vci: run.vci,
+        };
+        let (Some(last), Some(cells_in)) = (self.last.get_mut(port), self.cells_in.get_mut(port))
+        else {
+            self.strangers += 1;
+            return;
+        };
+        *last = Some(LastRun {
+            id: run.id,
+            count: run.count,
+            from,
+        });
+        *cells_in += u64::from(run.count);
+        let Some(connection) = self.table.get_mut(&from) else {
+            self.unknown += u64::from(run.count);
+            return;
+        };
+        connection.cells += u64::from(run.count);
+        let joins = now + self.latency;
+        let Some((to_last, others)) = connection.branches.split_last() else {
+            return;
+        };
+        for &(to, branch) in others {
+            if let Some(output) = self.outputs.get_mut(to) {
+                output.offer(joins, Source::new(port, branch, joins, run.clone()), out);
+            }
+        }
+        let &(to, branch) = to_last;
+        if let Some(output) = self.outputs.get_mut(to) {
+            output.offer(joins, Source::new(port, branch, joins, run), out);
+        }
+    }
+
+    fn cut(&mut self, now: Instant, port: usize, id: u64, keep: u32, out: &mut Outlet) {
+        let Some(Some(last)) = self.last.get_mut(port) else {
+            return;
+        };
+        if last.id != id || keep >= last.count {
+            return;
+        }
+        let gone = u64::from(last.count - keep);
+        last.count = keep;
+        if let Some(cells_in) = self.cells_in.get_mut(port) {
+            *cells_in -= gone;
+        }
+        let Some(connection) = self.table.get_mut(&last.from) else {
+            self.unknown -= gone;
+            return;
+        };
+        connection.cells -= gone;
+        for &(to, branch) in &connection.branches {
+            if let Some(output) = self.outputs.get_mut(to) {
+                output.cut(now + self.latency, (port, branch, id), keep, out);
+            }
+        }
+    }
+
+    fn arm(&mut self) {
+        self.deadline = self.outputs.iter().filter_map(Output::next_deadline).min();
+    }
+}
+
+impl Element for Switch {
+    fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
+        match unit {
+            Unit::Cells(run) if run.count > 0 => self.cells(now, port, run, out),
+            Unit::Cut { id, keep } => self.cut(now, port, id, keep, out),
+            Unit::Cells(_) | Unit::Frame { .. } | Unit::Sent { .. } | Unit::Arriving { .. } => {
+                self.strangers += 1;
+            }
+        }
+        self.arm();
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn poll(&mut self, now: Instant, out: &mut Outlet) {
+        for output in &mut self.outputs {
+            if output.next_deadline().is_some_and(|at| at <= now) {
+                output.poll(now, now + self.latency, out);
+            }
+        }
+        self.arm();
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let mut all = CellCount::default();
+        let mut efci = 0;
+        for output in &self.outputs {
+            efci += output.efci_marked();
+            for (_, count) in output.branches() {
+                all.passed += count.passed;
+                all.overflow += count.overflow;
+                all.epd += count.epd;
+                all.ppd += count.ppd;
+            }
+        }
+        vec![
+            ("cells_in", self.cells_in.iter().sum()),
+            ("cells_out", all.passed),
+            ("unknown", self.unknown),
+            ("overflow", all.overflow),
+            ("epd", all.epd),
+            ("ppd", all.ppd),
+            ("efci", efci),
+            ("strangers", self.strangers),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

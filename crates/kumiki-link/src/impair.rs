@@ -1,0 +1,190 @@
+//! Impairments: what a path does to the units that cross it.
+//!
+//! | | |
+//! |---|---|
+//! | Model | loss (independent, or Gilbert's two states), duplication, wrong bits, fixed delay, jitter, holding back; each direction on its own |
+//! | Order | a unit may be lost; otherwise it may be doubled; each copy may get wrong bits, then waits. Units stay in order unless they are held back |
+//! | Cells | every cell of a run meets its own fate, and the run is split where one differs. Wrong bits in a header meet the HEC (I.432.1): one is corrected, more are mostly found, and after an error the receiver only detects until a header is good |
+//! | Left out | holding back of cells: an ATM connection keeps their order |
+//!
+//! Numbers come from a seed, one stream per direction, in the order of units: the same units meet the same fates, in runs
+//! or one by one.
+
+mod direction;
+mod fate;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kumiki_graph::{Duration, Instant, Rng};
+
+use crate::{Element, Outlet, Unit};
+use direction::Direction;
+
+/// How units get lost.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Loss {
+    /// Not at all.
+    #[default]
+    None,
+    /// Each with this probability.
+    Independent(f64),
+    /// In bursts: a good and a bad state, which may change before each unit (Gilbert 1960, Elliott 1963).
+    Gilbert {
+        /// Probability of going from good to bad.
+        to_bad: f64,
+        /// Probability of going from bad to good.
+        to_good: f64,
+        /// Probability of loss in the good state.
+        good: f64,
+        /// Probability of loss in the bad state.
+        bad: f64,
+    },
+}
+
+/// For how long a unit is held back, so that others overtake it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// For that long.
+    Time(Duration),
+    /// Until so many others have passed, or for that long where fewer come.
+    Followers(u32, Duration),
+}
+
+/// What happens to the units of one direction. Probabilities are 0 to 1; the default is nothing.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Impairment {
+    /// Of units.
+    pub loss: Loss,
+    /// Units lost by their number, counted from 0 in each direction.
+    pub lost: BTreeSet<u64>,
+    /// Probability that a unit comes twice.
+    pub duplicate: f64,
+    /// Probability that a bit of a unit is wrong: of a frame's octets, or of the 424 bits of a cell.
+    pub corrupt: f64,
+    /// Probability that a second one is, too, where one is.
+    pub corrupt_again: f64,
+    /// Wrong bits by the unit's number: 0 is the first bit sent. In a cell, 40 is the first of the payload.
+    pub flips: BTreeMap<u64, u32>,
+    /// Added to every unit's time.
+    pub delay: Duration,
+    /// At most so much more, evenly spread; no unit overtakes another for it.
+    pub jitter: Duration,
+    /// Probability that a frame is held back, and for how long.
+    pub hold: Option<(f64, Hold)>,
+}
+
+impl Impairment {
+    /// Only a delay.
+    #[must_use]
+    pub fn delay(delay: Duration) -> Self {
+        Self {
+            delay,
+            ..Self::default()
+        }
+    }
+
+    /// Only losses.
+    #[must_use]
+    pub fn loss(loss: Loss) -> Self {
+        Self {
+            loss,
+            ..Self::default()
+        }
+    }
+
+    /// Only these units lost, counted from 0.
+    #[must_use]
+    pub fn drops(numbers: &[u64]) -> Self {
+        Self {
+            lost: numbers.iter().copied().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether cells only wait, all equally long.
+    fn is_plain(&self) -> bool {
+        self.loss == Loss::None && self.lost.is_empty() && self.only_loses()
+    }
+
+    /// Whether all that happens to cells is to be lost, or to wait equally long.
+    fn only_loses(&self) -> bool {
+        self.duplicate <= 0.0
+            && self.corrupt <= 0.0
+            && self.flips.is_empty()
+            && self.jitter.is_zero()
+    }
+}
+
+/// A piece of path that impairs: two ports, and what enters one leaves the other, or not.
+///
+/// Counters, `a_` for units from port 0 and `b_` for units from port 1: `units` (frames, or single cells), `lost`,
+/// `doubled`, `corrupted`, `held`, and of cells `hec_corrected`, `hec_dropped` and `misled`, cells whose header is now
+/// another good one.
+pub struct Impaired {
+    directions: [Direction; 2],
+}
+
+impl Impaired {
+    /// The same impairment in both directions, with numbers of their own.
+    #[must_use]
+    pub fn both(impairment: &Impairment, seed: u64) -> Self {
+        Self::new(impairment.clone(), impairment.clone(), seed)
+    }
+
+    /// Impairs units from port 0 and units from port 1 as said, by streams 0 and 1 of `seed`.
+    #[must_use]
+    pub fn new(from_0: Impairment, from_1: Impairment, seed: u64) -> Self {
+        Self {
+            directions: [
+                Direction::new(from_0, Rng::new(seed, 0), 1),
+                Direction::new(from_1, Rng::new(seed, 1), 0),
+            ],
+        }
+    }
+}
+
+impl Element for Impaired {
+    fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
+        let [from_0, from_1] = &mut self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.offer(now, unit, out);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.directions
+            .iter()
+            .filter_map(Direction::next_deadline)
+            .min()
+    }
+
+    fn poll(&mut self, now: Instant, out: &mut Outlet) {
+        for direction in &mut self.directions {
+            direction.poll(now, out);
+        }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let [a, b] = self.directions.each_ref().map(Direction::tally);
+        vec![
+            ("a_units", a.units),
+            ("a_lost", a.lost),
+            ("a_doubled", a.doubled),
+            ("a_corrupted", a.corrupted),
+            ("a_held", a.held),
+            ("a_hec_corrected", a.hec_corrected),
+            ("a_hec_dropped", a.hec_dropped),
+            ("a_misled", a.misled),
+            ("b_units", b.units),
+            ("b_lost", b.lost),
+            ("b_doubled", b.doubled),
+            ("b_corrupted", b.corrupted),
+            ("b_held", b.held),
+            ("b_hec_corrected", b.hec_corrected),
+            ("b_hec_dropped", b.hec_dropped),
+            ("b_misled", b.misled),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! What befalls each unit, drawn in order.
+
+use kumiki_graph::{Duration, Rng};
+
+use super::{Hold, Impairment, Loss};
+
+/// What happened so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) units: u64,
+    pub(super) lost: u64,
+    pub(super) doubled: u64,
+    pub(super) corrupted: u64,
+    pub(super) held: u64,
+    pub(super) hec_corrected: u64,
+    pub(super) hec_dropped: u64,
+    pub(super) misled: u64,
+}
+
+/// What befalls one copy of a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Fate {
+    /// Wrong bits.
+    pub(super) flips: [Option<u64>; 2],
+    pub(super) jitter: Duration,
+    pub(super) hold: Option<Hold>,
+}
+
+impl Fate {
+    pub(super) const NOTHING: Self = Self {
+        flips: [None; 2],
+        jitter: Duration::ZERO,
+        hold: None,
+    };
+
+    pub(super) fn has_flips(&self) -> bool {
+        self.flips != [None; 2]
+    }
+}
+
+/// Where the drawing stands. A copy of it can be gone back to.
+#[derive(Clone, Debug)]
+pub(super) struct Draw {
+    rng: Rng,
+    bad: bool,
+    pub(super) tally: Tally,
+}
+
+impl Draw {
+    pub(super) fn new(rng: Rng) -> Self {
+        Self {
+            rng,
+            bad: false,
+            tally: Tally::default(),
+        }
+    }
+
+    /// The next unit's copies, none where it is lost; it has `bits` bits.
+    pub(super) fn next(&mut self, impairment: &Impairment, bits: u64) -> [Option<Fate>; 2] {
+        let number = self.tally.units;
+        if self.loses_next(impairment) {
+            return [None; 2];
+        }
+        let twice = self.rng.chance(impairment.duplicate);
+        self.tally.doubled += u64::from(twice);
+        let listed = impairment.flips.get(&number).copied().map(u64::from);
+        let first = self.copy(impairment, bits, listed);
+        let second = twice.then(|| self.copy(impairment, bits, None));
+        [Some(first), second]
+    }
+
+    /// Whether the next unit is lost, which is all that befalls it.
+    pub(super) fn loses_next(&mut self, impairment: &Impairment) -> bool {
+        let number = self.tally.units;
+        self.tally.units += 1;
+        // Drawn even where the unit is lost by its number, so that such losses change nobody else's fate.
+        let lost = self.is_lost(impairment.loss) || impairment.lost.contains(&number);
+        self.tally.lost += u64::from(lost);
+        lost
+    }
+
+    fn is_lost(&mut self, loss: Loss) -> bool {
+        match loss {
+            Loss::None => false,
+            Loss::Independent(p) => self.rng.chance(p),
+            Loss::Gilbert {
+                to_bad,
+                to_good,
+                good,
+                bad,
+            } => {
+                let change = if self.bad { to_good } else { to_bad };
+                self.bad ^= self.rng.chance(change);
+                self.rng.chance(if self.bad { bad } else { good })
+            }
+        }
+    }
+
+    fn copy(&mut self, impairment: &Impairment, bits: u64, listed: Option<u64>) -> Fate {
+        let mut flips = [listed.filter(|bit| *bit < bits), None];
+        if bits > 0 && self.rng.chance(impairment.corrupt) {
+            let one = self.rng.below(bits);
+            let again = self.rng.chance(impairment.corrupt_again);
+            let other = again.then(|| self.rng.below(bits)).filter(|b| *b != one);
+            flips = [Some(one), other];
+        }
+        self.tally.corrupted += u64::from(flips != [None; 2]);
+        let jitter = match impairment.jitter.as_nanos() {
+            0 => 0,
+            most => self.rng.below(most.saturating_add(1)),
+        };
+        let hold = impairment.hold.filter(|(p, _)| self.rng.chance(*p));
+        Fate {
+            flips,
+            jitter: Duration::from_nanos(jitter),
+            hold: hold.map(|(_, hold)| hold),
+        }
+    }
+}

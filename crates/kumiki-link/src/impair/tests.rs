@@ -1,0 +1,327 @@
+#![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
+
+use kumiki_graph::{Address, Rng};
+use kumiki_octets::{Checksum, Message, Pattern, Sum};
+use proptest::prelude::*;
+
+use super::*;
+use crate::atm::sar::{HOST, LINE};
+use crate::atm::{OutputConfig, PortVc, Sar, SarConfig, Slots, Switch};
+use crate::testing::Bench;
+use crate::{CellRun, Rate};
+
+/// Numbers and times (in us) of frames that were sent one a microsecond, of 100 octets.
+fn pass(impairment: Impairment, seed: u64, frames: u64) -> (Vec<(u64, u64)>, Bench) {
+    let mut bench = Bench::default();
+    bench.add(Box::new(Impaired::both(&impairment, seed)));
+    for number in 0..frames {
+        let mut data = Message::generated(Pattern::Zeros, 0, 92);
+        data.push(8).copy_from_slice(&number.to_be_bytes());
+        let address = Address::None;
+        bench.offer(
+            Instant::ZERO + Duration::from_micros(number),
+            (0, 0),
+            Unit::Frame { data, address },
+        );
+    }
+    bench.run();
+    let mut seen = Vec::new();
+    for (at, _, unit) in bench.take() {
+        let Unit::Frame { mut data, .. } = unit else {
+            panic!("no frame")
+        };
+        let number = u64::from_be_bytes(data.front(8).unwrap().try_into().unwrap());
+        seen.push((number, at.as_nanos() / 1000));
+    }
+    (seen, bench)
+}
+
+#[test]
+fn nothing_is_the_default() {
+    let (seen, _) = pass(Impairment::default(), 1, 5);
+    assert_eq!(seen, [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]);
+}
+
+#[test]
+fn the_third_frame_is_dropped_where_a_list_says_so() {
+    let (seen, bench) = pass(Impairment::drops(&[2]), 1, 5);
+    assert_eq!(seen, [(0, 0), (1, 1), (3, 3), (4, 4)]);
+    assert_eq!(bench.counter(0, "a_lost"), 1);
+}
+
+#[test]
+fn a_frame_held_back_is_overtaken() {
+    let held = |hold| Impairment {
+        hold: Some((0.3, hold)),
+        ..Impairment::delay(Duration::from_micros(10))
+    };
+    let (seen, bench) = pass(held(Hold::Followers(2, Duration::from_secs(1))), 4, 200);
+    let count = bench.counter(0, "a_held");
+    assert!((30..100).contains(&count));
+    assert_eq!(seen.len(), 200);
+    assert!(!seen.is_sorted());
+    // None but the last few waits for longer than its followers take.
+    let late = seen
+        .iter()
+        .filter(|(number, at)| *at > number + 10 + 20)
+        .count();
+    assert!(late <= 2, "{late} of {count}");
+    let (seen, _) = pass(held(Hold::Time(Duration::from_micros(3))), 4, 200);
+    assert!(
+        seen.iter()
+            .all(|(number, at)| *at == number + 10 || *at == number + 13)
+    );
+}
+
+#[test]
+fn jitter_keeps_the_order() {
+    let jitter = Impairment {
+        jitter: Duration::from_micros(50),
+        ..Impairment::default()
+    };
+    let (seen, _) = pass(jitter, 9, 300);
+    assert!(seen.is_sorted());
+    assert!(seen.iter().any(|(number, at)| *at > number + 10));
+    assert!(seen.iter().all(|(number, at)| *at <= number + 50));
+}
+
+#[test]
+fn losses_come_as_often_as_said_and_gilberts_in_bursts() {
+    let runs_of = |loss| {
+        let (seen, bench) = pass(Impairment::loss(loss), 7, 20_000);
+        let gaps = seen
+            .windows(2)
+            .filter(|pair| pair[1].0 > pair[0].0 + 1)
+            .count();
+        (bench.counter(0, "a_lost"), gaps as u64)
+    };
+    let (lost, bursts) = runs_of(Loss::Independent(0.05));
+    assert!((900..1100).contains(&lost));
+    assert!(lost < bursts * 11 / 10);
+    // One burst in 200, of 10 on average: the same share.
+    let (lost, bursts) = runs_of(Loss::Gilbert {
+        to_bad: 1.0 / 190.0,
+        to_good: 0.1,
+        good: 0.0,
+        bad: 1.0,
+    });
+    assert!((700..1300).contains(&lost), "{lost}");
+    assert!(lost > bursts * 7, "{lost} in {bursts}");
+}
+
+#[test]
+fn a_wrong_bit_is_one_bit_and_forgets_sums() {
+    let flips = Impairment {
+        flips: [(0, 801), (1, 12)].into(),
+        ..Impairment::default()
+    };
+    let mut bench = Bench::default();
+    bench.add(Box::new(Impaired::both(&flips, 1)));
+    for _ in 0..2 {
+        let mut data = Message::from_octets(&[0; 100]);
+        let _ = data.sum();
+        let address = Address::None;
+        bench.offer(Instant::ZERO, (0, 1), Unit::Frame { data, address });
+    }
+    bench.run();
+    let seen: Vec<_> = bench
+        .take()
+        .into_iter()
+        .map(|(_, _, unit)| {
+            let Unit::Frame { mut data, .. } = unit else {
+                panic!("no frame")
+            };
+            assert_eq!(data.sum(), Sum::of(&data.to_vec()));
+            data.to_vec()
+        })
+        .collect();
+    // There is no bit 801.
+    assert_eq!(seen[0], [0; 100]);
+    assert_eq!(seen[1][1], 0x08);
+    assert_eq!(bench.counter(0, "b_corrupted"), 1);
+}
+
+/// Cells of channel 0/5 through wrong bits: (cell's place, channel, octet 0).
+fn cells(impairment: Impairment, count: u32) -> (Vec<(u64, u16, u8)>, Bench) {
+    let slots = Slots::new(Rate::OC3C);
+    let mut bench = Bench::default();
+    bench.add(Box::new(Impaired::both(&impairment, 1)));
+    let run = CellRun {
+        id: 0,
+        vpi: 0,
+        vci: 5,
+        clp: false,
+        efci: false,
+        payload: Message::generated(Pattern::Zeros, 0, 48 * count as usize),
+        count,
+        ends_pdu: true,
+        line: slots,
+        slot: 0,
+    };
+    bench.offer(slots.at(1), (0, 0), Unit::Cells(run));
+    bench.run();
+    let mut seen = Vec::new();
+    for (at, _, unit) in bench.take() {
+        let Unit::Cells(run) = unit else {
+            panic!("no cells")
+        };
+        assert_eq!(at, slots.at(run.slot + 1));
+        for k in 0..run.count {
+            let cell = run.part(k, 1);
+            seen.push((cell.slot, cell.vci, cell.payload.to_vec()[0]));
+        }
+    }
+    (seen, bench)
+}
+
+#[test]
+fn one_wrong_header_bit_is_corrected_but_not_in_the_next_cell() {
+    let flips = |flips: &[(u64, u32)]| Impairment {
+        flips: flips.iter().copied().collect(),
+        ..Impairment::default()
+    };
+    let (seen, bench) = cells(flips(&[(1, 27), (2, 27), (4, 3), (5, 40)]), 7);
+    // Cells 1 and 4 are corrected; cell 2 comes in detection mode; cell 5 is wrong in its payload.
+    assert_eq!(
+        seen,
+        [
+            (0, 5, 0),
+            (1, 5, 0),
+            (3, 5, 0),
+            (4, 5, 0),
+            (5, 5, 0x80),
+            (6, 5, 0)
+        ]
+    );
+    assert_eq!(bench.counter(0, "a_hec_corrected"), 2);
+    assert_eq!(bench.counter(0, "a_hec_dropped"), 1);
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    impairment: Impairment,
+    seed: u64,
+    interleave: bool,
+}
+
+type Arrival = (Instant, Address, Vec<u8>);
+type Counters = Vec<(&'static str, u64)>;
+
+/// Two adapters that share an output of a switch, and the impaired path to a third.
+fn run(case: &Case, max_run: u32) -> (Vec<Arrival>, Vec<Counters>) {
+    let slots = Slots::new(Rate::OC3C);
+    let mut bench = Bench::default();
+    let config = SarConfig {
+        max_run,
+        interleave: case.interleave,
+        checksum_unit: true,
+        ..SarConfig::new(slots)
+    };
+    let output = OutputConfig {
+        max_run,
+        ..OutputConfig::new(slots, 20)
+    };
+    let mut switch = Switch::new(Duration::from_micros(1), &[output; 3]);
+    for port in 0..2 {
+        for vci in 100..103 {
+            let from = PortVc { port, vpi: 0, vci };
+            let to = PortVc {
+                port: 2,
+                vpi: 0,
+                vci: vci + 10 * port as u16,
+            };
+            switch.connect(from, to);
+        }
+    }
+    let switch = bench.add(Box::new(switch));
+    for port in 0..3 {
+        let sar = bench.add(Box::new(Sar::new(config)));
+        let path = bench.add(Box::new(Impaired::both(
+            &case.impairment,
+            case.seed + port as u64,
+        )));
+        bench.plug((sar, LINE), (path, 0));
+        bench.plug((path, 1), (switch, port));
+    }
+    let mut rng = Rng::new(case.seed, 9);
+    let mut at = Instant::ZERO;
+    for number in 0..40 {
+        at += Duration::from_nanos(rng.below(60_000));
+        let sar = 1 + 2 * rng.below(2) as usize;
+        let len = 1 + rng.below(48 * 30) as usize;
+        let unit = Unit::Frame {
+            data: Message::generated(Pattern::Random { seed: number }, 0, len),
+            address: Address::Vc {
+                vpi: 0,
+                vci: 100 + rng.below(3) as u16,
+            },
+        };
+        bench.offer(at, (sar, HOST), unit);
+    }
+    bench.run();
+    let mut seen = Vec::new();
+    for (at, _, unit) in bench.take() {
+        if let Unit::Frame { mut data, address } = unit {
+            let sum = Sum::of(&data.to_vec());
+            assert_eq!(data.sum(), sum);
+            assert_eq!(data.meta().checksum, Checksum::Sum(sum));
+            seen.push((at, address, data.to_vec()));
+        }
+    }
+    let counters = (0..7).map(|element| bench.counters(element)).collect();
+    (seen, counters)
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let p = || prop_oneof![Just(0.0), 0.0..0.1_f64];
+    let time = || prop_oneof![Just(0), 0..40_000_u64];
+    let loss = prop_oneof![
+        Just(Loss::None),
+        p().prop_map(Loss::Independent),
+        (p(), p()).prop_map(|(to_bad, bad)| Loss::Gilbert {
+            to_bad,
+            to_good: 0.2,
+            good: 0.01,
+            bad: 0.5 + bad
+        }),
+    ];
+    (
+        any::<u32>(),
+        any::<bool>(),
+        loss,
+        (p(), p(), p()),
+        (time(), time()),
+    )
+        .prop_map(
+            |(seed, interleave, loss, (duplicate, corrupt, corrupt_again), (delay, jitter))| Case {
+                impairment: Impairment {
+                    loss,
+                    duplicate,
+                    corrupt,
+                    corrupt_again: 10.0 * corrupt_again,
+                    delay: Duration::from_nanos(delay),
+                    jitter: Duration::from_nanos(jitter),
+                    ..Impairment::default()
+                },
+                seed: u64::from(seed),
+                interleave,
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn runs_meet_the_fates_of_single_cells(case in case()) {
+        let in_runs = run(&case, u32::MAX);
+        prop_assert_eq!(&in_runs, &run(&case, 1));
+        prop_assert_eq!(&in_runs, &run(&case, u32::MAX));
+    }
+
+    #[test]
+    fn frames_are_lost_or_come_and_keep_their_order(loss in 0.0..0.5_f64, duplicate in 0.0..0.5_f64, seed in any::<u64>()) {
+        let impairment = Impairment { duplicate, jitter: Duration::from_micros(9), ..Impairment::loss(Loss::Independent(loss)) };
+        let (seen, bench) = pass(impairment, seed, 100);
+        prop_assert!(seen.is_sorted());
+        prop_assert_eq!(seen.len() as u64 + bench.counter(0, "a_lost"), 100 + bench.counter(0, "a_doubled"));
+    }
+}

@@ -1,0 +1,137 @@
+//! Rates of lines, and what they carry, without rounding.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | SONET/SDH payload: ITU-T G.707 (columns of the SPE less path overhead and fixed stuff); DS-3: G.752; PLCP: G.804 |
+//! | Left out | clock tolerance and pointer movements: every line keeps the same perfect clock |
+//!
+//! A rate is a fraction, and a point in time is computed from a *count* since some beginning, never by adding up rounded
+//! steps: a million frames end where they should.
+
+use core::fmt;
+
+use kumiki_graph::Duration;
+
+/// Nanoseconds in a second.
+const NANOS: u128 = 1_000_000_000;
+
+/// Bits per second, as an exact fraction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Rate {
+    bits: u64,
+    seconds: u64,
+}
+
+impl Rate {
+    /// STS-3c / STM-1 line rate, 155.52 Mbit/s.
+    pub const OC3_LINE: Self = Self::bits_per_second(155_520_000);
+    /// What STS-3c (VC-4) carries, 149.76 Mbit/s: 2340 octets in 125 us.
+    pub const OC3C: Self = Self::bits_per_second(149_760_000);
+    /// What STS-12c (VC-4-4c) carries, 599.04 Mbit/s.
+    pub const OC12C: Self = Self::bits_per_second(599_040_000);
+    /// What STS-48c (VC-4-16c) carries, 2396.16 Mbit/s.
+    pub const OC48C: Self = Self::bits_per_second(2_396_160_000);
+    /// What STS-192c (VC-4-64c) carries, 9584.64 Mbit/s.
+    pub const OC192C: Self = Self::bits_per_second(9_584_640_000);
+    /// DS-3 line rate, 44.736 Mbit/s.
+    pub const DS3_LINE: Self = Self::bits_per_second(44_736_000);
+    /// Whole cells over DS-3 with PLCP framing, 40.704 Mbit/s: 12 cells of 53 octets in 125 us.
+    pub const DS3_PLCP: Self = Self::bits_per_second(40_704_000);
+
+    /// `n` bits per second; at least 1 is taken.
+    #[must_use]
+    pub const fn bits_per_second(n: u64) -> Self {
+        Self {
+            bits: if n == 0 { 1 } else { n },
+            seconds: 1,
+        }
+    }
+
+    /// `bits` in `seconds`; at least 1 of each is taken.
+    #[must_use]
+    pub const fn ratio(bits: u64, seconds: u64) -> Self {
+        Self {
+            bits: if bits == 0 { 1 } else { bits },
+            seconds: if seconds == 0 { 1 } else { seconds },
+        }
+    }
+
+    /// Numerator and denominator of the bits per second.
+    #[must_use]
+    pub const fn fraction(self) -> (u64, u64) {
+        (self.bits, self.seconds)
+    }
+
+    /// How long `n` octets last, rounded down to whole nanoseconds; the longest duration where it does not fit.
+    #[must_use]
+    pub fn time_of_octets(self, n: u64) -> Duration {
+        // Everyday numbers fit into 64 bits, whose division is several times faster.
+        let small = n
+            .checked_mul(8_000_000_000)
+            .and_then(|bits| bits.checked_mul(self.seconds));
+        if let Some(bits) = small {
+            return Duration::from_nanos(bits / self.bits);
+        }
+        let nanos = u128::from(n)
+            .saturating_mul(8 * NANOS)
+            .saturating_mul(u128::from(self.seconds))
+            / u128::from(self.bits);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Mbit/s, for arithmetic that ends in a printed figure.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a printed figure needs no more than 53 bits"
+    )]
+    pub const fn as_mbps(self) -> f64 {
+        self.bits as f64 / self.seconds as f64 / 1e6
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Mbit/s", self.as_mbps())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sonet_payload_is_columns_times_rows() {
+        // 261 N/3 columns of the SPE less N/3 of path overhead and fixed stuff, 9 rows, 8000 frames a second.
+        for (rate, n) in [
+            (Rate::OC3C, 1),
+            (Rate::OC12C, 4),
+            (Rate::OC48C, 16),
+            (Rate::OC192C, 64),
+        ] {
+            let columns = 261 * n - n;
+            assert_eq!(rate, Rate::bits_per_second(columns * 9 * 8 * 8000));
+        }
+    }
+
+    #[test]
+    fn a_second_of_octets_lasts_a_second_at_any_count() {
+        for rate in [Rate::OC3C, Rate::OC192C, Rate::DS3_LINE] {
+            let (bits, _) = rate.fraction();
+            for seconds in [1, 1_000_000, 1_000_000_000] {
+                assert_eq!(
+                    rate.time_of_octets(bits / 8 * seconds).as_nanos(),
+                    seconds * 1_000_000_000
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn fractions_are_exact() {
+        // Three bits a second: an octet lasts 8/3 s.
+        let rate = Rate::ratio(6, 2);
+        assert_eq!(rate.time_of_octets(1).as_nanos(), 2_666_666_666);
+        assert_eq!(rate.time_of_octets(3).as_nanos(), 8_000_000_000);
+    }
+}

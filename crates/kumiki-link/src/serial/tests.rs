@@ -1,0 +1,161 @@
+#![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn config(rate: Rate) -> SerialConfig {
+    SerialConfig {
+        rate,
+        overhead: 2,
+        propagation: Duration::ZERO,
+        say_sent: false,
+    }
+}
+
+fn frame(len: usize, tag: u8) -> Unit {
+    Unit::Frame {
+        data: Message::from_octets(&vec![tag; len]),
+        address: Address::None,
+    }
+}
+
+fn counter(line: &Serial, name: &str) -> u64 {
+    let found = line.counters().into_iter().find(|(n, _)| *n == name);
+    found.unwrap().1
+}
+
+/// Runs the line until nothing is due; (time, port, first octet) of frames.
+fn drain(line: &mut Serial) -> Vec<(u64, usize, u8)> {
+    let mut seen = Vec::new();
+    let mut out = Outlet::default();
+    while let Some(at) = line.next_deadline() {
+        line.poll(at, &mut out);
+        for (port, unit) in out.drain() {
+            if let Unit::Frame { data, .. } = unit {
+                let tag = data.to_vec().first().copied().unwrap_or(0);
+                seen.push((at.as_nanos(), port, tag));
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_frame_takes_its_octets_then_its_propagation() {
+    let mut line = Serial::new(
+        SerialConfig {
+            propagation: Duration::from_micros(100),
+            ..config(Rate::bits_per_second(8_000_000))
+        },
+        DropTail::UNLIMITED,
+    );
+    let mut out = Outlet::default();
+    line.offer(Instant::from_nanos(500), 0, frame(8, 1), &mut out);
+    line.offer(Instant::from_nanos(500), 1, frame(98, 2), &mut out);
+    line.offer(Instant::from_nanos(700), 0, frame(8, 3), &mut out);
+    assert_eq!(
+        drain(&mut line),
+        [(110_500, 1, 1), (120_500, 1, 3), (200_500, 0, 2)]
+    );
+    assert_eq!(counter(&line, "a_busy_ns"), 20_000);
+}
+
+#[test]
+fn a_million_frames_end_exactly_where_they_should() {
+    let mut line = Serial::new(config(Rate::OC3C), DropTail::UNLIMITED);
+    let mut out = Outlet::default();
+    // Each next frame is offered when the line falls free, as by a host that is told so.
+    let mut now = Instant::ZERO;
+    let data = Message::generated(kumiki_octets::Pattern::Zeros, 0, 1498);
+    for _ in 0..1_000_000 {
+        let unit = Unit::Frame {
+            data: data.clone(),
+            address: Address::None,
+        };
+        line.offer(now, 0, unit, &mut out);
+        now = line.next_deadline().unwrap();
+        line.poll(now, &mut out);
+        out.drain().for_each(drop);
+    }
+    // 1500 octets x 10^6 at 149.76 Mbit/s.
+    assert_eq!(
+        now.as_nanos(),
+        (12_000_000_000_u128 * 1_000_000_000 / 149_760_000) as u64
+    );
+    assert_eq!(counter(&line, "a_busy_ns"), now.as_nanos());
+}
+
+#[test]
+fn what_finds_no_room_is_dropped_and_said_so() {
+    let mut line = Serial::new(
+        SerialConfig {
+            say_sent: true,
+            ..config(Rate::bits_per_second(8_000_000))
+        },
+        DropTail::frames(1),
+    );
+    let mut out = Outlet::default();
+    for tag in 0..3 {
+        line.offer(Instant::ZERO, 0, frame(8, tag), &mut out);
+    }
+    let said: Vec<_> = out.drain().collect();
+    assert!(matches!(
+        said.as_slice(),
+        [(
+            0,
+            Unit::Sent {
+                number: 2,
+                whole: false,
+                ..
+            }
+        )]
+    ));
+    assert_eq!(drain(&mut line), [(10_000, 1, 0), (20_000, 1, 1)]);
+    assert_eq!(counter(&line, "a_drops"), 1);
+}
+
+#[test]
+fn a_line_without_waiting_room_still_carries() {
+    let mut line = Serial::new(config(Rate::OC3C), DropTail::frames(0));
+    line.offer(Instant::ZERO, 0, frame(8, 7), &mut Outlet::default());
+    assert_eq!(drain(&mut line).len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_or_overtakes(
+        frames in prop::collection::vec((0..3_000_u64, 0..200_usize), 1..60),
+        room in 0..5_u64, propagation in 0..50_000_u64)
+    {
+        let mut line = Serial::new(
+            SerialConfig { propagation: Duration::from_nanos(propagation), ..config(Rate::bits_per_second(155_520_000)) },
+            DropTail::frames(room),
+        );
+        let mut out = Outlet::default();
+        let (mut now, mut seen) = (Instant::ZERO, Vec::new());
+        let mut take = |at: Instant, out: &mut Outlet| {
+            for (_, unit) in out.drain() {
+                if let Unit::Frame { data, .. } = unit {
+                    seen.push((at, data.to_vec()));
+                }
+            }
+        };
+        for (tag, (gap, len)) in frames.iter().enumerate() {
+            let offer = now + Duration::from_nanos(*gap);
+            while let Some(at) = line.next_deadline().filter(|at| *at <= offer) {
+                line.poll(at, &mut out);
+                take(at, &mut out);
+            }
+            now = offer;
+            line.offer(now, 0, frame(len + 1, tag as u8), &mut out);
+        }
+        while let Some(at) = line.next_deadline() {
+            line.poll(at, &mut out);
+            take(at, &mut out);
+        }
+        prop_assert_eq!(seen.len() as u64 + counter(&line, "a_drops"), frames.len() as u64);
+        prop_assert_eq!(seen.len() as u64, counter(&line, "a_frames"));
+        prop_assert!(seen.is_sorted_by_key(|(at, data)| (*at, data[0])));
+    }
+}

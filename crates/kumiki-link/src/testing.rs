@@ -1,0 +1,94 @@
+//! A bench for tests: elements wired together, and a loop that runs them.
+
+use std::collections::VecDeque;
+
+use kumiki_graph::Instant;
+
+use crate::{Element, Outlet, Unit};
+
+type Plug = (usize, usize);
+
+/// Elements with plugs. What leaves by a port that is not plugged is kept, with its time and element.
+#[derive(Default)]
+pub(crate) struct Bench {
+    elements: Vec<Box<dyn Element>>,
+    plugs: Vec<(Plug, Plug)>,
+    offers: VecDeque<(Instant, Plug, Unit)>,
+    left: Vec<(Instant, usize, Unit)>,
+    now: Instant,
+    pub(crate) events: u64,
+}
+
+impl Bench {
+    pub(crate) fn add(&mut self, element: Box<dyn Element>) -> usize {
+        self.elements.push(element);
+        self.elements.len() - 1
+    }
+
+    pub(crate) fn plug(&mut self, a: Plug, b: Plug) {
+        self.plugs.extend([(a, b), (b, a)]);
+    }
+
+    /// Offers a unit at a time that is not before the last one's.
+    pub(crate) fn offer(&mut self, at: Instant, to: Plug, unit: Unit) {
+        assert!(self.offers.back().is_none_or(|(last, ..)| *last <= at));
+        self.offers.push_back((at, to, unit));
+    }
+
+    pub(crate) fn run(&mut self) {
+        let mut out = Outlet::default();
+        loop {
+            let due = self
+                .elements
+                .iter()
+                .enumerate()
+                .filter_map(|(number, element)| Some((element.next_deadline()?, number)))
+                .min();
+            let offer = self.offers.front().map(|(at, ..)| *at);
+            let mut under_way = VecDeque::new();
+            match (due, offer) {
+                (due, Some(at)) if due.is_none_or(|(due, _)| at <= due) => {
+                    let (at, to, unit) = self.offers.pop_front().unwrap();
+                    self.now = at;
+                    under_way.push_back((to, unit));
+                }
+                (Some((at, number)), _) => {
+                    assert!(at >= self.now, "{at} is past, it is {}", self.now);
+                    self.now = at;
+                    self.elements[number].poll(at, &mut out);
+                    self.carry(number, &mut out, &mut under_way);
+                }
+                (None, _) => return,
+            }
+            self.events += 1;
+            while let Some(((element, port), unit)) = under_way.pop_front() {
+                self.elements[element].offer(self.now, port, unit, &mut out);
+                self.carry(element, &mut out, &mut under_way);
+            }
+        }
+    }
+
+    fn carry(&mut self, from: usize, out: &mut Outlet, under_way: &mut VecDeque<(Plug, Unit)>) {
+        for (port, unit) in out.drain() {
+            match self.plugs.iter().find(|(plug, _)| *plug == (from, port)) {
+                Some((_, to)) => under_way.push_back((*to, unit)),
+                None => self.left.push((self.now, from, unit)),
+            }
+        }
+    }
+
+    /// All that has left by free ports.
+    pub(crate) fn take(&mut self) -> Vec<(Instant, usize, Unit)> {
+        core::mem::take(&mut self.left)
+    }
+
+    pub(crate) fn counters(&self, element: usize) -> Vec<(&'static str, u64)> {
+        self.elements[element].counters()
+    }
+
+    pub(crate) fn counter(&self, element: usize, name: &str) -> u64 {
+        let all = self.counters(element);
+        let found = all.iter().find(|(n, _)| *n == name);
+        found.unwrap_or_else(|| panic!("no {name} in {all:?}")).1
+    }
+}

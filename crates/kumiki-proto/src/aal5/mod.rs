@@ -1,0 +1,219 @@
+//! AAL5's common part in software: pad, trailer and CRC.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | ITU-T I.363.5, common part convergence sublayer |
+//! | Above | LLC/SNAP, VC multiplexing |
+//! | Below | a device that cuts frames of a multiple of 48 octets into cells and puts cells together, and does nothing else |
+//! | Left out | user-to-user octet and CPI (sent as 0), corrupted-data delivery, streaming mode |
+//!
+//! For adapters without a trailer in hardware: the CRC reads every octet, and is charged as such. Adapters that do it
+//! themselves have their users straight on the device.
+
+use kumiki_graph::{
+    Above, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape, Unit, Work,
+};
+use kumiki_octets::crc::Aal5Crc;
+use kumiki_wire::aal5::{CRC_OFFSET, Fault, LEN, MAX_SDU, Trailer, pad_len};
+use kumiki_wire::atm::PAYLOAD_LEN;
+
+use crate::ip::complete_checksum;
+
+#[cfg(test)]
+mod tests;
+
+const ABOVE: Above = Above(0);
+const BELOW: Below = Below(0);
+
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest SDU sent or taken: 1 to 65535 octets.
+    pub max_sdu: u16,
+}
+
+impl Default for Config {
+    /// 9188 octets: an IP datagram of RFC 1626's MTU and its LLC/SNAP header.
+    fn default() -> Self {
+        Self { max_sdu: 9188 }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// SDUs sent.
+    pub sent: u64,
+    /// SDUs handed to the user.
+    pub received: u64,
+    /// SDUs not sent: longer than allowed, empty, or a super-segment.
+    pub refused: u64,
+    /// PDUs dropped: the CRC does not agree.
+    pub crc_errors: u64,
+    /// PDUs dropped: the length does not fit the PDU, or the PDU is not made of cells.
+    pub length_errors: u64,
+    /// PDUs dropped: the common part indicator is not 0.
+    pub cpi_errors: u64,
+    /// PDUs that their sender gave up.
+    pub aborts: u64,
+    /// PDUs dropped: their SDU is longer than allowed.
+    pub oversize: u64,
+}
+
+/// The layer.
+#[derive(Debug, Default)]
+pub struct Aal5 {
+    config: Config,
+    counters: Counters,
+}
+
+impl Aal5 {
+    /// AAL5 as `config` says.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        let most = usize::from(self.config.max_sdu);
+        let length = u16::try_from(unit.data.len()).ok();
+        let fits = |&it: &u16| it > 0 && usize::from(it) <= most;
+        let single = unit.data.meta().segment_size == 0;
+        let Some(length) = length.filter(fits).filter(|_| single) else {
+            self.counters.refused += 1;
+            cx.drop("SDU too long, empty or a super-segment");
+            return;
+        };
+        // The CRC covers the checksum, so that nobody below can fill it in any more.
+        complete_checksum(&mut unit.data, cx);
+        let pad = pad_len(length.into());
+        let mut back = [0; PAYLOAD_LEN - 1 + LEN];
+        let Some(back) = back.get_mut(..pad + LEN) else {
+            return;
+        };
+        let mut trailer = Trailer {
+            length,
+            ..Trailer::default()
+        };
+        if let Some((_, octets)) = back.split_at_mut_checked(pad) {
+            trailer.emit(octets);
+        }
+        let mut crc = Aal5Crc::new();
+        cx.charge(Work::Sum, unit.data.len() as u64);
+        unit.data.for_each(|octets| crc.update(octets));
+        crc.update(back.get(..pad + CRC_OFFSET).unwrap_or_default());
+        trailer.crc = crc.finish();
+        if let Some((_, octets)) = back.split_at_mut_checked(pad) {
+            trailer.emit(octets);
+        }
+        unit.data.append_octets(back);
+        self.counters.sent += 1;
+        cx.down(BELOW, Request::Unit(unit));
+    }
+
+    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        let len = unit.data.len();
+        let mut back = [0; LEN];
+        let made_of_cells = len.is_multiple_of(PAYLOAD_LEN)
+            && len
+                .checked_sub(LEN)
+                .is_some_and(|at| unit.data.copy_to(at, &mut back));
+        let Some(trailer) = Trailer::parse(&back).ok().filter(|_| made_of_cells) else {
+            self.counters.length_errors += 1;
+            cx.drop("not a whole number of cells");
+            return;
+        };
+        let mut crc = Aal5Crc::new();
+        cx.charge(Work::Sum, len as u64);
+        let covered = len - LEN + CRC_OFFSET;
+        unit.data
+            .for_each_in(0, covered, |octets| crc.update(octets));
+        let sdu = match trailer.check(len, crc.finish()) {
+            Ok(sdu) => sdu,
+            Err(fault) => {
+                self.count(&fault, cx);
+                return;
+            }
+        };
+        if sdu > usize::from(self.config.max_sdu) {
+            self.counters.oversize += 1;
+            cx.drop("SDU longer than allowed");
+            return;
+        }
+        unit.data.truncate(sdu);
+        self.counters.received += 1;
+        cx.up(ABOVE, Indication::Unit(unit));
+    }
+
+    fn count(&mut self, fault: &Fault, cx: &mut Context<'_>) {
+        let (counter, why) = match fault {
+            Fault::Crc { .. } => (&mut self.counters.crc_errors, "CRC wrong"),
+            Fault::Cpi { .. } => (&mut self.counters.cpi_errors, "CPI not 0"),
+            Fault::Abort => (&mut self.counters.aborts, "aborted by the sender"),
+            Fault::Length { .. } => (&mut self.counters.length_errors, "length wrong"),
+        };
+        *counter += 1;
+        cx.drop(why);
+    }
+}
+
+impl Protocol for Aal5 {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::UnitData),
+            needs: &[Service::Frame, Service::UnitData],
+            below: (1, 1),
+            keys: vec![Key::Only],
+        }
+    }
+
+    fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
+        if above == ABOVE {
+            Ok(())
+        } else {
+            Err("AAL5 cannot tell users apart and has one already; LLC/SNAP can".to_owned())
+        }
+    }
+
+    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
+        match request {
+            Request::Unit(unit) => self.send(unit, cx),
+            Request::Manage(_) => cx.down(BELOW, request),
+            Request::Open(_)
+            | Request::Accept(_)
+            | Request::Cancel { .. }
+            | Request::Data { .. }
+            | Request::Expedited { .. }
+            | Request::Credit { .. }
+            | Request::Release { .. }
+            | Request::Abort { .. }
+            | Request::Reset { .. } => cx.drop("not a unit"),
+        }
+    }
+
+    fn pop(&mut self, _: Below, mut indication: Indication, cx: &mut Context<'_>) {
+        if let Indication::Unit(unit) = indication {
+            self.receive(unit, cx);
+            return;
+        }
+        if let Indication::Report(report) = &mut indication
+            && let Report::Limits { unit, burst } = &mut **report
+        {
+            let cells = usize::try_from(*unit).unwrap_or(usize::MAX) / PAYLOAD_LEN;
+            let sdu = (cells * PAYLOAD_LEN).saturating_sub(LEN).min(MAX_SDU);
+            let sdu = u32::try_from(sdu).unwrap_or(0);
+            // Every SDU needs a trailer of its own.
+            (*unit, *burst) = (sdu.min(self.config.max_sdu.into()), 1);
+        }
+        cx.up(ABOVE, indication);
+    }
+}

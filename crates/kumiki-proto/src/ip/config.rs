@@ -1,0 +1,308 @@
+//! What can be set, and what is wrong with settings that cannot be.
+
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{Address, Duration};
+use kumiki_wire::ipv4::MIN_MTU;
+use thiserror::Error;
+
+use super::route::mask;
+
+/// What can be set for IP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// One for each layer below, by its name.
+    pub interfaces: Vec<Interface>,
+    /// Beside those to the networks of the interfaces.
+    pub routes: Vec<Route>,
+    /// Whether datagrams for others are forwarded.
+    pub forwarding: bool,
+    /// Multicast groups whose datagrams are taken, beside 224.0.0.1.
+    pub groups: Vec<Ipv4Addr>,
+    /// Time to live of datagrams whose user sets none.
+    pub ttl: u8,
+    /// Whether TCP's datagrams are never fragmented (RFC 1191). Other protocols say so for each unit.
+    pub path_mtu_discovery: bool,
+    /// Whether datagrams that cannot be fragmented get numbers too, or 0. Nobody may look at them (RFC 6864 section 4.1),
+    /// but header compression (RFC 1144) expects them to count up.
+    pub number_atomic: bool,
+    /// Bounds of reassembly.
+    pub reassembly: Reassembly,
+    /// How many ICMP errors are sent.
+    pub errors: Rate,
+}
+
+impl Default for Config {
+    /// A host without interfaces.
+    fn default() -> Self {
+        Self {
+            interfaces: Vec::new(),
+            routes: Vec::new(),
+            forwarding: false,
+            groups: Vec::new(),
+            ttl: 64,
+            path_mtu_discovery: true,
+            number_atomic: false,
+            reassembly: Reassembly::default(),
+            errors: Rate::default(),
+        }
+    }
+}
+
+impl Config {
+    /// A host with one interface.
+    #[must_use]
+    pub fn host(interface: Interface) -> Self {
+        Self {
+            interfaces: vec![interface],
+            ..Self::default()
+        }
+    }
+}
+
+/// An interface: a layer below and what is known of the network behind it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interface {
+    /// The name of the layer below.
+    pub below: String,
+    /// Our address there.
+    pub address: Ipv4Addr,
+    /// How many leading bits of the address name the network: 0 to 32.
+    pub prefix: u8,
+    /// The address of the one host at the other end, where the network is a line.
+    pub peer: Option<Ipv4Addr>,
+    /// The largest datagram that the layer below carries, 68 to 65535 octets. Where that layer reports less, less.
+    pub mtu: u32,
+    /// Who knows the link addresses of next hops.
+    pub neighbours: Neighbours,
+}
+
+impl Interface {
+    /// An interface on the layer `below` with an MTU of 1500 octets and nobody to tell apart behind it.
+    #[must_use]
+    pub fn new(below: &str, address: Ipv4Addr, prefix: u8) -> Self {
+        Self {
+            below: below.to_owned(),
+            address,
+            prefix,
+            peer: None,
+            mtu: 1500,
+            neighbours: Neighbours::One,
+        }
+    }
+}
+
+/// Who knows the link address of a next hop.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Neighbours {
+    /// Nobody needs to: the layer below has one peer. Units go down with [`Address::None`].
+    #[default]
+    One,
+    /// This table. Other next hops are unreachable.
+    Table(Vec<(Ipv4Addr, Address)>),
+    /// The layer below (ATMARP, ARP): units go down with the next hop as [`Address::Ip4`].
+    Below,
+}
+
+/// A route.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// The network; 0.0.0.0 with a prefix of 0 is the default route.
+    pub network: Ipv4Addr,
+    /// How many leading bits name the network: 0 to 32.
+    pub prefix: u8,
+    /// Where its datagrams go.
+    pub via: Via,
+}
+
+impl Route {
+    /// The default route, by way of `gateway`.
+    #[must_use]
+    pub const fn default_by(gateway: Ipv4Addr) -> Self {
+        Self {
+            network: Ipv4Addr::UNSPECIFIED,
+            prefix: 0,
+            via: Via::Gateway(gateway),
+        }
+    }
+}
+
+/// Where the datagrams of a route go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Via {
+    /// To this router, which is on the network of one of the interfaces.
+    Gateway(Ipv4Addr),
+    /// Straight to their destination, by the interface on the layer of this name.
+    Interface(String),
+}
+
+/// Bounds of reassembly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reassembly {
+    /// How many datagrams may be incomplete at a time.
+    pub datagrams: usize,
+    /// How many octets all fragments may hold, 256 added for each fragment.
+    pub octets: usize,
+    /// How long after its first fragment a datagram is given up. RFC 1122 section 3.3.2: 60 to 120 s.
+    pub timeout: Duration,
+}
+
+impl Default for Reassembly {
+    fn default() -> Self {
+        Self {
+            datagrams: 64,
+            octets: 4 << 20,
+            timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// A token bucket (RFC 1812 section 4.3.2.8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rate {
+    /// How many in the long run, each second; 0 for none at all.
+    pub per_second: u32,
+    /// How many at once.
+    pub burst: u32,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self {
+            per_second: 1000,
+            burst: 50,
+        }
+    }
+}
+
+/// What is wrong with a [`Config`].
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ConfigError {
+    /// IP without an interface.
+    #[error("IP has no interface; it needs one for each layer below, by its name")]
+    NoInterface,
+    /// Two interfaces on one layer.
+    #[error("two interfaces stand on `{0}`; names of the layers below must differ")]
+    Twice(String),
+    /// A prefix that no address has.
+    #[error("{what} has a prefix of {found} bits, expected 0 to 32")]
+    Prefix {
+        /// Which interface or route.
+        what: String,
+        /// The prefix.
+        found: u8,
+    },
+    /// An address that no interface can have.
+    #[error("the interface on `{below}` has the address {found}, expected a unicast address")]
+    Address {
+        /// The layer below.
+        below: String,
+        /// The address.
+        found: Ipv4Addr,
+    },
+    /// An MTU that no link may have.
+    #[error(
+        "the interface on `{below}` has an MTU of {found} octets, expected {MIN_MTU} to 65535 (RFC 791)"
+    )]
+    Mtu {
+        /// The layer below.
+        below: String,
+        /// The MTU.
+        found: u32,
+    },
+    /// Bits beyond the prefix.
+    #[error(
+        "the route to {found}/{prefix} has bits set beyond its prefix, expected {expected}/{prefix}"
+    )]
+    HostBits {
+        /// The network of the route.
+        found: Ipv4Addr,
+        /// Its prefix.
+        prefix: u8,
+        /// The network it may have meant.
+        expected: Ipv4Addr,
+    },
+    /// A router that is nowhere near.
+    #[error(
+        "the route by way of {gateway} leads nowhere: no interface is on a network with {gateway}"
+    )]
+    Gateway {
+        /// The router.
+        gateway: Ipv4Addr,
+    },
+    /// A layer that no interface stands on.
+    #[error("a route leads to the interface on `{found}`; there are interfaces on {known}")]
+    NoSuchInterface {
+        /// The name in the route.
+        found: String,
+        /// The names there are.
+        known: String,
+    },
+}
+
+impl Config {
+    /// Looks for what cannot be, gateways aside.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.interfaces.is_empty() {
+            return Err(ConfigError::NoInterface);
+        }
+        for (number, interface) in self.interfaces.iter().enumerate() {
+            self.check_interface(number, interface)?;
+        }
+        for route in &self.routes {
+            let (found, prefix) = (route.network, route.prefix);
+            if prefix > 32 {
+                let what = format!("the route to {found}");
+                return Err(ConfigError::Prefix {
+                    what,
+                    found: prefix,
+                });
+            }
+            let expected = Ipv4Addr::from_bits(found.to_bits() & mask(prefix));
+            if expected != found {
+                return Err(ConfigError::HostBits {
+                    found,
+                    prefix,
+                    expected,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_interface(&self, number: usize, interface: &Interface) -> Result<(), ConfigError> {
+        let below = interface.below.clone();
+        let before = self.interfaces.iter().take(number);
+        if before.into_iter().any(|other| other.below == below) {
+            return Err(ConfigError::Twice(below));
+        }
+        if interface.prefix > 32 {
+            return Err(ConfigError::Prefix {
+                what: format!("the interface on `{below}`"),
+                found: interface.prefix,
+            });
+        }
+        let found = interface.address;
+        if found.is_unspecified() || found.is_multicast() || found.is_broadcast() {
+            return Err(ConfigError::Address { below, found });
+        }
+        let fewest = u32::try_from(MIN_MTU).unwrap_or(0);
+        if !(fewest..=65535).contains(&interface.mtu) {
+            return Err(ConfigError::Mtu {
+                below,
+                found: interface.mtu,
+            });
+        }
+        Ok(())
+    }
+
+    /// The names of the layers below, for people.
+    pub(super) fn known(&self) -> String {
+        let names: Vec<String> = self
+            .interfaces
+            .iter()
+            .map(|interface| format!("`{}`", interface.below))
+            .collect();
+        names.join(", ")
+    }
+}

@@ -1,0 +1,157 @@
+//! A datagram is checked; then it is ours, a fragment of ours, or somebody else's.
+
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
+use kumiki_octets::Message;
+use kumiki_wire::icmpv4::unreachable;
+use kumiki_wire::ipv4::options::kind;
+use kumiki_wire::ipv4::{self, Header, protocol};
+
+use super::Ip;
+use super::errors::{About, unreachable_by};
+
+/// All hosts on this network (RFC 1112 section 4).
+const ALL_HOSTS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
+
+/// Reads the header at the front of `datagram`, its octets gathered there.
+fn parse(datagram: &mut Message) -> Option<(Header, usize)> {
+    let total = datagram.len();
+    let front = datagram.front_at_least(ipv4::MIN_LEN);
+    let len = 4 * usize::from(front.first()? & 0xf);
+    let front = if front.len() < len {
+        datagram.front_at_least(len)
+    } else {
+        front
+    };
+    Header::parse(front, total).ok()
+}
+
+/// Whether a source route in the options has not come to its end: its pointer is not past its length (RFC 791 section
+/// 3.1).
+fn has_live_source_route(header: &Header) -> bool {
+    header
+        .options
+        .items()
+        .map_while(Result::ok)
+        .any(|option| match (option.kind, option.octets) {
+            (kind::LOOSE_SOURCE_ROUTE | kind::STRICT_SOURCE_ROUTE, &[_, length, pointer, ..]) => {
+                pointer <= length
+            }
+            _ => false,
+        })
+}
+
+/// Whether no datagram may come from `source` (RFC 1122 section 3.2.1.3, RFC 1812 section 5.3.7); [`Ip`] knows more.
+const fn is_martian(source: Ipv4Addr) -> bool {
+    source.is_loopback() || source.is_multicast() || source.to_bits() >> 28 == 0xf
+}
+
+impl Ip {
+    pub(super) fn receive(&mut self, from: Below, unit: Unit, cx: &mut Context<'_>) {
+        self.counters.in_receives += 1;
+        let interface = self.by_below.get(usize::from(from.0)).copied();
+        self.take(interface, unit.options.group, unit.data, cx);
+    }
+
+    /// Takes a datagram that came in by `interface`, or from ourselves.
+    pub(super) fn take(
+        &mut self,
+        interface: Option<usize>,
+        link_group: bool,
+        mut datagram: Message,
+        cx: &mut Context<'_>,
+    ) {
+        let Some((header, len)) = parse(&mut datagram) else {
+            self.counters.in_hdr_errors += 1;
+            cx.drop("header or length wrong");
+            return;
+        };
+        // Links pad short frames.
+        datagram.truncate(usize::from(header.total_length));
+        let outside = interface.is_some();
+        let destination = header.destination;
+        let about = About {
+            header,
+            group: link_group || self.is_group(destination),
+        };
+        if outside && (is_martian(header.source) || self.is_directed_broadcast(header.source)) {
+            self.refuse_address("source that nobody can have", cx);
+        } else if outside && (destination.is_loopback() || destination.octets().starts_with(&[0])) {
+            self.refuse_address("destination that nobody can have", cx);
+        } else if has_live_source_route(&header) {
+            let code = unreachable::SOURCE_ROUTE_FAILED;
+            self.refuse_address("source route", cx);
+            self.error(&about, unreachable_by(code), &datagram, cx);
+        } else if self.is_ours(destination) || !outside || self.listens_to(destination) {
+            self.take_ours(&about, len, datagram, cx);
+        } else if self.config.forwarding && !about.group {
+            self.forward(&about, datagram, cx);
+        } else {
+            // Hosts must be silent about datagrams that are not theirs (RFC 1122 section 3.2.1.3).
+            self.refuse_address("not ours", cx);
+        }
+    }
+
+    fn refuse_address(&mut self, why: &'static str, cx: &mut Context<'_>) {
+        self.counters.in_addr_errors += 1;
+        cx.drop(why);
+    }
+
+    fn listens_to(&self, group: Ipv4Addr) -> bool {
+        if group.is_multicast() {
+            return group == ALL_HOSTS || self.config.groups.contains(&group);
+        }
+        group.is_broadcast() || self.is_directed_broadcast(group)
+    }
+
+    fn take_ours(&mut self, about: &About, len: usize, datagram: Message, cx: &mut Context<'_>) {
+        if about.header.is_fragment() {
+            self.reassemble(about, len, datagram, cx);
+        } else {
+            self.deliver(about, len, datagram, cx);
+        }
+    }
+
+    /// Hands a whole datagram, whose header has `len` octets, to its user.
+    pub(super) fn deliver(
+        &mut self,
+        about: &About,
+        len: usize,
+        mut datagram: Message,
+        cx: &mut Context<'_>,
+    ) {
+        let About { header, group } = *about;
+        if header.protocol == protocol::ICMP && self.is_error(len, &mut datagram) {
+            // The header was read, so it is there.
+            let _ = datagram.pop_header(len);
+            self.hear_error(datagram, cx);
+            return;
+        }
+        let Some(user) = self.user(header.protocol) else {
+            self.counters.in_unknown_protos += 1;
+            cx.drop("no user for the protocol");
+            if header.protocol != protocol::ICMP {
+                let code = unreachable::PROTOCOL;
+                self.error(about, unreachable_by(code), &datagram, cx);
+            }
+            return;
+        };
+        let _ = datagram.pop_header(len);
+        self.counters.in_delivers += 1;
+        let unit = Unit {
+            source: Address::Ip4(header.source),
+            destination: Address::Ip4(header.destination),
+            options: UnitOptions {
+                ttl: header.time_to_live,
+                tos: header.type_of_service,
+                dont_fragment: header.dont_fragment,
+                group,
+                under: Some(Key::IpProtocol(header.protocol)),
+                identification: header.identification,
+            },
+            data: datagram,
+        };
+        cx.up(user, Indication::Unit(unit));
+    }
+}

@@ -1,0 +1,256 @@
+//! A user's unit becomes a datagram.
+
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{
+    Above, Address, Context, Indication, Problem, Report, Request, Unit, UnitOptions,
+};
+use kumiki_octets::{Checksum, Message};
+use kumiki_wire::icmpv4::{QUOTED_DATA, unreachable};
+use kumiki_wire::ipv4::{self, Header, protocol};
+
+use super::config::Neighbours;
+use super::{Hop, Ip, errors};
+
+/// Octets of the headers that we make.
+pub(super) const HEADER_LEN: u32 = 20;
+
+/// Why a datagram did not leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Refused {
+    /// No route, or none that is up.
+    NoRoute,
+    /// The next hop's link address is not known.
+    NoNeighbour,
+    /// It must not be fragmented, and is longer than this.
+    TooBig(u32),
+    /// It cannot be sent in any way.
+    Impossible(&'static str),
+}
+
+/// A user's data that did not leave.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    refused: Refused,
+    /// The source that it was to have, if one was found.
+    source: Option<Ipv4Addr>,
+    data: Message,
+}
+
+impl Ip {
+    pub(super) fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
+        self.counters.out_requests += 1;
+        let Address::Ip4(destination) = unit.destination else {
+            self.discard("destination is not an IPv4 address", cx);
+            return;
+        };
+        let Some(protocol) = self.protocol(from, unit.options.under) else {
+            self.discard("no protocol number", cx);
+            return;
+        };
+        let source = match unit.source {
+            Address::None | Address::Ip4(Ipv4Addr::UNSPECIFIED) => None,
+            Address::Ip4(source) if self.is_local(source) => Some(source),
+            Address::Ip4(_)
+            | Address::Ip6(_)
+            | Address::Socket(_)
+            | Address::Mac(_)
+            | Address::Vc { .. } => {
+                self.discard("source is not ours", cx);
+                return;
+            }
+        };
+        let sent = self.originate(protocol, source, destination, unit.options, unit.data, cx);
+        if let Err(unsent) = sent
+            && let Some(problem) = unsent.refused.problem()
+        {
+            let mut start = unsent.data;
+            start.truncate(QUOTED_DATA);
+            let report = Report::Unreachable {
+                source: unsent.source.map_or(Address::None, Address::Ip4),
+                destination: unit.destination,
+                problem,
+                start,
+            };
+            cx.up(from, Indication::Report(Box::new(report)));
+        }
+    }
+
+    /// Sends `data` in a datagram of our own, and gives it back where it did not leave.
+    pub(super) fn originate(
+        &mut self,
+        protocol: u8,
+        source: Option<Ipv4Addr>,
+        destination: Ipv4Addr,
+        options: UnitOptions,
+        mut data: Message,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Unsent> {
+        let local = self.is_local(destination);
+        let hop = self.hop(destination, source);
+        let chosen = match (source, local, hop) {
+            (Some(source), ..) => Some(source),
+            (None, true, _) => Some(destination),
+            (None, false, hop) => hop.and_then(|hop| self.address(hop.interface)),
+        };
+        let total = data.len().saturating_add(ipv4::MIN_LEN);
+        let (Some(source), Ok(total_length)) = (chosen, u16::try_from(total)) else {
+            let refused = if chosen.is_none() {
+                Refused::NoRoute
+            } else {
+                Refused::Impossible("longer than a datagram can be")
+            };
+            self.count(refused, cx);
+            return Err(Unsent {
+                refused,
+                source: chosen,
+                data,
+            });
+        };
+        let dont_fragment =
+            options.dont_fragment || self.config.path_mtu_discovery && protocol == protocol::TCP;
+        let header = Header {
+            type_of_service: options.tos,
+            total_length,
+            identification: self.identify(dont_fragment),
+            dont_fragment,
+            time_to_live: match options.ttl {
+                0 => self.config.ttl,
+                ttl => ttl,
+            },
+            protocol,
+            source,
+            destination,
+            ..Header::default()
+        };
+        header.emit_summed(data.push_header(ipv4::MIN_LEN));
+        if local {
+            self.loop_back(data, cx);
+            return Ok(());
+        }
+        let sent = match hop {
+            Some(hop) => self.transmit(&header, hop, data, cx),
+            None => Err((Refused::NoRoute, data)),
+        };
+        sent.map_err(|(refused, mut data)| {
+            self.count(refused, cx);
+            let _ = data.pop_header(ipv4::MIN_LEN);
+            Unsent {
+                refused,
+                source: Some(source),
+                data,
+            }
+        })
+    }
+
+    /// The identification of the next datagram (RFC 6864 section 4).
+    const fn identify(&mut self, atomic: bool) -> u16 {
+        if atomic && !self.config.number_atomic {
+            return 0;
+        }
+        self.identification = self.identification.wrapping_add(1);
+        self.identification
+    }
+
+    /// For ourselves: never on a wire (RFC 1122 section 3.2.1.3 (g)).
+    fn loop_back(&mut self, mut datagram: Message, cx: &mut Context<'_>) {
+        if matches!(datagram.meta().checksum, Checksum::Partial { .. }) {
+            datagram.meta_mut().checksum = Checksum::Verified;
+        }
+        self.counters.in_receives += 1;
+        self.take(None, false, datagram, cx);
+    }
+
+    /// Sends a datagram that begins with `header` to the next hop, in pieces if need be; gives it back where it cannot.
+    pub(super) fn transmit(
+        &mut self,
+        header: &Header,
+        hop: Hop,
+        datagram: Message,
+        cx: &mut Context<'_>,
+    ) -> Result<(), (Refused, Message)> {
+        let port = self.ports.get(hop.interface);
+        let Some((below, mtu)) = port.and_then(|port| Some((port.below?, port.mtu))) else {
+            return Err((Refused::NoRoute, datagram));
+        };
+        let Some(link) = self.link_address(hop) else {
+            return Err((Refused::NoNeighbour, datagram));
+        };
+        let options = UnitOptions {
+            tos: header.type_of_service,
+            group: self.is_group(header.destination),
+            ..UnitOptions::default()
+        };
+        let unit = |data| {
+            Request::Unit(Unit {
+                source: Address::None,
+                destination: link,
+                options,
+                data,
+            })
+        };
+        if wire_len(&datagram) <= mtu as usize {
+            cx.down(below, unit(datagram));
+            return Ok(());
+        }
+        if header.dont_fragment {
+            self.counters.frag_fails += 1;
+            return Err((Refused::TooBig(mtu), datagram));
+        }
+        for piece in self.fragment(header, datagram, mtu as usize, cx)? {
+            cx.down(below, unit(piece));
+        }
+        Ok(())
+    }
+
+    fn link_address(&self, hop: Hop) -> Option<Address> {
+        match &self.config.interfaces.get(hop.interface)?.neighbours {
+            Neighbours::One => Some(Address::None),
+            Neighbours::Below => Some(Address::Ip4(hop.next)),
+            Neighbours::Table(table) => {
+                let found = table.iter().find(|(neighbour, _)| *neighbour == hop.next);
+                found.map(|&(_, address)| address)
+            }
+        }
+    }
+
+    /// Counts a datagram that did not leave.
+    pub(super) fn count(&mut self, refused: Refused, cx: &mut Context<'_>) {
+        match refused {
+            Refused::NoRoute => {
+                self.counters.out_no_routes += 1;
+                cx.drop("no route");
+            }
+            Refused::NoNeighbour => self.discard("next hop's link address not known", cx),
+            Refused::TooBig(_) => cx.drop("too big and not to be fragmented"),
+            Refused::Impossible(why) => self.discard(why, cx),
+        }
+    }
+
+    fn discard(&mut self, why: &'static str, cx: &mut Context<'_>) {
+        self.counters.out_discards += 1;
+        cx.drop(why);
+    }
+}
+
+impl Refused {
+    /// What a user of ours is told.
+    const fn problem(self) -> Option<Problem> {
+        match self {
+            Self::NoRoute => Some(errors::soft(unreachable::NET)),
+            Self::NoNeighbour => Some(errors::soft(unreachable::HOST)),
+            Self::TooBig(mtu) => Some(Problem::TooBig { mtu }),
+            Self::Impossible(_) => None,
+        }
+    }
+}
+
+/// How long the longest datagram is that will be on the wire.
+fn wire_len(datagram: &Message) -> usize {
+    let meta = datagram.meta();
+    if meta.segment_size == 0 {
+        return datagram.len();
+    }
+    let segment = usize::from(meta.header_len) + usize::from(meta.segment_size);
+    segment.min(datagram.len())
+}

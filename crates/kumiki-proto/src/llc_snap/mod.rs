@@ -1,0 +1,201 @@
+//! LLC/SNAP: several protocols over one virtual channel, told apart by EtherType.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 2684 section 5 (replaces RFC 1483), routed PDUs with a SNAP header; RFC 1042 has the same eight octets |
+//! | Above | users by [`Key::EtherType`]: IP, ATMARP |
+//! | Below | AAL5, or a device that does AAL5 itself |
+//! | Left out | bridged PDUs, ISO protocols by NLPID, sessions and credit: units beyond what the device's queue takes are lost there |
+//!
+//! Virtual channels pass through: where a unit goes is the user's destination, where it came from its source. A layer
+//! configured with a channel of its own sends units without destination there and takes units from nowhere else.
+//!
+//! A user under several keys says in [`kumiki_graph::UnitOptions::under`] which one a unit belongs to.
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
+    Shape, Unit, ether_types,
+};
+use kumiki_wire::llc_snap::{Header, LEN};
+
+#[cfg(test)]
+mod tests;
+
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Config {
+    /// The one channel of this layer; [`Address::None`] where users name channels themselves.
+    pub vc: Address,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Units sent.
+    pub sent: u64,
+    /// Units handed to a user.
+    pub received: u64,
+    /// Units dropped: no LLC/SNAP header of a routed PDU.
+    pub malformed: u64,
+    /// Units dropped: an EtherType without a user.
+    pub unknown_type: u64,
+    /// Units dropped: from another channel than the configured one.
+    pub other_vc: u64,
+}
+
+/// The layer.
+#[derive(Debug, Default)]
+pub struct LlcSnap {
+    config: Config,
+    /// Who is found under which EtherType.
+    users: Vec<(u16, Above)>,
+    counters: Counters,
+}
+
+const BELOW: Below = Below(0);
+
+impl LlcSnap {
+    /// A layer as `config` says.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn user(&self, ethertype: u16) -> Option<Above> {
+        let found = self.users.iter().find(|(number, _)| *number == ethertype);
+        found.map(|&(_, user)| user)
+    }
+
+    fn ethertype(&self, from: Above, under: Option<Key>) -> Option<u16> {
+        if let Some(Key::EtherType(ethertype)) = under {
+            return Some(ethertype);
+        }
+        let first = self.users.iter().find(|(_, user)| *user == from);
+        first.map(|&(ethertype, _)| ethertype)
+    }
+
+    fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+        let Some(ethertype) = self.ethertype(from, unit.options.under) else {
+            cx.drop("no EtherType");
+            return;
+        };
+        Header::EtherType(ethertype).emit(unit.data.push_header(LEN));
+        if unit.destination == Address::None {
+            unit.destination = self.config.vc;
+        }
+        self.counters.sent += 1;
+        cx.down(BELOW, Request::Unit(unit));
+    }
+
+    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        if self.config.vc != Address::None
+            && unit.source != Address::None
+            && unit.source != self.config.vc
+        {
+            self.counters.other_vc += 1;
+            cx.drop("other VC");
+            return;
+        }
+        let header = unit.data.front(LEN).ok().map(Header::parse);
+        let Some(Ok((Header::EtherType(ethertype), len))) = header else {
+            self.counters.malformed += 1;
+            cx.drop("no LLC/SNAP header of a routed PDU");
+            return;
+        };
+        let Some(user) = self.user(ethertype) else {
+            self.counters.unknown_type += 1;
+            cx.drop("unknown EtherType");
+            return;
+        };
+        // The header was read, so it is there.
+        let _ = unit.data.pop_header(len);
+        unit.options.under = Some(Key::EtherType(ethertype));
+        self.counters.received += 1;
+        cx.up(user, Indication::Unit(unit));
+    }
+
+    /// To every user once, though it may have several keys.
+    fn tell_all(&self, report: &Report, cx: &mut Context<'_>) {
+        for user in 0..cx.users() {
+            cx.up(Above(user), Indication::Report(Box::new(report.clone())));
+        }
+    }
+}
+
+impl Protocol for LlcSnap {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::UnitData),
+            needs: &[Service::UnitData, Service::Frame],
+            below: (1, 1),
+            keys: vec![Key::Only],
+        }
+    }
+
+    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
+        for ethertype in ether_types(keys) {
+            if self.user(ethertype).is_some() {
+                return Err(format!("EtherType {ethertype:#06x} has a user already"));
+            }
+            self.users.push((ethertype, above));
+        }
+        if ether_types(keys).next().is_none() {
+            return Err(
+                "LLC/SNAP tells users apart by EtherType, and this one has none".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
+        match request {
+            Request::Unit(unit) => self.send(from, unit, cx),
+            Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
+                cx.down(BELOW, Request::Manage(manage));
+            }
+            Request::Manage(_)
+            | Request::Open(_)
+            | Request::Accept(_)
+            | Request::Data { .. }
+            | Request::Expedited { .. }
+            | Request::Credit { .. }
+            | Request::Release { .. }
+            | Request::Abort { .. }
+            | Request::Cancel { .. }
+            | Request::Reset { .. } => cx.drop("not a unit"),
+        }
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Unit(unit) => self.receive(unit, cx),
+            Indication::Report(report) => match *report {
+                Report::Limits { unit, burst } => {
+                    let header = u32::try_from(LEN).unwrap_or(0);
+                    let unit = unit.saturating_sub(header);
+                    self.tell_all(&Report::Limits { unit, burst }, cx);
+                }
+                Report::Up | Report::Down => self.tell_all(&report, cx),
+                Report::Route { .. } | Report::Unreachable { .. } => {}
+            },
+            Indication::Credit { .. } => {}
+            Indication::Opened(_)
+            | Indication::Offered(_)
+            | Indication::Data { .. }
+            | Indication::Expedited { .. }
+            | Indication::Released { .. }
+            | Indication::Closed { .. }
+            | Indication::Aborted { .. }
+            | Indication::Reset { .. } => cx.drop("not a unit"),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A graph on a bench: users that say what they are told to, devices whose other end is the test.
+
+use kumiki_graph::{
+    Above, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId, Protocol,
+    Report, Request, Service, Shape, TaskId, Unit,
+};
+use kumiki_octets::Message;
+
+/// Stands on one layer, says what is in `queue` when told to, and keeps all that it hears.
+pub(crate) struct User {
+    keys: Vec<Key>,
+    queue: Vec<Request>,
+    heard: Vec<Indication>,
+}
+
+impl User {
+    pub(crate) fn with_keys(keys: &[Key]) -> Self {
+        Self {
+            keys: keys.to_vec(),
+            queue: Vec::new(),
+            heard: Vec::new(),
+        }
+    }
+}
+
+impl Protocol for User {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[
+                Service::UnitData,
+                Service::Stream,
+                Service::Connection,
+                Service::Frame,
+            ],
+            below: (2, 2),
+            keys: self.keys.clone(),
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+
+    fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
+        if from == Below(0) {
+            self.heard.push(indication);
+            return;
+        }
+        for request in self.queue.drain(..) {
+            cx.down(Below(0), request);
+        }
+    }
+}
+
+/// A graph with one task, its time in the hands of the test.
+pub(crate) struct Bench {
+    pub(crate) graph: Graph,
+    pub(crate) now: Instant,
+    task: TaskId,
+    triggers: Vec<(NodeId, DeviceId)>,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self::seeded(1)
+    }
+
+    pub(crate) fn seeded(seed: u64) -> Self {
+        let mut graph = Graph::new(seed, 0);
+        let task = graph.add_task("cpu");
+        Self {
+            graph,
+            now: Instant::ZERO,
+            task,
+            triggers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn device(&mut self, name: &str) -> DeviceId {
+        self.graph.add_device(name, Service::UnitData).unwrap()
+    }
+
+    pub(crate) fn node(&mut self, name: &str, below: &[&str], protocol: impl Protocol) -> NodeId {
+        self.boxed(name, below, Box::new(protocol))
+    }
+
+    /// As [`Bench::node`].
+    pub(crate) fn boxed(
+        &mut self,
+        name: &str,
+        below: &[&str],
+        protocol: Box<dyn Protocol>,
+    ) -> NodeId {
+        let node = self.graph.add_node(name, self.task, protocol).unwrap();
+        for below in below {
+            self.graph.connect(name, below).unwrap();
+        }
+        node
+    }
+
+    /// A user called `name` on the layer `below`.
+    pub(crate) fn user(&mut self, name: &str, below: &str, keys: &[Key]) -> NodeId {
+        let trigger = format!("tell {name}");
+        let device = self.device(&trigger);
+        let node = self.node(name, &[below, &trigger], User::with_keys(keys));
+        self.triggers.push((node, device));
+        node
+    }
+
+    pub(crate) fn start(&mut self) {
+        self.graph.start(self.now).unwrap();
+        self.run();
+    }
+
+    fn run(&mut self) {
+        while self.graph.waiting(self.task).is_some() {
+            self.graph.run(self.task, self.now, 1);
+        }
+    }
+
+    /// Lets `user` hand down `request`.
+    pub(crate) fn say(&mut self, user: NodeId, request: Request) {
+        let &(_, device) = self
+            .triggers
+            .iter()
+            .find(|(node, _)| *node == user)
+            .unwrap();
+        self.graph
+            .protocol_mut::<User>(user)
+            .unwrap()
+            .queue
+            .push(request);
+        self.graph
+            .input(self.now, device, Indication::Report(Box::new(Report::Up)));
+        self.run();
+    }
+
+    /// As [`Bench::say`], for a unit.
+    pub(crate) fn send(&mut self, user: NodeId, unit: Unit) {
+        self.say(user, Request::Unit(unit));
+    }
+
+    /// What `user` has heard since this was last asked.
+    pub(crate) fn heard(&mut self, user: NodeId) -> Vec<Indication> {
+        core::mem::take(&mut self.graph.protocol_mut::<User>(user).unwrap().heard)
+    }
+
+    /// The units among what `user` has heard; the rest is let go.
+    pub(crate) fn units(&mut self, user: NodeId) -> Vec<Unit> {
+        let unit = |heard| {
+            let Indication::Unit(unit) = heard else {
+                return None;
+            };
+            Some(unit)
+        };
+        self.heard(user).into_iter().filter_map(unit).collect()
+    }
+
+    /// The reports among what `user` has heard; the rest is let go.
+    pub(crate) fn reports(&mut self, user: NodeId) -> Vec<Report> {
+        let report = |heard| {
+            let Indication::Report(report) = heard else {
+                return None;
+            };
+            Some(*report)
+        };
+        self.heard(user).into_iter().filter_map(report).collect()
+    }
+
+    /// Lets `unit` come in from `device`.
+    pub(crate) fn receive(&mut self, device: DeviceId, unit: Unit) {
+        self.indicate(device, Indication::Unit(unit));
+    }
+
+    /// Lets octets come in from `device`.
+    pub(crate) fn octets(&mut self, device: DeviceId, octets: &[u8]) {
+        let data = Message::from_octets(octets);
+        self.receive(
+            device,
+            Unit {
+                data,
+                ..Unit::default()
+            },
+        );
+    }
+
+    pub(crate) fn indicate(&mut self, device: DeviceId, indication: Indication) {
+        self.graph.input(self.now, device, indication);
+        self.run();
+    }
+
+    /// All that has gone out to devices since this was last asked.
+    pub(crate) fn requests(&mut self) -> Vec<(DeviceId, Request)> {
+        core::iter::from_fn(|| self.graph.output())
+            .map(|output| (output.device, output.request))
+            .collect()
+    }
+
+    /// The units among what has gone out; the rest is let go.
+    pub(crate) fn sent(&mut self) -> Vec<(DeviceId, Unit)> {
+        let unit = |(device, request)| {
+            let Request::Unit(unit) = request else {
+                return None;
+            };
+            Some((device, unit))
+        };
+        self.requests().into_iter().filter_map(unit).collect()
+    }
+
+    /// As [`Bench::sent`], the octets alone.
+    pub(crate) fn sent_octets(&mut self) -> Vec<Vec<u8>> {
+        let octets = |(_, unit): (DeviceId, Unit)| unit.data.to_vec();
+        self.sent().into_iter().map(octets).collect()
+    }
+
+    /// Lets `time` pass, timers included.
+    pub(crate) fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        while let Some(due) = self.graph.next_timer().filter(|&due| due <= until) {
+            self.now = due;
+            self.graph.fire(due);
+            self.run();
+        }
+        self.now = until;
+    }
+
+    /// How often `node` has dropped something for `reason`.
+    pub(crate) fn drops(&self, node: &str, reason: &str) -> u64 {
+        self.graph
+            .accounts()
+            .find(|(name, _)| *name == node)
+            .and_then(|(_, account)| account.drops.get(reason).copied())
+            .unwrap_or(0)
+    }
+}
+
+/// The octets that hexadecimal text says; blanks do not count.
+pub(crate) fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .chars()
+        .filter_map(|c| c.to_digit(16))
+        .map(|digit| u8::try_from(digit).unwrap())
+        .collect();
+    digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
+}

@@ -1,0 +1,173 @@
+//! The event queue: what happens next, in order of time and, where times are equal, of being scheduled.
+
+use kumiki_graph::Instant;
+
+/// Events that each concern one of a few parties; a party has at most one event.
+///
+/// A binary heap of parties that knows where each of them stands, so that arming a party again moves its event in place. A
+/// host's next deadline changes with nearly every event (each acknowledgement sets a retransmission timer anew), and were
+/// the old events left in the heap to be skipped, it would hold all of a round-trip time's.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    /// Due first at index 0; a party's followers at `2n + 1` and `2n + 2` are not due before it.
+    heap: Vec<Event>,
+    /// Where each party stands in the heap.
+    places: Vec<Option<usize>>,
+    order: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Event {
+    at: Instant,
+    order: u64,
+    party: usize,
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "indices into the heap are below its length, parties in the heap are among the places"
+)]
+impl Queue {
+    /// Makes room for another party and returns its number.
+    pub(crate) fn add_party(&mut self) -> usize {
+        self.places.push(None);
+        self.places.len() - 1
+    }
+
+    /// Sets when `party` is next due; `None` where it waits for others. A party armed for the time that it is armed for
+    /// already keeps its place in the order.
+    pub(crate) fn arm(&mut self, party: usize, deadline: Option<Instant>) {
+        let Some(&place) = self.places.get(party) else {
+            return;
+        };
+        match (place, deadline) {
+            (None, None) => {}
+            (Some(place), None) => self.remove(place),
+            (Some(place), Some(at)) if self.heap[place].at == at => {}
+            (Some(place), Some(at)) => {
+                self.order += 1;
+                let event = &mut self.heap[place];
+                (event.at, event.order) = (at, self.order);
+                self.settle(place);
+            }
+            (None, Some(at)) => {
+                self.order += 1;
+                let order = self.order;
+                self.heap.push(Event { at, order, party });
+                self.rise(self.heap.len() - 1);
+            }
+        }
+    }
+
+    /// Takes the next party that is due, if it is due by `limit`.
+    pub(crate) fn pop(&mut self, limit: Instant) -> Option<(Instant, usize)> {
+        let &Event { at, party, .. } = self.heap.first()?;
+        if at > limit {
+            return None;
+        }
+        self.remove(0);
+        Some((at, party))
+    }
+
+    fn remove(&mut self, place: usize) {
+        let gone = self.heap.swap_remove(place);
+        self.places[gone.party] = None;
+        if place < self.heap.len() {
+            self.settle(place);
+        }
+    }
+
+    /// Brings the event at `place` where it belongs.
+    fn settle(&mut self, place: usize) {
+        if self.rise(place) == place {
+            self.sink(place);
+        }
+    }
+
+    fn rise(&mut self, mut place: usize) -> usize {
+        let event = self.heap[place];
+        while let Some(above) = place.checked_sub(1).map(|n| n / 2) {
+            if self.heap[above] < event {
+                break;
+            }
+            self.put(place, self.heap[above]);
+            place = above;
+        }
+        self.put(place, event);
+        place
+    }
+
+    fn sink(&mut self, mut place: usize) {
+        let event = self.heap[place];
+        loop {
+            let mut below = 2 * place + 1;
+            if let (Some(one), Some(other)) = (self.heap.get(below), self.heap.get(below + 1))
+                && other < one
+            {
+                below += 1;
+            }
+            if self.heap.get(below).is_none_or(|next| event < *next) {
+                break;
+            }
+            self.put(place, self.heap[below]);
+            place = below;
+        }
+        self.put(place, event);
+    }
+
+    fn put(&mut self, place: usize, event: Event) {
+        self.heap[place] = event;
+        self.places[event.party] = Some(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn arming_again_replaces_and_ties_keep_the_order_of_arming() {
+        let mut queue = Queue::default();
+        let (a, b, c) = (queue.add_party(), queue.add_party(), queue.add_party());
+        let at = Instant::from_nanos;
+        queue.arm(a, Some(at(5)));
+        queue.arm(b, Some(at(9)));
+        queue.arm(c, Some(at(9)));
+        queue.arm(a, Some(at(9)));
+        // The same again changes nothing.
+        queue.arm(b, Some(at(9)));
+        assert_eq!(queue.pop(at(8)), None);
+        let order: Vec<_> = core::iter::from_fn(|| queue.pop(at(9))).collect();
+        assert_eq!(order, [(at(9), b), (at(9), c), (at(9), a)]);
+        assert!(queue.heap.is_empty());
+    }
+
+    proptest! {
+        /// Against a plain list, searched for its smallest (time, order).
+        #[test]
+        fn agrees_with_a_list(steps in prop::collection::vec((0usize..12, prop::option::of(0u64..40), any::<bool>()), 1..300)) {
+            let mut queue = Queue::default();
+            let mut list = [None; 12];
+            for _ in &list {
+                queue.add_party();
+            }
+            for (order, (party, deadline, pop)) in steps.into_iter().enumerate() {
+                let deadline = deadline.map(Instant::from_nanos);
+                queue.arm(party, deadline);
+                if list[party].map(|(at, _)| at) != deadline {
+                    list[party] = deadline.map(|at| (at, order));
+                }
+                let first = list.iter().enumerate().filter_map(|(party, event)| Some(((*event)?, party))).min();
+                prop_assert_eq!(queue.heap.first().map(|event| (event.at, event.party)), first.map(|((at, _), party)| (at, party)));
+                if pop {
+                    prop_assert_eq!(queue.pop(Instant::FAR_FUTURE), first.map(|((at, _), party)| (at, party)));
+                    if let Some((_, party)) = first {
+                        list[party] = None;
+                    }
+                }
+            }
+        }
+    }
+}

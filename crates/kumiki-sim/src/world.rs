@@ -1,0 +1,423 @@
+//! The world: hosts, the media between them, and virtual time.
+
+use std::collections::VecDeque;
+
+use kumiki_graph::{DeviceId, Duration, Instant, Misfit, Tapped};
+use kumiki_link::{Element, Outlet, Unit};
+
+use crate::host::Host;
+use crate::queue::Queue;
+
+/// A host, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostId(pub usize);
+
+/// A piece of a medium, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ElementId(pub usize);
+
+/// One end of a wire.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Plug {
+    /// A host's device.
+    Device(HostId, DeviceId),
+    /// A port of a medium.
+    Port(ElementId, usize),
+}
+
+struct Medium {
+    name: String,
+    element: Box<dyn Element>,
+    wires: Vec<Option<Plug>>,
+    party: usize,
+}
+
+struct Inhabitant {
+    host: Host,
+    wires: Vec<Option<Plug>>,
+    party: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Party {
+    Host(usize),
+    Medium(usize),
+}
+
+/// Things happen again and again at one instant, and time does not go on: see [`World::set_rounds`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "time stands still at {at}: {rounds} rounds at this instant, the last in `{party}`; something there answers something at once and for ever"
+)]
+pub struct Standstill {
+    /// When.
+    pub at: Instant,
+    /// How many rounds there have been at this instant.
+    pub rounds: u64,
+    /// The host or medium that had the last of them.
+    pub party: String,
+}
+
+/// Hosts and media in virtual time.
+///
+/// Build it ([`World::add_host`], [`World::add_element`], [`World::plug`]), start it once, then run it as far as needed.
+/// The same parts and seeds give the same events in the same order.
+pub struct World {
+    hosts: Vec<Inhabitant>,
+    media: Vec<Medium>,
+    parties: Vec<Party>,
+    queue: Queue,
+    now: Instant,
+    under_way: VecDeque<(Plug, Unit)>,
+    outlet: Outlet,
+    handed_down: Vec<(DeviceId, Unit)>,
+    /// Hosts that somebody may have changed between runs.
+    touched: Vec<usize>,
+    events: u64,
+    unplugged: u64,
+    /// How many rounds an instant may have, and how many are left to the present one.
+    rounds: u64,
+    rounds_left: u64,
+    standstill: Option<Standstill>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            media: Vec::new(),
+            parties: Vec::new(),
+            queue: Queue::default(),
+            now: Instant::ZERO,
+            under_way: VecDeque::new(),
+            outlet: Outlet::default(),
+            handed_down: Vec::new(),
+            touched: Vec::new(),
+            events: 0,
+            unplugged: 0,
+            rounds: ROUNDS,
+            rounds_left: ROUNDS,
+            standstill: None,
+        }
+    }
+}
+
+/// Seconds of real time; an honest world in which nothing takes any time moves gigabytes in so many.
+const ROUNDS: u64 = 20_000_000;
+
+impl World {
+    /// An empty world at the start of the clock.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how many rounds one instant may have, 20 million unless set: a round is an event, a unit that reaches a plug, or
+    /// a host's look around.
+    ///
+    /// Where work and lines are free, any amount of it may happen at one instant, and so may an endless exchange. A world
+    /// that comes to this limit stops for good, and [`World::standstill`] tells where.
+    pub const fn set_rounds(&mut self, rounds: u64) {
+        self.rounds = rounds;
+        self.rounds_left = rounds;
+    }
+
+    /// Where time stands still, if it does; to be asked after a run.
+    #[must_use]
+    pub const fn standstill(&self) -> Option<&Standstill> {
+        self.standstill.as_ref()
+    }
+
+    /// Adds a host.
+    pub fn add_host(&mut self, host: Host) -> HostId {
+        let party = self.queue.add_party();
+        self.parties.push(Party::Host(self.hosts.len()));
+        self.hosts.push(Inhabitant {
+            host,
+            wires: Vec::new(),
+            party,
+        });
+        HostId(self.hosts.len() - 1)
+    }
+
+    /// Adds a piece of a medium.
+    pub fn add_element(&mut self, name: &str, element: Box<dyn Element>) -> ElementId {
+        let party = self.queue.add_party();
+        self.parties.push(Party::Medium(self.media.len()));
+        self.media.push(Medium {
+            name: name.to_owned(),
+            element,
+            wires: Vec::new(),
+            party,
+        });
+        ElementId(self.media.len() - 1)
+    }
+
+    /// Joins two plugs. What leaves by one arrives at the other at once.
+    ///
+    /// Two devices can be joined without a medium. These, and those into which nothing is plugged, have sent a PDU as soon as
+    /// they have it.
+    pub fn plug(&mut self, a: Plug, b: Plug) {
+        for (from, to) in [(a, b), (b, a)] {
+            let (wires, number) = match from {
+                Plug::Device(host, device) => match self.hosts.get_mut(host.0) {
+                    Some(host) => (&mut host.wires, device.0),
+                    None => continue,
+                },
+                Plug::Port(element, port) => match self.media.get_mut(element.0) {
+                    Some(medium) => (&mut medium.wires, port),
+                    None => continue,
+                },
+            };
+            if wires.len() <= number {
+                wires.resize(number + 1, None);
+            }
+            if let Some(wire) = wires.get_mut(number) {
+                *wire = Some(to);
+            }
+        }
+    }
+
+    /// Starts all graphs.
+    ///
+    /// # Errors
+    /// The host's name and the [`Misfit`], where a graph is not complete.
+    pub fn start(&mut self) -> Result<(), (String, Misfit)> {
+        for number in 0..self.hosts.len() {
+            if let Some(inhabitant) = self.hosts.get_mut(number) {
+                let name = inhabitant.host.name.clone();
+                inhabitant
+                    .host
+                    .graph
+                    .start(self.now)
+                    .map_err(|misfit| (name, misfit))?;
+            }
+            self.arm_host(number);
+        }
+        for medium in &self.media {
+            self.queue.arm(medium.party, medium.element.next_deadline());
+        }
+        Ok(())
+    }
+
+    /// The present time.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// How many events there have been.
+    #[must_use]
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How many units left by a plug into which nothing is plugged.
+    #[must_use]
+    pub const fn unplugged(&self) -> u64 {
+        self.unplugged
+    }
+
+    /// The host `id`.
+    #[must_use]
+    pub fn host(&self, id: HostId) -> Option<&Host> {
+        self.hosts.get(id.0).map(|inhabitant| &inhabitant.host)
+    }
+
+    /// As [`World::host`], to look into its graph between runs. What is changed there, such as an input put in or a message
+    /// let go, takes effect when the next run begins.
+    pub fn host_mut(&mut self, id: HostId) -> Option<&mut Host> {
+        let inhabitant = self.hosts.get_mut(id.0)?;
+        if self.touched.last() != Some(&id.0) {
+            self.touched.push(id.0);
+        }
+        Some(&mut inhabitant.host)
+    }
+
+    /// All hosts, in the order of being added.
+    pub fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().map(|inhabitant| &inhabitant.host)
+    }
+
+    /// The media's counters, by name.
+    pub fn media(&self) -> impl Iterator<Item = (&str, Vec<(&'static str, u64)>)> {
+        self.media
+            .iter()
+            .map(|medium| (medium.name.as_str(), medium.element.counters()))
+    }
+
+    /// Takes what the hosts' taps have seen since this was last asked, by host.
+    pub fn take_tapped(&mut self) -> Vec<(HostId, Vec<Tapped>)> {
+        let tapped = |(number, inhabitant): (usize, &mut Inhabitant)| {
+            let seen = inhabitant.host.graph.take_tapped();
+            (!seen.is_empty()).then_some((HostId(number), seen))
+        };
+        self.hosts
+            .iter_mut()
+            .enumerate()
+            .filter_map(tapped)
+            .collect()
+    }
+
+    /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`].
+    pub fn run_until(&mut self, end: Instant) {
+        if end < self.now {
+            return;
+        }
+        for number in core::mem::take(&mut self.touched) {
+            self.step_host(number);
+            self.carry();
+        }
+        while self.standstill.is_none() && self.next_event(end) {}
+        if self.standstill.is_none() {
+            self.set_now(end);
+        }
+    }
+
+    /// Runs until nothing is due by `end` or `done` says so; it is asked every `every`, which counts as a nanosecond where
+    /// it is nothing. True where `done` ended the run.
+    pub fn run_until_done(
+        &mut self,
+        end: Instant,
+        every: Duration,
+        mut done: impl FnMut(&Self) -> bool,
+    ) -> bool {
+        let every = every.max(Duration::from_nanos(1));
+        while self.now < end && self.standstill.is_none() {
+            if done(self) {
+                return true;
+            }
+            self.run_until((self.now + every).min(end));
+        }
+        done(self)
+    }
+
+    /// Lets the next event by `end` happen; false where there is none.
+    fn next_event(&mut self, end: Instant) -> bool {
+        let Some((at, party)) = self.queue.pop(end) else {
+            return false;
+        };
+        self.set_now(at);
+        self.events += 1;
+        match self.parties.get(party).copied() {
+            Some(Party::Host(number)) => self.step_host(number),
+            Some(Party::Medium(number)) => {
+                if let Some(medium) = self.media.get_mut(number) {
+                    medium.element.poll(at, &mut self.outlet);
+                }
+                self.collect(number);
+            }
+            None => {}
+        }
+        self.carry();
+        true
+    }
+
+    const fn set_now(&mut self, at: Instant) {
+        if at.as_nanos() != self.now.as_nanos() {
+            self.rounds_left = self.rounds;
+        }
+        self.now = at;
+    }
+
+    fn step_host(&mut self, number: usize) {
+        let Some(inhabitant) = self.hosts.get_mut(number) else {
+            return;
+        };
+        loop {
+            let host = &mut inhabitant.host;
+            host.step(self.now, &mut self.rounds_left, &mut self.handed_down);
+            let mut sent_at_once = false;
+            for (device, unit) in self.handed_down.drain(..) {
+                let plug = inhabitant.wires.get(device.0).copied().flatten();
+                match plug {
+                    Some(plug) => self.under_way.push_back((plug, unit)),
+                    None => self.unplugged += 1,
+                }
+                if !matches!(plug, Some(Plug::Port(..))) {
+                    host.sent(self.now, device);
+                    sent_at_once = true;
+                }
+            }
+            if !sent_at_once {
+                break;
+            }
+        }
+        if self.rounds_left == 0 {
+            let name = inhabitant.host.name.clone();
+            self.stand_still(name);
+        }
+        self.arm_host(number);
+    }
+
+    fn stand_still(&mut self, party: String) {
+        let (at, rounds) = (self.now, self.rounds);
+        self.standstill
+            .get_or_insert(Standstill { at, rounds, party });
+    }
+
+    /// Takes what left the medium `number` and arms it anew.
+    fn collect(&mut self, number: usize) {
+        let Some(medium) = self.media.get_mut(number) else {
+            return;
+        };
+        for (port, unit) in self.outlet.drain() {
+            match medium.wires.get(port).copied().flatten() {
+                Some(plug) => self.under_way.push_back((plug, unit)),
+                None => self.unplugged += 1,
+            }
+        }
+        let deadline = medium.element.next_deadline();
+        self.queue
+            .arm(medium.party, deadline.map(|at| at.max(self.now)));
+        self.rounds_left = self.rounds_left.saturating_sub(1);
+        if self.rounds_left == 0 {
+            let name = medium.name.clone();
+            self.stand_still(name);
+        }
+    }
+
+    /// Brings everything that is under way where it goes, and what that sets off in turn.
+    fn carry(&mut self) {
+        while self.standstill.is_none()
+            && let Some((plug, unit)) = self.under_way.pop_front()
+        {
+            match plug {
+                Plug::Device(host, device) => {
+                    if let Some(inhabitant) = self.hosts.get_mut(host.0) {
+                        inhabitant.host.receive(self.now, device, unit);
+                        self.step_host(host.0);
+                    }
+                }
+                Plug::Port(element, port) => {
+                    if let Some(medium) = self.media.get_mut(element.0) {
+                        medium.element.offer(self.now, port, unit, &mut self.outlet);
+                        self.collect(element.0);
+                    }
+                }
+            }
+        }
+    }
+
+    fn arm_host(&mut self, number: usize) {
+        if let Some(inhabitant) = self.hosts.get_mut(number) {
+            let deadline = inhabitant.host.next_deadline().map(|at| at.max(self.now));
+            self.queue.arm(inhabitant.party, deadline);
+        }
+    }
+}
+
+impl core::fmt::Debug for World {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "World at {} with {} hosts and {} media",
+            self.now,
+            self.hosts.len(),
+            self.media.len()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+use kumiki_graph::{
+    Below, DeviceId, Duration, Graph, Indication, Instant, Prices, Request, TimerSlot, Unit, Work,
+};
+use kumiki_octets::Message;
+
+use super::{HostId, Plug, World};
+use crate::testing::{Builder, Event, Line, Log, alone, at, send, text, token, unplugged, us};
+use crate::{AdapterConfig, Commands, Host};
+
+/// Says `first` at the start and sends everything that comes back, up to `limit` times.
+fn echo(first: &'static [&'static str], mut limit: u64, log: &Log) -> Host {
+    let (log, mut graph) = (log.clone(), Builder::new());
+    graph.device("device");
+    graph.actor("echo", &["device"], move |event, cx| match event {
+        Event::Start => {
+            for word in first {
+                send(cx, word.as_bytes());
+            }
+        }
+        Event::Pop(Indication::Unit(unit)) => {
+            log.say(cx.now(), &text(&unit.data));
+            if let Some(left) = limit.checked_sub(1) {
+                limit = left;
+                send(cx, &unit.data.to_vec());
+            }
+        }
+        Event::Pop(_) | Event::Push(_) | Event::Expire | Event::Ready(_) | Event::Settle => {}
+    });
+    graph.host("echo")
+}
+
+/// Two hosts whose devices are plugged into each other.
+fn face_to_face(one: Host, other: Host) -> (World, [HostId; 2]) {
+    let mut world = World::new();
+    let hosts = [world.add_host(one), world.add_host(other)];
+    let [one, other] = hosts.map(|host| Plug::Device(host, DeviceId(0)));
+    world.plug(one, other);
+    world.start().unwrap();
+    (world, hosts)
+}
+
+#[test]
+fn where_nothing_costs_time_everything_happens_at_one_instant() {
+    let log = Log::default();
+    let words: &[&str] = &["x"; 100];
+    let (mut world, _) = face_to_face(echo(words, 10_000, &log), echo(&[], 10_000, &log));
+    world.run_until(Instant::ZERO);
+    let log = log.take();
+    assert_eq!(log.matches("0 x").count(), log.matches('x').count());
+    assert_eq!(log.matches('x').count(), 20_000 + 100);
+    assert_eq!((world.now(), world.standstill()), (Instant::ZERO, None));
+}
+
+#[test]
+fn an_endless_exchange_between_hosts_at_one_instant_is_found() {
+    let log = Log::default();
+    let forever = u64::MAX;
+    let (mut world, _) = face_to_face(echo(&["x"], forever, &log), echo(&[], forever, &log));
+    world.set_rounds(1_000);
+    assert!(!world.run_until_done(at(50), us(10), |_| false));
+    let standstill = world.standstill().unwrap();
+    assert_eq!((standstill.at, standstill.rounds), (Instant::ZERO, 1_000));
+    assert!(standstill.to_string().contains("`echo`"));
+    let events = world.events();
+    world.run_until(at(100));
+    assert_eq!((world.events(), world.now()), (events, Instant::ZERO));
+}
+
+#[test]
+fn an_endless_exchange_between_tasks_of_one_host_is_found() {
+    let mut graph = Builder::new();
+    graph.actor("below", &[], |event, cx| {
+        if let Event::Push(Request::Unit(unit)) = event {
+            cx.up(kumiki_graph::Above(0), Indication::Unit(unit));
+        }
+    });
+    graph.actor("above", &["below"], |event, cx| match event {
+        Event::Start => send(cx, b"x"),
+        Event::Pop(Indication::Unit(unit)) => cx.down(Below(0), Request::Unit(unit)),
+        Event::Pop(_) | Event::Push(_) | Event::Expire | Event::Ready(_) | Event::Settle => {}
+    });
+    let (mut world, _) = unplugged(graph.host("host"));
+    world.set_rounds(1_000);
+    world.run_until(at(1));
+    assert!(world.standstill().is_some());
+}
+
+#[test]
+fn rounds_are_counted_anew_at_each_instant() {
+    let log = Log::default();
+    let mut world = World::new();
+    let hosts = [echo(&["x"], u64::MAX, &log), echo(&[], u64::MAX, &log)];
+    let line = world.add_element("line", Box::new(Line::new(us(1), &log)));
+    for (port, host) in hosts.into_iter().enumerate() {
+        let host = world.add_host(host);
+        world.plug(Plug::Device(host, DeviceId(0)), Plug::Port(line, port));
+    }
+    world.start().unwrap();
+    world.set_rounds(20);
+    world.run_until(at(1_000));
+    assert_eq!((world.standstill(), world.now()), (None, at(1_000)));
+}
+
+/// A host with a timer at each of these times, in microseconds.
+fn ticking(name: &'static str, times: &'static [u64], log: &Log) -> Host {
+    let (log, mut graph) = (log.clone(), Builder::new());
+    let mut slots = vec![TimerSlot::default(); times.len()];
+    graph.actor("clock", &[], move |event, cx| match event {
+        Event::Start => {
+            for (slot, time) in slots.iter_mut().zip(times) {
+                cx.set_timer(slot, token(0), at(*time));
+            }
+        }
+        Event::Expire => log.say(cx.now(), name),
+        Event::Push(_) | Event::Pop(_) | Event::Ready(_) | Event::Settle => {}
+    });
+    graph.host(name)
+}
+
+#[test]
+fn timers_of_several_hosts_at_one_time_expire_in_the_order_in_which_they_became_next() {
+    let log = Log::default();
+    let mut world = World::new();
+    for (name, times) in [("a", &[10, 30][..]), ("b", &[30]), ("c", &[20, 30])] {
+        world.add_host(ticking(name, times, &log));
+    }
+    world.start().unwrap();
+    world.run_until(at(100));
+    assert_eq!(log.take(), "10 a, 20 c, 30 b, 30 a, 30 c");
+}
+
+#[test]
+fn a_run_takes_in_its_end_and_nothing_later() {
+    let log = Log::default();
+    let (mut world, _) = unplugged(ticking("x", &[10, 20], &log));
+    world.run_until(Instant::from_nanos(9_999));
+    assert_eq!((log.take().as_str(), world.now().as_nanos()), ("", 9_999));
+    world.run_until(at(10));
+    assert_eq!((log.take().as_str(), world.now()), ("10 x", at(10)));
+    // Going back does nothing.
+    world.run_until(at(5));
+    assert_eq!(world.now(), at(10));
+    world.run_until(at(1_000));
+    assert_eq!((log.take().as_str(), world.now()), ("20 x", at(1_000)));
+}
+
+#[test]
+fn a_run_until_done_ends_soon_after_and_always() {
+    let log = Log::default();
+    let (mut world, _) = unplugged(ticking("x", &[10, 20], &log));
+    assert!(world.run_until_done(at(100), us(4), |world| world.now() >= at(10)));
+    assert_eq!(world.now(), at(12));
+    assert!(!world.run_until_done(at(13), Duration::ZERO, |_| false));
+    assert_eq!(world.now(), at(13));
+}
+
+#[test]
+fn a_medium_that_speaks_first_is_heard() {
+    let log = Log::default();
+    let (mut world, _) = alone(echo(&[], 0, &log), Line::generating(&[(7, "hello")], &log));
+    world.run_until(at(10));
+    assert_eq!(log.take(), "7 hello");
+}
+
+#[test]
+fn what_is_put_into_a_host_between_runs_takes_effect_when_the_next_begins() {
+    let log = Log::default();
+    let (mut world, host) = unplugged(echo(&[], 0, &log));
+    world.run_until(at(10));
+    let unit = Unit {
+        data: Message::from_octets(b"x"),
+        ..Unit::default()
+    };
+    let graph = &mut world.host_mut(host).unwrap().graph;
+    graph.input(at(10), DeviceId(0), Indication::Unit(unit));
+    world.run_until(at(20));
+    assert_eq!(log.take(), "10 x");
+}
+
+#[test]
+fn an_adapter_with_no_medium_does_not_wait_for_one() {
+    for commands in [
+        Commands::Chained { fetch: us(2) },
+        Commands::Single { start: us(2) },
+    ] {
+        let log = Log::default();
+        let config = AdapterConfig {
+            commands,
+            ..AdapterConfig::default()
+        };
+        let talking = || {
+            let mut host = echo(&["a", "b", "c"], 0, &log);
+            host.set_adapter(DeviceId(0), config);
+            host
+        };
+        let (mut world, host) = unplugged(talking());
+        world.run_until(at(100));
+        assert_eq!(world.host(host).unwrap().adapter(DeviceId(0)).sent, 3);
+        assert_eq!(world.unplugged(), 3);
+        let (mut world, [host, _]) = face_to_face(talking(), echo(&[], 0, &log));
+        world.run_until(at(100));
+        assert_eq!(world.host(host).unwrap().adapter(DeviceId(0)).sent, 3);
+        let expected = match commands {
+            Commands::Chained { .. } => "0 a, 2 b, 4 c",
+            Commands::Single { .. } => "2 a, 4 b, 6 c",
+        };
+        assert_eq!((log.take().as_str(), world.unplugged()), (expected, 0));
+    }
+}
+
+/// The host, the nanosecond, whether downwards, the octets.
+type Crossing = (usize, u64, bool, Vec<u8>);
+
+/// Two hosts that throw random words at each other, one after a random time each, with work that takes a fraction of a
+/// nanosecond to price: all that crossed their access points, and how many events that were.
+fn chatter(seed: u64) -> (Vec<Crossing>, u64) {
+    let log = Log::default();
+    let mut world = World::new();
+    let line = world.add_element("line", Box::new(Line::new(us(3), &log)));
+    for (number, priority) in [(0, 0), (1, 5)] {
+        let mut graph = Builder(Graph::new(seed, number));
+        graph.device("device");
+        let mut slot = TimerSlot::default();
+        let (task, node) = graph.node("chatter", &["device"], move |event, cx| match event {
+            Event::Start | Event::Expire => {
+                let word = cx.rng().below(1 << 30);
+                send(cx, &word.to_be_bytes());
+                let later = cx.now() + Duration::from_nanos(cx.rng().below(20_000));
+                cx.set_timer(&mut slot, token(0), later);
+            }
+            Event::Pop(Indication::Unit(unit)) if unit.data.len() < 40 => {
+                let mut octets = unit.data.to_vec();
+                octets.push(0);
+                send(cx, &octets);
+            }
+            Event::Pop(_) | Event::Push(_) | Event::Ready(_) | Event::Settle => {}
+        });
+        let mut prices = Prices::default();
+        for work in Work::ALL {
+            prices.set(work, 333);
+        }
+        graph.0.set_prices(node, prices);
+        let (edge, ..) = graph.0.access_points().next().unwrap();
+        graph.0.tap(edge);
+        let mut host = graph.host("host");
+        host.set_task(
+            task,
+            crate::TaskConfig {
+                priority,
+                ..crate::TaskConfig::default()
+            },
+        );
+        let host = world.add_host(host);
+        let port = usize::try_from(number).unwrap();
+        world.plug(Plug::Device(host, DeviceId(0)), Plug::Port(line, port));
+    }
+    world.start().unwrap();
+    world.run_until(at(2_000));
+    let mut trace = Vec::new();
+    for (host, tapped) in world.take_tapped() {
+        for seen in tapped {
+            trace.push((host.0, seen.at.as_nanos(), seen.down, seen.data.to_vec()));
+        }
+    }
+    (trace, world.events())
+}
+
+#[test]
+fn the_same_seed_gives_the_same_octets_at_the_same_times() {
+    let (trace, events) = chatter(7);
+    assert!(trace.len() > 1_000 && events > 1_000);
+    assert_eq!((trace, events), chatter(7));
+    assert_ne!(chatter(7).0, chatter(8).0);
+}

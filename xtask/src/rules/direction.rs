@@ -1,0 +1,273 @@
+//! Which crate may depend on which, and what every manifest must inherit.
+//!
+//! | Rule | Says |
+//! |---|---|
+//! | direction | a dependency follows `kumiki -> lab -> {sim, io} -> link, proto -> graph, wire -> octets`; `wire` and `graph` do not know each other, nor do `link` and `proto`, nor `sim` and `io`, and those two know no protocol |
+//! | dev-direction | the same for what only tests use; an exception with a reason is possible |
+//! | lints | every manifest takes lints, edition and licence from the workspace |
+
+use toml::{Table, Value};
+
+use crate::finding::Finding;
+use crate::tree::Tree;
+
+/// A crate of this workspace, and the crates of this workspace that it may use.
+const MAY_USE: [(&str, &[&str]); 12] = [
+    ("kumiki-octets", &[]),
+    ("kumiki-wire", &["kumiki-octets"]),
+    ("kumiki-graph", &["kumiki-octets"]),
+    (
+        "kumiki-proto",
+        &["kumiki-octets", "kumiki-wire", "kumiki-graph"],
+    ),
+    // Media know the headers they frame with: cells, HDLC, SONET.
+    (
+        "kumiki-link",
+        &["kumiki-octets", "kumiki-wire", "kumiki-graph"],
+    ),
+    (
+        "kumiki-sim",
+        &["kumiki-octets", "kumiki-graph", "kumiki-link"],
+    ),
+    (
+        "kumiki-io",
+        &["kumiki-octets", "kumiki-graph", "kumiki-link"],
+    ),
+    ("kumiki-lab", EVERYTHING_BELOW_LAB),
+    ("kumiki", EVERYTHING_BELOW_KUMIKI),
+    // Nobody may use these three.
+    ("kumiki-bench", EVERYTHING_BELOW_KUMIKI),
+    ("kumiki-fuzz", EVERYTHING_BELOW_KUMIKI),
+    ("xtask", &[]),
+];
+
+const EVERYTHING_BELOW_LAB: &[&str] = &[
+    "kumiki-octets",
+    "kumiki-wire",
+    "kumiki-graph",
+    "kumiki-proto",
+    "kumiki-link",
+    "kumiki-sim",
+    "kumiki-io",
+];
+
+const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
+    "kumiki-octets",
+    "kumiki-wire",
+    "kumiki-graph",
+    "kumiki-proto",
+    "kumiki-link",
+    "kumiki-sim",
+    "kumiki-io",
+    "kumiki-lab",
+];
+
+/// Reads every `Cargo.toml` but the workspace's own.
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (file, text) in tree.texts("/Cargo.toml") {
+        match text.parse::<Table>() {
+            Ok(manifest) => manifest_findings(file, text, &manifest, &mut findings),
+            Err(why) => {
+                let line = why
+                    .span()
+                    .map_or(0, |span| super::line_of(text, span.start));
+                findings.push(Finding::new("direction", file, line, why.message(), "TOML"));
+            }
+        }
+    }
+    findings
+}
+
+fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Vec<Finding>) {
+    let package = manifest.get("package");
+    let name = package
+        .and_then(|package| package.get("name"))
+        .and_then(Value::as_str)
+        .unwrap_or("");
+    let Some((_, allowed)) = MAY_USE.iter().find(|(crate_name, _)| *crate_name == name) else {
+        findings.push(Finding::new(
+            "direction",
+            file,
+            0,
+            format!("the crate \"{name}\" has no place in the layering"),
+            "give it one in MAY_USE in xtask/src/rules/direction.rs and in ARCHITECTURE.md",
+        ));
+        return;
+    };
+    for (rule, used) in dependencies(manifest) {
+        let ours = MAY_USE.iter().any(|(crate_name, _)| *crate_name == used);
+        if ours && !allowed.contains(&used.as_str()) {
+            findings.push(Finding::new(
+                rule,
+                file,
+                line_with(text, &used),
+                format!("{name} depends on {used}"),
+                match *allowed {
+                    [] => format!("{name} uses no other crate of this workspace"),
+                    _ => format!("{name} may use {}", allowed.join(", ")),
+                },
+            ));
+        }
+    }
+    let inherits = |value: Option<&Value>| {
+        value.and_then(|value| value.get("workspace")) == Some(&Value::Boolean(true))
+    };
+    if !inherits(manifest.get("lints")) {
+        findings.push(Finding::new(
+            "lints",
+            file,
+            0,
+            "the lints of the workspace do not apply",
+            "[lints] workspace = true",
+        ));
+    }
+    for key in ["edition", "license"] {
+        if !inherits(package.and_then(|package| package.get(key))) {
+            let right = format!("{key}.workspace = true");
+            findings.push(Finding::new(
+                "lints",
+                file,
+                0,
+                format!("{key} is not the workspace's"),
+                right,
+            ));
+        }
+    }
+}
+
+/// Every dependency of a manifest with the rule that judges it: of all platforms, under its real name.
+fn dependencies(manifest: &Table) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let platforms = manifest
+        .get("target")
+        .and_then(Value::as_table)
+        .into_iter()
+        .flat_map(Table::values);
+    for table in platforms.filter_map(Value::as_table).chain([manifest]) {
+        for (section, rule) in [
+            ("dependencies", "direction"),
+            ("build-dependencies", "direction"),
+            ("dev-dependencies", "dev-direction"),
+        ] {
+            for (key, value) in table
+                .get(section)
+                .and_then(Value::as_table)
+                .into_iter()
+                .flatten()
+            {
+                let name = value.get("package").and_then(Value::as_str).unwrap_or(key);
+                found.push((rule, name.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+fn line_with(text: &str, name: &str) -> usize {
+    let named =
+        |line: &str| line.trim_start().starts_with(name) || line.contains(&format!("\"{name}\""));
+    // The first lines name the package itself.
+    text.lines().skip(2).position(named).map_or(0, |at| at + 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INHERITS: &str =
+        "edition.workspace = true\nlicense.workspace = true\n[lints]\nworkspace = true\n";
+
+    fn found(name: &str, rest: &str) -> Vec<(&'static str, String)> {
+        let manifest = format!("[package]\nname = \"{name}\"\n{INHERITS}{rest}");
+        let tree = Tree::of(&[("crates/x/Cargo.toml", &manifest)]);
+        check(&tree)
+            .into_iter()
+            .map(|finding| (finding.rule, finding.what))
+            .collect()
+    }
+
+    #[test]
+    fn downward_is_allowed() {
+        assert!(
+            found(
+                "kumiki-proto",
+                "[dependencies]\nkumiki-wire.workspace = true\nthiserror = \"2\"\n"
+            )
+            .is_empty()
+        );
+        assert!(
+            found(
+                "kumiki-link",
+                "[dependencies]\nkumiki-wire.workspace = true\n"
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn upward_and_sideways_are_refused() {
+        for (name, used) in [
+            ("kumiki-octets", "kumiki-wire"),
+            ("kumiki-wire", "kumiki-graph"),
+            ("kumiki-graph", "kumiki-wire"),
+            ("kumiki-proto", "kumiki-link"),
+            ("kumiki-link", "kumiki-proto"),
+            ("kumiki-sim", "kumiki-proto"),
+            ("kumiki-sim", "kumiki-wire"),
+            ("kumiki-sim", "kumiki-io"),
+            ("kumiki-io", "kumiki-sim"),
+            ("kumiki-lab", "kumiki"),
+            ("kumiki", "xtask"),
+        ] {
+            let findings = found(name, &format!("[dependencies]\n{used}.workspace = true\n"));
+            assert_eq!(
+                findings,
+                [("direction", format!("{name} depends on {used}"))]
+            );
+        }
+    }
+
+    #[test]
+    fn another_name_or_platform_does_not_hide_a_dependency() {
+        let renamed =
+            "[dependencies]\nheaders = { package = \"kumiki-wire\", path = \"../kumiki-wire\" }\n";
+        assert_eq!(found("kumiki-graph", renamed).len(), 1);
+        let platform = "[target.'cfg(unix)'.dependencies]\nkumiki-proto.workspace = true\n";
+        assert_eq!(found("kumiki-io", platform).len(), 1);
+        let build = "[build-dependencies]\nkumiki-proto.workspace = true\n";
+        assert_eq!(found("kumiki-io", build).len(), 1);
+    }
+
+    #[test]
+    fn what_only_tests_use_has_a_rule_of_its_own() {
+        let findings = found(
+            "kumiki-graph",
+            "[dev-dependencies]\nkumiki-wire.workspace = true\n",
+        );
+        assert_eq!(
+            findings.first().map(|(rule, _)| *rule),
+            Some("dev-direction")
+        );
+    }
+
+    #[test]
+    fn a_crate_without_a_place_is_refused() {
+        assert_eq!(found("kumiki-misc", "").len(), 1);
+    }
+
+    #[test]
+    fn a_manifest_must_inherit() {
+        let tree = Tree::of(&[(
+            "crates/x/Cargo.toml",
+            "[package]\nname = \"kumiki-io\"\nedition = \"2021\"\n",
+        )]);
+        assert_eq!(check(&tree).len(), 3);
+    }
+
+    #[test]
+    fn the_line_of_the_dependency_is_named() {
+        let text = "[package]\nname = \"kumiki-io\"\nx = 1\nkumiki-sim.workspace = true\n";
+        assert_eq!(line_with(text, "kumiki-sim"), 4);
+    }
+}

@@ -1,0 +1,80 @@
+//! File and folder names say what is inside.
+//!
+//! | Rule | Says |
+//! |---|---|
+//! | file-name | no name that would fit any content |
+
+use std::collections::BTreeSet;
+
+use crate::finding::Finding;
+use crate::tree::Tree;
+
+/// Words that say nothing about the content.
+const EMPTY: [&str; 8] = [
+    "util", "utils", "common", "helper", "helpers", "misc", "manager", "managers",
+];
+
+/// Reads the names of all Rust files and of the folders above them.
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    let mut findings = Vec::new();
+    for path in tree.paths().filter(|path| path.ends_with(".rs")) {
+        let mut upto = 0;
+        for part in path.split('/') {
+            upto += part.len();
+            let place = path.get(..upto).unwrap_or(path);
+            upto += 1;
+            let stem = part.strip_suffix(".rs").unwrap_or(part);
+            let empty = stem.split(['_', '-']).find(|word| EMPTY.contains(word));
+            if let Some(word) = empty
+                && seen.insert(place)
+            {
+                let right =
+                    "name it after what it holds; where that is several things, one file for each";
+                findings.push(Finding::new(
+                    "file-name",
+                    place,
+                    0,
+                    format!("\"{word}\" would fit any content"),
+                    right,
+                ));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(paths: &[&str]) -> Vec<String> {
+        let files: Vec<_> = paths.iter().map(|path| (*path, "")).collect();
+        check(&Tree::of(&files))
+            .into_iter()
+            .map(|finding| finding.file)
+            .collect()
+    }
+
+    #[test]
+    fn a_name_that_fits_anything_is_found() {
+        assert_eq!(files(&["crates/x/src/utils.rs"]), ["crates/x/src/utils.rs"]);
+        assert_eq!(
+            files(&["crates/x/src/timer_manager.rs"]),
+            ["crates/x/src/timer_manager.rs"]
+        );
+    }
+
+    #[test]
+    fn a_folder_is_reported_once() {
+        assert_eq!(
+            files(&["crates/x/src/common/a.rs", "crates/x/src/common/b.rs"]),
+            ["crates/x/src/common"]
+        );
+    }
+
+    #[test]
+    fn a_name_with_content_is_left_alone() {
+        assert!(files(&["crates/x/src/commonality.rs", "crates/x/src/ledger.rs"]).is_empty());
+    }
+}
