@@ -5,7 +5,7 @@
 //! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; advice to IP after R1 retransmissions (MUST-20, SHLD-9); SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
@@ -17,8 +17,10 @@
 //!
 //! # How a user sees it
 //!
-//! An active open is confirmed by `Opened`, then `Credit` grants the send buffer; further credit comes as room does. A
-//! passive open is confirmed by `Opened` too, without credit: its provider handle names the passive open, and ends it.
+//! An active open asks the layer below for its route, which gives the source address and the MSS. It is confirmed by
+//! `Opened`, then `Credit` grants the send buffer; further credit comes as room does. A passive open is confirmed by
+//! `Opened` too, without credit: its provider handle names the passive open, and `Abort` (or `Release`, which is
+//! answered by `Closed`) ends it.
 //! Each caller that has completed the handshake is `Offered`; the answer is `Accept` (credit follows) or `Abort`. Data
 //! is indicated as soon as it is in order; the receive window shrinks until the user gives the credit back. `Release`
 //! sends FIN after the data; `Released` is the peer's FIN; `Closed` comes when both have been exchanged, and the handle
