@@ -41,10 +41,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The largest text of a segment without options, on this side.
-    pub(crate) fn own_mss(&self) -> u32 {
+    /// The largest text of a segment without options, where segments of `unit` octets can be sent (0: not known).
+    pub(crate) fn own_mss(&self, unit: u32) -> u32 {
         let header = u32::try_from(kumiki_wire::tcp::MIN_LEN).unwrap_or(20);
-        let link = match self.unit {
+        let link = match unit {
             0 => self.config.default_mss.into(),
             unit => unit.saturating_sub(header),
         };
@@ -99,6 +99,8 @@ pub(crate) struct Session {
     /// The user knows the connection by `user`.
     pub(crate) accepted: bool,
     pub(crate) pair: Pair,
+    /// The largest text of a segment without options, as far as this side is concerned.
+    pub(crate) own_mss: u32,
     pub(crate) state: State,
     /// Came from a passive open (MUST-11).
     pub(crate) passive: bool,
@@ -139,16 +141,15 @@ pub(crate) struct Session {
 impl Session {
     /// A connection about to begin, in state CLOSED.
     pub(crate) fn new(
-        handle: Handle,
-        above: Above,
-        user: Handle,
+        (handle, above, user): (Handle, Above, Handle),
         pair: Pair,
         quality: &kumiki_graph::Quality,
+        unit: u32,
         io: &mut Io<'_, '_>,
     ) -> Self {
         let config = &io.shared.config;
         let iss = super::isn::initial(io.shared.secret, &pair, io.now());
-        let own_mss = io.shared.own_mss();
+        let own_mss = io.shared.own_mss(unit);
         let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
         receive.round(config.rounding, own_mss);
         Self {
@@ -158,6 +159,7 @@ impl Session {
             listener: None,
             accepted: false,
             pair,
+            own_mss,
             state: State::Closed,
             passive: false,
             iss,
@@ -191,6 +193,11 @@ impl Session {
             listed: false,
             trace: config.trace.then(Trace::default),
         }
+    }
+
+    /// To the user it is over, though it may stay for a while.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended || self.state == State::TimeWait
     }
 
     pub(crate) fn note(&mut self, event: Event, now: Instant) {
@@ -377,7 +384,7 @@ impl Session {
         // A SYN,ACK offers only what the SYN did; before that, negotiation has not happened.
         let shift = Receive::shift_for(config, self.receive.buffer);
         let options = Options {
-            mss: Some(u16::try_from(io.shared.own_mss()).unwrap_or(u16::MAX)),
+            mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
             window_scale: shift.filter(|_| !answer || self.receive.scaling),
             sack_permitted: self.sack,
             timestamps: self

@@ -83,7 +83,7 @@ impl Session {
             self.receive.ts_recent = (value, io.now());
         }
         let peer = options.mss.unwrap_or(config.default_mss);
-        self.set_mss(u32::from(peer).min(io.shared.own_mss()));
+        self.set_mss(u32::from(peer).min(self.own_mss));
         // The initial window is reckoned in the segments that will be sent.
         self.congestion = config.congestion.build(crate::tcp::congestion::Config {
             smss: self.send.mss,

@@ -323,7 +323,7 @@ fn a_smaller_path_is_used_at_once() {
 }
 
 #[test]
-fn an_open_waits_to_know_what_the_layer_below_carries_but_not_for_ever() {
+fn an_open_waits_to_know_its_route_but_not_for_ever() {
     let mut pair = Pair::silent(plain(), plain());
     pair.call(A);
     pair.run_for(ms(99));
@@ -332,12 +332,37 @@ fn an_open_waits_to_know_what_the_layer_below_carries_but_not_for_ever() {
     assert_eq!(pair.log[0].header.options.mss, Some(536));
     let mut pair = Pair::silent(plain(), plain());
     pair.call(A);
-    let limits = Report::Limits {
-        unit: 820,
+    let source = Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 77));
+    let route = |source, unit| Report::Route {
+        to: Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 2)),
+        source,
+        unit,
         burst: 1,
     };
-    pair.report(A, limits);
+    pair.report(A, route(source, 820));
     assert_eq!(pair.log[0].header.options.mss, Some(800));
+    pair.call(A);
+    pair.report(A, route(Address::None, 0));
+    assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+}
+
+#[test]
+fn an_open_can_be_taken_back() {
+    let mut pair = Pair::silent(plain(), plain());
+    let cancel = || {
+        let user = kumiki_graph::Handle::default();
+        Request::Cancel { user }
+    };
+    pair.call(A);
+    pair.ask(A, vec![cancel()]);
+    pair.run_for(ms(200));
+    assert!(pair.log.is_empty());
+    pair.call(A);
+    pair.run_for(ms(100));
+    pair.ask(A, vec![cancel()]);
+    pair.run_for(ms(5000));
+    assert_eq!((pair.log.len(), pair.tcp(A).connections()), (2, 0));
+    assert!(pair.app(A).heard.is_empty());
 }
 
 #[test]

@@ -240,6 +240,7 @@ pub(super) struct Pair {
     rule: Rule,
     order: usize,
     shown: usize,
+    mtu: Option<u32>,
     batch: usize,
 }
 
@@ -303,17 +304,7 @@ impl Pair {
 
     pub(super) fn seeded(a: Config, b: Config, seed: u64, mtu: u32, rule: Rule) -> Self {
         let mut pair = Self::unlimited(a, b, seed, rule);
-        for host in &mut pair.hosts {
-            let limits = Report::Limits {
-                unit: mtu - 20,
-                burst: 1,
-            };
-            host.graph.input(
-                Instant::ZERO,
-                host.wire,
-                Indication::Report(Box::new(limits)),
-            );
-        }
+        pair.mtu = Some(mtu);
         pair.run_until(Instant::ZERO);
         pair
     }
@@ -333,6 +324,7 @@ impl Pair {
             rule,
             order: 0,
             shown: 0,
+            mtu: None,
             batch: 1,
         }
     }
@@ -516,9 +508,34 @@ impl Pair {
             while let Some(output) = self.hosts[from].graph.output() {
                 if let Request::Unit(unit) = output.request {
                     self.send(from, unit);
+                } else if let Request::Manage(manage) = output.request {
+                    self.answer(from, *manage);
                 }
             }
         }
+    }
+
+    /// What the layer below has to say, unless it is silent.
+    fn answer(&mut self, from: usize, manage: Manage) {
+        let Some(mtu) = self.mtu else {
+            return;
+        };
+        let (unit, burst) = (mtu - 20, 1);
+        let report = match manage {
+            Manage::Limits => Report::Limits { unit, burst },
+            Manage::Route { to } => Report::Route {
+                to,
+                source: Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + from as u8)),
+                unit,
+                burst,
+            },
+            Manage::Refuse { .. } => return,
+        };
+        let Host {
+            graph, wire, task, ..
+        } = &mut self.hosts[from];
+        graph.input(self.now, *wire, Indication::Report(Box::new(report)));
+        graph.run(*task, self.now, 1);
     }
 
     fn send(&mut self, from: usize, unit: Unit) {

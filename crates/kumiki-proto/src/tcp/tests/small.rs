@@ -164,6 +164,27 @@ fn a_trace_tells_why_an_acknowledgment_was_sent() {
     assert_eq!(trace.0.last().unwrap().at.as_nanos(), 550_000_000);
 }
 
+#[test]
+fn room_in_the_send_buffer_is_announced_only_above_the_low_water_mark() {
+    for low_water in [1, 3000, 10_000] {
+        let config = Config {
+            send_buffer: 4000,
+            low_water,
+            ack: AckRule {
+                every: 1,
+                count_small: true,
+            },
+            ..plain()
+        };
+        let mut pair = Pair::new(config.clone(), config, ms(10)).connected();
+        assert_eq!(pair.app(A).credit, 4000);
+        pair.write(A, &numbered(4000));
+        assert_eq!(pair.app(A).credit, 0);
+        pair.run_for(ms(100));
+        assert_eq!(pair.app(A).credit, 4000, "all of it is free: {low_water}");
+    }
+}
+
 /// Octets in two seconds, of a sender that writes `message` octets again and again through buffers of `buffer` octets.
 fn paper5(config: &Config, buffer: u32, message: usize) -> usize {
     let config = Config {
