@@ -13,7 +13,7 @@ fn main() {
     for r in ["exact","up"] { for g in ["half"] { for h in ["off","rfc","always"] { for lw in ["1 B","2048 B"] { for (us,up) in [("2","35"),("2","50"),("2","0")] { for (ae,ac) in [("2","false"),("2","true"),("0","false")] {
         let mut line=String::new(); let mut bad=0; let mut ok=true; 
         for n in ["nagle","never"] { for b in ["4 KiB","8 KiB"] { for m in ["1 KiB","2 KiB","4 KiB","8 KiB","16 KiB"] {
-            let set=vec![s("rounding",r),s("send_granularity",if b=="4 KiB" {"2048 B"} else {"4096 B"}),s("half_window",h),s("low_water",lw),s("window_update.segments",us),s("window_update.percent",up),s("ack.every",ae),s("ack.count_small",ac),format!("nagle={n}"),format!("buffer={b}"),format!("message={m}")];
+            let set=vec![s("rounding",r),s("send_granularity",if b=="4 KiB" {"1024 B"} else {"2048 B"}),s("half_window",h),s("low_water",lw),s("window_update.segments",us),s("window_update.percent",up),s("ack.every",ae),s("ack.count_small",ac),format!("nagle={n}"),format!("buffer={b}"),format!("message={m}")];
             let p=&doc.points(&Choice{set,quick:false}).unwrap_or_else(|e| panic!("{e}"))[0];
             let v=Experiment::build(&p.scenario,&profiles,1,Options::default()).unwrap_or_else(|e| panic!("{}",p.locate(e))).run().measured.goodput_mbps;
             let collapsed = v<4.0;
