@@ -93,10 +93,10 @@ fn a_wrong_set_is_named_as_it_was_given() {
 
 #[test]
 fn an_older_result_is_not_replaced_without_force() {
-    let folder = Folder::with("older", TWO_HOSTS);
+    let folder = Folder::new("older");
     std::fs::create_dir(folder.0.join("out")).unwrap();
     std::fs::write(folder.0.join("out/rows.jsonl"), "{}").unwrap();
-    let message = refused(&folder.kumiki(&["run", "x.toml", "--out", "out"]));
+    let message = refused(&folder.kumiki(&["run", "paper2-fig6", "--out", "out"]));
     assert!(
         message.contains("already has a result") && message.contains("--force"),
         "{message}"
@@ -151,8 +151,33 @@ fn the_graph_is_printed() {
 
 #[test]
 fn where_results_cannot_be_written_it_ran_and_failed() {
-    let folder = Folder::with("unwritable", TWO_HOSTS);
+    let folder = Folder::new("unwritable");
     std::fs::write(folder.0.join("out"), "a file").unwrap();
-    let output = folder.kumiki(&["run", "x.toml", "--out", "out/below"]);
+    let output = folder.kumiki(&["run", "paper2-fig6", "--out", "out/below"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
+fn a_run_prints_rows_and_leaves_them() {
+    let folder = Folder::new("success");
+    let output = folder.kumiki(&[
+        "run",
+        "paper2-fig6",
+        "--json",
+        "--set",
+        "window=64 KiB",
+        "--out",
+        "out",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(
+        output.stdout,
+        std::fs::read(folder.0.join("out/rows.jsonl")).unwrap()
+    );
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .contains("\"window_bytes\":65536")
+    );
+    assert!(folder.0.join("out/figures/paper2-fig6.svg").is_file());
 }
