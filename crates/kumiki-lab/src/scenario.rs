@@ -353,6 +353,8 @@ pub struct Report {
     pub series: Vec<String>,
     /// The names under which result rows carry what is varied, with their units: `window = "window_bytes"`.
     pub rows: BTreeMap<String, String>,
+    /// Decimals in the table; 2 unless given.
+    pub decimals: Option<u8>,
     /// A limit drawn in the figure: `aal5` (computed from the stack), `none`.
     pub limit: Option<String>,
     /// Below the figure.

@@ -74,11 +74,17 @@ pub struct Measured {
 /// A session without progress for so long has stopped.
 pub const STOPPED: Duration = Duration::from_secs(1);
 
-fn stopped(sessions: &[SessionResult]) -> u64 {
-    let stopped = sessions
-        .iter()
-        .filter(|session| session.longest_gap >= STOPPED);
-    stopped.count() as u64
+/// Sessions that brought something and then stood still, and those that should have brought something and did not.
+fn stopped(sink: &Sink, sessions: &[SessionResult], busy: u64) -> u64 {
+    let mut began = 0;
+    let mut stood_still = 0;
+    for (received, session) in sink.received().zip(sessions) {
+        if received.octets > 0 {
+            began += 1;
+            stood_still += u64::from(session.longest_gap >= STOPPED);
+        }
+    }
+    stood_still + busy.saturating_sub(began)
 }
 
 /// The state of the world at one moment, as far as measuring needs it.
@@ -209,7 +215,9 @@ pub fn measure(
         jain: stats::jain(&wrote),
         cpu: after.busy.iter().map(busy_share).collect(),
         page_waits: after.page_waits - before.page_waits,
-        stopped: stopped(&sessions),
+        stopped: sink.map_or(0, |sink| {
+            stopped(sink, &sessions, source.map_or(0, Source::busy))
+        }),
         counters: counters(world),
         wrong: sink.and_then(|sink| sink.received().find_map(|received| received.wrong_at)),
         sessions,

@@ -111,6 +111,12 @@ impl Source {
         self.sessions.iter().map(|session| session.sent)
     }
 
+    /// How many sessions write.
+    #[must_use]
+    pub fn busy(&self) -> u64 {
+        self.config.busy.min(self.config.sessions).into()
+    }
+
     /// Whether every session has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
