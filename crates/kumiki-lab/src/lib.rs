@@ -3,9 +3,12 @@
 pub mod capture;
 pub mod experiment;
 pub mod figure;
+pub mod limit;
+pub mod picture;
 pub mod profile;
 pub mod progress;
 pub mod quantity;
+pub mod reproduce;
 pub mod rows;
 pub mod scenario;
 pub mod stats;

@@ -1,8 +1,8 @@
 //! Adapters: what stands between a host's graph and a medium.
 //!
 //! Sending, a DMA engine takes one command after the other from a queue and gives the medium one PDU at a time. *Chained*,
-//! it fetches the next command from memory itself; otherwise the CPU must start it each time, which waits for the CPU and
-//! costs CPU time. Receiving, an arrived PDU is charged to the host's receive memory and handed to the graph, after an
+//! it fetches the next command from memory itself; otherwise the CPU must start it each time, which interrupts the CPU and
+//! costs its time. Receiving, an arrived PDU is charged to the host's receive memory and handed to the graph, after an
 //! interrupt or by being found there.
 
 use std::collections::VecDeque;

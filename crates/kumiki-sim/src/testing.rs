@@ -163,7 +163,11 @@ pub(crate) fn text(data: &Message) -> String {
 
 /// What a medium says back to a host whose frame has left.
 fn sent(address: Address) -> Unit {
-    Unit::Sent { address }
+    Unit::Sent {
+        number: 0,
+        address,
+        whole: true,
+    }
 }
 
 /// A line with two ends on which each frame takes its time; it puts on record what it is offered.

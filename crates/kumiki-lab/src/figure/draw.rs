@@ -17,8 +17,8 @@ const SMALL: f64 = 16.0;
 const CAPTION: f64 = 14.0;
 const KEY: f64 = 34.0;
 
-pub(super) const INK: &str = "#222222";
-pub(super) const GREY: &str = "#555555";
+pub(crate) const INK: &str = "#222222";
+pub(crate) const GREY: &str = "#555555";
 const GRID: &str = "#e2e2e2";
 
 /// The frame of the plot and the two axes.
@@ -429,7 +429,7 @@ fn spread_out(wanted: &[(f64, f64)], ceiling: f64) -> Vec<f64> {
     centres
 }
 
-pub(super) fn words(text: &str, x: f64, y: f64, size: f64, ink: &str) -> Text {
+pub(crate) fn words(text: &str, x: f64, y: f64, size: f64, ink: &str) -> Text {
     Text::new(text)
         .set("x", at(x))
         .set("y", at(y))
@@ -437,7 +437,7 @@ pub(super) fn words(text: &str, x: f64, y: f64, size: f64, ink: &str) -> Text {
         .set("fill", ink)
 }
 
-pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64) -> Line {
+pub(crate) fn line(x1: f64, y1: f64, x2: f64, y2: f64) -> Line {
     Line::new()
         .set("x1", at(x1))
         .set("y1", at(y1))
@@ -445,12 +445,12 @@ pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64) -> Line {
         .set("y2", at(y2))
 }
 
-pub(super) fn stroke(line: Line, ink: &str, width: f64) -> Line {
+pub(crate) fn stroke(line: Line, ink: &str, width: f64) -> Line {
     line.set("stroke", ink).set("stroke-width", at(width))
 }
 
 /// A coordinate: a tenth of a unit is finer than any screen, and shorter than a full float.
-pub(super) fn at(value: f64) -> String {
+pub(crate) fn at(value: f64) -> String {
     // A value far outside would be no number that a reader of SVG must accept.
     let text = format!("{:.1}", value.clamp(-1e5, 1e5) + 0.0);
     match text.strip_suffix(".0") {

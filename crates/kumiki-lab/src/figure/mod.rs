@@ -10,12 +10,12 @@
 //! wide side, and everything that could meet a curve has a place outside the plot: the legend above, the names of
 //! limits to the right.
 
-mod draw;
+pub(crate) mod draw;
 mod marks;
 mod scale;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 
 /// A figure before it is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! How wide text will be, roughly, without a font.
 
 /// The width of `text` in a sans-serif font of `size`, on the wide side: DejaVu Sans, the widest of the usual ones, fits.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     let ems: f64 = text
         .chars()
         .map(|c| match c {
@@ -18,7 +18,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 }
 
 /// `text` in lines of at most `limit`, broken at spaces; a longer word has a line of its own.
-pub(super) fn wrap(text: &str, size: f64, limit: f64) -> Vec<String> {
+pub(crate) fn wrap(text: &str, size: f64, limit: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -33,7 +33,7 @@ pub(super) fn wrap(text: &str, size: f64, limit: f64) -> Vec<String> {
 }
 
 /// `text` without what XML does not allow, even escaped.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| {
             if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') {

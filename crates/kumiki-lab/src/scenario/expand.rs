@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::amount::Amount;
 use super::fault::Fault;
-use super::tree::{Entry, Node, Source, Value};
+use super::tree::{Entry, Node, Origin, Source, Value};
 
 /// More than this is a definition that doubles itself rather than a value.
 const LONGEST_TEXT: usize = 1 << 16;
@@ -117,11 +117,12 @@ impl<'a> Expander<'a> {
             let value = self.expression(node, expression)?;
             self.depth -= 1;
             if whole {
-                // The place of the use says more than that of the definition.
-                return Ok(Node {
-                    at: node.at,
-                    ..value
-                });
+                // The place of the use says more than that of the definition, but not more than --set.
+                let at = match value.at {
+                    Origin::Set(_) => value.at,
+                    Origin::Line(..) => node.at,
+                };
+                return Ok(Node { at, ..value });
             }
             let Some(plain) = value.plain() else {
                 return Err(self.fault(

@@ -8,9 +8,8 @@ use super::amount::Amount;
 use super::expand::Expander;
 use super::fault::{Fault, nearest};
 use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
-use super::vary::{Axis, axis, fault_at, is_name, names, product, same, values};
+use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
 use super::{Compare, Report, Scenario, check};
-use crate::quantity::LONGEST_LIST;
 
 /// A scenario file that is TOML, with everything still to be chosen.
 #[derive(Clone, Debug)]
@@ -192,7 +191,7 @@ impl Document {
             })?;
         }
         let combinations = product(&axes).ok_or_else(|| {
-            let fault = Fault::at(["vary"], format!("more than {LONGEST_LIST} combinations"));
+            let fault = Fault::at(["vary"], format!("more than {MOST_POINTS} combinations"));
             source.locate(fault)
         })?;
         let skips = section_list(&source, "skip")?;

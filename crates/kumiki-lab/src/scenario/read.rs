@@ -284,7 +284,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         let key: StrDeserializer<'_, Problem> = entry.key.as_str().into_deserializer();
         seed.deserialize(key)
             .map(Some)
-            .map_err(|problem| problem.inside(entry.key.clone(), entry.at))
+            .map_err(|problem| problem.inside(entry.key.clone(), entry.place()))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Problem> {
@@ -292,6 +292,6 @@ impl<'de> MapAccess<'de> for Entries<'de> {
             .current
             .ok_or_else(|| Problem::custom("a value was asked for before its key"))?;
         seed.deserialize(Reader(&entry.node))
-            .map_err(|problem| problem.inside(entry.key.clone(), entry.at))
+            .map_err(|problem| problem.inside(entry.key.clone(), entry.place()))
     }
 }

@@ -298,11 +298,6 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             r#"x.toml:34: vary.nagle = [true, false]: nothing in the scenario uses ${nagle}, so all its values would give the same"#,
         ),
         (
-            "profile = \"zero\"",
-            "profile = \"nil\"",
-            r#"x.toml:11: host.a.profile = "nil": unknown profile "nil"; there is only zero"#,
-        ),
-        (
             "graph = \"${stack_plain}\"",
             "graph = 3",
             r#"x.toml:12: host.a.graph = 3: this is the integer 3; expected a list of layers, or a table that gives the list of layers below each node"#,
@@ -325,6 +320,19 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
     ] {
         assert_eq!(refused(from, to), message);
     }
+}
+
+#[test]
+fn an_unknown_profile_is_named_with_those_there_are() {
+    let message = refused("profile = \"zero\"", "profile = \"zreo\"");
+    let (start, end) = (
+        "x.toml:11: host.a.profile = \"zreo\": unknown profile \"zreo\"; ",
+        "zero; did you mean \"zero\"?",
+    );
+    assert!(
+        message.starts_with(start) && message.ends_with(end),
+        "{message}"
+    );
 }
 
 #[test]
@@ -360,6 +368,26 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
 }
 
 #[test]
+fn a_wrong_value_from_set_is_said_to_be_from_there() {
+    assert_eq!(
+        refused_set("workload.message=8 KB"),
+        "--set workload.message=8 KB (scenarios/x.toml): workload.message = \"8 KB\": unit \"KB\" is not accepted, as it stands for 1000 as \
+         often as for 1024; try KiB (1024 octets) or kB (1000 octets)"
+    );
+    let text = TWO_HOSTS.replace("message = \"8 KiB\"", "message = \"${mss}\"");
+    let fault = Document::parse("x", "x.toml", &text)
+        .and_then(|document| document.points(&choice(&["mss=[8KiB]"], false)))
+        .map(|points| points.len())
+        .unwrap_err();
+    assert!(
+        fault
+            .to_string()
+            .starts_with("--set mss=[8KiB] (x.toml): workload.message = \"[8KiB]\": "),
+        "{fault}"
+    );
+}
+
+#[test]
 fn a_missing_file_and_an_unknown_name_are_said() {
     assert_eq!(
         Document::find("scenarios/none.toml")
@@ -384,6 +412,153 @@ fn the_scenarios_of_the_repository_load_in_full_and_quick() {
             assert!(points.is_ok(), "{}", points.unwrap_err());
         }
     }
+}
+
+#[test]
+fn rows_carry_what_varies_as_numbers_in_the_unit_of_their_names() {
+    use crate::rows::Parameter;
+
+    let parameters = |set: &[&str], text: &str| {
+        let document = Document::parse("x", "x", text).unwrap();
+        document
+            .points(&choice(set, false))
+            .unwrap()
+            .remove(0)
+            .parameters()
+    };
+    let named = |name: &str, value| (name.to_owned(), value);
+    assert_eq!(
+        parameters(&["rtt=1500 us"], TWO_HOSTS),
+        [
+            named("nagle", Parameter::Switch(true)),
+            named("window_bytes", Parameter::Count(8192)),
+            named("rtt_ms", Parameter::Number(1.5)),
+        ]
+    );
+    let without = TWO_HOSTS.replace("rows = { window = \"window_bytes\", rtt = \"rtt_ms\" }", "");
+    assert_eq!(
+        parameters(&[], &without),
+        [
+            named("nagle", Parameter::Switch(true)),
+            named("window_bytes", Parameter::Count(8192)),
+            named("rtt_ms", Parameter::Count(1)),
+        ],
+        "the unit is added"
+    );
+    let seconds = TWO_HOSTS.replace("rtt = \"rtt_ms\"", "rtt = \"rtt_us\", nagle = \"series\"");
+    assert_eq!(
+        parameters(&[], &seconds),
+        [
+            named("window_bytes", Parameter::Count(8192)),
+            named("rtt_us", Parameter::Count(1000)),
+        ],
+        "what is the series is not repeated"
+    );
+}
+
+#[test]
+fn a_row_knows_its_place_in_the_paper_before_it_ran() {
+    let points = points(&[], false);
+    let row = points.get(2).unwrap().row().unwrap();
+    assert_eq!(
+        (
+            row.paper,
+            row.figure.as_str(),
+            row.series.as_str(),
+            row.profile.as_str()
+        ),
+        (Some(2), "fig6", "nagle on", "zero")
+    );
+    assert_eq!(
+        (row.paper_mbps, row.seed, row.fitted),
+        (Some(133.4), 1, false)
+    );
+    assert_eq!(
+        points.first().unwrap().label(),
+        "nagle on, window 8 KiB, rtt 1 ms"
+    );
+}
+
+#[test]
+fn depth_and_size_have_ends() {
+    let load = |text: &str| {
+        Document::parse("x", "x", text)
+            .and_then(|d| d.points(&Choice::default()))
+            .map(|points| points.len())
+            .map_err(|fault| fault.to_string())
+    };
+    let deep = 100_000;
+    for text in [
+        format!("x = {}{}", "[".repeat(deep), "]".repeat(deep)),
+        format!("x = {}1{}", "{ a = ".repeat(deep), "}".repeat(deep)),
+        format!("{}x = 1", "a.".repeat(deep)),
+        format!("[{}x]", "a.".repeat(deep)),
+        TWO_HOSTS.replace(
+            "8192 B",
+            &format!("{}{}", "${".repeat(deep), "}".repeat(deep)),
+        ),
+        TWO_HOSTS.replace("[true, false]", "\"0 .. 60000 step 1\""),
+        TWO_HOSTS.replace("8192 B", &"${window}".repeat(deep)),
+    ] {
+        assert!(load(&text).is_err());
+    }
+    // Each definition is twice the one before it.
+    let doubled: String = (0..40)
+        .map(|i| format!("d{i} = \"${{d{next}}}${{d{next}}}\"\n", next = i + 1))
+        .collect();
+    let text = TWO_HOSTS.replace(
+        "mss = \"8192 B\"",
+        &format!("mss = \"${{d0}}\"\n{doubled}d40 = \"\""),
+    );
+    assert!(load(&text).is_err());
+    let chain: String = (0..deep)
+        .map(|i| format!("d{i} = \"${{d{}}}\"\n", i + 1))
+        .collect();
+    let text = TWO_HOSTS.replace(
+        "mss = \"8192 B\"",
+        &format!("mss = \"${{d0}}\"\n{chain}d{deep} = \"1 B\""),
+    );
+    assert!(load(&text).unwrap_err().contains("more than 32 deep"));
+}
+
+#[test]
+fn the_graph_is_drawn_as_text_and_as_svg() {
+    let points = points(
+        &["host.b.graph={ ttcp = ['tcp'], echo = ['tcp'], tcp = ['ip'], ip = ['p2p0'] }"],
+        true,
+    );
+    let scenario = &points.first().unwrap().scenario;
+    assert_eq!(
+        scenario.graph_text(),
+        r#"Two hosts, one line
+
+host a, profile zero
+  ttcp
+    tcp  mss = "8192 B", nagle = true, window = "48 KiB"
+      ip
+        p2p0  -- line -- b.p2p0
+
+host b, profile zero
+  echo
+    tcp  mss = "1460 B", nagle = true, window = "48 KiB"
+      ip
+        p2p0  -- line -- a.p2p0
+  ttcp
+    tcp, as above
+
+link line: a.p2p0 - b.p2p0, point-to-point, 155.52 Mb/s, 10 ms
+"#
+    );
+    let svg = scenario.graph_svg();
+    assert_eq!(
+        svg.matches("<rect").count(),
+        10,
+        "the page, four and five layers"
+    );
+    assert!(
+        svg.contains("line: point-to-point, 155.52 Mb/s, 10 ms"),
+        "{svg}"
+    );
 }
 
 proptest! {

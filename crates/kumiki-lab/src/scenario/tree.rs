@@ -41,6 +41,16 @@ pub(crate) struct Entry {
     pub(crate) node: Node,
 }
 
+impl Entry {
+    /// Where the key is written, unless `--set` put another value there.
+    pub(crate) const fn place(&self) -> Origin {
+        match self.node.at {
+            Origin::Set(_) => self.node.at,
+            Origin::Line(..) => self.at,
+        }
+    }
+}
+
 impl Node {
     /// Reads a document.
     pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
@@ -198,7 +208,7 @@ impl Node {
                 Value::Table(entries) => entries
                     .iter()
                     .find(|entry| entry.key == *part)
-                    .map(|entry| (entry.at, &entry.node)),
+                    .map(|entry| (entry.place(), &entry.node)),
                 Value::List(items) => part
                     .parse::<usize>()
                     .ok()

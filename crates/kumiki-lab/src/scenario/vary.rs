@@ -3,7 +3,9 @@
 use super::amount::Amount;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Origin, Source, Value};
-use crate::quantity::LONGEST_LIST;
+
+/// More combinations are a slip of the pen; each is kept in full.
+pub(super) const MOST_POINTS: usize = 10_000;
 
 /// Names that vary in lockstep, one alone mostly, with their values row by row.
 #[derive(Clone, Debug)]
@@ -221,12 +223,12 @@ fn number(value: &toml::Value) -> Option<f64> {
     }
 }
 
-/// All combinations of the axes, the last of them varying fastest. `None` where these are more than [`LONGEST_LIST`].
+/// All combinations of the axes, the last of them varying fastest. `None` where these are more than [`MOST_POINTS`].
 pub(super) fn product(axes: &[Axis]) -> Option<Vec<Vec<(String, Node)>>> {
     let count = axes
         .iter()
         .try_fold(1_usize, |count, axis| count.checked_mul(axis.rows.len()))?;
-    if count > LONGEST_LIST {
+    if count > MOST_POINTS {
         return None;
     }
     let mut points = vec![Vec::new()];

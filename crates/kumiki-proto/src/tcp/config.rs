@@ -79,7 +79,8 @@ pub struct Beat {
 /// from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The local address where a user leaves it open on an active open.
+    /// The local address where a user leaves it open on an active open; unspecified: the layer below chooses by the
+    /// route.
     pub address: Ipv4Addr,
     /// Send buffer, in octets.
     pub send_buffer: u32,

@@ -5,7 +5,7 @@
 //! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; SYN cookies; limiting the rate of challenge ACKs; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; advice to IP after R1 retransmissions (MUST-20, SHLD-9); SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
@@ -17,8 +17,10 @@
 //!
 //! # How a user sees it
 //!
-//! An active open is confirmed by `Opened`, then `Credit` grants the send buffer; further credit comes as room does. A
-//! passive open is confirmed by `Opened` too, without credit: its provider handle names the passive open, and ends it.
+//! An active open asks the layer below for its route, which gives the source address and the MSS. It is confirmed by
+//! `Opened`, then `Credit` grants the send buffer; further credit comes as room does. A passive open is confirmed by
+//! `Opened` too, without credit: its provider handle names the passive open, and `Abort` (or `Release`, which is
+//! answered by `Closed`) ends it.
 //! Each caller that has completed the handshake is `Offered`; the answer is `Accept` (credit follows) or `Abort`. Data
 //! is indicated as soon as it is in order; the receive window shrinks until the user gives the credit back. `Release`
 //! sends FIN after the data; `Released` is the peer's FIN; `Closed` comes when both have been exchanged, and the handle
@@ -32,8 +34,8 @@
 use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem,
-    Protocol, Quality, Reason, Report, Request, Service, Shape, Token, Unit,
+    Above, Address, Below, Context, Duration, Handle, Indication, Key, Manage, Mode, Open, Opened,
+    Problem, Protocol, Quality, Reason, Report, Request, Service, Shape, TimerSlot, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_wire::tcp::Seq;
@@ -71,8 +73,16 @@ use states::{Listener, Verdict};
 use table::{Entry, Table};
 use timers::Timer;
 
-/// Smallest MSS that a report of a link's MTU can lead to: what a datagram of 68 octets leaves (RFC 791).
-const LEAST_MSS: u32 = 28;
+/// How long an active open waits for the layer below to say how it would travel.
+const ANSWER_TIME: Duration = Duration::from_millis(100);
+/// The timer for that; no session has this kind.
+const ANSWER: Token = Token {
+    session: Handle {
+        index: u32::MAX,
+        generation: u32::MAX,
+    },
+    kind: u32::MAX,
+};
 
 /// TCP: see the module.
 pub struct Tcp {
@@ -82,6 +92,10 @@ pub struct Tcp {
     /// Sessions that something happened to in this batch.
     stirred: Vec<Handle>,
     ports_given: u16,
+    begun: bool,
+    /// Active opens that wait to know their route.
+    early: Vec<(Above, Box<Open>)>,
+    answer: TimerSlot,
 }
 
 impl Tcp {
@@ -94,14 +108,17 @@ impl Tcp {
                 counters: Counters::default(),
                 unit: 0,
                 secret: Secret::default(),
-                ack_phase: kumiki_graph::Duration::ZERO,
-                slow_phase: kumiki_graph::Duration::ZERO,
+                ack_phase: Duration::ZERO,
+                slow_phase: Duration::ZERO,
                 traces: Vec::new(),
             },
             demux: Demux::default(),
             table: Table::default(),
             stirred: Vec::new(),
             ports_given: 0,
+            begun: false,
+            early: Vec::new(),
+            answer: TimerSlot::default(),
         }
     }
 
@@ -175,23 +192,82 @@ impl Tcp {
         }
     }
 
+    /// Draws what must be secret or random, once. A user that starts first may open before this node's own start.
+    fn begin_clocks(&mut self, cx: &mut Context<'_>) {
+        if core::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let secret = Secret::draw(cx.rng());
+        self.shared.secret = secret;
+        self.demux = Demux::new(secret);
+        let mut phase = |beat: Beat| {
+            let random = Duration::from_nanos(cx.rng().below(beat.period.as_nanos()));
+            beat.phase.unwrap_or(random)
+        };
+        if let AckTimer::Heartbeat(beat) = self.shared.config.ack_timer {
+            self.shared.ack_phase = phase(beat);
+        }
+        if let Some(beat) = self.shared.config.slow_beat {
+            self.shared.slow_phase = phase(beat);
+        }
+    }
+
     // Requests.
 
-    fn open(&mut self, above: Above, open: &Open, cx: &mut Context<'_>) {
-        let opened = match open.mode {
-            Mode::Active => self.open_active(above, open, cx),
-            Mode::Passive { backlog } => self.open_passive(above, open, backlog, cx),
+    fn open(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
+        self.begin_clocks(cx);
+        let opened = match (open.mode, socket(open.remote)) {
+            (Mode::Passive { backlog }, _) => self.open_passive(above, &open, backlog, cx),
+            (Mode::Active, Some(remote)) if is_host(remote) => {
+                // Source address and MSS hang on the route, and both go with the SYN.
+                let to = Address::Ip4(*remote.ip());
+                let at = cx.now() + ANSWER_TIME;
+                cx.set_timer(&mut self.answer, ANSWER, at);
+                self.early.push((above, open));
+                cx.down(Below(0), Request::Manage(Box::new(Manage::Route { to })));
+                return;
+            }
+            // MUST-46.
+            (Mode::Active, _) => Err(Reason::BadAddress),
         };
         if let Err(reason) = opened {
-            let session = open.user;
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data: None,
-                },
-            );
+            refuse(above, open.user, reason, cx);
+        }
+    }
+
+    /// The layer below has said how units to `to` travel.
+    fn routed(&mut self, to: Address, source: Address, unit: u32, cx: &mut Context<'_>) {
+        let early = core::mem::take(&mut self.early);
+        let (ready, early) = early.into_iter().partition(|(_, open)| {
+            socket(open.remote).is_some_and(|remote| Address::Ip4(*remote.ip()) == to)
+        });
+        self.early = early;
+        if self.early.is_empty() {
+            cx.clear_timer(&mut self.answer);
+        }
+        let ready: Vec<(Above, Box<Open>)> = ready;
+        for (above, open) in ready {
+            let opened = match source {
+                Address::Ip4(source) => self.open_active(above, &open, source, unit, cx),
+                Address::None
+                | Address::Ip6(_)
+                | Address::Socket(_)
+                | Address::Mac(_)
+                | Address::Vc { .. } => Err(Reason::Unreachable),
+            };
+            if let Err(reason) = opened {
+                refuse(above, open.user, reason, cx);
+            }
+        }
+    }
+
+    /// The layer below knows no routes: what is configured and what it said of its limits must do.
+    fn open_early(&mut self, cx: &mut Context<'_>) {
+        let (source, unit) = (self.shared.config.address, self.shared.unit);
+        for (above, open) in core::mem::take(&mut self.early) {
+            if let Err(reason) = self.open_active(above, &open, source, unit, cx) {
+                refuse(above, open.user, reason, cx);
+            }
         }
     }
 
@@ -199,17 +275,19 @@ impl Tcp {
         &mut self,
         above: Above,
         open: &Open,
+        source: Ipv4Addr,
+        unit: u32,
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
         let remote = socket(open.remote).ok_or(Reason::BadAddress)?;
-        let ip = *remote.ip();
-        if remote.port() == 0 || ip.is_unspecified() || ip.is_broadcast() || ip.is_multicast() {
-            // MUST-46.
-            return Err(Reason::BadAddress);
-        }
         let mut local = local_socket(open.local).ok_or(Reason::BadAddress)?;
         if local.ip().is_unspecified() {
-            local.set_ip(self.shared.config.address);
+            let configured = self.shared.config.address;
+            local.set_ip(if configured.is_unspecified() {
+                source
+            } else {
+                configured
+            });
         }
         if local.ip().is_unspecified() {
             return Err(Reason::BadAddress);
@@ -221,7 +299,7 @@ impl Tcp {
         if self.demux.find(&pair).is_some() {
             return Err(Reason::BadAddress);
         }
-        let handle = self.begin(above, open.user, pair, &open.quality, cx);
+        let handle = self.begin(above, open.user, pair, &open.quality, unit, cx);
         self.with(handle, cx, Session::call);
         Ok(())
     }
@@ -246,6 +324,7 @@ impl Tcp {
         user: Handle,
         pair: Pair,
         quality: &Quality,
+        unit: u32,
         cx: &mut Context<'_>,
     ) -> Handle {
         let handle = self.table.reserve();
@@ -253,7 +332,7 @@ impl Tcp {
             cx,
             shared: &mut self.shared,
         };
-        let session = Session::new(handle, above, user, pair, quality, &mut io);
+        let session = Session::new((handle, above, user), pair, quality, unit, &mut io);
         self.table.fill(handle, Entry::Session(Box::new(session)));
         self.demux.insert(pair, handle);
         handle
@@ -295,7 +374,7 @@ impl Tcp {
             bypass: None,
             local: Address::Socket(SocketAddr::V4(local)),
             remote: open.remote,
-            unit: self.shared.own_mss(),
+            unit: self.shared.own_mss(self.shared.unit),
             data: None,
         };
         cx.up(above, Indication::Opened(Box::new(opened)));
@@ -316,16 +395,7 @@ impl Tcp {
             .filter(|session| session.above == above && !session.accepted)
             .and_then(|session| session.listener.take());
         let Some(listener) = listener else {
-            let reason = Reason::NoSession;
-            let session = user;
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data: None,
-                },
-            );
+            refuse(above, user, Reason::NoSession, cx);
             return;
         };
         if let Some(listener) = self.table.listener(listener) {
@@ -336,10 +406,15 @@ impl Tcp {
 
     /// Gives up what `user` opened, if it was not confirmed yet; otherwise ends it.
     fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
+        self.early
+            .retain(|(from, open)| (*from, open.user) != (above, user));
         let found = self
             .table
             .sessions()
-            .find(|session| session.above == above && session.user == user)
+            .find(|session| {
+                let known = session.accepted || !session.passive;
+                session.above == above && session.user == user && known && !session.is_over()
+            })
             .map(|session| session.handle);
         if let Some(handle) = found {
             self.with(handle, cx, Session::on_abort);
@@ -414,7 +489,7 @@ impl Tcp {
                 };
                 listener.waiting += 1;
                 let (above, user, quality) = (listener.above, listener.user, listener.quality);
-                let handle = self.begin(above, user, pair, &quality, cx);
+                let handle = self.begin(above, user, pair, &quality, self.shared.unit, cx);
                 self.with(handle, cx, |session, io| {
                     session.call_received(at, segment, io);
                 });
@@ -436,13 +511,16 @@ impl Tcp {
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match report {
             Report::Limits { unit, .. } => self.shared.unit = *unit,
+            Report::Route {
+                to, source, unit, ..
+            } => self.routed(*to, *source, *unit, cx),
             Report::Unreachable {
                 source,
                 destination,
                 problem,
                 start,
             } => self.unreachable(*source, *destination, *problem, start, cx),
-            Report::Route { .. } | Report::Up | Report::Down => {}
+            Report::Up | Report::Down => {}
         }
     }
 
@@ -477,7 +555,7 @@ impl Tcp {
                 return;
             }
             match problem {
-                Problem::TooBig { mtu } => session.on_too_big(mtu, io),
+                Problem::TooBig { mtu } => session.on_too_big(mtu),
                 Problem::Hard { .. } => session.on_hard_error(io),
                 // SHLD-25 would have the user told; MUST-56 forbids more.
                 Problem::Soft { .. } => {}
@@ -493,6 +571,24 @@ const fn socket(address: Address) -> Option<SocketAddrV4> {
     } else {
         None
     }
+}
+
+/// Whether somebody can be called there.
+const fn is_host(remote: SocketAddrV4) -> bool {
+    let ip = *remote.ip();
+    remote.port() != 0 && !ip.is_unspecified() && !ip.is_broadcast() && !ip.is_multicast()
+}
+
+/// Answers an open or an accept in the negative.
+fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
+    cx.up(
+        above,
+        Indication::Aborted {
+            session,
+            reason,
+            data: None,
+        },
+    );
 }
 
 /// As [`socket`], for local addresses, which may be left open in parts.
@@ -519,30 +615,20 @@ impl Protocol for Tcp {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let secret = Secret::draw(cx.rng());
-        self.shared.secret = secret;
-        self.demux = Demux::new(secret);
-        let mut phase = |beat: Beat| {
-            let random = kumiki_graph::Duration::from_nanos(cx.rng().below(beat.period.as_nanos()));
-            beat.phase.unwrap_or(random)
-        };
-        if let AckTimer::Heartbeat(beat) = self.shared.config.ack_timer {
-            self.shared.ack_phase = phase(beat);
-        }
-        if let Some(beat) = self.shared.config.slow_beat {
-            self.shared.slow_phase = phase(beat);
-        }
+        self.begin_clocks(cx);
         cx.down(Below(0), Request::Manage(Box::new(Manage::Limits)));
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request {
-            Request::Open(open) => self.open(from, &open, cx),
+            Request::Open(open) => self.open(from, open, cx),
             Request::Accept(accept) => {
                 self.accept(from, accept.session, accept.user, &accept.quality, cx);
             }
             Request::Data { session, data, end } => {
-                self.with(session, cx, |session, io| session.on_data(data, end, io));
+                if !self.with(session, cx, |session, io| session.on_data(data, end, io)) {
+                    cx.drop("no such session");
+                }
             }
             // Urgent data is left out: it goes in its turn.
             Request::Expedited { session, data } => {
@@ -567,7 +653,7 @@ impl Protocol for Tcp {
             }
             Request::Manage(_) => {
                 let limits = Report::Limits {
-                    unit: self.shared.own_mss(),
+                    unit: self.shared.own_mss(self.shared.unit),
                     burst: 1,
                 };
                 cx.up(from, Indication::Report(Box::new(limits)));
@@ -594,7 +680,9 @@ impl Protocol for Tcp {
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        if let Some(timer) = Timer::of_kind(token.kind) {
+        if token == ANSWER {
+            self.open_early(cx);
+        } else if let Some(timer) = Timer::of_kind(token.kind) {
             self.with(token.session, cx, |session, io| session.on_timer(timer, io));
         }
     }

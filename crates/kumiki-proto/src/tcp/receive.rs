@@ -99,9 +99,11 @@ impl Receive {
 
     /// The peer's SYN came with sequence number `irs`.
     pub(crate) fn start(&mut self, irs: Seq) {
+        // What our SYN offered, if it was the first, is offered still.
+        let offered = self.window();
         self.irs = irs;
         self.nxt = irs + 1;
-        self.edge = self.nxt;
+        self.edge = self.nxt + offered;
         self.last_ack_sent = self.nxt;
     }
 

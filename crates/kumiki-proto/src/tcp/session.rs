@@ -41,10 +41,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The largest text of a segment without options, on this side.
-    pub(crate) fn own_mss(&self) -> u32 {
+    /// The largest text of a segment without options, where segments of `unit` octets can be sent (0: not known).
+    pub(crate) fn own_mss(&self, unit: u32) -> u32 {
         let header = u32::try_from(kumiki_wire::tcp::MIN_LEN).unwrap_or(20);
-        let link = match self.unit {
+        let link = match unit {
             0 => self.config.default_mss.into(),
             unit => unit.saturating_sub(header),
         };
@@ -99,6 +99,8 @@ pub(crate) struct Session {
     /// The user knows the connection by `user`.
     pub(crate) accepted: bool,
     pub(crate) pair: Pair,
+    /// The largest text of a segment without options, as far as this side is concerned.
+    pub(crate) own_mss: u32,
     pub(crate) state: State,
     /// Came from a passive open (MUST-11).
     pub(crate) passive: bool,
@@ -118,11 +120,15 @@ pub(crate) struct Session {
     pub(crate) timers: Timers,
     /// Retransmissions of the first unacknowledged segment, or probes, without an answer.
     pub(crate) unanswered: u32,
+    /// Probes of the closed window, answered or not.
+    pub(crate) probes: u32,
     /// Snd.TS.OK and its clock's offset.
     pub(crate) timestamps: bool,
     pub(crate) ts_offset: u32,
     pub(crate) sack: bool,
     pub(crate) last_sent: Instant,
+    /// When a segment without text last drew a challenge.
+    pub(crate) last_challenge: Option<Instant>,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
@@ -135,16 +141,15 @@ pub(crate) struct Session {
 impl Session {
     /// A connection about to begin, in state CLOSED.
     pub(crate) fn new(
-        handle: Handle,
-        above: Above,
-        user: Handle,
+        (handle, above, user): (Handle, Above, Handle),
         pair: Pair,
         quality: &kumiki_graph::Quality,
+        unit: u32,
         io: &mut Io<'_, '_>,
     ) -> Self {
         let config = &io.shared.config;
         let iss = super::isn::initial(io.shared.secret, &pair, io.now());
-        let own_mss = io.shared.own_mss();
+        let own_mss = io.shared.own_mss(unit);
         let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
         receive.round(config.rounding, own_mss);
         Self {
@@ -154,6 +159,7 @@ impl Session {
             listener: None,
             accepted: false,
             pair,
+            own_mss,
             state: State::Closed,
             passive: false,
             iss,
@@ -176,15 +182,22 @@ impl Session {
             window_limited: false,
             timers: Timers::new(handle),
             unanswered: 0,
+            probes: 0,
             timestamps: config.timestamps,
             ts_offset: super::isn::clock_offset(io.shared.secret, &pair),
             sack: config.sack,
             last_sent: io.now(),
+            last_challenge: None,
             ended: false,
             stirred: false,
             listed: false,
             trace: config.trace.then(Trace::default),
         }
+    }
+
+    /// To the user it is over, though it may stay for a while.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended || self.state == State::TimeWait
     }
 
     pub(crate) fn note(&mut self, event: Event, now: Instant) {
@@ -371,7 +384,7 @@ impl Session {
         // A SYN,ACK offers only what the SYN did; before that, negotiation has not happened.
         let shift = Receive::shift_for(config, self.receive.buffer);
         let options = Options {
-            mss: Some(u16::try_from(io.shared.own_mss()).unwrap_or(u16::MAX)),
+            mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
             window_scale: shift.filter(|_| !answer || self.receive.scaling),
             sack_permitted: self.sack,
             timestamps: self
@@ -469,7 +482,15 @@ impl Session {
         if !self.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
             return Step::Wait;
         }
-        match self.board.next_seg(self.send.mss, new) {
+        let mss = self.send.mss;
+        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1).
+        let next = match self.recovery {
+            Recovery::Fast(_) if self.sack => self.board.next_seg(mss, new),
+            Recovery::Fast(_) | Recovery::Timeout(_) | Recovery::No => {
+                self.board.next_lost(mss).map(NextSeg::Again)
+            }
+        };
+        match next {
             Some(NextSeg::Again(span)) => {
                 self.forced = false;
                 self.send_again(span, io);
@@ -572,7 +593,7 @@ impl Session {
     }
 
     fn arm_persist(&mut self, io: &mut Io<'_, '_>) {
-        let factor = 1u64.checked_shl(self.unanswered).unwrap_or(u64::MAX);
+        let factor = 1u64.checked_shl(self.probes).unwrap_or(u64::MAX);
         let delay = (self.rtt.rto() * factor).min(PROBE_MAX);
         let at = self.slow(delay, io);
         self.timers.set(Timer::Persist, at, io.cx);
@@ -685,6 +706,7 @@ impl Session {
             return;
         }
         self.unanswered += 1;
+        self.probes += 1;
         io.shared.counters.window_probes += 1;
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, probe, io);

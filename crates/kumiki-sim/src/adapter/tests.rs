@@ -62,10 +62,10 @@ fn without_a_fetch_the_medium_is_given_all_at_once() {
 }
 
 #[test]
-fn single_commands_wait_for_a_busy_cpu_each_time() {
-    // The CPU is in the batch until 20; each start takes it 3 and each frame the line 10.
+fn single_commands_take_the_cpu_each_time() {
+    // "a" is there at 10, in the middle of the batch, and "b" at 20, while "a" is on the line until 23.
     let (log, _, world) = run(&["a", "b"], us(10), single(us(3)));
-    assert_eq!(log, "23 offered a, 36 offered b");
+    assert_eq!(log, "13 offered a, 26 offered b");
     let (_, cpu) = world.hosts().next().unwrap().cpus().next().unwrap();
     assert_eq!((cpu.interrupts, cpu.busy), (2, us(26)));
 }

@@ -317,6 +317,7 @@ fn pages(clusters: u32, wake_up: WakeUp) -> Ledger {
         clusters,
         hand_out: HandOut::Free,
         wake_up,
+        share_percent: None,
     })
 }
 

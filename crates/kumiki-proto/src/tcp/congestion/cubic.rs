@@ -122,7 +122,7 @@ impl Cubic {
             None => self.begin_epoch(ack.now),
         };
         if !ack.window_limited {
-            // The time when the window was not in use does not count (RFC 9438 section 5.8), or it would jump after it.
+            // The time when the window was not in use does not count (RFC 8312 section 5.8), or it would jump after it.
             epoch.start += ack.now.saturating_since(epoch.latest);
         }
         epoch.latest = ack.now;

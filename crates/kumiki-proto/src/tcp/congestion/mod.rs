@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window) |
 //! | The caller's part | to find out that data was lost, what to send again, and when to call which method |
-//! | Left out | pacing, PRR, HyStart++, ECN beyond one response per window ([`Congestion::on_ecn`]) |
+//! | Left out | pacing, PRR, HyStart++, undoing a reduction that was spurious, ECN beyond one response per window |
 //!
 //! # The window is never inflated
 //!
@@ -92,8 +92,8 @@ pub trait Congestion: Send + Debug {
     /// ssthresh twice (RFC 5681 section 3.1).
     fn on_timeout(&mut self, loss: &Loss, again: bool);
 
-    /// The peer echoed a congestion mark, at most once per window of data. As a loss, but nothing was lost
-    /// (RFC 3168 section 6.1.2).
+    /// The peer echoed a congestion mark; to be called at most once per window of data. As a loss, but nothing was lost
+    /// (RFC 3168 section 6.1.2), so there is no recovery and [`Congestion::on_ack`] goes on.
     fn on_ecn(&mut self, loss: &Loss) {
         self.on_loss(loss);
     }

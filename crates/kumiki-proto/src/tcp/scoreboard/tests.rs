@@ -1,4 +1,6 @@
 use super::*;
+use kumiki_graph::Duration;
+use kumiki_wire::tcp::SackBlock;
 use proptest::prelude::*;
 
 const SMSS: u32 = 10;

@@ -14,7 +14,12 @@ use kumiki_octets::Message;
 
 use super::segment::Segment;
 use super::send::Fin;
-use super::session::{Io, Session};
+use super::session::{Io, Recovery, Session};
+
+/// Octets of IPv4 and TCP headers without options.
+const HEADERS: u32 = 40;
+/// Smallest MSS that a report of a link's MTU can lead to: what a datagram of 68 octets leaves (RFC 791).
+const LEAST_MSS: u32 = 28;
 
 /// The states of RFC 9293 section 3.3.2. LISTEN is no state of a session: see [`Listener`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,22 +143,21 @@ impl Session {
         self.stirred = true;
     }
 
-    /// A link on the way carries no more than `mtu` octets (RFC 1191).
-    pub(crate) fn on_too_big(&mut self, mtu: u32, io: &mut Io<'_, '_>) {
-        let headers = 40;
-        let text = mtu.saturating_sub(headers).max(super::LEAST_MSS);
-        let options = if self.timestamps { 12 } else { 0 };
-        if mtu == 0 || text >= self.send.mss + options {
+    /// A link on the way carries no more than `mtu` octets: what was larger is lost, and not for congestion (RFC 1191
+    /// section 6.5).
+    pub(crate) fn on_too_big(&mut self, mtu: u32) {
+        let text = mtu.saturating_sub(HEADERS).max(LEAST_MSS);
+        let was = self.send.mss;
+        if mtu == 0 || text.saturating_sub(self.option_octets()) >= was {
             return;
         }
         self.set_mss(text);
-        // RFC 1191 section 6.5: what was too big is lost, and not for congestion.
-        self.board.mark_first_lost(self.send.mss);
-        if self.recovery == super::session::Recovery::No {
-            self.recovery = super::session::Recovery::Timeout(self.board.nxt());
+        let fits = self.send.mss;
+        self.board.mark_lost_if(|sent| sent.span.len() > fits);
+        if self.recovery == Recovery::No {
+            self.recovery = Recovery::Timeout(self.board.nxt());
         }
         self.forced = true;
-        let _ = io;
         self.stirred = true;
     }
 

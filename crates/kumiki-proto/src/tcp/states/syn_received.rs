@@ -83,7 +83,7 @@ impl Session {
             self.receive.ts_recent = (value, io.now());
         }
         let peer = options.mss.unwrap_or(config.default_mss);
-        self.set_mss(u32::from(peer).min(io.shared.own_mss()));
+        self.set_mss(u32::from(peer).min(self.own_mss));
         // The initial window is reckoned in the segments that will be sent.
         self.congestion = config.congestion.build(crate::tcp::congestion::Config {
             smss: self.send.mss,
@@ -92,10 +92,14 @@ impl Session {
         });
     }
 
+    /// Octets of the options that every segment carries.
+    pub(super) const fn option_octets(&self) -> u32 {
+        if self.timestamps { 12 } else { 0 }
+    }
+
     /// Eff.snd.MSS (MUST-16): what fits beside the options that every segment carries.
     pub(crate) fn set_mss(&mut self, text: u32) {
-        let options = if self.timestamps { 12 } else { 0 };
-        self.send.mss = text.saturating_sub(options).max(1);
+        self.send.mss = text.saturating_sub(self.option_octets()).max(1);
         self.board.set_smss(self.send.mss);
         self.congestion.set_smss(self.send.mss);
     }

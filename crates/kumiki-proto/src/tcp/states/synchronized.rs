@@ -17,6 +17,9 @@ use crate::tcp::trace::Event;
 
 /// TS.Recent is too old to judge by (RFC 7323 section 5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
+/// The least time between two challenges of one connection to segments without text; assumed, RFC 5961 section 7 leaves
+/// it open.
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Session {
     pub(super) fn in_data_transfer(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
@@ -45,7 +48,7 @@ impl Session {
         if segment.has(Flags::RST) {
             // RFC 5961 section 3.2.
             if segment.seq != self.receive.nxt {
-                self.challenge(io);
+                self.challenge(segment, io);
                 return false;
             }
             io.shared.counters.resets_received += 1;
@@ -58,7 +61,7 @@ impl Session {
         }
         if segment.has(Flags::SYN) {
             // RFC 5961 section 4.2.
-            self.challenge(io);
+            self.challenge(segment, io);
             return false;
         }
         // Without an ACK there is nothing to do (fifth step), and after negotiation a segment without timestamps is
@@ -87,24 +90,36 @@ impl Session {
             return true;
         }
         io.shared.counters.paws_rejected += 1;
-        self.receive.owe_now(AckReason::Unacceptable);
+        self.challenge(segment, io);
         false
     }
 
     /// Answers a segment outside the window. Where it is a copy of what was received, it is also reported by D-SACK.
     fn refuse(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        io.shared.counters.unacceptable += 1;
         if self.sack && !segment.text.is_empty() && segment.seq.lt(self.receive.nxt) {
             self.receive.queue.note_duplicate(SackBlock {
                 left: segment.seq,
                 right: (segment.seq + segment.octets()).min(self.receive.nxt),
             });
         }
-        self.receive.owe_now(AckReason::Unacceptable);
+        self.challenge(segment, io);
     }
 
-    fn challenge(&mut self, io: &mut Io<'_, '_>) {
+    /// Says where we stand, to whoever sent `segment`. Not more often than RFC 5961 section 7 allows where there is no
+    /// text to justify it: two ends that disagree would otherwise answer each other for ever.
+    pub(super) fn challenge(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         io.shared.counters.unacceptable += 1;
+        if segment.text.is_empty() {
+            let now = io.now();
+            let since = |last| now.saturating_since(last);
+            if self
+                .last_challenge
+                .is_some_and(|last| since(last) < CHALLENGE_INTERVAL)
+            {
+                return;
+            }
+            self.last_challenge = Some(now);
+        }
         self.receive.owe_now(AckReason::Unacceptable);
     }
 
@@ -114,7 +129,7 @@ impl Session {
         let oldest = self.board.una() - self.send.max_wnd;
         if ack.gt(self.send.max) || ack.lt(oldest) {
             // The second is RFC 5961 section 5.2.
-            self.challenge(io);
+            self.challenge(segment, io);
             return false;
         }
         if self.send.wnd == 0 {
@@ -294,6 +309,7 @@ impl Session {
         self.send.max_wnd = self.send.max_wnd.max(self.send.wnd);
         (self.send.wl1, self.send.wl2) = (seq, ack);
         if was_closed && self.send.wnd > 0 {
+            self.probes = 0;
             self.timers.clear(Timer::Persist);
         }
     }

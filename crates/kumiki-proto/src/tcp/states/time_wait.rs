@@ -3,7 +3,6 @@
 use kumiki_wire::tcp::{Flags, Seq};
 
 use super::State;
-use crate::tcp::receive::AckReason;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
 use crate::tcp::timers::Timer;
@@ -40,7 +39,7 @@ impl Session {
             self.restart_time_wait(io);
         }
         if segment.len() > 0 || segment.seq != self.receive.nxt {
-            self.receive.owe_now(AckReason::Unacceptable);
+            self.challenge(segment, io);
         }
     }
 

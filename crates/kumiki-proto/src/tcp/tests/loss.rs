@@ -119,3 +119,72 @@ fn a_silent_peer_is_given_up() {
     // RTO is its minimum of 200 ms, and doubles.
     assert_eq!(times, [500, 700, 1100, 1900, 3500]);
 }
+
+#[test]
+fn a_user_timeout_ends_what_nobody_acknowledges() {
+    let config = Config {
+        user_timeout: Some(ms(5000)),
+        ..plain()
+    };
+    let mut pair = Pair::with_rule(config.clone(), config, |packet| {
+        if packet.at.as_nanos() < 1_000_000_000 {
+            vec![ms(10)]
+        } else {
+            Vec::new()
+        }
+    })
+    .connected();
+    pair.write(A, b"in time");
+    pair.run_for(ms(500));
+    pair.write(A, b"too late");
+    pair.run_for(ms(4999));
+    assert!(!pair.app(A).over);
+    pair.run_for(ms(1));
+    assert_eq!(pair.app(A).heard, ["opened", "aborted: TimedOut"]);
+}
+
+#[test]
+fn without_new_reno_recovery_ends_at_the_first_new_acknowledgment() {
+    // Two segments of one window are lost: NewReno brings both back by itself, Reno waits for the timer.
+    for (new_reno, timeouts) in [(true, 0), (false, 1)] {
+        let config = Config {
+            new_reno,
+            limited_transmit: false,
+            initial_window: crate::tcp::congestion::InitialWindow::Segments(10),
+            ..plain()
+        };
+        let pair = transfer(config, 10_000, &[4, 6]);
+        let counters = pair.counters(A);
+        assert_eq!(counters.retransmissions, 2, "new_reno {new_reno}");
+        assert_eq!(counters.timeouts, timeouts, "new_reno {new_reno}");
+    }
+}
+
+#[test]
+fn sack_repairs_several_losses_in_one_round_trip() {
+    let config = Config {
+        sack: true,
+        initial_window: crate::tcp::congestion::InitialWindow::Segments(30),
+        ..plain()
+    };
+    let pair = transfer(config, 30_000, &[5, 9, 13, 17]);
+    let again: Vec<(u64, u32)> = pair
+        .log
+        .iter()
+        .filter(|packet| packet.from == A && packet.at.as_nanos() > 30_000_000)
+        .map(|packet| (packet.at.as_nanos() / 1_000_000, packet.seq))
+        .take(5)
+        .collect();
+    // The last is rule 4 of NextSeg, the rescue retransmission.
+    assert_eq!(
+        again,
+        [
+            (40, 3001),
+            (40, 7001),
+            (40, 11_001),
+            (40, 15_001),
+            (60, 15_001)
+        ]
+    );
+    assert_eq!(pair.counters(A).timeouts, 0);
+}

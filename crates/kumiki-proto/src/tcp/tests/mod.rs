@@ -7,3 +7,6 @@ mod closing;
 mod loss;
 mod opening;
 mod pair;
+mod random;
+mod small;
+mod windows;

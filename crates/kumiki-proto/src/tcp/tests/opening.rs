@@ -1,6 +1,10 @@
 //! The handshake.
 
+use kumiki_graph::{Address, Mode, Problem, Report, Request};
+use kumiki_octets::Message;
+
 use super::pair::*;
+use crate::tcp::{Config, defaults};
 
 #[test]
 fn a_handshake_is_three_segments() {
@@ -43,4 +47,334 @@ fn data_goes_both_ways_and_both_ends_close() {
     );
     pair.run_for(ms(60_000));
     assert_eq!(pair.tcp(A).connections(), 0);
+}
+
+#[test]
+fn both_sides_may_call_at_once() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    for host in [A, B] {
+        let call = open(Mode::Active, address(1 - host, PORT), PORT);
+        pair.app(host).todo.push(call);
+    }
+    pair.ask(A, Vec::new());
+    pair.ask(B, Vec::new());
+    pair.run_for(ms(100));
+    assert_eq!(
+        pair.taken_log(),
+        [
+            "0.000 a S 0:0(0) win 64000",
+            "0.000 b S 0:0(0) win 64000",
+            "0.010 a S. 0:0(0) ack 1 win 64000",
+            "0.010 b S. 0:0(0) ack 1 win 64000",
+        ]
+    );
+    assert_eq!(pair.app(A).heard, ["opened"]);
+    assert_eq!(pair.app(B).heard, ["opened"]);
+    pair.write(A, b"hello");
+    pair.write(B, b"there");
+    pair.run_for(ms(100));
+    assert_eq!(pair.app(A).received, b"there");
+    assert_eq!(pair.app(B).received, b"hello");
+}
+
+#[test]
+fn options_are_used_only_where_both_offer_them() {
+    let modern = defaults::modern();
+    let mut pair = Pair::new(modern.clone(), modern.clone(), ms(10)).connected();
+    let syn = pair.log[0].header.options;
+    assert_eq!((syn.mss, syn.sack_permitted), (Some(9140), true));
+    assert!(syn.timestamps.is_some() && syn.window_scale.is_some());
+    let answer = pair.log[1].header.options;
+    assert_eq!(answer.timestamps.map(|t| t.1), syn.timestamps.map(|t| t.0));
+    pair.write(A, &numbered(20_000));
+    assert_eq!(pair.log.last().unwrap().len(), 9140 - 12);
+    assert!(pair.log.last().unwrap().header.options.timestamps.is_some());
+
+    let old = Config {
+        mss: None,
+        ..plain()
+    };
+    let mut pair = Pair::new(modern, old, ms(10)).connected();
+    let answer = pair.log[1].header.options;
+    assert!(answer.timestamps.is_none() && answer.window_scale.is_none());
+    assert!(!answer.sack_permitted);
+    pair.write(A, &numbered(20_000));
+    assert_eq!(pair.log.last().unwrap().len(), 9140);
+    assert!(pair.log.last().unwrap().header.options.is_empty());
+}
+
+#[test]
+fn the_smaller_mss_counts() {
+    let of = |mss| Config {
+        mss: Some(mss),
+        ..plain()
+    };
+    let mut pair = Pair::new(of(1400), of(600), ms(10)).connected();
+    pair.write(A, &numbered(5000));
+    pair.write(B, &numbered(5000));
+    pair.run_for(ms(1000));
+    assert!(pair.log.iter().all(|packet| packet.len() <= 600));
+    assert_eq!(pair.app(B).received, numbered(5000));
+}
+
+#[test]
+fn a_full_backlog_lets_callers_wait() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.app(B).idle = true;
+    pair.listen(B, 2);
+    for _ in 0..3 {
+        pair.call(A);
+    }
+    pair.run_for(ms(500));
+    assert_eq!(pair.app(B).offers.len(), 2);
+    assert_eq!(pair.app(A).heard, ["opened", "opened"]);
+    assert_eq!(pair.counters(B).backlog_full, 1);
+    // One is taken; the third gets through when it calls again.
+    let session = pair.app(B).offers[0];
+    let accept = accept(session);
+    pair.ask(B, vec![accept]);
+    pair.run_for(ms(1000));
+    assert_eq!(pair.app(B).offers.len(), 3);
+    assert_eq!(pair.app(A).heard.len(), 3);
+}
+
+#[test]
+fn what_comes_before_the_accept_is_kept_for_it() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.app(B).idle = true;
+    pair.listen(B, 2);
+    pair.call(A);
+    pair.run_for(ms(100));
+    pair.write(A, &numbered(3000));
+    pair.release(A);
+    pair.run_for(ms(500));
+    assert!(pair.app(B).received.is_empty());
+    pair.app(B).idle = false;
+    let session = pair.app(B).offers[0];
+    pair.app(B).session = Some(session);
+    pair.ask(B, vec![accept(session)]);
+    assert_eq!(pair.app(B).received, numbered(3000));
+    assert_eq!(pair.app(B).heard, ["offered", "released"]);
+    assert_eq!(pair.app(B).credit, 64_000);
+}
+
+#[test]
+fn a_refused_caller_is_reset() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.app(B).refuse_offers = true;
+    pair.listen(B, 2);
+    pair.call(A);
+    pair.run_for(ms(100));
+    assert_eq!(pair.app(A).heard, ["opened", "aborted: Reset"]);
+    assert_eq!(pair.tcp(B).connections(), 0);
+    // Its place in the backlog is free again.
+    pair.call(A);
+    pair.call(A);
+    pair.run_for(ms(100));
+    assert_eq!(pair.counters(B).backlog_full, 0);
+}
+
+#[test]
+fn a_passive_open_can_be_ended() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.listen(B, 2);
+    let session = pair.app(B).listener.unwrap();
+    pair.ask(
+        B,
+        vec![Request::Release {
+            session,
+            data: None,
+        }],
+    );
+    assert_eq!(pair.app(B).heard, ["closed"]);
+    pair.call(A);
+    pair.run_for(ms(100));
+    assert_eq!(pair.app(A).heard, ["aborted: Refused"]);
+}
+
+#[test]
+fn bad_addresses_are_refused() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    let broadcast = core::net::SocketAddr::new(core::net::Ipv4Addr::BROADCAST.into(), 1);
+    for remote in [
+        Address::None,
+        Address::Mac([0; 6]),
+        Address::Socket(broadcast),
+        address(B, 0),
+    ] {
+        pair.app(A).heard.clear();
+        pair.ask(A, vec![open(Mode::Active, remote, 0)]);
+        assert_eq!(pair.app(A).heard, ["aborted: BadAddress"], "{remote}");
+    }
+    pair.listen(B, 1);
+    pair.listen(B, 1);
+    assert_eq!(pair.app(B).heard, ["aborted: BadAddress"]);
+    assert!(pair.log.is_empty());
+}
+
+#[test]
+fn a_call_that_nobody_answers_is_given_up() {
+    let config = Config {
+        syn_retries: 3,
+        ..plain()
+    };
+    let mut pair = Pair::with_rule(config, plain(), |_| Vec::new());
+    pair.call(A);
+    pair.run_for(ms(100_000));
+    assert_eq!(pair.app(A).heard, ["aborted: TimedOut"]);
+    let times: Vec<u64> = pair
+        .log
+        .iter()
+        .map(|p| p.at.as_nanos() / 1_000_000)
+        .collect();
+    assert_eq!(times, [0, 1000, 3000, 7000]);
+    assert_eq!(pair.tcp(A).connections(), 0);
+}
+
+#[test]
+fn many_connections_have_ports_of_their_own() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.listen(B, 1000);
+    for _ in 0..300 {
+        pair.call(A);
+    }
+    pair.run_for(ms(1000));
+    assert_eq!(pair.tcp(A).connections(), 300);
+    let mut ports: Vec<u16> = pair
+        .log
+        .iter()
+        .filter(|p| p.from == A)
+        .map(|p| p.header.source_port)
+        .collect();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 300);
+}
+
+#[test]
+fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
+    let unreachable = |pair: &Pair, hard: bool| {
+        let ip = |host: u8| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host));
+        let first = pair.log.last().unwrap();
+        let mut start = vec![0; 20];
+        let header = kumiki_wire::tcp::Header {
+            options: kumiki_wire::tcp::Options::NONE,
+            ..first.header
+        };
+        header.emit(&mut start);
+        let (kind, code) = (3, u8::from(hard) * 3);
+        Report::Unreachable {
+            source: ip(0),
+            destination: ip(1),
+            problem: if hard {
+                Problem::Hard { kind, code }
+            } else {
+                Problem::Soft { kind, code }
+            },
+            start: Message::from_octets(&start[..8]),
+        }
+    };
+    let mut pair = Pair::with_rule(plain(), plain(), |_| Vec::new());
+    pair.call(A);
+    let report = unreachable(&pair, false);
+    pair.report(A, report);
+    assert!(pair.app(A).heard.is_empty());
+    let report = unreachable(&pair, true);
+    pair.report(A, report);
+    assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+
+    let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+    pair.write(A, b"under way");
+    let report = unreachable(&pair, true);
+    pair.report(A, report);
+    assert_eq!(pair.app(A).heard, ["opened"]);
+}
+
+#[test]
+fn a_smaller_path_is_used_at_once() {
+    let config = Config {
+        mss: Some(1400),
+        ..plain()
+    };
+    // A link on the way carries 576 octets.
+    let mut pair = Pair::with_rule(config.clone(), config, |packet| {
+        if packet.len() > 536 {
+            Vec::new()
+        } else {
+            vec![ms(10)]
+        }
+    })
+    .connected();
+    pair.write(A, &numbered(10_000));
+    let packet = pair.log.last().unwrap().clone();
+    let mut start = vec![0; packet.header.len()];
+    packet.header.emit(&mut start);
+    let ip = |host: u8| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host));
+    let report = Report::Unreachable {
+        source: ip(0),
+        destination: ip(1),
+        problem: Problem::TooBig { mtu: 576 },
+        start: Message::from_octets(&start[..8]),
+    };
+    pair.report(A, report);
+    pair.run_for(ms(5000));
+    assert_eq!(pair.app(B).received, numbered(10_000));
+    assert_eq!(pair.counters(A).timeouts, 0);
+}
+
+#[test]
+fn an_open_waits_to_know_its_route_but_not_for_ever() {
+    let mut pair = Pair::silent(plain(), plain());
+    pair.call(A);
+    pair.run_for(ms(99));
+    assert!(pair.log.is_empty());
+    pair.run_for(ms(1));
+    assert_eq!(pair.log[0].header.options.mss, Some(536));
+    let mut pair = Pair::silent(plain(), plain());
+    pair.call(A);
+    let source = Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 77));
+    let route = |source, unit| Report::Route {
+        to: Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 2)),
+        source,
+        unit,
+        burst: 1,
+    };
+    pair.report(A, route(source, 820));
+    assert_eq!(pair.log[0].header.options.mss, Some(800));
+    pair.call(A);
+    pair.report(A, route(Address::None, 0));
+    assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+}
+
+#[test]
+fn an_open_can_be_taken_back() {
+    let mut pair = Pair::silent(plain(), plain());
+    let cancel = || {
+        let user = kumiki_graph::Handle::default();
+        Request::Cancel { user }
+    };
+    pair.call(A);
+    pair.ask(A, vec![cancel()]);
+    pair.run_for(ms(200));
+    assert!(pair.log.is_empty());
+    pair.call(A);
+    pair.run_for(ms(100));
+    pair.ask(A, vec![cancel()]);
+    pair.run_for(ms(5000));
+    assert_eq!((pair.log.len(), pair.tcp(A).connections()), (2, 0));
+    assert!(pair.app(A).heard.is_empty());
+}
+
+#[test]
+fn an_accept_that_comes_too_late_is_told_so() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.app(B).idle = true;
+    pair.listen(B, 2);
+    pair.call(A);
+    pair.run_for(ms(100));
+    pair.abort(A);
+    pair.run_for(ms(100));
+    let session = pair.app(B).offers[0];
+    pair.ask(B, vec![accept(session)]);
+    assert_eq!(pair.app(B).heard, ["offered", "aborted: NoSession"]);
 }

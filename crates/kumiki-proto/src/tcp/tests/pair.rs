@@ -120,13 +120,7 @@ impl Protocol for App {
                     );
                 } else if !self.idle {
                     self.session = Some(session);
-                    let accept = Request::Accept(Box::new(Accept {
-                        session,
-                        user: Handle::default(),
-                        quality: Quality::default(),
-                        data: None,
-                    }));
-                    cx.down(Below(0), accept);
+                    cx.down(Below(0), accept(session));
                 }
             }
             Indication::Data { data, end, .. } => {
@@ -164,7 +158,10 @@ impl Protocol for App {
                 self.over = true;
                 self.heard.push(format!("aborted: {reason:?}"));
             }
-            other => panic!("unexpected {other:?}"),
+            Indication::Unit(_)
+            | Indication::Expedited { .. }
+            | Indication::Reset { .. }
+            | Indication::Report(_) => panic!("unexpected {indication:?}"),
         }
     }
 }
@@ -243,6 +240,7 @@ pub(super) struct Pair {
     rule: Rule,
     order: usize,
     shown: usize,
+    mtu: Option<u32>,
     batch: usize,
 }
 
@@ -305,7 +303,19 @@ impl Pair {
     }
 
     pub(super) fn seeded(a: Config, b: Config, seed: u64, mtu: u32, rule: Rule) -> Self {
-        let mut pair = Self {
+        let mut pair = Self::unlimited(a, b, seed, rule);
+        pair.mtu = Some(mtu);
+        pair.run_until(Instant::ZERO);
+        pair
+    }
+
+    /// The layer below does not say what it carries.
+    pub(super) fn silent(a: Config, b: Config) -> Self {
+        Self::unlimited(a, b, 1, Box::new(|_| vec![ms(10)]))
+    }
+
+    fn unlimited(a: Config, b: Config, seed: u64, rule: Rule) -> Self {
+        Self {
             now: Instant::ZERO,
             hosts: [host(a, 0, seed), host(b, 1, seed)],
             in_flight: Vec::new(),
@@ -314,21 +324,9 @@ impl Pair {
             rule,
             order: 0,
             shown: 0,
+            mtu: None,
             batch: 1,
-        };
-        for host in &mut pair.hosts {
-            let limits = Report::Limits {
-                unit: mtu - 20,
-                burst: 1,
-            };
-            host.graph.input(
-                Instant::ZERO,
-                host.wire,
-                Indication::Report(Box::new(limits)),
-            );
         }
-        pair.run_until(Instant::ZERO);
-        pair
     }
 
     /// Inputs taken together before a host settles.
@@ -420,9 +418,9 @@ impl Pair {
     /// Lets `header` and `text` arrive at `host` from the other one, with sequence numbers relative to the first ones.
     pub(super) fn inject(&mut self, host: usize, mut header: Header, text: &[u8]) {
         let base = |at: usize| self.first[at].unwrap_or_default();
-        header.seq = header.seq + base(1 - host).0;
+        header.seq += base(1 - host).0;
         if header.flags.contains(Flags::ACK) {
-            header.ack = header.ack + base(host).0;
+            header.ack += base(host).0;
         }
         let mut octets = vec![0; header.len()];
         header.emit(&mut octets);
@@ -445,6 +443,13 @@ impl Pair {
         self.run_until(self.now);
     }
 
+    /// The layer below `host` says something.
+    pub(super) fn report(&mut self, host: usize, report: Report) {
+        let Host { graph, wire, .. } = &mut self.hosts[host];
+        graph.input(self.now, *wire, Indication::Report(Box::new(report)));
+        self.run_until(self.now);
+    }
+
     /// The ports of the connection as A's segments carry them.
     pub(super) fn header(&self, from: usize) -> Header {
         let first = self.log.iter().find(|packet| packet.from == from).unwrap();
@@ -461,7 +466,8 @@ impl Pair {
     }
 
     pub(super) fn run_until(&mut self, end: Instant) {
-        loop {
+        for step in 0.. {
+            assert!(step < 1_000_000, "timers expire for ever");
             self.settle();
             let arrival = self.in_flight.iter().map(|packet| packet.0).min();
             let timers = self
@@ -502,9 +508,34 @@ impl Pair {
             while let Some(output) = self.hosts[from].graph.output() {
                 if let Request::Unit(unit) = output.request {
                     self.send(from, unit);
+                } else if let Request::Manage(manage) = output.request {
+                    self.answer(from, *manage);
                 }
             }
         }
+    }
+
+    /// What the layer below has to say, unless it is silent.
+    fn answer(&mut self, from: usize, manage: Manage) {
+        let Some(mtu) = self.mtu else {
+            return;
+        };
+        let (unit, burst) = (mtu - 20, 1);
+        let report = match manage {
+            Manage::Limits => Report::Limits { unit, burst },
+            Manage::Route { to } => Report::Route {
+                to,
+                source: Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + from as u8)),
+                unit,
+                burst,
+            },
+            Manage::Refuse { .. } => return,
+        };
+        let Host {
+            graph, wire, task, ..
+        } = &mut self.hosts[from];
+        graph.input(self.now, *wire, Indication::Report(Box::new(report)));
+        graph.run(*task, self.now, 1);
     }
 
     fn send(&mut self, from: usize, unit: Unit) {
@@ -531,6 +562,10 @@ impl Pair {
                 .push((self.now + delay, self.order, 1 - from, unit));
         }
         self.log.push(packet);
+        if self.log.len() > 100_000 {
+            let tail: Vec<String> = self.log[99_960..].iter().map(Packet::to_string).collect();
+            panic!("endless\n{}", tail.join("\n"));
+        }
     }
 
     /// The segments since the last time, as text.
@@ -544,14 +579,20 @@ pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
     Request::Open(Box::new(Open {
         user: Handle::default(),
         mode,
-        local: match mode {
-            Mode::Active => Address::None,
-            Mode::Passive { .. } => {
-                let any = core::net::Ipv4Addr::UNSPECIFIED;
-                Address::Socket(core::net::SocketAddr::new(any.into(), port))
-            }
-        },
+        local: Address::Socket(core::net::SocketAddr::new(
+            core::net::Ipv4Addr::UNSPECIFIED.into(),
+            port,
+        )),
         remote,
+        quality: Quality::default(),
+        data: None,
+    }))
+}
+
+pub(super) fn accept(session: Handle) -> Request {
+    Request::Accept(Box::new(Accept {
+        session,
+        user: Handle::default(),
         quality: Quality::default(),
         data: None,
     }))

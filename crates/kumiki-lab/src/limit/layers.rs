@@ -1,0 +1,117 @@
+//! What the layers that Kumiki knows take.
+
+use super::{Cost, Line, Overhead};
+
+fn overhead(name: &str, cost: Cost, note: &str) -> Overhead {
+    Overhead {
+        name: name.to_owned(),
+        cost,
+        note: note.to_owned(),
+    }
+}
+
+/// A SONET line of `n` times 51.84 Mb/s: 3 for OC-3c.
+#[must_use]
+pub fn oc(n: u32) -> Line {
+    Line {
+        name: format!("SONET OC-{n}c line"),
+        bits_per_second: 51_840_000 * u64::from(n),
+    }
+}
+
+/// Section, line and path overhead and fixed stuff of a concatenated SONET line, OC-3c or a multiple of it: 10 of 270
+/// columns.
+#[must_use]
+pub fn sonet() -> Overhead {
+    let cost = Cost::Share {
+        kept: 2340,
+        of: 2430,
+    };
+    overhead("SONET overhead", cost, "10 of 270 columns of 9 octets")
+}
+
+/// The PLCP on a DS-3 line: 96 000 cells of 53 octets a second out of 44.736 Mb/s.
+#[must_use]
+pub fn ds3_plcp() -> Overhead {
+    let cost = Cost::Share {
+        kept: 40_704,
+        of: 44_736,
+    };
+    overhead("DS-3 and PLCP overhead", cost, "96 000 cells a second")
+}
+
+/// Cell headers (ITU-T I.361).
+#[must_use]
+pub fn cell_headers() -> Overhead {
+    overhead(
+        "cell headers",
+        Cost::Share { kept: 48, of: 53 },
+        "5 of 53 octets",
+    )
+}
+
+/// The padding of AAL5, to whole cells (ITU-T I.363.5).
+#[must_use]
+pub fn aal5_padding() -> Overhead {
+    overhead("padding", Cost::Cells(48), "to whole cells of 48 octets")
+}
+
+/// The trailer of AAL5 (ITU-T I.363.5).
+#[must_use]
+pub fn aal5_trailer() -> Overhead {
+    overhead("AAL5 trailer", Cost::Octets(8), "ITU-T I.363.5")
+}
+
+/// The LLC and SNAP headers (RFC 2684).
+#[must_use]
+pub fn llc_snap() -> Overhead {
+    overhead("LLC/SNAP", Cost::Octets(8), "RFC 2684 section 5.1")
+}
+
+/// The IPv4 header without options (RFC 791).
+#[must_use]
+pub fn ipv4() -> Overhead {
+    overhead("IP", Cost::Octets(20), "RFC 791, no options")
+}
+
+/// The UDP header (RFC 768).
+#[must_use]
+pub fn udp() -> Overhead {
+    overhead("UDP", Cost::Octets(8), "RFC 768")
+}
+
+/// The TCP header (RFC 9293), with or without timestamps (RFC 7323: 10 octets and 2 to align them).
+#[must_use]
+pub fn tcp(timestamps: bool) -> Overhead {
+    if timestamps {
+        overhead("TCP", Cost::Octets(32), "RFC 9293, with timestamps")
+    } else {
+        overhead("TCP", Cost::Octets(20), "RFC 9293, no options")
+    }
+}
+
+/// Octets that a line adds to each frame.
+#[must_use]
+pub fn framing(octets: u32) -> Overhead {
+    overhead("framing", Cost::Octets(octets), "of each frame on the line")
+}
+
+/// PPP in HDLC-like framing (RFC 1662): address, control, two octets of protocol, a frame check sequence of `fcs` octets, and
+/// `flags` flags between two frames. The stuffing is apart: [`stuffing`].
+#[must_use]
+pub fn hdlc(fcs: u32, flags: u32) -> Overhead {
+    let octets = 4 + fcs + flags;
+    overhead(
+        "PPP framing",
+        Cost::Octets(octets),
+        "RFC 1662 without stuffing",
+    )
+}
+
+/// Octet stuffing (RFC 1662 section 4.2): `added` octets for each `per` octets of user data, such as 86 for each write of
+/// 4096 in ttcp's pattern, or 2 for each 256 random ones. What headers need is not counted.
+#[must_use]
+pub fn stuffing(added: u32, per: u32) -> Overhead {
+    let cost = Cost::Among { added, per };
+    overhead("octet stuffing", cost, "RFC 1662 section 4.2, on average")
+}

@@ -1,0 +1,269 @@
+//! From a scenario to the ladder of its stack.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Ladder, Line, Overhead, aal5_padding, aal5_trailer, cell_headers, ds3_plcp, framing, ipv4,
+    ladder, llc_snap, oc, sonet, tcp, udp,
+};
+use crate::picture::stack::Stack;
+use crate::quantity::{self, Octets, Rate};
+use crate::scenario::{Link, Scenario};
+
+/// Kinds of nodes that a packet passes without growing.
+const FREE: [&str; 3] = ["vc_mux", "vnet", "aal5"];
+
+/// The ladder of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
+/// there through switches.
+///
+/// Over TCP a packet is a full segment; its size is the `mss` of the TCP node, or else what the `mtu` of the IP node leaves
+/// (1500 unless given), less what options take. Over UDP it is the message of the load.
+///
+/// # Errors
+/// In words, where the stack has a layer whose overhead is not known, the writing node has no way down to a line, or a quantity
+/// cannot be read.
+pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
+    let from = &scenario.workload.from;
+    let (name, node) = from
+        .split_once('.')
+        .ok_or_else(|| format!("workload.from = \"{from}\": write it as host.node"))?;
+    let stack = Stack::of(scenario, name)
+        .ok_or_else(|| format!("workload.from = \"{from}\": there is no host called `{name}`"))?;
+    if !stack.has(node) {
+        return Err(format!(
+            "workload.from = \"{from}\": `{name}` has no node called `{node}`"
+        ));
+    }
+    let mut path = Vec::new();
+    let plugged = |device: &str| {
+        scenario
+            .link
+            .values()
+            .any(|link| link.ends.contains(&format!("{name}.{device}")))
+    };
+    if !way_down(&stack, node, &plugged, &mut path) {
+        return Err(format!(
+            "`{from}` has no way down to a device on which a line ends"
+        ));
+    }
+    let device = path.pop().unwrap_or_default();
+    let (upper, payload) = layers_above(scenario, &stack, &path)?;
+    let ladders = lines_from(scenario, &format!("{name}.{device}"))
+        .into_iter()
+        .map(|link| {
+            let (line, mut layers) = medium(link)?;
+            layers.extend(upper.iter().cloned());
+            ladder(&line, &layers, payload).map_err(|error| error.to_string())
+        });
+    let mut slowest: Option<Ladder> = None;
+    for ladder in ladders {
+        let ladder = ladder?;
+        let slower = |than: &Ladder| ladder.goodput_mbps().as_f64() < than.goodput_mbps().as_f64();
+        if slowest.as_ref().is_none_or(slower) {
+            slowest = Some(ladder);
+        }
+    }
+    slowest.ok_or_else(|| format!("no line ends on `{name}.{device}`"))
+}
+
+/// Finds a way from `node` down to a device for which `plugged` holds, the first one where there are several.
+fn way_down<'a>(
+    stack: &Stack<'a>,
+    node: &str,
+    plugged: &impl Fn(&str) -> bool,
+    path: &mut Vec<&'a str>,
+) -> bool {
+    let Some(node) = stack.nodes().into_iter().find(|name| *name == node) else {
+        return false;
+    };
+    // A graph in which layers stand on each other in a circle is refused elsewhere; here it must only end.
+    if path.contains(&node) {
+        return false;
+    }
+    path.push(node);
+    if stack.is_device(node) && plugged(node) {
+        return true;
+    }
+    for below in stack.below(node) {
+        if way_down(stack, below, plugged, path) {
+            return true;
+        }
+    }
+    path.pop();
+    false
+}
+
+/// What the nodes of `path` take, lowest first, and how much user data the largest packet has.
+fn layers_above<'a>(
+    scenario: &Scenario,
+    stack: &Stack<'a>,
+    path: &[&'a str],
+) -> Result<(Vec<Overhead>, u32), String> {
+    let mut layers = Vec::new();
+    let (mut mtu, mut mss, mut options) = (None, None, 0);
+    let mut datagrams = false;
+    // The first is the program that writes.
+    for (depth, node) in path.iter().enumerate().skip(1) {
+        match stack.kind(node) {
+            "tcp" => {
+                let stamped = timestamps(stack, node);
+                mss = octets(stack, node, "mss")?;
+                options = if stamped { 12 } else { 0 };
+                layers.push(tcp(stamped));
+            }
+            "udp" => {
+                datagrams = true;
+                layers.push(udp());
+            }
+            "ip" => {
+                let below = path.get(depth + 1).copied().unwrap_or_default();
+                mtu = Some(ip_mtu(stack, node, below)?);
+                layers.push(ipv4());
+            }
+            "llc_snap" => layers.push(llc_snap()),
+            kind if FREE.contains(&kind) => {}
+            kind => {
+                return Err(format!(
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, udp, ip, llc_snap, {}",
+                    FREE.join(", ")
+                ));
+            }
+        }
+    }
+    layers.reverse();
+    let message = || -> Result<u32, String> {
+        let text = &scenario.workload.message;
+        parse_octets("workload.message", text)
+    };
+    let payload = if datagrams {
+        message()?
+    } else {
+        let fits = mtu.map(|mtu| mtu.saturating_sub(40));
+        match (mss, fits) {
+            (Some(mss), Some(fits)) => mss.min(fits).saturating_sub(options),
+            (Some(size), None) | (None, Some(size)) => size.saturating_sub(options),
+            (None, None) => message()?,
+        }
+    };
+    let headers = 28;
+    if let Some(mtu) = mtu.filter(|mtu| datagrams && payload.saturating_add(headers) > *mtu) {
+        return Err(format!(
+            "workload.message is {payload} octets, and with an MTU of {mtu} one datagram carries {}; ladders know no fragments",
+            mtu.saturating_sub(headers)
+        ));
+    }
+    Ok((layers, payload))
+}
+
+/// Whether the TCP node `node` puts timestamps into its segments: as it says, or as its defaults do.
+fn timestamps(stack: &Stack<'_>, node: &str) -> bool {
+    let given = stack
+        .setting(node, "timestamps")
+        .and_then(toml::Value::as_bool);
+    let defaults = stack
+        .setting(node, "defaults")
+        .and_then(toml::Value::as_str);
+    // Before RFC 1323 there were none.
+    given.unwrap_or(!matches!(defaults, Some("bsd43" | "solaris23")))
+}
+
+/// The MTU of the IP node `node` on the layer `below`.
+fn ip_mtu(stack: &Stack<'_>, node: &str, below: &str) -> Result<u32, String> {
+    let interface = stack
+        .setting(node, "interface")
+        .and_then(|interfaces| interfaces.get(below)?.get("mtu")?.as_str());
+    match interface {
+        Some(text) => parse_octets(&format!("{node}.interface.{below}.mtu"), text),
+        None => Ok(octets(stack, node, "mtu")?.unwrap_or(1500)),
+    }
+}
+
+fn octets(stack: &Stack<'_>, node: &str, key: &str) -> Result<Option<u32>, String> {
+    let value = stack.setting(node, key).and_then(toml::Value::as_str);
+    value
+        .map(|text| parse_octets(&format!("{node}.{key}"), text))
+        .transpose()
+}
+
+fn parse_octets(place: &str, text: &str) -> Result<u32, String> {
+    let octets: Octets =
+        quantity::parse(text).map_err(|error| format!("{place} = \"{text}\": {error}"))?;
+    u32::try_from(octets.count())
+        .map_err(|_| format!("{place} = \"{text}\": more than 4 GiB in a packet"))
+}
+
+/// The lines that lead on from `end`, through switches.
+fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
+    let mut found: Vec<&Link> = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut reached = vec![end.to_owned()];
+    while let Some(end) = reached.pop() {
+        let switch = end
+            .split_once('.')
+            .map(|(switch, _)| switch)
+            .filter(|switch| scenario.switch.contains_key(*switch));
+        for (name, link) in &scenario.link {
+            let touches = link.ends.iter().any(|other| match switch {
+                Some(switch) => other
+                    .split_once('.')
+                    .is_some_and(|(owner, _)| owner == switch),
+                None => *other == end,
+            });
+            if touches && names.insert(name) {
+                found.push(link);
+                let [one, other] = &link.ends;
+                // A host at the other end ends the way; another port of a switch goes on from it.
+                let onward = [one, other].into_iter().filter(|other| {
+                    other
+                        .split_once('.')
+                        .is_some_and(|(owner, _)| scenario.switch.contains_key(owner))
+                });
+                reached.extend(onward.cloned());
+            }
+        }
+    }
+    found
+}
+
+/// A line and what its medium takes, lowest first.
+fn medium(link: &Link) -> Result<(Line, Vec<Overhead>), String> {
+    let cells = || [cell_headers(), aal5_padding(), aal5_trailer()];
+    let extra = || {
+        link.framing_octets
+            .filter(|octets| *octets > 0)
+            .map(framing)
+    };
+    Ok(match link.medium.as_str() {
+        "oc3c-atm" => (oc(3), [sonet()].into_iter().chain(cells()).collect()),
+        "oc12c-atm" => (oc(12), [sonet()].into_iter().chain(cells()).collect()),
+        "oc48c-atm" => (oc(48), [sonet()].into_iter().chain(cells()).collect()),
+        "ds3-plcp" => {
+            let line = Line {
+                name: "DS-3 line".to_owned(),
+                bits_per_second: 44_736_000,
+            };
+            (line, [ds3_plcp()].into_iter().chain(cells()).collect())
+        }
+        "oc3c" => (oc(3), [sonet()].into_iter().chain(extra()).collect()),
+        "oc12c" => (oc(12), [sonet()].into_iter().chain(extra()).collect()),
+        "oc48c" => (oc(48), [sonet()].into_iter().chain(extra()).collect()),
+        "point-to-point" => {
+            let text = link
+                .rate
+                .as_deref()
+                .ok_or("a point-to-point line needs a `rate`, as in \"10 Mb/s\"")?;
+            let rate: Rate =
+                quantity::parse(text).map_err(|error| format!("rate = \"{text}\": {error}"))?;
+            let line = Line {
+                name: "point-to-point line".to_owned(),
+                bits_per_second: rate.bits_per_second(),
+            };
+            (line, extra().into_iter().collect())
+        }
+        other => {
+            return Err(format!(
+                "the overhead of the medium `{other}` is not known; known are oc3c-atm, oc12c-atm, oc48c-atm, ds3-plcp, oc3c, oc12c, oc48c, point-to-point"
+            ));
+        }
+    })
+}

@@ -1,0 +1,366 @@
+use proptest::prelude::*;
+
+use super::{
+    Cost, Ladder, LadderError, Line, Overhead, PAPER_2, Ratio, aal5_padding, aal5_trailer,
+    cell_headers, ds3_plcp, figure, hdlc, ipv4, ladder, llc_snap, oc, of_scenario, rows, sonet,
+    stuffing, sweep, table, tcp, udp,
+};
+use crate::scenario::Scenario;
+use crate::table::Layout;
+
+/// Classical IP over an OC-3c.
+fn classical_ip() -> Vec<Overhead> {
+    vec![
+        sonet(),
+        cell_headers(),
+        aal5_padding(),
+        aal5_trailer(),
+        llc_snap(),
+        ipv4(),
+        tcp(false),
+    ]
+}
+
+fn printed(ladder: &Ladder) -> Vec<String> {
+    let steps = ladder.condensed();
+    steps
+        .iter()
+        .map(|step| step.rate_mbps.to_string())
+        .collect()
+}
+
+fn goodput(layers: &[Overhead], payload: u32) -> String {
+    format!(
+        "{:.2}",
+        ladder(&oc(3), layers, payload).unwrap().goodput_mbps()
+    )
+}
+
+#[test]
+fn paper_2_table_2() {
+    let ladder = ladder(&oc(3), &classical_ip(), 8192).unwrap();
+    assert_eq!(
+        printed(&ladder),
+        ["155.520", "149.760", "135.632", "134.580"]
+    );
+    let factors: Vec<_> = ladder.condensed().iter().map(|step| step.factor).collect();
+    assert_eq!(factors, [(1, 1), (2340, 2430), (48, 53), (8192, 8256)]);
+    assert_eq!(
+        (ladder.cells, ladder.padding_octets),
+        (Some(172), Ratio::whole(8))
+    );
+    let packets = ladder.condensed().pop().unwrap();
+    assert_eq!(
+        packets.note,
+        "TCP 20, IP 20, LLC/SNAP 8, AAL5 trailer 8, padding 8, 172 cells"
+    );
+}
+
+#[test]
+fn paper_2_rounded_on_the_way() {
+    let ladder = ladder(&oc(3), &classical_ip(), 8192).unwrap();
+    let rounded: Vec<String> = ladder
+        .paper_arithmetic(3)
+        .iter()
+        .map(Ratio::to_string)
+        .collect();
+    assert_eq!(rounded, ["155.520", "149.760", "135.632", "134.581"]);
+}
+
+#[test]
+fn the_table_shows_the_paper_beside_each_step() {
+    let ladder = ladder(&oc(3), &classical_ip(), 8192).unwrap();
+    let text = table(&ladder, &PAPER_2).draw(Layout::default());
+    for expected in [
+        "155.520",
+        "149.760",
+        "135.632",
+        "134.580",
+        "paper 134.581",
+        "2340/2430",
+        "48/53",
+        "172 cells",
+    ] {
+        assert!(text.contains(expected), "{expected} in\n{text}");
+    }
+    assert!(text.contains("134.581; exactly 134.580290."), "{text}");
+}
+
+#[test]
+fn rows_are_as_the_paper_prints_them() {
+    let ladder = ladder(&oc(3), &classical_ip(), 8192).unwrap();
+    let rows = rows(&ladder, Some(2), "table2", &PAPER_2);
+    assert_eq!(rows.len(), 4);
+    for (row, paper) in rows.iter().zip(PAPER_2) {
+        assert_eq!(row.paper_mbps, Some(paper));
+        assert!((row.goodput_mbps - paper).abs() < 0.0011, "{row:?}");
+        row.check().unwrap();
+    }
+}
+
+/// facts: cells = ceil((n + 40 + 8 + 8) / 48), goodput = R n / (53 cells).
+#[test]
+fn classical_ip_by_size_of_the_payload() {
+    let expected = [
+        (512, 12, "120.56"),
+        (1024, 23, "125.80"),
+        (1460, 32, "128.92"),
+        (2048, 44, "131.52"),
+        (4096, 87, "133.03"),
+        (8192, 172, "134.58"),
+        (9140, 192, "134.51"),
+    ];
+    for (payload, cells, mbps) in expected {
+        let found = ladder(&oc(3), &classical_ip(), payload).unwrap();
+        assert_eq!(
+            (found.cells, goodput(&classical_ip(), payload).as_str()),
+            (Some(cells), mbps)
+        );
+    }
+    assert_eq!(goodput(&classical_ip(), 9160), "134.81");
+}
+
+#[test]
+fn ppp_over_sonet_with_its_stuffing() {
+    let pos = |stuffing: Option<Overhead>, fcs, flags| {
+        let mut layers = vec![sonet(), hdlc(fcs, flags)];
+        layers.extend(stuffing);
+        layers.extend([ipv4(), tcp(false)]);
+        layers
+    };
+    let exact = |layers: &[Overhead], payload| {
+        ladder(&oc(3), layers, payload)
+            .unwrap()
+            .goodput_mbps()
+            .to_string()
+    };
+    assert_eq!(exact(&pos(None, 4, 1), 1460), "144.897");
+    assert_eq!(exact(&pos(Some(stuffing(2, 256)), 4, 1), 1460), "143.810");
+    // ttcp's pattern in writes of 4096 octets has 86 to stuff.
+    let ttcp = || Some(stuffing(86, 4096));
+    assert_eq!(exact(&pos(ttcp(), 4, 1), 1460), "142.012");
+    assert_eq!(exact(&pos(ttcp(), 2, 1), 1460), "142.197");
+    assert_eq!(exact(&pos(ttcp(), 2, 2), 1460), "142.104");
+    assert_eq!(exact(&pos(ttcp(), 4, 2), 1460), "141.920");
+    for (mtu, none, random, ttcp_s) in [
+        (4470, "148.12", "146.99", "145.11"),
+        (9180, "148.96", "147.81", "145.91"),
+        (65280, "149.65", "148.49", "146.57"),
+    ] {
+        assert_eq!(goodput(&pos(None, 4, 1), mtu - 40), none);
+        assert_eq!(
+            goodput(&pos(Some(stuffing(2, 256)), 4, 1), mtu - 40),
+            random
+        );
+        assert_eq!(goodput(&pos(ttcp(), 4, 1), mtu - 40), ttcp_s);
+    }
+}
+
+#[test]
+fn tcp_over_a_ds3() {
+    let mut layers = classical_ip();
+    layers[0] = ds3_plcp();
+    let line = Line {
+        name: "DS-3 line".to_owned(),
+        bits_per_second: 44_736_000,
+    };
+    let found = ladder(&line, &layers, 9140).unwrap();
+    assert_eq!(format!("{:.2}", found.goodput_mbps()), "36.56");
+    assert_eq!(printed(&found)[..3], ["44.736", "40.704", "36.864"]);
+}
+
+#[test]
+fn the_sweep_is_a_sawtooth_of_48_octets() {
+    let swept = sweep(&oc(3), &classical_ip(), 8100..=8300).unwrap();
+    let drops: Vec<u32> = swept
+        .windows(2)
+        .filter(|pair| pair[1].1 < pair[0].1)
+        .map(|pair| pair[1].0)
+        .collect();
+    // 8200 octets fill 172 cells to the last octet.
+    assert!(drops.contains(&8201));
+    assert!(drops.windows(2).all(|pair| pair[1] - pair[0] == 48));
+    let figure = figure(&oc(3), &classical_ip(), 8100..=8300).unwrap();
+    assert_eq!(figure.series[0].points.len(), 201);
+}
+
+#[test]
+fn senseless_layers_are_refused() {
+    let share = |cost| Overhead {
+        name: "x".to_owned(),
+        cost,
+        note: String::new(),
+    };
+    for cost in [
+        Cost::Share { kept: 1, of: 0 },
+        Cost::Share { kept: 2, of: 1 },
+        Cost::Cells(0),
+        Cost::Among { added: 1, per: 0 },
+    ] {
+        assert!(matches!(
+            ladder(&oc(3), &[share(cost)], 1),
+            Err(LadderError::Share(..))
+        ));
+    }
+    assert_eq!(ladder(&oc(3), &[], 0), Err(LadderError::NoPayload));
+    let primes = [
+        4_294_967_291,
+        4_294_967_279,
+        4_294_967_231,
+        4_294_967_197,
+        4_294_967_189,
+    ];
+    let layers = primes.map(|of| share(Cost::Share { kept: of - 2, of }));
+    assert!(matches!(
+        ladder(&oc(3), &layers, 1),
+        Err(LadderError::TooBig(_))
+    ));
+}
+
+const PAPER_2_FIGURE_6: &str = r#"
+title = "One session"
+[host.sender]
+graph = ["bench", "tcp", "ip", "llc_snap", "atm0"]
+tcp = { defaults = "bsd43", mss = "8192 B" }
+ip = { address = "10.0.0.1/24", mtu = "9180 B" }
+[host.receiver]
+like = "sender"
+[switch.exchange]
+ports = 2
+queue_cells = 1024
+channels = ["0 0/100 <-> 1 0/100"]
+[link.one]
+ends = ["sender.atm0", "exchange.0"]
+medium = "oc3c-atm"
+[link.two]
+ends = ["exchange.1", "receiver.atm0"]
+medium = "oc3c-atm"
+[workload]
+kind = "netperf"
+from = "sender.bench"
+to = "receiver.bench"
+message = "8192 B"
+duration = "1 s"
+"#;
+
+fn changed(from: &str, to: &str) -> Result<Ladder, String> {
+    let text = PAPER_2_FIGURE_6.replace(from, to);
+    assert!(from.is_empty() || text != PAPER_2_FIGURE_6);
+    let scenario: Scenario = toml::from_str(&text).unwrap();
+    of_scenario(&scenario)
+}
+
+#[test]
+fn a_scenario_has_the_ladder_of_its_stack() {
+    let found = changed("", "").unwrap();
+    assert_eq!(
+        printed(&found),
+        ["155.520", "149.760", "135.632", "134.580"]
+    );
+    assert_eq!(found, ladder(&oc(3), &classical_ip(), 8192).unwrap());
+}
+
+#[test]
+fn without_an_mss_a_segment_fills_the_mtu() {
+    let found = changed(", mss = \"8192 B\"", "").unwrap();
+    assert_eq!((found.payload_octets, found.cells), (9140, Some(192)));
+    let stamped = changed("mss = \"8192 B\"", "timestamps = true").unwrap();
+    assert_eq!((stamped.payload_octets, stamped.cells), (9128, Some(192)));
+    let host = changed("from = \"sender.bench\"", "from = \"receiver.bench\"").unwrap();
+    assert_eq!(host.payload_octets, 8192);
+}
+
+#[test]
+fn the_slowest_line_on_the_way_is_the_limit() {
+    let found = changed(
+        "ends = [\"exchange.1\", \"receiver.atm0\"]\nmedium = \"oc3c-atm\"",
+        "ends = [\"exchange.1\", \"receiver.atm0\"]\nmedium = \"ds3-plcp\"",
+    )
+    .unwrap();
+    assert_eq!(found.steps[0].rate_mbps.to_string(), "44.736");
+}
+
+#[test]
+fn graphs_that_are_not_chains_and_lines_of_any_rate_are_understood() {
+    let text = r#"
+        title = "x"
+        [host.a]
+        graph = { bench = ["talk"], talk = ["inet"], inet = ["lo", "line"], ping = ["inet"] }
+        kind = { talk = "udp", inet = "ip" }
+        [link.l]
+        ends = ["a.line", "b.line"]
+        medium = "point-to-point"
+        rate = "10 Mb/s"
+        framing_octets = 24
+        [workload]
+        kind = "netperf"
+        from = "a.bench"
+        to = "b.bench"
+        message = "1448 B"
+        duration = "1 s"
+    "#;
+    let line = Line {
+        name: "point-to-point line".to_owned(),
+        bits_per_second: 10_000_000,
+    };
+    let expected = ladder(&line, &[super::framing(24), ipv4(), udp()], 1448).unwrap();
+    assert_eq!(
+        of_scenario(&toml::from_str(text).unwrap()).unwrap(),
+        expected
+    );
+    let big = text.replace("1448 B", "1473 B");
+    let error = of_scenario(&toml::from_str(&big).unwrap()).unwrap_err();
+    assert!(error.contains("1473") && error.contains("1472"), "{error}");
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    for (from, to, expected) in [
+        ("\"llc_snap\"", "\"mystery\"", "`mystery`"),
+        ("medium = \"oc3c-atm\"", "medium = \"string\"", "`string`"),
+        ("from = \"sender.bench\"", "from = \"bench\"", "host.node"),
+        (
+            "from = \"sender.bench\"",
+            "from = \"nobody.bench\"",
+            "`nobody`",
+        ),
+        (
+            "from = \"sender.bench\"",
+            "from = \"sender.tester\"",
+            "`tester`",
+        ),
+        ("sender.atm0", "sender.atm1", "no way down"),
+        ("8192 B\" }", "8192 W\" }", "tcp.mss"),
+    ] {
+        let error = changed(from, to).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn rounding_is_to_the_nearest(n in 0u128..1 << 60, d in 1u128..1 << 40, decimals in 0u32..6) {
+        let ratio = Ratio::new(n, d).unwrap();
+        let rounded = ratio.rounded(decimals).unwrap();
+        let off = rounded.checked_sub(ratio).or_else(|| ratio.checked_sub(rounded)).unwrap();
+        let half = Ratio::new(1, 2 * 10u128.pow(decimals)).unwrap();
+        prop_assert!(half.checked_sub(off).is_some());
+        prop_assert_eq!(rounded.rounded(decimals), Some(rounded));
+        // A decimal number reads back as the fraction that it shows.
+        let text = format!("{ratio:.0$}", usize::try_from(decimals).unwrap());
+        let digits: u128 = text.replace('.', "").parse().unwrap();
+        prop_assert_eq!(Ratio::new(digits, 10u128.pow(decimals)), Some(rounded));
+    }
+
+    #[test]
+    fn steps_multiply_up_to_the_goodput(payload in 1u32..70_000, overheads in prop::collection::vec(0u32..100, 0..6)) {
+        let mut layers = classical_ip();
+        layers.extend(overheads.into_iter().map(super::framing));
+        let found = ladder(&oc(3), &layers, payload).unwrap();
+        let cells = found.cells.unwrap();
+        prop_assert_eq!(found.packet_octets, Ratio::whole(cells * 48));
+        let expected = Ratio::new(149_760 * u128::from(payload), 1_000 * 53 * cells);
+        prop_assert_eq!(Some(found.goodput_mbps()), expected);
+        prop_assert!(found.steps.windows(2).all(|pair| pair[0].rate_mbps.checked_sub(pair[1].rate_mbps).is_some()));
+    }
+}

@@ -1,0 +1,77 @@
+//! Pictures of scenarios: the protocol graphs of the hosts, and the lines between them.
+//!
+//! | | |
+//! |---|---|
+//! | [`text`] | for a terminal: each host as a tree, uppermost nodes first |
+//! | [`svg`] | SVG 1.1 in the style of the figures: hosts side by side, layers top down, media below |
+//! | Left out | settings of nodes, tasks and CPUs, virtual channels in the drawing |
+//!
+//! A picture shows what a scenario says, and does not ask whether that would run. A layer is said to offer a service only where
+//! its kind is known here.
+
+mod draw;
+mod levels;
+mod media;
+pub(crate) mod stack;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use kumiki_graph::Service;
+
+use self::stack::Stack;
+use crate::scenario::{Link, Scenario};
+
+/// The graphs and lines of `scenario` as plain text; ends with a line feed.
+#[must_use]
+pub fn text(scenario: &Scenario) -> String {
+    tree::document(scenario)
+}
+
+/// The graphs and lines of `scenario` as an SVG document.
+#[must_use]
+pub fn svg(scenario: &Scenario) -> String {
+    draw::document(scenario)
+}
+
+/// The hosts with their stacks: the one that writes first, and the one that reads last, as data flows.
+fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
+    let host = |plug: &str| {
+        plug.split_once('.')
+            .map_or(plug, |(host, _)| host)
+            .to_owned()
+    };
+    let (from, to) = (host(&scenario.workload.from), host(&scenario.workload.to));
+    let mut stacks: Vec<(&str, Stack<'_>)> = scenario
+        .host
+        .keys()
+        .filter_map(|name| Some((name.as_str(), Stack::of(scenario, name)?)))
+        .collect();
+    stacks.sort_by_key(|(name, _)| match *name {
+        name if name == from => 0,
+        name if name == to => 2,
+        _ => 1,
+    });
+    stacks
+}
+
+/// What a node of this kind offers to those above it, where that is known.
+fn service(kind: &str) -> Option<Service> {
+    match kind {
+        "tcp" => Some(Service::Stream),
+        "udp" | "ip" | "llc_snap" | "vc_mux" | "aal5" | "vnet" | "eth" => Some(Service::UnitData),
+        _ => None,
+    }
+}
+
+/// What a line is, in a few words: medium, rate, propagation, and whether something goes wrong on it.
+fn line(link: &Link) -> String {
+    let impaired = link.impair.as_ref().map(|_| "impaired");
+    let rest = [link.rate.as_deref(), link.propagation.as_deref(), impaired];
+    let mut words = link.medium.clone();
+    for word in rest.into_iter().flatten() {
+        words.push_str(", ");
+        words.push_str(word);
+    }
+    words
+}

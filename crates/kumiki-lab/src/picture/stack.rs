@@ -1,0 +1,115 @@
+//! The graph of one host of a scenario, as it reads after `like` has been followed.
+
+use std::collections::BTreeSet;
+
+use crate::scenario::{Graph, Host, Scenario};
+
+/// The nodes of a host: see the module.
+pub(crate) struct Stack<'a> {
+    /// The host and those that it is like, nearest first.
+    hosts: Vec<&'a Host>,
+    /// Each node with the layers below it; devices have none.
+    layers: Vec<(&'a str, Vec<&'a str>)>,
+}
+
+impl<'a> Stack<'a> {
+    /// The stack of the host called `name`; without nodes where it has no graph, `None` where there is no such host.
+    pub(crate) fn of(scenario: &'a Scenario, name: &str) -> Option<Self> {
+        let mut hosts = vec![scenario.host.get(name)?];
+        while let Some(like) = hosts.last().and_then(|host| host.like.as_ref()) {
+            // A host like itself, by whatever detour, has no more to give.
+            match scenario.host.get(like) {
+                Some(host) if hosts.len() <= scenario.host.len() => hosts.push(host),
+                Some(_) | None => break,
+            }
+        }
+        let graph = hosts.iter().find_map(|host| host.graph.as_ref());
+        let layers = graph.map(layers).unwrap_or_default();
+        Some(Self { hosts, layers })
+    }
+
+    /// All nodes and devices, none before what stands on it. Those that stand on each other in a circle come last.
+    pub(crate) fn nodes(&self) -> Vec<&'a str> {
+        let mut left: Vec<&str> = self.layers.iter().map(|(node, _)| *node).collect();
+        let mut sorted = Vec::new();
+        while !left.is_empty() {
+            let covered: BTreeSet<&str> = left
+                .iter()
+                .flat_map(|node| self.below(node))
+                .copied()
+                .collect();
+            let (free, bound): (Vec<&str>, Vec<&str>) =
+                left.iter().partition(|node| !covered.contains(*node));
+            sorted.extend(if free.is_empty() { &bound } else { &free });
+            left = if free.is_empty() { Vec::new() } else { bound };
+        }
+        sorted
+    }
+
+    /// The layers below `node`.
+    pub(crate) fn below(&self, node: &str) -> &[&'a str] {
+        self.layers
+            .iter()
+            .find(|(name, _)| *name == node)
+            .map_or(&[], |(_, below)| below)
+    }
+
+    /// Whether there is a node or device called `node`.
+    pub(crate) fn has(&self, node: &str) -> bool {
+        self.layers.iter().any(|(name, _)| *name == node)
+    }
+
+    /// Whether `node` is a device.
+    pub(crate) fn is_device(&self, node: &str) -> bool {
+        self.has(node) && self.below(node).is_empty()
+    }
+
+    /// The kind of node that `node` is.
+    pub(crate) fn kind<'n>(&self, node: &'n str) -> &'n str
+    where
+        'a: 'n,
+    {
+        let given = self.hosts.iter().find_map(|host| host.kind.get(node));
+        given.map_or(node, String::as_str)
+    }
+
+    /// The kind of `node`, in words, where its name does not say it.
+    pub(crate) fn other_kind(&self, node: &str) -> Option<String> {
+        let kind = self.hosts.iter().find_map(|host| host.kind.get(node))?;
+        (kind != node).then(|| kind.clone())
+    }
+
+    /// The setting `key` of `node`, where it is given.
+    pub(crate) fn setting(&self, node: &str, key: &str) -> Option<&'a toml::Value> {
+        self.hosts
+            .iter()
+            .find_map(|host| host.settings.get(node)?.get(key))
+    }
+
+    /// The profile, where one is given.
+    pub(crate) fn profile(&self) -> Option<&'a str> {
+        self.hosts.iter().find_map(|host| host.profile.as_deref())
+    }
+}
+
+fn layers(graph: &Graph) -> Vec<(&str, Vec<&str>)> {
+    let mut layers: Vec<(&str, Vec<&str>)> = match graph {
+        Graph::Chain(chain) => {
+            let below = chain.iter().skip(1).map(|lower| vec![lower.as_str()]);
+            let below = below.chain([Vec::new()]);
+            chain.iter().map(String::as_str).zip(below).collect()
+        }
+        Graph::Below(below) => below
+            .iter()
+            .map(|(node, below)| (node.as_str(), below.iter().map(String::as_str).collect()))
+            .collect(),
+    };
+    let named: BTreeSet<&str> = layers.iter().map(|(node, _)| *node).collect();
+    let lower: BTreeSet<&str> = layers
+        .iter()
+        .flat_map(|(_, below)| below)
+        .copied()
+        .collect();
+    layers.extend(lower.difference(&named).map(|device| (*device, Vec::new())));
+    layers
+}

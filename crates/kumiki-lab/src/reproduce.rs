@@ -1,0 +1,362 @@
+//! Running scenarios: all points on several threads, their repetitions, and what is made of the results.
+//!
+//! Everything is read and checked before anything runs ([`Plan::new`]), so that a mistake costs no time and leaves no files.
+//! Results stand in the order of the scenarios and their points, however many threads ran them; with the same seeds they
+//! are the same octets.
+//!
+//! What a point *does* is behind the trait [`Runner`]: this module knows no protocol.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use crate::progress::Progress;
+use crate::rows::{Output, OutputError, Row};
+use crate::scenario::{Choice, Document, Fault, Point};
+use crate::stats::{Level, Stopping, Summary, Verdict};
+
+mod figures;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+/// What one run gives.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Its rows, the first of which is the point's result; from [`Point::row`]. What identifies them (paper, figure, series,
+    /// what is varied, seed, repetition, the paper's value, version) is put in again afterwards.
+    pub rows: Vec<Row>,
+    /// Captures: the name of the file, such as `a.atm0.pcapng`, and its octets.
+    pub captures: Vec<(String, Vec<u8>)>,
+    /// What a reader of the table should know.
+    pub notes: Vec<String>,
+    /// Lines in the figure that nothing can exceed: what, and at how many Mb/s. Drawn where `[report]` has a `limit`.
+    pub limits: Vec<(String, f64)>,
+}
+
+/// Why a run failed although its scenario can be read.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What runs a point. Called from several threads at once.
+pub trait Runner: Sync {
+    /// Whether the point can run: layers that fit, settings that exist, windows that are possible. Called for all points
+    /// before the first runs; must not take long.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] with the path of the wrong value; file and line are added.
+    fn check(&self, _point: &Point) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Runs `point` with the seed in it, which is that of the repetition.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] where it ran and failed; the other points run all the same.
+    fn run(&self, point: &Point) -> Result<Outcome, Failure>;
+}
+
+/// Scenarios whose points are all known to be runnable.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    parts: Vec<Part>,
+    choice: Choice,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    name: String,
+    points: Vec<Point>,
+}
+
+/// The results of one scenario.
+#[derive(Clone, Debug)]
+pub struct Results {
+    name: String,
+    choice: Choice,
+    points: Vec<(Point, Result<Done, String>)>,
+}
+
+/// What all repetitions of a point gave.
+#[derive(Clone, Debug)]
+struct Done {
+    rows: Vec<Row>,
+    summary: Summary,
+    notes: Vec<String>,
+    limits: Vec<(String, f64)>,
+}
+
+impl Plan {
+    /// The points of `documents`, each checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`]: the first thing that is wrong.
+    pub fn new(
+        documents: &[Document],
+        choice: &Choice,
+        runner: &impl Runner,
+    ) -> Result<Self, Fault> {
+        let mut parts = Vec::with_capacity(documents.len());
+        for document in documents {
+            let points = document.points(choice)?;
+            for point in &points {
+                runner.check(point).map_err(|fault| point.locate(fault))?;
+                let row = point.row()?;
+                row.check()
+                    .map_err(|why| point.locate(Fault::at(["report", "rows"], why.to_string())))?;
+            }
+            parts.push(Part {
+                name: document.name().to_owned(),
+                points,
+            });
+        }
+        Ok(Self {
+            parts,
+            choice: choice.clone(),
+        })
+    }
+
+    /// The number of points.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.points.len()).sum()
+    }
+
+    /// Whether there is nothing to run.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Runs all points on `jobs` threads. Captures go to `output` as they come, so that they need not all be kept.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`] where a capture cannot be written. A point that fails is among the results.
+    pub fn run(
+        &self,
+        runner: &impl Runner,
+        jobs: usize,
+        output: Option<&Output>,
+        progress: &mut Progress,
+    ) -> Result<Vec<Results>, OutputError> {
+        let work: Vec<(&str, &Point)> = self
+            .parts
+            .iter()
+            .flat_map(|part| part.points.iter().map(|point| (part.name.as_str(), point)))
+            .collect();
+        let mut done: Vec<Option<Result<Done, String>>> = work.iter().map(|_| None).collect();
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (sender, results) = mpsc::channel();
+            for _ in 0..jobs.clamp(1, work.len().max(1)) {
+                let (sender, work, next, stop) = (sender.clone(), &work, &next, &stop);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let Some((_, point)) = work.get(index) else {
+                            return;
+                        };
+                        // Nobody listens any more where a capture could not be written.
+                        if sender.send((index, repeat(runner, point))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            for (index, result) in results {
+                let Some((name, point)) = work.get(index) else {
+                    continue;
+                };
+                progress.doing(&[*name, &point.label()].join(", "));
+                let result = match result {
+                    Ok((result, captures)) => {
+                        if let Some(output) = output
+                            && let Err(why) = write_captures(output, name, point.index, &captures)
+                        {
+                            stop.store(true, Ordering::Relaxed);
+                            return Err(why);
+                        }
+                        Ok(result)
+                    }
+                    Err(why) => {
+                        progress.note(&format!("{name}, {}: {why}", point.label()));
+                        Err(why)
+                    }
+                };
+                if let Some(slot) = done.get_mut(index) {
+                    *slot = Some(result);
+                }
+                progress.advance(1);
+            }
+            Ok(())
+        })?;
+        let mut done = done
+            .into_iter()
+            .map(|result| result.unwrap_or_else(|| Err("did not run".to_owned())));
+        let results = self.parts.iter().map(|part| Results {
+            name: part.name.clone(),
+            choice: self.choice.clone(),
+            points: part.points.iter().cloned().zip(done.by_ref()).collect(),
+        });
+        Ok(results.collect())
+    }
+}
+
+type Captures = Vec<(u32, String, Vec<u8>)>;
+
+/// All repetitions of one point.
+fn repeat(runner: &impl Runner, point: &Point) -> Result<(Done, Captures), String> {
+    let known = point.row().map_err(|fault| fault.to_string())?;
+    let stopping = point.scenario.workload.confidence.as_ref().map(|wanted| {
+        let level = if wanted.level == 95 {
+            Level::P95
+        } else {
+            Level::P99
+        };
+        let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        Stopping::new(level, wanted.width_percent).runs(count(wanted.most), count(wanted.fewest))
+    });
+    let mut values = Vec::new();
+    let mut rows = Vec::new();
+    let mut captures = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut limits: Vec<(String, f64)> = Vec::new();
+    let mut point = point.clone();
+    for repetition in 0_u32.. {
+        let seed = known.seed.wrapping_add(repetition.into());
+        point.scenario.workload.seed = seed;
+        let outcome = runner.run(&point).map_err(|why| why.to_string())?;
+        let first = outcome.rows.first().ok_or("the run gave no result")?;
+        values.push(first.goodput_mbps);
+        for row in outcome.rows {
+            let row = Row {
+                seed,
+                repetition,
+                goodput_mbps: row.goodput_mbps,
+                limit_mbps: row.limit_mbps,
+                bound_by: row.bound_by,
+                counters: row.counters,
+                ..known.clone()
+            };
+            row.check().map_err(|why| why.to_string())?;
+            rows.push(row);
+        }
+        captures.extend(
+            outcome
+                .captures
+                .into_iter()
+                .map(|(name, octets)| (repetition, name, octets)),
+        );
+        for note in outcome.notes {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        for limit in outcome.limits {
+            if !limits.contains(&limit) {
+                limits.push(limit);
+            }
+        }
+        match stopping.map(|stopping| stopping.after(&values)) {
+            None | Some(Verdict::Enough { .. }) => break,
+            Some(Verdict::More) => {}
+            Some(Verdict::TooWide { width_percent }) => {
+                notes.push(format!(
+                    "after {} runs the interval is still {width_percent:.1} % of the mean wide",
+                    values.len()
+                ));
+                break;
+            }
+        }
+    }
+    let level = stopping.map_or(Level::P99, |stopping| stopping.level());
+    let summary = Summary::of(&values, level).ok_or("the point did not run at all")?;
+    let done = Done {
+        rows,
+        summary,
+        notes,
+        limits,
+    };
+    Ok((done, captures))
+}
+
+fn write_captures(
+    output: &Output,
+    scenario: &str,
+    index: usize,
+    captures: &Captures,
+) -> Result<(), OutputError> {
+    for (repetition, name, octets) in captures {
+        let repetition = match repetition {
+            0 => String::new(),
+            n => format!("run{n}-"),
+        };
+        output.write(
+            &format!("captures/{scenario}/{index:03}-{repetition}{name}"),
+            octets,
+        )?;
+    }
+    Ok(())
+}
+
+impl Results {
+    /// The name of the scenario.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The rows of all points, in order.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.points
+            .iter()
+            .filter_map(|(_, result)| result.as_ref().ok())
+            .flat_map(|done| &done.rows)
+    }
+
+    /// The points that failed: what they are, and why.
+    #[must_use]
+    pub fn failures(&self) -> Vec<(String, String)> {
+        self.points
+            .iter()
+            .filter_map(|(point, result)| Some((point.label(), result.as_ref().err()?.clone())))
+            .collect()
+    }
+
+    /// "paper 2, fig6: the title".
+    fn title(&self) -> String {
+        let Some((point, _)) = self.points.first() else {
+            return self.name.clone();
+        };
+        let scenario = &point.scenario;
+        let paper = scenario.paper.map(|paper| format!("Paper {paper}"));
+        let figure = Some(scenario.figure.clone()).filter(|figure| !figure.is_empty());
+        let place: Vec<String> = paper.into_iter().chain(figure).collect();
+        if place.is_empty() {
+            scenario.title.clone()
+        } else {
+            format!("{}: {}", place.join(", "), scenario.title)
+        }
+    }
+}
+
+/// Writes rows and figures of all results, and says where.
+///
+/// # Errors
+///
+/// [`OutputError`] where that is not possible.
+pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::PathBuf>, OutputError> {
+    let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
+    let mut files = output.write_rows(&rows)?.to_vec();
+    for result in results {
+        if let Some(figure) = result.figure() {
+            let name = format!("figures/{}.svg", result.name());
+            files.push(output.write(&name, figure.to_svg().as_bytes())?);
+        }
+    }
+    Ok(files)
+}

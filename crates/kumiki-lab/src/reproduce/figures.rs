@@ -1,0 +1,212 @@
+//! The figure of a scenario, where it has a horizontal axis.
+
+use std::collections::BTreeMap;
+
+use super::Results;
+use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
+use crate::scenario::label::{amount, ratio, shown};
+use crate::scenario::{Amount, Point};
+
+impl Results {
+    /// One curve for each combination of what is not the horizontal axis. `None` where `[report]` names no axis.
+    #[must_use]
+    pub fn figure(&self) -> Option<Figure> {
+        let (first, _) = self.points.first()?;
+        let report = &first.scenario.report;
+        let x_name = report.x.as_ref()?;
+        let others: Vec<&String> = first
+            .varied
+            .iter()
+            .map(|(name, _)| name)
+            .filter(|name| report.series.contains(name) || !self.follows(name, x_name))
+            .collect();
+        let x_values: Vec<&toml::Value> = self
+            .points
+            .iter()
+            .filter_map(|(p, _)| p.value(x_name))
+            .collect();
+        let axis = Horizontal::of(&x_values);
+        let mut series: Vec<Series> = Vec::new();
+        let mut limits: Vec<Limit> = Vec::new();
+        for (point, result) in &self.points {
+            let Some(x) = point.value(x_name).and_then(|value| axis.place(value)) else {
+                continue;
+            };
+            let label = point.label_of(&others);
+            let curve = series
+                .iter()
+                .position(|s| s.label == label)
+                .unwrap_or_else(|| {
+                    series.push(Series {
+                        label,
+                        shape: if axis.names.is_some() {
+                            Shape::Bars
+                        } else {
+                            Shape::Line
+                        },
+                        ..Series::default()
+                    });
+                    series.len() - 1
+                });
+            let Some(curve) = series.get_mut(curve) else {
+                continue;
+            };
+            if let Some(compare) = point.compare() {
+                curve.paper.push((x, compare.goodput_mbps));
+            }
+            let Ok(done) = result else {
+                continue;
+            };
+            curve.points.push(Mark::with_half_width(
+                x,
+                done.summary.mean,
+                done.summary.half_width,
+            ));
+            if report.limit.as_deref().is_some_and(|limit| limit != "none") {
+                for (label, y) in &done.limits {
+                    let limit = Limit {
+                        label: label.clone(),
+                        y: *y,
+                    };
+                    if !limits.contains(&limit) {
+                        limits.push(limit);
+                    }
+                }
+            }
+        }
+        for curve in &mut series {
+            curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        let scale = match (&axis.names, report.x_scale.as_deref()) {
+            (Some(names), _) => Scale::Names(names.clone()),
+            (None, Some("log2")) => Scale::Log2,
+            (None, Some("octets")) => Scale::Octets,
+            (None, _) => Scale::Linear,
+        };
+        Some(Figure {
+            title: self.title(),
+            x: Axis {
+                label: report.x_label.clone().unwrap_or_else(|| x_name.clone()),
+                unit: if scale == Scale::Octets {
+                    ""
+                } else {
+                    axis.unit
+                }
+                .to_owned(),
+                scale,
+                range: None,
+            },
+            y: Axis {
+                label: "goodput".to_owned(),
+                unit: "Mb/s".to_owned(),
+                scale: Scale::Linear,
+                range: report.y_range.map(|[low, high]| (low, high)),
+            },
+            series,
+            limits,
+            caption: self.caption(first),
+        })
+    }
+
+    /// Whether the value of `name` is known once that of `x` is: varied in lockstep with it, or not varied at all.
+    fn follows(&self, name: &str, x: &str) -> bool {
+        let mut values = BTreeMap::new();
+        self.points.iter().all(|(point, _)| {
+            let (Some(x), Some(value)) = (point.value(x), point.value(name)) else {
+                return true;
+            };
+            *values.entry(x.to_string()).or_insert(value) == value
+        })
+    }
+
+    fn caption(&self, first: &Point) -> String {
+        let profiles = self
+            .rows()
+            .next()
+            .map(|row| format!("Profile {}.", row.profile));
+        let runs = self
+            .points
+            .iter()
+            .filter_map(|(_, result)| result.as_ref().ok())
+            .map(|done| done.summary.n);
+        let runs = match runs.max() {
+            Some(n) if n > 1 => "Bars: confidence intervals.",
+            _ => "One seed for each point.",
+        };
+        let hollow = self
+            .points
+            .iter()
+            .any(|(point, _)| point.compare().is_some())
+            .then(|| "Hollow: the paper's values.".to_owned());
+        let parts: Vec<String> = first
+            .scenario
+            .report
+            .caption
+            .clone()
+            .into_iter()
+            .chain(profiles)
+            .chain([runs.to_owned()])
+            .chain(hollow)
+            .chain([format!("Kumiki {}.", env!("CARGO_PKG_VERSION"))])
+            .collect();
+        parts.join(" ")
+    }
+}
+
+/// How the values of the horizontal axis become numbers.
+struct Horizontal {
+    /// Their names, where they are words or switches rather than numbers.
+    names: Option<Vec<String>>,
+    unit: &'static str,
+    worth: u64,
+}
+
+impl Horizontal {
+    fn of(values: &[&toml::Value]) -> Self {
+        let is_number = |value: &&&toml::Value| amount(value).is_some() || value.is_float();
+        if values.iter().filter(is_number).count() < values.len() {
+            let mut names: Vec<String> = Vec::new();
+            for value in values {
+                let name = shown(value);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            return Self {
+                names: Some(names),
+                unit: "",
+                worth: 1,
+            };
+        }
+        // A bare zero says nothing about the unit.
+        let kinds = values.iter().filter_map(|value| amount(value));
+        let kind = kinds
+            .rev()
+            .find(|amount| !matches!(amount, Amount::Count(_)));
+        let (unit, worth) = match kind {
+            Some(Amount::Size(_)) => ("B", 1),
+            Some(Amount::Time(_)) => ("ms", 1_000_000),
+            Some(Amount::Rate(_)) => ("Mb/s", 1_000_000),
+            Some(Amount::Share(_)) => ("%", 10_000_000_000),
+            Some(Amount::Count(_)) | None => ("", 1),
+        };
+        Self {
+            names: None,
+            unit,
+            worth,
+        }
+    }
+
+    fn place(&self, value: &toml::Value) -> Option<f64> {
+        match &self.names {
+            Some(names) => {
+                let name = shown(value);
+                let place = names.iter().position(|known| *known == name)?;
+                u32::try_from(place).ok().map(f64::from)
+            }
+            None => value
+                .as_float()
+                .or_else(|| amount(value).map(|amount| ratio(amount.base(), self.worth))),
+        }
+    }
+}

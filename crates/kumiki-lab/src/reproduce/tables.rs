@@ -1,0 +1,195 @@
+//! The table of a scenario: our values beside the paper's.
+
+use super::{Done, Results};
+use crate::scenario::Point;
+use crate::scenario::label::shown;
+use crate::stats::Summary;
+use crate::table::{Cell, Table};
+
+/// How many decimals throughput is shown with.
+const DECIMALS: usize = 2;
+
+impl Results {
+    /// Rows are the values of the horizontal axis, and of what is neither axis nor series; columns are the series.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let Some((first, _)) = self.points.first() else {
+            return Table::default();
+        };
+        let report = &first.scenario.report;
+        let is_row = |name: &String| !report.series.contains(name);
+        let mut names: Vec<&String> = first
+            .varied
+            .iter()
+            .map(|(name, _)| name)
+            .filter(|n| is_row(n))
+            .collect();
+        // The axis first.
+        names.sort_by_key(|name| Some(*name) != report.x.as_ref());
+        let mut columns: Vec<String> = Vec::new();
+        let mut rows: Vec<(String, Vec<Cell>)> = Vec::new();
+        for (point, result) in &self.points {
+            let series = point.series();
+            let column = position(&columns, &series).unwrap_or_else(|| {
+                columns.push(series);
+                columns.len() - 1
+            });
+            let head = head(point, &names);
+            let row = rows
+                .iter()
+                .position(|(h, _)| *h == head)
+                .unwrap_or_else(|| {
+                    rows.push((head, Vec::new()));
+                    rows.len() - 1
+                });
+            if let Some((_, cells)) = rows.get_mut(row) {
+                if cells.len() <= column {
+                    cells.resize(column + 1, Cell::empty());
+                }
+                if let Some(place) = cells.get_mut(column) {
+                    *place = cell(point, result);
+                }
+            }
+        }
+        if let [only] = columns.as_mut_slice()
+            && only.is_empty()
+        {
+            "goodput".clone_into(only);
+        }
+        let corner: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        Table {
+            title: format!("{} (Mb/s)", self.title()),
+            corner: corner.join(", "),
+            columns,
+            rows,
+            legend: self.legend(),
+        }
+    }
+
+    fn legend(&self) -> Vec<String> {
+        let mut legend = Vec::new();
+        let done: Vec<(&Point, &Done)> = self
+            .points
+            .iter()
+            .filter_map(|(point, result)| Some((point, result.as_ref().ok()?)))
+            .collect();
+        let mut add = |line: String| {
+            if !legend.contains(&line) {
+                legend.push(line);
+            }
+        };
+        for (_, result) in &done {
+            for row in &result.rows {
+                add(match (row.fit_points, row.fit_parameters) {
+                    (0, 0) if row.profile == crate::profile::ZERO => {
+                        "profile zero: all work is free".to_owned()
+                    }
+                    (0, 0) => format!("profile {}: nothing fitted", row.profile),
+                    (points, parameters) => format!(
+                        "profile {}: {} fitted to {}",
+                        row.profile,
+                        counted(parameters, "parameter"),
+                        counted(points, "value of the paper",)
+                    ),
+                });
+            }
+        }
+        if !done.is_empty() && done.iter().all(|(_, result)| result.summary.n == 1) {
+            add("one seed for each point, so there is no interval".to_owned());
+        }
+        let printed = self
+            .points
+            .iter()
+            .filter(|(point, _)| point.compare().is_some())
+            .count();
+        let repeats = self
+            .points
+            .iter()
+            .any(|(point, _)| point.scenario.paper.is_some());
+        if repeats && printed == 0 {
+            add("the paper prints no numbers for these points".to_owned());
+        } else if repeats && printed < self.points.len() {
+            add("where no value of the paper stands beside ours, it prints none".to_owned());
+        }
+        for (point, _) in &self.points {
+            if let Some(compare) = point.compare() {
+                add(format!("paper's values: {}", compare.from));
+            }
+        }
+        for (point, result) in &done {
+            if let Some(miss) = miss(point, &result.summary) {
+                add(miss);
+            }
+        }
+        if self.choice.quick {
+            add("--quick: fewer points than the scenario has".to_owned());
+        }
+        for set in &self.choice.set {
+            add(format!("changed: --set {set}"));
+        }
+        // What holds for all points need not name them.
+        for (point, result) in &done {
+            for note in &result.notes {
+                let of_all = done.iter().all(|(_, other)| other.notes.contains(note));
+                let label = point.label();
+                add(if of_all || label.is_empty() {
+                    note.clone()
+                } else {
+                    format!("{label}: {note}")
+                });
+            }
+        }
+        for (label, why) in self.failures() {
+            add(format!("failed: {}", [label, why].join(": ")));
+        }
+        legend
+    }
+}
+
+fn position(columns: &[String], series: &str) -> Option<usize> {
+    columns.iter().position(|column| column == series)
+}
+
+fn head(point: &Point, names: &[&String]) -> String {
+    let values: Vec<String> = names
+        .iter()
+        .filter_map(|name| point.value(name).map(shown))
+        .collect();
+    values.join(", ")
+}
+
+fn cell(point: &Point, result: &Result<Done, String>) -> Cell {
+    let Ok(done) = result else {
+        return Cell::text("failed");
+    };
+    let compare = point.compare();
+    let cell = if done.summary.n == 1 {
+        Cell::number(done.summary.mean, DECIMALS)
+    } else {
+        Cell::summary(&done.summary, DECIMALS)
+    };
+    cell.paper(compare.map(|c| c.goodput_mbps))
+        .fitted(compare.is_some_and(|c| c.fitted))
+}
+
+/// A value further from the paper's than the scenario says is agreement.
+fn miss(point: &Point, summary: &Summary) -> Option<String> {
+    let compare = point.compare()?;
+    let within = compare.within_mbps?;
+    let off = (summary.mean - compare.goodput_mbps).abs();
+    (off > within).then(|| {
+        let label = point.label();
+        let colon = if label.is_empty() { "" } else { ": " };
+        format!(
+            "missed: {label}{colon}{off:.2} from the paper's value, where {within} is agreement"
+        )
+    })
+}
+
+fn counted(n: u32, what: &str) -> String {
+    match (n, what.split_once(" of ")) {
+        (1, _) => format!("1 {what}"),
+        (n, Some((what, of))) => format!("{n} {what}s of {of}"),
+        (n, None) => format!("{n} {what}s"),
+    }
+}

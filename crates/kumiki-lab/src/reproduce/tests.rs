@@ -1,0 +1,188 @@
+//! Plans with a runner that only says what it was asked.
+
+use super::*;
+use crate::rows::to_jsonl;
+use crate::table::{Layout, Lines};
+
+const TWO_HOSTS: &str = include_str!("../../tests/data/two-hosts.toml");
+
+/// Goodput grows with the window and varies with the seed.
+struct Fake {
+    failing: bool,
+}
+
+impl Runner for Fake {
+    fn check(&self, point: &Point) -> Result<(), Fault> {
+        match point.scenario.host["a"].settings["tcp"]["mss"].as_str() {
+            Some("0 B") => Err(Fault::at(["host", "a", "tcp", "mss"], "no segment fits")),
+            _ => Ok(()),
+        }
+    }
+
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        if self.failing && point.index == 1 {
+            return Err("the peer reset".into());
+        }
+        let mut row = point.row()?;
+        let window = row.parameter("window_bytes").cloned();
+        let Some(crate::rows::Parameter::Count(window)) = window else {
+            return Err("no window".into());
+        };
+        row.goodput_mbps = f64::from(u32::try_from(window)?) / 2048.0
+            + f64::from(u32::try_from(row.seed)?) / 100.0;
+        row.bound_by = "window".to_owned();
+        Ok(Outcome {
+            rows: vec![row],
+            captures: vec![("a.pcapng".to_owned(), vec![1, 2])],
+            notes: vec!["a fake".to_owned()],
+            limits: vec![("AAL5".to_owned(), 134.581)],
+        })
+    }
+}
+
+fn plan(set: &[&str], text: &str) -> Result<Plan, Fault> {
+    let document = Document::parse("two", "two.toml", text).unwrap();
+    let choice = Choice {
+        set: set.iter().map(|&s| s.to_owned()).collect(),
+        quick: false,
+    };
+    Plan::new(&[document], &choice, &Fake { failing: false })
+}
+
+fn results(text: &str, jobs: usize, failing: bool) -> Results {
+    let plan = plan(&[], text).unwrap();
+    plan.run(&Fake { failing }, jobs, None, &mut Progress::hidden())
+        .unwrap()
+        .remove(0)
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let rows = |jobs| {
+        let rows: Vec<Row> = results(TWO_HOSTS, jobs, false).rows().cloned().collect();
+        to_jsonl(&rows).unwrap()
+    };
+    assert_eq!(rows(1), rows(4));
+    assert_eq!(rows(1).lines().count(), 5);
+}
+
+#[test]
+fn a_point_that_cannot_run_is_refused_before_any_runs() {
+    let fault = plan(&["mss=0 B"], TWO_HOSTS).unwrap_err().to_string();
+    assert_eq!(
+        fault,
+        "--set mss=0 B (two.toml): host.a.tcp.mss = \"0 B\": no segment fits"
+    );
+}
+
+#[test]
+fn the_table_has_the_papers_value_beside_ours() {
+    let table = results(TWO_HOSTS, 1, false).table();
+    let text = table.draw(Layout {
+        lines: Lines::Markdown,
+        width: None,
+    });
+    assert_eq!(
+        text,
+        "Paper 2, fig6: Two hosts, one line (Mb/s)\n\n\
+         | window, rtt    |                     nagle on | nagle off |\n\
+         |----------------|------------------------------|-----------|\n\
+         | 8 KiB, 1 ms    |   4.01                       |           |\n\
+         | 48 KiB, 20 ms  |  24.01                       |     24.01 |\n\
+         | 256 KiB, 20 ms | 128.01  paper 133.4  -4.04 % |    128.01 |\n\
+         profile zero: all work is free\n\
+         one seed for each point, so there is no interval\n\
+         where no value of the paper stands beside ours, it prints none\n\
+         paper's values: text, section 5\n\
+         a fake\n"
+    );
+}
+
+#[test]
+fn the_figure_has_one_curve_for_each_series() {
+    let figure = results(
+        &TWO_HOSTS.replace("series =", "limit = \"aal5\"\nseries ="),
+        2,
+        false,
+    )
+    .figure()
+    .unwrap();
+    let curves: Vec<&str> = figure.series.iter().map(|s| s.label.as_str()).collect();
+    assert_eq!(
+        curves,
+        ["nagle on", "nagle off"],
+        "the round trip follows from the window"
+    );
+    assert_eq!(figure.limits.len(), 1);
+    assert_eq!(figure.series[0].paper, [(262_144.0, 133.4)]);
+    assert_eq!(figure.series[1].points[0].x, 49_152.0);
+}
+
+#[test]
+fn a_point_is_repeated_with_other_seeds_until_the_interval_is_narrow() {
+    let wide = TWO_HOSTS.replace(
+        "duration = \"10 s\"",
+        "duration = \"10 s\"\nconfidence = { level = 95, width_percent = 0.1, most = 5 }",
+    );
+    let results = results(&wide, 2, false);
+    let first: Vec<(u64, u32)> = results
+        .rows()
+        .filter(|row| row.series == "nagle on")
+        .map(|row| (row.seed, row.repetition))
+        .collect();
+    let expected = [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4)];
+    assert_eq!(first[..5], expected, "8 KiB is too wide at 5");
+    assert_eq!(
+        &first[5..],
+        &[&expected[..], &expected[..3]].concat()[..],
+        "256 KiB is narrow at 3"
+    );
+    let legend = results.table().legend.join("\n");
+    assert!(
+        legend.contains("8 KiB, rtt 1 ms: after 5 runs the interval is still"),
+        "{legend}"
+    );
+}
+
+#[test]
+fn a_point_that_fails_leaves_the_others() {
+    let results = results(TWO_HOSTS, 2, true);
+    assert_eq!(results.rows().count(), 4);
+    let [(label, why)] = &results.failures()[..] else {
+        panic!("{:?}", results.failures());
+    };
+    assert_eq!(
+        (label.as_str(), why.as_str()),
+        ("nagle on, window 48 KiB, rtt 20 ms", "the peer reset")
+    );
+    assert!(
+        results
+            .table()
+            .legend
+            .iter()
+            .any(|line| line.starts_with("failed: nagle on"))
+    );
+}
+
+#[test]
+fn captures_rows_and_figures_are_written() {
+    let folder = std::env::temp_dir().join(format!("kumiki-reproduce-{}", std::process::id()));
+    let output = Output::open(&folder, true).unwrap();
+    let results = plan(&[], TWO_HOSTS)
+        .unwrap()
+        .run(
+            &Fake { failing: false },
+            2,
+            Some(&output),
+            &mut Progress::hidden(),
+        )
+        .unwrap();
+    let files = write(&output, &results).unwrap();
+    assert_eq!(files.len(), 3);
+    assert_eq!(
+        std::fs::read(output.path("captures/two/004-a.pcapng")).unwrap(),
+        [1, 2]
+    );
+    assert!(output.path("figures/two.svg").is_file());
+    std::fs::remove_dir_all(&folder).unwrap();
+}

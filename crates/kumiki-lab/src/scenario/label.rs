@@ -1,0 +1,213 @@
+//! What a point is called in tables, figures and rows.
+
+use kumiki_graph::Duration;
+
+use super::Point;
+use super::amount::Amount;
+use super::fault::Fault;
+use crate::profile;
+use crate::quantity::{Octets, Quantity, Rate, Share};
+use crate::rows::{Parameter, Row};
+
+impl Point {
+    /// The values of these names as a person reads them: words as they are, others with their name, "sessions 5".
+    pub(crate) fn label_of<S: AsRef<str>>(&self, names: &[S]) -> String {
+        let parts: Vec<String> = self
+            .varied
+            .iter()
+            .filter(|(name, _)| names.iter().any(|n| n.as_ref() == name))
+            .map(|(name, value)| match value {
+                toml::Value::String(text) if Amount::parse(text).is_none() => text.clone(),
+                toml::Value::Boolean(on) => format!("{name} {}", if *on { "on" } else { "off" }),
+                toml::Value::String(_)
+                | toml::Value::Integer(_)
+                | toml::Value::Float(_)
+                | toml::Value::Datetime(_)
+                | toml::Value::Array(_)
+                | toml::Value::Table(_) => format!("{name} {}", shown(value)),
+            })
+            .collect();
+        parts.join(", ")
+    }
+
+    /// All that is varied: "48 KiB, sessions 5". Empty where nothing is.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let names: Vec<&String> = self.varied.iter().map(|(name, _)| name).collect();
+        self.label_of(&names)
+    }
+
+    /// The curve or column that the point belongs to.
+    #[must_use]
+    pub fn series(&self) -> String {
+        self.label_of(&self.scenario.report.series)
+    }
+
+    /// The value of a varied name.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&toml::Value> {
+        self.varied
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, value)| value)
+    }
+
+    /// What is varied as result rows carry it: under the names that `[report.rows]` gives, otherwise under its own with
+    /// its unit added (`window_bytes`, `rtt_ms`), as numbers in that unit.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<(String, Parameter)> {
+        self.varied
+            .iter()
+            .map(|(name, value)| {
+                let column = match self.scenario.report.rows.get(name) {
+                    Some(column) => column.clone(),
+                    None => format!("{name}{}", unit_suffix(name, value)),
+                };
+                let value = parameter(&column, value);
+                (column, value)
+            })
+            .filter(|(column, _)| column != "series")
+            .collect()
+    }
+
+    /// A row with everything that is known before the run: what it is of, where the paper stands, what the profiles were
+    /// fitted to. `goodput_mbps`, `limit_mbps`, `bound_by` and `counters` are for the run to fill in.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where a profile cannot be read again.
+    pub fn row(&self) -> Result<Row, Fault> {
+        let compare = self.compare();
+        let mut names: Vec<&str> = Vec::new();
+        for host in self.scenario.host.values() {
+            let name = host.profile.as_deref().unwrap_or(profile::ZERO);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let (mut fit_points, mut fit_parameters) = (0, 0);
+        for name in &names {
+            let profile = profile::load(name)?;
+            fit_points += profile.fit_points.len();
+            fit_parameters += profile.fit_parameters.len();
+        }
+        Ok(Row {
+            paper: self.scenario.paper,
+            figure: self.scenario.figure.clone(),
+            series: self.series(),
+            varied: self.parameters(),
+            seed: self.scenario.workload.seed,
+            paper_mbps: compare.map(|compare| compare.goodput_mbps),
+            profile: names.join(", "),
+            fitted: compare.is_some_and(|compare| compare.fitted),
+            fit_points: u32::try_from(fit_points).unwrap_or(u32::MAX),
+            fit_parameters: u32::try_from(fit_parameters).unwrap_or(u32::MAX),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Row::default()
+        })
+    }
+}
+
+/// A value as it is read in a table.
+pub(crate) fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_)
+        | toml::Value::Table(_) => value.to_string(),
+    }
+}
+
+/// The value as a quantity, where it is one.
+pub(crate) fn amount(value: &toml::Value) -> Option<Amount> {
+    match value {
+        toml::Value::String(text) => Amount::parse(text),
+        toml::Value::Integer(n) => u64::try_from(*n).ok().map(Amount::Count),
+        toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_)
+        | toml::Value::Table(_) => None,
+    }
+}
+
+type Suffix = (&'static str, u64, fn(u64) -> Amount);
+
+/// What a column's name ends in, and how many base units of which quantity that is.
+const SUFFIXES: [Suffix; 10] = [
+    ("_bytes", 1, |n| Amount::Size(Octets::new(n))),
+    ("_octets", 1, |n| Amount::Size(Octets::new(n))),
+    ("_ns", 1, |n| Amount::Time(Duration::from_nanos(n))),
+    ("_us", 1_000, |n| Amount::Time(Duration::from_nanos(n))),
+    ("_ms", 1_000_000, |n| Amount::Time(Duration::from_nanos(n))),
+    ("_s", 1_000_000_000, |n| {
+        Amount::Time(Duration::from_nanos(n))
+    }),
+    ("_bps", 1, |n| Amount::Rate(Rate::from_bits_per_second(n))),
+    ("_kbps", 1_000, |n| {
+        Amount::Rate(Rate::from_bits_per_second(n))
+    }),
+    ("_mbps", 1_000_000, |n| {
+        Amount::Rate(Rate::from_bits_per_second(n))
+    }),
+    ("_percent", 10_000_000_000, |n| {
+        Amount::Share(Share::from_base(n))
+    }),
+];
+
+fn unit_suffix(name: &str, value: &toml::Value) -> &'static str {
+    if SUFFIXES.iter().any(|(suffix, ..)| name.ends_with(suffix)) {
+        return "";
+    }
+    match amount(value) {
+        Some(Amount::Size(_)) => "_bytes",
+        Some(Amount::Time(_)) => "_ms",
+        Some(Amount::Rate(_)) => "_mbps",
+        Some(Amount::Share(_)) => "_percent",
+        Some(Amount::Count(_)) | None => "",
+    }
+}
+
+fn parameter(column: &str, value: &toml::Value) -> Parameter {
+    if let Some(amount) = amount(value) {
+        if let Some((_, worth, kind)) = SUFFIXES
+            .iter()
+            .find(|(suffix, ..)| column.ends_with(suffix))
+            && (kind(amount.base()) == amount || amount.base() == 0)
+        {
+            return in_units(amount.base(), *worth);
+        }
+        if let Amount::Count(n) = amount {
+            return Parameter::Count(n);
+        }
+    }
+    match value {
+        toml::Value::Boolean(on) => Parameter::Switch(*on),
+        toml::Value::Float(x) => Parameter::Number(*x),
+        toml::Value::Integer(_)
+        | toml::Value::String(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_)
+        | toml::Value::Table(_) => Parameter::Text(shown(value)),
+    }
+}
+
+fn in_units(base: u64, worth: u64) -> Parameter {
+    if base.checked_rem(worth) == Some(0) {
+        Parameter::Count(base.checked_div(worth).unwrap_or(base))
+    } else {
+        Parameter::Number(ratio(base, worth))
+    }
+}
+
+/// `base / worth` for a figure.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a printed figure needs no more than 53 bits"
+)]
+pub(crate) const fn ratio(base: u64, worth: u64) -> f64 {
+    base as f64 / worth as f64
+}

@@ -1,0 +1,262 @@
+//! What acknowledgments do to the record: RFC 6675's Update.
+
+use kumiki_graph::Instant;
+use kumiki_wire::tcp::{SackBlock, SackBlocks, Seq};
+use smallvec::SmallVec;
+
+use super::record::Tally;
+use super::{AckOutcome, Scoreboard, Span, Transmission};
+
+impl Scoreboard {
+    /// The peer acknowledges all before `una`; duplicate ACKs counted so far are forgotten. Ignored unless
+    /// SND.UNA < `una` <= SND.NXT.
+    pub fn on_cumulative_ack(&mut self, una: Seq, now: Instant) -> AckOutcome {
+        let outcome = self.advance(una, now);
+        if outcome.acked > 0 {
+            self.left = 0;
+        }
+        outcome
+    }
+
+    /// As [`Scoreboard::on_cumulative_ack`], for a partial ACK in fast recovery without SACK (RFC 6582 section 3.2 step
+    /// 3): of the duplicate ACKs counted, the octets acknowledged are taken back and, where they are a full segment, one
+    /// SMSS is added.
+    pub fn on_partial_ack(&mut self, una: Seq, now: Instant) -> AckOutcome {
+        let outcome = self.advance(una, now);
+        self.left -= i64::from(outcome.acked);
+        if outcome.acked >= self.smss {
+            self.left += i64::from(self.smss);
+        }
+        outcome
+    }
+
+    fn advance(&mut self, una: Seq, now: Instant) -> AckOutcome {
+        let acked = self.offset(una);
+        if acked == 0 || acked > self.flight() {
+            return AckOutcome::default();
+        }
+        let mut news = News::new(now);
+        let mut ambiguous = false;
+        while let Some(front) = self.records.front_mut() {
+            let mut record = *front;
+            if una.leq(record.span.start) {
+                break;
+            }
+            self.tally.subtract(Tally::of(front));
+            if record.span.end.leq(una) {
+                self.records.pop_front();
+            } else {
+                front.span.start = una;
+                self.tally.add(Tally::of(front));
+                record.span.end = una;
+            }
+            if !record.counted {
+                ambiguous |= record.times_sent > 1;
+                news.take(&record, &mut self.fack);
+            }
+        }
+        while let Some(range) = self.ranges.front_mut()
+            && range.start.lt(una)
+        {
+            range.start = range.end.min(una);
+            if range.is_empty() {
+                self.ranges.pop_front();
+            }
+        }
+        self.una = una;
+        for mark in [
+            &mut self.loss_edge,
+            &mut self.pending_from,
+            &mut self.high_rxt,
+            &mut self.fack,
+        ] {
+            *mark = mark.max(una);
+        }
+        if ambiguous {
+            news.forget_round_trips();
+        }
+        self.deliver(news, acked)
+    }
+
+    /// A duplicate ACK without SACK came: `octets` (SMSS) have left the network.
+    ///
+    /// No more leave than are outstanding, however many ACKs a peer makes up (RFC 5681 section 3.2, the note in step 4).
+    pub fn on_duplicate_ack(&mut self, octets: u32) {
+        self.left = (self.left + i64::from(octets)).min(i64::from(self.flight()));
+    }
+
+    /// Forgets the duplicate ACKs counted: fast recovery without SACK is over.
+    pub const fn clear_duplicates(&mut self) {
+        self.left = 0;
+    }
+
+    /// The SACK blocks of a segment with acknowledgment number `ack`, after [`Scoreboard::on_cumulative_ack`].
+    ///
+    /// Blocks that are empty, reach beyond SND.NXT or begin below SND.UNA are ignored. A block is taken to cover the
+    /// records wholly inside it; one that it covers partly is split, but only as far as segments of SMSS octets would
+    /// make as many records, so that a peer cannot multiply them.
+    pub fn on_sack(&mut self, ack: Seq, blocks: &[SackBlock], now: Instant) -> AckOutcome {
+        let dsack = Self::dsack(ack, blocks);
+        let mut news = News::new(now);
+        let rest = blocks.get(usize::from(dsack.is_some())..);
+        let mut rest: SmallVec<[SackBlock; SackBlocks::CAPACITY]> = rest
+            .unwrap_or_default()
+            .iter()
+            .copied()
+            .filter(|block| self.offset(block.left) < self.offset(block.right))
+            .filter(|block| self.offset(block.right) <= self.flight())
+            .collect();
+        // Upwards, so that a block repeated because its ACK was lost does not look like reordering.
+        rest.sort_unstable_by_key(|block| self.offset(block.left));
+        for block in rest {
+            self.take_block(block, &mut news);
+        }
+        self.move_loss_edge();
+        AckOutcome {
+            dsack,
+            ..self.deliver(news, 0)
+        }
+    }
+
+    /// The first block, where it tells of a duplicate (RFC 2883 section 5): below the acknowledgment number of the same
+    /// segment, or inside the second block.
+    fn dsack(ack: Seq, blocks: &[SackBlock]) -> Option<SackBlock> {
+        let (first, rest) = blocks.split_first()?;
+        let inside = rest
+            .first()
+            .is_some_and(|second| second.left.leq(first.left) && first.right.leq(second.right));
+        (first.left.lt(first.right) && (first.right.leq(ack) || inside)).then_some(*first)
+    }
+
+    /// Marks what is news in a block between `una` and `nxt`.
+    fn take_block(&mut self, block: SackBlock, news: &mut News) {
+        let mut cursor = block.left;
+        while cursor.lt(block.right) {
+            let at = self.ranges.partition_point(|range| range.end.leq(cursor));
+            let (gap_end, next) = match self.ranges.get(at) {
+                Some(range) if range.start.leq(cursor) => (cursor, range.end),
+                Some(range) if range.start.lt(block.right) => (range.start, range.end),
+                _ => (block.right, block.right),
+            };
+            if cursor.lt(gap_end) {
+                self.sack_gap(cursor, gap_end, news);
+            }
+            cursor = next;
+        }
+    }
+
+    /// Marks the records from `left` to `right`, none of which is SACKed.
+    fn sack_gap(&mut self, left: Seq, right: Seq, news: &mut News) {
+        if self.may_split() {
+            self.cut_at(left);
+            self.cut_at(right);
+        }
+        let mut index = self.index_of(left);
+        let mut marked: Option<Span> = None;
+        while let Some(record) = self.records.get(index).copied()
+            && record.span.end.leq(right)
+        {
+            if left.leq(record.span.start) {
+                if !record.counted {
+                    news.take(&record, &mut self.fack);
+                }
+                self.change(index, |record| {
+                    record.sacked = true;
+                    record.counted = true;
+                });
+                marked.get_or_insert(record.span).end = record.span.end;
+            }
+            index += 1;
+        }
+        if let Some(span) = marked {
+            self.add_range(span);
+        }
+    }
+
+    /// Whether one more cut keeps the number of records near that of segments of SMSS octets.
+    fn may_split(&self) -> bool {
+        let segments = usize::try_from(self.flight() / self.smss).unwrap_or(usize::MAX);
+        self.records.len() < segments.saturating_mul(2).saturating_add(64)
+    }
+
+    /// Adds what touches no known range, or only their edges.
+    fn add_range(&mut self, mut span: Span) {
+        let at = self
+            .ranges
+            .partition_point(|range| range.end.lt(span.start));
+        if let Some(range) = self.ranges.get(at)
+            && range.end == span.start
+        {
+            span.start = range.start;
+            self.ranges.remove(at);
+        }
+        match self.ranges.get_mut(at) {
+            Some(range) if range.start == span.end => range.start = span.start,
+            _ => self.ranges.insert(at, span),
+        }
+    }
+
+    /// Closes what an acknowledgment told.
+    fn deliver(&mut self, news: News, acked: u32) -> AckOutcome {
+        if news.delivered > 0 {
+            self.delivered += u64::from(news.delivered);
+            self.delivered_at = news.now;
+        }
+        AckOutcome {
+            acked,
+            delivered: news.delivered,
+            rtt: news.earliest.map(|sent| news.now.saturating_since(sent)),
+            rtt_newest: news.latest.map(|sent| news.now.saturating_since(sent)),
+            newest: news.newest,
+            reordered: news.reordered,
+            dsack: None,
+        }
+    }
+}
+
+/// What one acknowledgment delivers, while it is read.
+struct News {
+    now: Instant,
+    delivered: u32,
+    /// Sending times of those sent once.
+    earliest: Option<Instant>,
+    latest: Option<Instant>,
+    newest: Option<Transmission>,
+    reordered: bool,
+}
+
+impl News {
+    const fn new(now: Instant) -> Self {
+        Self {
+            now,
+            delivered: 0,
+            earliest: None,
+            latest: None,
+            newest: None,
+            reordered: false,
+        }
+    }
+
+    /// A record delivered; `fack` is the end of the highest so far.
+    fn take(&mut self, record: &Transmission, fack: &mut Seq) {
+        self.delivered += record.span.len();
+        if record.times_sent == 1 {
+            let sent = record.last_sent;
+            self.earliest = Some(self.earliest.map_or(sent, |earliest| earliest.min(sent)));
+            self.latest = Some(self.latest.map_or(sent, |latest| latest.max(sent)));
+            self.reordered |= record.span.end.lt(*fack);
+        }
+        *fack = fack.max(record.span.end);
+        if self
+            .newest
+            .is_none_or(|newest| newest.last_sent <= record.last_sent)
+        {
+            self.newest = Some(*record);
+        }
+    }
+
+    const fn forget_round_trips(&mut self) {
+        self.earliest = None;
+        self.latest = None;
+    }
+}

@@ -1,0 +1,123 @@
+//! What is known of one transmission, and of one acknowledgment.
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_wire::tcp::{SackBlock, Seq};
+
+/// Sequence numbers `start..end`; SYN and FIN count as one each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// The first.
+    pub start: Seq,
+    /// The one after the last.
+    pub end: Seq,
+}
+
+impl Span {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.end - self.start
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// One transmission that is not cumulatively acknowledged. Parts of one sending may become records of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transmission {
+    /// What was sent.
+    pub span: Span,
+    /// When it was first sent.
+    pub first_sent: Instant,
+    /// When it was last sent: RFC 8985's `Segment.xmit_ts`.
+    pub last_sent: Instant,
+    /// How often it was sent; above 1 is RFC 8985's `Segment.retransmitted`.
+    pub times_sent: u32,
+    /// The receiver reported to hold it.
+    pub sacked: bool,
+    /// It is taken for lost, and `resent` tells whether that has been made good.
+    pub lost: bool,
+    /// A retransmission of it is taken to be in the network.
+    pub resent: bool,
+    /// Octets delivered on the connection when it was last sent.
+    pub delivered: u64,
+    /// When the last of those was delivered, or the first sending after an idle time.
+    pub delivered_at: Instant,
+    /// The sender had run out of data when it was first sent, so a delivery rate taken from it is only a lower bound.
+    pub app_limited: bool,
+    /// It is in the count of what was delivered: as `sacked`, but stays when SACKs are forgotten.
+    pub counted: bool,
+}
+
+impl Transmission {
+    /// Lost, and nothing was done about it.
+    #[must_use]
+    pub const fn is_pending(&self) -> bool {
+        self.lost && !self.resent && !self.sacked
+    }
+}
+
+/// What an acknowledgment changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AckOutcome {
+    /// Octets by which the cumulative acknowledgment advanced.
+    pub acked: u32,
+    /// Octets now known to have arrived that were not before, by cumulative acknowledgment or SACK.
+    pub delivered: u32,
+    /// The round trip of the earliest sent of those, delayed acknowledgment included: the sample for RTO.
+    ///
+    /// `None` where Karn's rule leaves no sample. A SACK tells of each segment by itself, so one that was sent once gives
+    /// a sample. A cumulative acknowledgment gives none if any segment was sent twice: what followed that one may have
+    /// waited for it at the receiver.
+    pub rtt: Option<Duration>,
+    /// The round trip of the latest sent of those, on the same conditions: the sample for the shortest round trip.
+    pub rtt_newest: Option<Duration>,
+    /// The record of the latest sent of those, for delivery rate samples.
+    pub newest: Option<Transmission>,
+    /// One that was sent once only arrived after one with a higher sequence number (RFC 8985 section 6.2 step 3).
+    pub reordered: bool,
+    /// The D-SACK block (RFC 2883): octets that arrived more than once.
+    pub dsack: Option<SackBlock>,
+}
+/// Octets in records of each kind.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Tally {
+    pub(super) sacked: u32,
+    /// Not SACKed, and lost.
+    pub(super) lost: u32,
+    /// Not SACKed, and sent again.
+    pub(super) resent: u32,
+    /// [`Transmission::is_pending`].
+    pub(super) pending: u32,
+}
+
+impl Tally {
+    pub(super) fn of(record: &Transmission) -> Self {
+        let len = record.span.len();
+        let count = |is: bool| if is { len } else { 0 };
+        Self {
+            sacked: count(record.sacked),
+            lost: count(record.lost && !record.sacked),
+            resent: count(record.resent && !record.sacked),
+            pending: count(record.is_pending()),
+        }
+    }
+
+    pub(super) const fn add(&mut self, other: Self) {
+        self.sacked += other.sacked;
+        self.lost += other.lost;
+        self.resent += other.resent;
+        self.pending += other.pending;
+    }
+
+    pub(super) const fn subtract(&mut self, other: Self) {
+        self.sacked -= other.sacked;
+        self.lost -= other.lost;
+        self.resent -= other.resent;
+        self.pending -= other.pending;
+    }
+}

@@ -1,0 +1,234 @@
+//! The commands.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use kumiki_lab::progress::Progress;
+use kumiki_lab::reproduce::{self, Plan, Runner};
+use kumiki_lab::rows::{Output, OutputError, Row, RowError, to_jsonl};
+use kumiki_lab::scenario::{Choice, Document, Fault, Point};
+use kumiki_lab::table::{Layout, Lines};
+
+use crate::cli;
+use crate::laboratory::Laboratory;
+
+#[cfg(test)]
+mod tests;
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The command line or a file is wrong; nothing was written.
+    Input(String),
+    /// It ran and failed.
+    Failed(String),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Input(fault.to_string())
+    }
+}
+
+impl From<RowError> for Stop {
+    fn from(why: RowError) -> Self {
+        Self::Failed(why.to_string())
+    }
+}
+
+impl From<OutputError> for Stop {
+    fn from(why: OutputError) -> Self {
+        if matches!(why, OutputError::Exists { .. }) {
+            Self::Input(why.to_string())
+        } else {
+            Self::Failed(why.to_string())
+        }
+    }
+}
+
+/// Runs one command.
+pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
+    match command {
+        cli::Command::Reproduce(wanted) => {
+            let laboratory = Laboratory {
+                pcap: wanted.results.pcap,
+                trace: false,
+            };
+            let documents = of_papers(Document::builtin()?, &wanted.papers)?;
+            experiments(
+                "reproduce",
+                &documents,
+                Vec::new(),
+                &wanted.results,
+                &laboratory,
+            )
+        }
+        cli::Command::Run(wanted) => {
+            let laboratory = Laboratory {
+                pcap: wanted.results.pcap,
+                trace: wanted.trace,
+            };
+            let document = Document::find(&wanted.scenario.name)?;
+            experiments(
+                "run",
+                &[document],
+                wanted.scenario.set,
+                &wanted.results,
+                &laboratory,
+            )
+        }
+        cli::Command::Limit(wanted) => {
+            let point = first_point(wanted.scenario)?;
+            let laboratory = Laboratory::default();
+            laboratory
+                .check(&point)
+                .map_err(|fault| point.locate(fault))?;
+            let text = laboratory
+                .limit(&point)
+                .map_err(|why| Stop::Failed(why.to_string()))?;
+            print(&text)
+        }
+        cli::Command::Graph(wanted) => {
+            let point = first_point(wanted.scenario)?;
+            print(&if wanted.svg {
+                point.scenario.graph_svg()
+            } else {
+                point.scenario.graph_text()
+            })
+        }
+    }
+}
+
+/// The scenarios of these papers; of all papers where none is named.
+fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, Stop> {
+    let of = |wanted: &dyn Fn(u8) -> bool| -> Vec<Document> {
+        documents
+            .iter()
+            .filter(|document| document.paper().is_some_and(wanted))
+            .cloned()
+            .collect()
+    };
+    for paper in papers {
+        if of(&|p| p == *paper).is_empty() {
+            return Err(Stop::Input(format!("no scenario repeats paper {paper}")));
+        }
+    }
+    let chosen = of(&|paper| papers.is_empty() || papers.contains(&paper));
+    if chosen.is_empty() {
+        return Err(Stop::Input("no scenario repeats any paper".to_owned()));
+    }
+    Ok(chosen)
+}
+
+/// The scenario as its first point has it.
+fn first_point(wanted: cli::Scenario) -> Result<Point, Stop> {
+    let choice = Choice {
+        set: wanted.set,
+        quick: false,
+    };
+    let points = Document::find(&wanted.name)?.points(&choice)?;
+    points
+        .into_iter()
+        .next()
+        .ok_or_else(|| Stop::Input("the scenario has no points".to_owned()))
+}
+
+/// Checks everything, runs it, and writes and prints what came of it.
+fn experiments(
+    what: &str,
+    documents: &[Document],
+    set: Vec<String>,
+    wanted: &cli::Results,
+    runner: &impl Runner,
+) -> Result<(), Stop> {
+    let choice = Choice {
+        set,
+        quick: wanted.quick,
+    };
+    let plan = Plan::new(documents, &choice, runner)?;
+    let output = Output::open(&wanted.out, wanted.force)?;
+    let jobs = match wanted.jobs {
+        Some(jobs) => usize::from(jobs),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut progress = Progress::new(what, u64::try_from(plan.len()).unwrap_or(u64::MAX));
+    let ran = plan.run(runner, jobs, Some(&output), &mut progress);
+    progress.finish();
+    let results = ran?;
+    let rows: Vec<Row> = results
+        .iter()
+        .flat_map(reproduce::Results::rows)
+        .cloned()
+        .collect();
+    let failures: Vec<(&str, String, String)> = results
+        .iter()
+        .flat_map(|result| {
+            let name = result.name();
+            result
+                .failures()
+                .into_iter()
+                .map(move |(label, why)| (name, label, why))
+        })
+        .collect();
+    // A file without rows would be in the way of the next attempt.
+    let files = if rows.is_empty() {
+        Vec::new()
+    } else {
+        reproduce::write(&output, &results)?
+    };
+    if wanted.json {
+        print(&to_jsonl(&rows)?)?;
+    } else {
+        let layout = Layout {
+            lines: Lines::Unicode,
+            width: terminal_width(),
+        };
+        let tables: Vec<String> = results
+            .iter()
+            .map(|result| result.table().draw(layout))
+            .collect();
+        print(&tables.join("\n"))?;
+        let files: Vec<String> = files
+            .iter()
+            .map(|file| format!("{}\n", file.display()))
+            .collect();
+        print(&format!("\n{}", files.concat()))?;
+    }
+    if failures.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = failures
+        .iter()
+        .map(|(name, label, why)| {
+            let place: Vec<&str> = [*name, label.as_str()]
+                .into_iter()
+                .filter(|s| !s.is_empty())
+                .collect();
+            format!("\n  {}: {why}", place.join(", "))
+        })
+        .collect();
+    Err(Stop::Failed(format!(
+        "{} of {} points failed:{}",
+        failures.len(),
+        plan.len(),
+        list.concat()
+    )))
+}
+
+/// Where the tables are read on a terminal, how wide it is.
+fn terminal_width() -> Option<u16> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size().map(|(width, _)| width.0)
+}
+
+/// Prints results. That nobody reads them to the end, as with `head`, is no failure.
+fn print(text: &str) -> Result<(), Stop> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Stop::Failed(format!("standard output: {why}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,109 @@
+//! What a command leaves behind, with a runner that only says what it was asked.
+
+use std::path::PathBuf;
+
+use kumiki_lab::reproduce::{Failure, Outcome};
+use kumiki_lab::rows::read_rows;
+
+use super::*;
+
+const TWO_HOSTS: &str = include_str!("../../../kumiki-lab/tests/data/two-hosts.toml");
+
+struct Fake {
+    failing: fn(&Point) -> bool,
+}
+
+impl Runner for Fake {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        if (self.failing)(point) {
+            return Err("the peer reset".into());
+        }
+        let mut row = point.row()?;
+        row.goodput_mbps = 1.0;
+        Ok(Outcome {
+            rows: vec![row],
+            ..Outcome::default()
+        })
+    }
+}
+
+fn wanted(name: &str) -> cli::Results {
+    let out = std::env::temp_dir().join(format!("kumiki-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&out);
+    cli::Results {
+        quick: true,
+        out,
+        force: false,
+        pcap: false,
+        json: true,
+        jobs: Some(2),
+    }
+}
+
+fn run_two(wanted: &cli::Results, failing: fn(&Point) -> bool) -> Result<(), Stop> {
+    let document = Document::parse("two", "two.toml", TWO_HOSTS).unwrap();
+    experiments("test", &[document], Vec::new(), wanted, &Fake { failing })
+}
+
+fn files(wanted: &cli::Results) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&wanted.out)
+        .unwrap()
+        .map(|entry| {
+            entry
+                .unwrap()
+                .path()
+                .strip_prefix(&wanted.out)
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_run_leaves_rows_and_figures_and_refuses_to_run_over_them() {
+    let wanted = wanted("leaves");
+    run_two(&wanted, |_| false).unwrap();
+    assert_eq!(
+        files(&wanted),
+        ["figures", "rows.csv", "rows.jsonl"].map(PathBuf::from)
+    );
+    assert_eq!(read_rows(&wanted.out.join("rows.jsonl")).unwrap().len(), 2);
+    assert!(matches!(run_two(&wanted, |_| false), Err(Stop::Input(_))));
+    std::fs::remove_dir_all(&wanted.out).unwrap();
+}
+
+#[test]
+fn what_ran_is_written_although_a_point_failed() {
+    let wanted = wanted("some");
+    let Err(Stop::Failed(why)) = run_two(&wanted, |point| point.index == 0) else {
+        panic!("one of two points failed");
+    };
+    assert_eq!(
+        why,
+        "1 of 2 points failed:\n  two, nagle on, window 48 KiB, rtt 20 ms: the peer reset"
+    );
+    assert_eq!(read_rows(&wanted.out.join("rows.jsonl")).unwrap().len(), 1);
+    std::fs::remove_dir_all(&wanted.out).unwrap();
+}
+
+#[test]
+fn where_all_failed_nothing_is_in_the_way_of_the_next_attempt() {
+    let wanted = wanted("none");
+    assert!(matches!(run_two(&wanted, |_| true), Err(Stop::Failed(_))));
+    run_two(&wanted, |_| false).unwrap();
+    std::fs::remove_dir_all(&wanted.out).unwrap();
+}
+
+#[test]
+fn papers_are_chosen_and_a_missing_one_is_said() {
+    let two = Document::parse("two", "two.toml", TWO_HOSTS).unwrap();
+    let none = Document::parse("free", "free.toml", &TWO_HOSTS.replace("paper = 2\n", "")).unwrap();
+    let documents = vec![two, none];
+    assert_eq!(of_papers(documents.clone(), &[]).unwrap().len(), 1);
+    assert_eq!(of_papers(documents.clone(), &[2]).unwrap().len(), 1);
+    assert!(
+        matches!(of_papers(documents, &[2, 4]), Err(Stop::Input(why)) if why == "no scenario repeats paper 4")
+    );
+}

@@ -1,0 +1,183 @@
+//! The program from outside: exit statuses, where messages go, and that a mistake leaves no files.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may stop where something is not as it should be"
+)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const TWO_HOSTS: &str = include_str!("../../kumiki-lab/tests/data/two-hosts.toml");
+
+/// A folder of its own for one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// With this scenario in it.
+    fn with(name: &str, scenario: &str) -> Self {
+        let folder = Self::new(name);
+        std::fs::write(folder.0.join("x.toml"), scenario).unwrap();
+        folder
+    }
+
+    fn kumiki(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_kumiki"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .output()
+            .unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn refused(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        output.stdout.is_empty(),
+        "results belong to standard output, errors do not"
+    );
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_wrong_scenario_is_one_line_with_its_place_and_leaves_no_files() {
+    let folder = Folder::with("wrong", &TWO_HOSTS.replace("medium =", "medum ="));
+    let message = refused(&folder.kumiki(&["run", "x.toml"]));
+    assert_eq!(
+        message,
+        "kumiki: x.toml:21: link.line.medum = \"point-to-point\": unknown key \"medum\"; one of ends, medium, rate, propagation, \
+         framing_octets, queue_frames, impair; did you mean medium?\n"
+    );
+    assert_eq!(folder.names(), ["x.toml"]);
+}
+
+#[test]
+fn missing_files_and_unknown_names_are_input_errors() {
+    let folder = Folder::new("missing");
+    assert_eq!(
+        refused(&folder.kumiki(&["run", "none.toml"])),
+        "kumiki: none.toml: there is no such file\n"
+    );
+    let unknown = refused(&folder.kumiki(&["graph", "none"]));
+    assert!(
+        unknown.starts_with("kumiki: there is no scenario \"none\""),
+        "{unknown}"
+    );
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn a_wrong_set_is_named_as_it_was_given() {
+    let folder = Folder::with("set", TWO_HOSTS);
+    assert_eq!(
+        refused(&folder.kumiki(&["run", "x.toml", "--set", "widow=3 KiB"])),
+        "kumiki: --set widow=3 KiB (x.toml): unknown name \"widow\"; one of nagle, window, rtt, mss, stack_plain; did you mean window?\n"
+    );
+    assert_eq!(folder.names(), ["x.toml"]);
+}
+
+#[test]
+fn an_older_result_is_not_replaced_without_force() {
+    let folder = Folder::new("older");
+    std::fs::create_dir(folder.0.join("out")).unwrap();
+    std::fs::write(folder.0.join("out/rows.jsonl"), "{}").unwrap();
+    let message = refused(&folder.kumiki(&["run", "paper2-fig6", "--out", "out"]));
+    assert!(
+        message.contains("already has a result") && message.contains("--force"),
+        "{message}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(folder.0.join("out/rows.jsonl")).unwrap(),
+        "{}"
+    );
+}
+
+#[test]
+fn wrong_usage_is_2_and_help_is_0() {
+    let folder = Folder::new("usage");
+    for arguments in [
+        &["reproduce", "6"][..],
+        &["run"],
+        &["fly"],
+        &["run", "x.toml", "--jobs", "0"],
+        &[],
+    ] {
+        assert_eq!(
+            folder.kumiki(arguments).status.code(),
+            Some(2),
+            "{arguments:?}"
+        );
+    }
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["reproduce", "--help"],
+        &["run", "--help"],
+    ] {
+        let output = folder.kumiki(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(!output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn the_graph_is_printed() {
+    let folder = Folder::with("graph", TWO_HOSTS);
+    let text = folder.kumiki(&["graph", "x.toml", "--set", "mss=512 B"]);
+    assert_eq!(text.status.code(), Some(0));
+    assert!(
+        String::from_utf8(text.stdout)
+            .unwrap()
+            .contains("mss = \"512 B\"")
+    );
+    let svg = folder.kumiki(&["graph", "x.toml", "--svg"]);
+    assert!(svg.stdout.starts_with(b"<svg"));
+}
+
+#[test]
+fn where_results_cannot_be_written_it_ran_and_failed() {
+    let folder = Folder::new("unwritable");
+    std::fs::write(folder.0.join("out"), "a file").unwrap();
+    let output = folder.kumiki(&["run", "paper2-fig6", "--out", "out/below"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
+fn a_run_prints_rows_and_leaves_them() {
+    let folder = Folder::new("success");
+    let output = folder.kumiki(&[
+        "run",
+        "paper2-fig6",
+        "--json",
+        "--set",
+        "window=64 KiB",
+        "--out",
+        "out",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(
+        output.stdout,
+        std::fs::read(folder.0.join("out/rows.jsonl")).unwrap()
+    );
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .contains("\"window_bytes\":65536")
+    );
+    assert!(folder.0.join("out/figures/paper2-fig6.svg").is_file());
+}
