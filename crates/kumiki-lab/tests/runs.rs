@@ -111,10 +111,11 @@ fn the_switch_counts_the_cells_of_the_datagrams_that_were_sent() {
 
 #[test]
 fn the_switch_counts_what_it_drops() {
-    // It sends on at 40 Mb/s what comes at 150, and can hold one PDU and a half.
+    // It sends on at 40 Mb/s what comes at 150, and can hold three PDUs.
     let run = transfer(&[
         "switch.exchange.medium=ds3-plcp",
-        "switch.exchange.queue_cells=256",
+        "switch.exchange.queue_cells=512",
+        "host.sender.tcp.congestion=newreno",
     ]);
     let (sent, lost) = (cells(&run), count(&run, "exchange", "overflow"));
     assert!(lost > 0);
