@@ -277,9 +277,10 @@ impl Form {
     fn header(self, tapped: &Tapped, direction: Direction) -> Vec<u8> {
         match self {
             Self::Channel => {
-                let (vpi, vci) = match channel(tapped) {
-                    Address::Vc { vpi, vci } => (vpi, vci),
-                    _ => (0, 0),
+                let (vpi, vci) = if let Address::Vc { vpi, vci } = channel(tapped) {
+                    (vpi, vci)
+                } else {
+                    (0, 0)
                 };
                 // The header has the eight bits of a user-network interface.
                 let [_, vpi] = vpi.to_be_bytes();
@@ -302,9 +303,10 @@ fn channel(tapped: &Tapped) -> Address {
 }
 
 const fn ip4(address: Address) -> Option<Ipv4Addr> {
-    match address {
-        Address::Ip4(address) => Some(address),
-        _ => None,
+    if let Address::Ip4(address) = address {
+        Some(address)
+    } else {
+        None
     }
 }
 
