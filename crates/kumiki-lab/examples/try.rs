@@ -45,12 +45,11 @@ fn main() {
             profiles.insert(n, prof.unwrap_or_else(|e| panic!("{e}")));
         }
         let t = std::time::Instant::now();
-        let e = Experiment::build(&p.scenario, &profiles, seed, Options::default()).unwrap_or_else(
-            |e| {
+        let e = Experiment::build(&p.scenario, &profiles, seed, &Options::default())
+            .unwrap_or_else(|e| {
                 eprintln!("{}", p.locate(e));
                 std::process::exit(2)
-            },
-        );
+            });
         let m = e.run().measured;
         let gap = m.sessions.iter().map(|s| s.longest_gap.as_millis()).max();
         println!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_lab::capture::{self, Layers};
 use kumiki_lab::experiment::{Experiment, Options};
 use kumiki_lab::limit;
 use kumiki_lab::profile::{self, Profile};
@@ -28,11 +29,15 @@ impl Laboratory {
             }
         }
         let options = Options {
-            captures: self.pcap,
+            captures: if self.pcap {
+                Layers::Device
+            } else {
+                Layers::None
+            },
             traces: self.trace,
         };
         let seed = point.scenario.workload.seed;
-        Experiment::build(&point.scenario, &profiles, seed, options)
+        Experiment::build(&point.scenario, &profiles, seed, &options)
     }
 
     /// The overhead ladder of a point, as text.
@@ -90,7 +95,8 @@ impl Runner for Laboratory {
         if point.scenario.workload.kind == LIMIT {
             return Self::step(point);
         }
-        let measured = self.build(point)?.run().measured;
+        let run = self.build(point)?.run();
+        let measured = run.measured;
         if let Some(position) = measured.wrong {
             return Err(format!("octet {position} arrived wrong").into());
         }
@@ -131,10 +137,17 @@ impl Runner for Laboratory {
         {
             notes.push(format!("Jain's index {jain:.3}"));
         }
+        // One file for each host: a reader takes what two hosts saw of one packet for two packets.
+        let mut captures = Vec::new();
+        for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
+            let octets = capture::pcapng(core::slice::from_ref(host), Vec::new())?;
+            captures.push((format!("{}.pcapng", host.host), octets));
+        }
         Ok(Outcome {
             rows: vec![row],
             limits: limits.into_iter().collect(),
             notes,
+            captures,
             ..Outcome::default()
         })
     }

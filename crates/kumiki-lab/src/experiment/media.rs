@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, DeviceId, Duration};
+use kumiki_graph::{Address, DeviceId, Duration, Rng};
 use kumiki_link::atm::{self, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
-use kumiki_link::{DropTail, Rate, Serial, SerialConfig, Wire};
+
+use kumiki_link::{DropTail, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::protocols::channel;
 use crate::quantity;
-use crate::scenario::{Link, Scenario, Switch};
+use crate::scenario::{Impair, Link, Scenario, Switch};
 
 /// What the ends of a line can be.
 pub struct Ends<'a> {
@@ -20,6 +21,8 @@ pub struct Ends<'a> {
     pub switches: &'a BTreeMap<String, Plug>,
     /// Whether the hosts' adapters sum on the fly, by host.
     pub checksum_units: &'a BTreeMap<String, bool>,
+    /// Seed of what goes wrong on lines.
+    pub seed: u64,
 }
 
 /// The names of media that carry cells, and what they carry.
@@ -81,9 +84,70 @@ fn add_link(name: &str, link: &Link, ends: &Ends<'_>, world: &mut World) -> Resu
             Some(rate) => cell_end(end, rate, ends, world)?,
             None => frame_end(end, ends)?,
         };
+        let plug = match &link.impair {
+            Some(impair) => {
+                let cells = cell_rate(&link.medium).is_some();
+                let impairment =
+                    impairment(impair, cells).map_err(|fault| fault.under(&["impair"]))?;
+                impaired((name, end), impairment, plug, ends.seed, world)
+            }
+            None => plug,
+        };
         world.plug(Plug::Port(line, port), plug);
     }
     Ok(())
+}
+
+fn impairment(impair: &Impair, cells: bool) -> Result<Impairment, Fault> {
+    let time = |key, text: &Option<String>| match text {
+        Some(text) => quantity::<Duration>(&[key], text).map(Some),
+        None => Ok(None),
+    };
+    let hold = match time("reorder_by", &impair.reorder_by)? {
+        _ if impair.reorder <= 0.0 => None,
+        _ if cells => {
+            let problem = "cells of a channel keep their order, and this line carries cells";
+            return Err(fault(&["reorder"], problem));
+        }
+        Some(time) => Some((impair.reorder, Hold::Time(time))),
+        None => {
+            let problem = "say with `reorder_by` for how long a frame is held back";
+            return Err(fault(&["reorder"], problem));
+        }
+    };
+    let mut impairment = Impairment {
+        duplicate: impair.duplicate,
+        corrupt: impair.corrupt,
+        delay: time("delay", &impair.delay)?.unwrap_or_default(),
+        jitter: time("jitter", &impair.jitter)?.unwrap_or_default(),
+        hold,
+        ..Impairment::default()
+    };
+    if impair.loss > 0.0 {
+        impairment.loss = Loss::Independent(impair.loss);
+    }
+    Ok(impairment)
+}
+
+/// Puts what goes wrong on the line `name` between it and `plug`, called `end`: where units leave the line, so that the
+/// other end has sent a unit whatever becomes of it.
+fn impaired(
+    (name, end): (&str, &str),
+    impairment: Impairment,
+    plug: Plug,
+    seed: u64,
+    world: &mut World,
+) -> Plug {
+    let called = format!("{name} to {end}");
+    // Numbers of its own for each end of each line, whatever else there is: FNV-1a of the name.
+    let stream = called.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
+        (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let seed = Rng::new(seed, stream).next_u64();
+    let element = Impaired::new(impairment, Impairment::default(), seed);
+    let element = world.add_element(&called, Box::new(element));
+    world.plug(Plug::Port(element, 1), plug);
+    Plug::Port(element, 0)
 }
 
 fn frame_rate(link: &Link) -> Result<Rate, Fault> {
