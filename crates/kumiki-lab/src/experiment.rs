@@ -15,7 +15,7 @@ use kumiki_sim::{HostId, World};
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
 use fault::Fault;
-pub use measure::{Bound, Measured, SessionResult};
+pub use measure::{Bound, Measured, SessionResult, Units};
 use programs::Load;
 
 /// What else a run should bring.
