@@ -90,6 +90,7 @@ impl Experiment {
             hosts: &ends,
             switches: &media::add_switches(scenario, &mut world)?,
             checksum_units: &checksum_units.collect(),
+            seed,
         };
         media::add_links(scenario, &ends, &mut world)?;
         world.start().map_err(|(host, misfit)| {
