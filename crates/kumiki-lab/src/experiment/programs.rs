@@ -261,7 +261,7 @@ impl Setup<'_> {
         let rate = workload.rate.as_deref();
         let rate =
             rate.ok_or_else(|| wrong("kind", "udp sends at a constant rate; give `rate`"))?;
-        let rate: quantity::Rate = super::fault::quantity(&["workload", "rate"], rate)?;
+        let rate: quantity::Rate = quantity(&["workload", "rate"], rate)?;
         if rate.bits_per_second() == 0 {
             return Err(wrong("rate", "nothing would ever be sent"));
         }
