@@ -10,9 +10,9 @@
 use kumiki_lab::capture::{self, Layers};
 use kumiki_lab::experiment::{Options, Run};
 
-mod common;
+mod arrange;
 
-use common::{run, scenario, tshark};
+use arrange::{run, scenario, tshark};
 
 const SHORT: [&str; 2] = ["workload.warm_up=0 ms", "workload.duration=150 ms"];
 
@@ -147,7 +147,7 @@ fn of<'a>(rows: &'a [Vec<String>], interface: &'a str) -> impl Iterator<Item = &
 fn every_layer_can_be_captured_at_once() {
     let set = ["board=zero", "window=64 KiB"];
     let run = short("paper2-fig6", &set, Layers::All);
-    let octets = common::octets(&run);
+    let octets = arrange::octets(&run);
     let fields = [
         "frame.interface_name",
         "frame.protocols",
@@ -191,9 +191,9 @@ fn a_named_access_point_is_captured_alone_and_one_that_is_not_there_is_a_fault()
     // The hosts are in the order of their names.
     assert_eq!(seen, [(1, false), (0, true)]);
 
-    let point = common::point(&scenario("paper2-fig6"), &["board=zero", "window=64 KiB"]);
+    let point = arrange::point(&scenario("paper2-fig6"), &["board=zero", "window=64 KiB"]);
     let layers = captured("receiver.tcp/udp".parse().unwrap());
-    let profiles = common::profiles(&point);
+    let profiles = arrange::profiles(&point);
     let built = kumiki_lab::experiment::Experiment::build(&point.scenario, &profiles, 1, &layers);
     let fault = point.locate(built.err().unwrap()).to_string();
     assert!(

@@ -11,7 +11,7 @@
 use kumiki_lab::experiment::Options;
 use peak_alloc::PeakAlloc;
 
-mod common;
+mod arrange;
 
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
@@ -24,10 +24,10 @@ fn peak(set: &[&str], seconds: u32) -> usize {
         .copied()
         .chain(["workload.warm_up=0 s", &duration])
         .collect();
-    let document = common::scenario("paper2-fig6");
+    let document = arrange::scenario("paper2-fig6");
     let before = ALLOCATED.current_usage();
     ALLOCATED.reset_peak_usage();
-    let run = common::run(&document, &set, 1, &Options::default());
+    let run = arrange::run(&document, &set, 1, &Options::default());
     assert!(run.measured.goodput_mbps > 100.0);
     ALLOCATED.peak_usage() - before
 }

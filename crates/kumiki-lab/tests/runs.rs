@@ -11,9 +11,9 @@ use kumiki_lab::capture::{Layers, trace};
 use kumiki_lab::experiment::{Options, Run};
 use kumiki_lab::profile;
 
-mod common;
+mod arrange;
 
-use common::{octets, parse, point, profiles, run, run_point, scenario};
+use arrange::{octets, parse, point, profiles, run, run_point, scenario};
 
 const CAPTURED: Options = Options {
     captures: Layers::All,

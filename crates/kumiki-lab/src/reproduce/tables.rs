@@ -1,8 +1,8 @@
 //! The table of a scenario: our values beside the paper's.
 
 use super::{Done, Results};
-use crate::scenario::Point;
 use crate::scenario::label::shown;
+use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
 use crate::table::{Cell, Table};
 
@@ -23,9 +23,10 @@ impl Results {
             .iter()
             .map(|(name, _)| name)
             .filter(|name| is_row(name))
+            // What is varied in lockstep with a word goes without saying: the word stands for it.
             .filter(|name| {
-                let x = report.x.as_ref();
-                x.is_none_or(|x| *name == x || !self.follows(name, x))
+                let word = report.x.as_ref().filter(|x| is_word(first, x));
+                word.is_none_or(|x| *name == x || !self.follows(name, x))
             })
             .collect();
         // The axis first.
@@ -98,6 +99,22 @@ impl Results {
                 });
             }
         }
+        let runs = done.iter().map(|(_, result)| result.summary.n);
+        if let (Some(fewest), Some(most)) = (runs.clone().min(), runs.max())
+            && most > 1
+        {
+            let level = done
+                .first()
+                .map_or(99, |(_, result)| result.summary.level.percent());
+            let runs = if fewest == most {
+                most.to_string()
+            } else {
+                format!("{fewest} to {most}")
+            };
+            add(format!(
+                "+- is half the {level} % interval over {runs} seeds; without it all runs were equal"
+            ));
+        }
         if !done.is_empty() && done.iter().all(|(_, result)| result.summary.n == 1) {
             add("one seed for each point, so there is no interval".to_owned());
         }
@@ -151,6 +168,12 @@ impl Results {
         }
         legend
     }
+}
+
+/// Whether `name` has a word for a value and not a quantity.
+fn is_word(point: &Point, name: &str) -> bool {
+    let text = point.value(name).and_then(toml::Value::as_str);
+    text.is_some_and(|text| Amount::parse(text).is_none())
 }
 
 fn position(columns: &[String], series: &str) -> Option<usize> {
