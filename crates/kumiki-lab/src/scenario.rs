@@ -5,6 +5,8 @@
 //!
 //! Quantities are written with their units ("20 ms", "149.76 Mb/s", "48 KiB").
 //!
+//! `docs/settings.md` lists what can be set of each kind of node.
+//!
 //! # Names for values
 //!
 //! A value may name a defined or varied one as `${name}`; it is put in as text before anything is read, so it can stand

@@ -20,7 +20,12 @@ fn build(point: &Point, seed: u64) -> Result<Experiment, Fault> {
             .unwrap_or_else(|| profile::ZERO.to_owned())
     });
     let profiles: BTreeMap<_, _> = wanted
-        .map(|name| (name.clone(), profile::load(&name).unwrap()))
+        .map(|name| {
+            (
+                name.clone(),
+                profile::load(&name).unwrap_or_else(|fault| panic!("{fault}")),
+            )
+        })
         .collect();
     Experiment::build(&point.scenario, &profiles, seed, Options::default())
         .map_err(|fault| point.locate(fault))
@@ -62,6 +67,7 @@ fn every_scenario_that_repeats_no_paper_has_a_test_here() {
         "interleaved-vcs",
         "lossy",
         "oc48",
+        "path-mtu",
         "router",
         "udp-over-atm",
     ];
@@ -154,6 +160,48 @@ fn peers_are_found_by_inatmarp_and_answer_all_echoes() {
 }
 
 #[test]
+fn echoes_that_get_lost_are_not_answered() {
+    let measured = run_with("classical-ip", &["link.one.impair={loss=0.1}"], 1);
+    let echoes = measured.echoes.unwrap();
+    assert_eq!((echoes.sent, echoes.stray, echoes.wrong), (10, 0, 0));
+    assert!((1..10).contains(&echoes.answered), "{echoes:?}");
+}
+
+#[test]
+fn a_message_names_the_line_of_the_file() {
+    let text = r#"title = "Wrong"
+[host.a]
+graph = ["ttcp", "tcp", "ip", "line0"]
+[host.a.tcp]
+defaults = "bsd43"
+recieve_buffer = "8 KiB"
+[host.a.ip]
+address = "10.0.0.1/24"
+[host.b]
+like = "a"
+tcp = { recieve_buffer = "4 KiB" }
+[link.line]
+ends = ["a.line0", "b.line0"]
+medium = "oc3c"
+[workload]
+kind = "netperf"
+from = "a.ttcp"
+to = "b.ttcp"
+message = "8 KiB"
+duration = "1 s"
+"#;
+    let document = Document::parse("wrong", "wrong.toml", text).unwrap();
+    let points = document.points(&Choice::default()).unwrap();
+    let Err(fault) = build(&points[0], 1) else {
+        panic!("it was built");
+    };
+    let said = fault.to_string();
+    let begin = "wrong.toml:6: host.a.tcp.recieve_buffer = \"8 KiB\": unknown setting \"recieve_buffer\"; one of defaults, send_buffer, receive_buffer,";
+    assert!(said.starts_with(begin), "{said}");
+    assert!(said.ends_with("did you mean \"receive_buffer\"?"), "{said}");
+}
+
+#[test]
 fn a_router_fragments_for_a_smaller_mtu() {
     let measured = run("router");
     let units = measured.units.unwrap();
@@ -165,6 +213,24 @@ fn a_router_fragments_for_a_smaller_mtu() {
         60 * 8200_u64.div_ceil(1480)
     );
     assert_eq!(count(&measured, "b.udp", "messages_up"), 60);
+}
+
+#[test]
+fn tcp_finds_the_mtu_of_its_path_and_nothing_is_fragmented() {
+    let measured = run("path-mtu");
+    let refused = count(
+        &measured,
+        "router.ip",
+        "dropped, too big and not to be fragmented",
+    );
+    assert!((1..=10).contains(&refused), "{refused}");
+    // All else goes on as it came, in both directions.
+    assert_eq!(
+        count(&measured, "router.ip", "messages_up") - refused,
+        count(&measured, "line", "a_frames") + count(&measured, "line", "b_frames")
+    );
+    let octets: u64 = measured.sessions.iter().map(|it| it.octets).sum();
+    assert_eq!(octets, 256 * 8192);
 }
 
 #[test]
@@ -223,7 +289,12 @@ fn sums_on_the_fly_are_right_though_the_cells_of_three_channels_interleave() {
 
 /// What is said about `name` with `set`.
 fn said(name: &str, set: &str) -> String {
-    let built = points(name, &[set]).and_then(|points| build(&points[0], 1).map(|_| ()));
+    let built = points(name, &[set]).and_then(|points| {
+        let first = points
+            .first()
+            .unwrap_or_else(|| panic!("{name} has no points"));
+        build(first, 1).map(|_| ())
+    });
     match built {
         Ok(()) => panic!("{name} with {set} was built"),
         Err(fault) => fault.to_string(),

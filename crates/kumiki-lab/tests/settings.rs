@@ -31,7 +31,9 @@ fn tcp_default(number: usize, setting: &Setting) -> String {
     let mut text = setting.default.clone();
     for name in defaults::NAMES.into_iter().filter(|name| *name != "modern") {
         let other = registry::settings("tcp", &Settings::new().with("defaults", name));
-        let other = &other[number];
+        let Some(other) = other.get(number) else {
+            panic!("{name} has fewer settings");
+        };
         assert_eq!(other.path, setting.path);
         let is_the_choice = setting.path == ["defaults"];
         if other.default != setting.default && !is_the_choice {

@@ -14,15 +14,15 @@ use crate::quantity;
 use crate::scenario::{Host, Impair, Link, Scenario, Switch};
 
 /// What the ends of a line can be.
-pub struct Ends<'a> {
+pub(super) struct Ends<'a> {
     /// Hosts and their devices by name.
-    pub hosts: &'a BTreeMap<String, (HostId, BTreeMap<String, DeviceId>)>,
+    pub(super) hosts: &'a BTreeMap<String, (HostId, BTreeMap<String, DeviceId>)>,
     /// The plugs of switches, by `switch.port`.
-    pub switches: &'a BTreeMap<String, Plug>,
+    pub(super) switches: &'a BTreeMap<String, Plug>,
     /// Whether the hosts' adapters sum on the fly, by host.
-    pub checksum_units: &'a BTreeMap<String, bool>,
+    pub(super) checksum_units: &'a BTreeMap<String, bool>,
     /// Seed of all random numbers.
-    pub seed: u64,
+    pub(super) seed: u64,
 }
 
 /// The names of media that carry cells, and what they carry.
@@ -42,7 +42,7 @@ const FRAMES: [(&str, Rate); 3] = [
 
 /// The rate of cells on `medium`, if it carries cells.
 #[must_use]
-pub fn cell_rate(medium: &str) -> Option<Rate> {
+pub(super) fn cell_rate(medium: &str) -> Option<Rate> {
     ATM.iter()
         .find(|(name, _)| *name == medium)
         .map(|(_, rate)| *rate)
@@ -52,7 +52,11 @@ pub fn cell_rate(medium: &str) -> Option<Rate> {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
+pub(super) fn add_links(
+    scenario: &Scenario,
+    ends: &Ends<'_>,
+    world: &mut World,
+) -> Result<(), Fault> {
     for (name, link) in &scenario.link {
         add_link(name, link, scenario, ends, world)
             .map_err(|fault| fault.under(&["link", name]))?;
@@ -300,7 +304,7 @@ fn cell_end(
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub fn add_switches(
+pub(super) fn add_switches(
     scenario: &Scenario,
     world: &mut World,
 ) -> Result<BTreeMap<String, Plug>, Fault> {
@@ -362,10 +366,10 @@ fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fau
     let end = |text: &str| {
         let (port, vc) = text.trim().split_once(' ')?;
         let port: usize = port.parse().ok().filter(|port| *port < ports)?;
-        match channel(&[], vc.trim()).ok()? {
-            Address::Vc { vpi, vci } => Some(PortVc { port, vpi, vci }),
-            _ => None,
-        }
+        let Address::Vc { vpi, vci } = channel(&[], vc.trim()).ok()? else {
+            return None;
+        };
+        Some(PortVc { port, vpi, vci })
     };
     let (Some(from), Some(to)) = (end(from), end(to)) else {
         return Err(fault(&format!(

@@ -22,24 +22,24 @@ const PORT: u16 = 5001;
 
 /// What to run and for how long.
 #[derive(Clone, Debug)]
-pub struct Load {
+pub(super) struct Load {
     /// What the programs do.
-    pub kind: Kind,
+    pub(super) kind: Kind,
     /// Host and node of the writing program.
-    pub from: (String, String),
+    pub(super) from: (String, String),
     /// Hosts and nodes of the reading programs.
-    pub to: Vec<(String, String)>,
+    pub(super) to: Vec<(String, String)>,
     /// What happens before this is not measured.
-    pub warm_up: Duration,
+    pub(super) warm_up: Duration,
     /// How long is measured, or the longest that a fixed number of messages may take.
-    pub duration: Duration,
+    pub(super) duration: Duration,
     /// Whether the run is over when the writing program is done.
-    pub until_done: bool,
+    pub(super) until_done: bool,
 }
 
 /// What the programs do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Streams: `ttcp` and `netperf`.
     Stream,
     /// Datagrams at a constant rate.
@@ -50,11 +50,11 @@ pub enum Kind {
 
 /// Programs by host and node.
 #[derive(Default)]
-pub struct Programs(BTreeMap<(String, String), Box<dyn Protocol>>);
+pub(super) struct Programs(BTreeMap<(String, String), Box<dyn Protocol>>);
 
 impl Programs {
     /// Takes the program for `node` on `host`, if it is for one.
-    pub fn take(&mut self, host: &str, node: &str) -> Option<Box<dyn Protocol>> {
+    pub(super) fn take(&mut self, host: &str, node: &str) -> Option<Box<dyn Protocol>> {
         self.0.remove(&(host.to_owned(), node.to_owned()))
     }
 }
@@ -63,7 +63,7 @@ impl Programs {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub fn of_workload(
+pub(super) fn of_workload(
     workload: &Workload,
     hosts: &BTreeMap<String, Host>,
     profiles: &BTreeMap<String, Profile>,

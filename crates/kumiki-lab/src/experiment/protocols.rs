@@ -12,24 +12,24 @@ use crate::quantity::Octets;
 use crate::scenario::Host;
 
 /// The words for [`Coalesce`].
-pub const COALESCE: [(&str, Coalesce); 3] = registry::COALESCE;
+pub(super) const COALESCE: [(&str, Coalesce); 3] = registry::COALESCE;
 
 /// What a node needs to know of its place.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub(super) struct Place<'a> {
     /// The host.
-    pub host: &'a Host,
+    pub(super) host: &'a Host,
     /// The names of the layers below, in order.
-    pub below: &'a [String],
+    pub(super) below: &'a [String],
     /// Keep traces of connections.
-    pub trace: bool,
+    pub(super) trace: bool,
 }
 
 /// Builds a node of kind `kind`; `None` where there is no such kind.
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the node.
-pub fn build(
+pub(super) fn build(
     kind: &str,
     settings: &toml::Table,
     place: Place<'_>,
@@ -100,7 +100,14 @@ fn value<'a>(
             match form.map(|setting| &setting.form) {
                 Some(Form::Time { .. }) => Value::Duration(quantity::<Duration>(path, text)?),
                 Some(Form::Octets { .. }) => Value::Octets(quantity::<Octets>(path, text)?.count()),
-                _ => Value::Text(text.clone()),
+                Some(
+                    Form::Boolean
+                    | Form::Number { .. }
+                    | Form::Word(_)
+                    | Form::Text(_)
+                    | Form::List(_),
+                )
+                | None => Value::Text(text.clone()),
             }
         }
         toml::Value::Integer(number) => Value::Integer(*number),
@@ -128,7 +135,9 @@ fn expected(form: &Form) -> String {
     match form {
         Form::Time { .. } => format!("{form} such as \"20 ms\""),
         Form::Octets { .. } => format!("{form}, with its unit: \"8192 B\", \"64 KiB\""),
-        _ => form.to_string(),
+        Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_) => {
+            form.to_string()
+        }
     }
 }
 
@@ -159,7 +168,7 @@ fn said(error: BuildError) -> Fault {
 ///
 /// # Errors
 /// A [`Fault`] at `path`.
-pub fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
+pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
     let parsed = text.split_once('/').and_then(|(vpi, vci)| {
         let vpi: u16 = vpi.trim().parse().ok().filter(|vpi| *vpi < 4096)?;
         Some(Address::Vc {
@@ -177,7 +186,7 @@ pub fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
 ///
 /// # Errors
 /// A [`Fault`] where there is none.
-pub fn address(settings: &toml::Table) -> Result<Ipv4Addr, Fault> {
+pub(super) fn address(settings: &toml::Table) -> Result<Ipv4Addr, Fault> {
     let tables = settings.get("interface").and_then(toml::Value::as_table);
     let first = tables.and_then(|tables| tables.iter().next());
     let (path, table) = match (settings.contains_key("address"), first) {

@@ -155,7 +155,7 @@ impl Ping {
         };
         let took = cx.now().saturating_since(left);
         echoes.answered += 1;
-        echoes.sum = echoes.sum + took;
+        echoes.sum += took;
         echoes.min = Some(echoes.min.map_or(took, |min| min.min(took)));
         echoes.max = Some(echoes.max.map_or(took, |max| max.max(took)));
         let same_len = unit.data.len() as u64 == u64::from(self.config.data);

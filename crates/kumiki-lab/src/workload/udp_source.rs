@@ -177,6 +177,15 @@ pub(super) const fn content_offset(number: u64, octets: usize) -> u64 {
     number.wrapping_mul(octets as u64)
 }
 
+/// The port of a socket.
+const fn port(address: Address) -> Option<u16> {
+    if let Address::Socket(socket) = address {
+        Some(socket.port())
+    } else {
+        None
+    }
+}
+
 const fn handle(number: u32) -> Handle {
     Handle {
         index: number,
@@ -234,19 +243,10 @@ impl Protocol for UdpSource {
             }
             Indication::Report(report) => {
                 if let Report::Unreachable { source, .. } = *report {
-                    let found = self.sessions.iter_mut().find(|it| it.local == source);
-                    // A port that was opened on no address in particular is named with the one that was used.
-                    let at_port = |address| match address {
-                        Address::Socket(socket) => Some(socket.port()),
-                        _ => None,
-                    };
-                    let session = match found {
-                        Some(session) => Some(session),
-                        None => self
-                            .sessions
-                            .iter_mut()
-                            .find(|it| at_port(it.local) == at_port(source)),
-                    };
+                    // A socket opened on no address in particular is named with the one that was used.
+                    let port = port(source);
+                    let mut sessions = self.sessions.iter_mut();
+                    let session = sessions.find(|it| self::port(it.local) == port);
                     if let Some(session) = session {
                         session.sent.errors += 1;
                     }

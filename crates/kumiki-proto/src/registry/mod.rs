@@ -1,5 +1,12 @@
 //! Protocols by name, from settings that are data.
 //!
+//! | | |
+//! |---|---|
+//! | Specification | none: `docs/settings.md` lists the names, made from the functions here |
+//! | Above | front ends, that read their own notation into [`Settings`] |
+//! | Below | the protocols' own configurations, which hold the defaults |
+//! | Left out | notations of quantities; programs and devices, which are no protocols; checks across nodes beyond [`Place`] |
+//!
 //! A scenario names the kind of each node and gives it settings; [`build`] makes the node, or says which setting is wrong
 //! and what would be right. [`settings`] lists what a kind can be set to, with units and defaults: front ends read their own
 //! notation by it (`"20 ms"` becomes a [`Value::Duration`]) and documents are made of it.

@@ -166,9 +166,10 @@ impl<'a> Reader<'a> {
         let Some(value) = self.ask(key, meaning, &form, || place.wide().to_string()) else {
             return Ok(());
         };
-        let found = match value {
-            Value::Integer(number) => u64::try_from(*number).ok(),
-            _ => None,
+        let found = if let Value::Integer(number) = value {
+            u64::try_from(*number).ok()
+        } else {
+            None
         };
         let found = found.filter(|number| (least..=most).contains(number));
         *place = found
@@ -206,9 +207,10 @@ impl<'a> Reader<'a> {
         let Some(value) = self.ask(key, meaning, &form, default) else {
             return Ok(());
         };
-        let found = match value {
-            Value::Octets(octets) => Some(*octets),
-            _ => None,
+        let found = if let Value::Octets(octets) = value {
+            Some(*octets)
+        } else {
+            None
         };
         let found = found.filter(|octets| (least..=most).contains(octets));
         let found = found.and_then(|octets| N::try_from(octets).ok());

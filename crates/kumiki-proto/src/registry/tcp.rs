@@ -146,8 +146,13 @@ fn congestion(settings: &Reader<'_>, config: &mut Config) -> Read {
         0..=65535,
         &mut segments,
     )?;
-    if segments > 0 {
-        config.initial_window = InitialWindow::Segments(segments);
+    match config.initial_window {
+        _ if segments > 0 => config.initial_window = InitialWindow::Segments(segments),
+        InitialWindow::Segments(_) => {
+            let expected = "at least 1 where there is no `initial_window`";
+            return Err(settings.wrong("initial_window_segments", &segments, expected));
+        }
+        InitialWindow::Rfc3390 | InitialWindow::Rfc6928 => {}
     }
     settings.number(
         "slow_start_limit",
