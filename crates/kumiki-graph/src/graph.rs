@@ -625,6 +625,20 @@ impl Graph {
         self.core.memory(pool).map(|memory| &mut memory.ledger)
     }
 
+    /// As [`Graph::ledger`], to look at it.
+    #[must_use]
+    pub const fn ledger_ref(&self, pool: Pool) -> Option<&Ledger> {
+        let [send, receive] = &self.core.memories;
+        let memory = match pool {
+            Pool::Send => send,
+            Pool::Receive => receive,
+        };
+        match memory {
+            Some(memory) => Some(&memory.ledger),
+            None => None,
+        }
+    }
+
     /// Sets what the work of `node` costs.
     pub fn set_prices(&mut self, node: NodeId, prices: Prices) {
         if let Some(node) = self.core.nodes.get_mut(node.0) {

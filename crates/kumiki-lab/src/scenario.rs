@@ -103,6 +103,9 @@ pub struct Scenario {
     /// The paper's values.
     #[serde(default)]
     pub compare: Vec<Compare>,
+    /// What the paper says of whole curves.
+    #[serde(default)]
+    pub trend: Vec<Trend>,
 }
 
 /// A host.
@@ -278,7 +281,7 @@ pub struct Impair {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// `ttcp` (a number of messages, then the end) or `netperf` (for a time).
+    /// `ttcp` (a number of messages, then the end), `netperf` (for a time) or `limit` (nothing runs; octets are counted).
     pub kind: String,
     /// The node that writes, as `host.node`.
     pub from: String,
@@ -290,6 +293,8 @@ pub struct Workload {
     pub count: Option<u64>,
     /// Octets asked for by one read; the message size unless given.
     pub read: Option<String>,
+    /// For `limit`: which step of the overhead ladder.
+    pub step: Option<String>,
     /// How many sessions.
     #[serde(default = "one")]
     pub sessions: u32,
@@ -367,6 +372,28 @@ pub struct Compare {
     /// Where the paper says so.
     pub from: String,
     /// Whether the profile was fitted to this very value.
+    #[serde(default)]
+    pub fitted: bool,
+}
+
+/// What the paper says of a whole curve: its peak, or how far it falls.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trend {
+    /// The values that make the curve.
+    pub of: toml::Table,
+    /// Where on the curve, for a fall.
+    #[serde(default)]
+    pub at: toml::Table,
+    /// The paper's highest value on the curve, wherever that is.
+    pub peak_mbps: Option<f64>,
+    /// How far the curve is below its own peak at `at`, in per cent of the peak.
+    pub below_peak_percent: Option<f64>,
+    /// How far from the paper's number is still agreement, in its own unit.
+    pub within: Option<f64>,
+    /// Where the paper says so.
+    pub from: String,
+    /// Whether the profile was fitted to this.
     #[serde(default)]
     pub fitted: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_graph::{Duration, Instant, Pool, Reason};
 use kumiki_proto::tcp::Tcp;
 use kumiki_sim::{Host, HostId, World};
 
@@ -63,10 +63,22 @@ pub struct Measured {
     pub cpu: BTreeMap<String, f64>,
     /// How often a writer had to wait for a page while measuring.
     pub page_waits: u64,
+    /// How many sessions at some time made no progress for [`STOPPED`].
+    pub stopped: u64,
     /// Counters of all layers, by `host.layer`.
     pub counters: Counters,
     /// Position of the first octet that arrived wrong, where one did.
     pub wrong: Option<u64>,
+}
+
+/// A session without progress for so long has stopped.
+pub const STOPPED: Duration = Duration::from_secs(1);
+
+fn stopped(sessions: &[SessionResult]) -> u64 {
+    let stopped = sessions
+        .iter()
+        .filter(|session| session.longest_gap >= STOPPED);
+    stopped.count() as u64
 }
 
 /// The state of the world at one moment, as far as measuring needs it.
@@ -197,6 +209,7 @@ pub fn measure(
         jain: stats::jain(&wrote),
         cpu: after.busy.iter().map(busy_share).collect(),
         page_waits: after.page_waits - before.page_waits,
+        stopped: stopped(&sessions),
         counters: counters(world),
         wrong: sink.and_then(|sink| sink.received().find_map(|received| received.wrong_at)),
         sessions,
@@ -229,6 +242,24 @@ const fn lossy(count: u64) -> f64 {
     count as f64
 }
 
+/// What the modelled memories of `host` counted.
+fn memory_counters(host: &Host) -> impl Iterator<Item = (String, BTreeMap<String, u64>)> + '_ {
+    let ledgers = [
+        (Pool::Send, "send memory"),
+        (Pool::Receive, "receive memory"),
+    ];
+    ledgers.into_iter().filter_map(|(pool, name)| {
+        let ledger = host.graph.ledger_ref(pool)?;
+        let own = [
+            ("clusters", u64::from(ledger.pages().clusters)),
+            ("high_water", ledger.high_water as u64),
+            ("refusals", ledger.refusals),
+        ];
+        let own = own.map(|(name, count)| (name.to_owned(), count));
+        Some((format!("{}.{name}", host.name), own.into()))
+    })
+}
+
 /// What every part of the world counted, by `host.part`, or by the medium's name.
 fn counters(world: &World) -> Counters {
     let mut all = Counters::new();
@@ -254,6 +285,7 @@ fn counters(world: &World) -> Counters {
             own.extend(tcp_counters(host, node));
             all.insert(format!("{}.{node}", host.name), own);
         }
+        all.extend(memory_counters(host));
         for (cpu, counters) in host.cpus() {
             let own = [
                 ("busy_us", counters.busy.as_nanos() / 1_000),

@@ -22,7 +22,11 @@ impl Results {
             .varied
             .iter()
             .map(|(name, _)| name)
-            .filter(|n| is_row(n))
+            .filter(|name| is_row(name))
+            .filter(|name| {
+                let x = report.x.as_ref();
+                x.is_none_or(|x| *name == x || !self.follows(name, x))
+            })
             .collect();
         // The axis first.
         names.sort_by_key(|name| Some(*name) != report.x.as_ref());
@@ -115,6 +119,9 @@ impl Results {
             if let Some(compare) = point.compare() {
                 add(format!("paper's values: {}", compare.from));
             }
+        }
+        for line in self.trends() {
+            add(line);
         }
         for (point, result) in &done {
             if let Some(miss) = miss(point, &result.summary) {
