@@ -256,6 +256,31 @@ fn content_arrives_whole_whatever_happens_to_it() {
 }
 
 #[test]
+fn a_capture_says_which_frames_were_dropped_and_why() {
+    let options = Options {
+        captures: Layers::Device,
+        ..Options::default()
+    };
+    let run = run(&parse(LINE), &["corrupt=0.02"], 3, &options);
+    let fields = ["frame.comment", "ip.checksum.status", "tcp.checksum.status"];
+    let Some(rows) = common::tshark("dropped", &octets(&run), &fields) else {
+        return;
+    };
+    let dropped: Vec<_> = rows.iter().filter(|row| !row[0].is_empty()).collect();
+    let bad = count(&run, "a.tcp", "bad_checksums") + count(&run, "b.tcp", "bad_checksums");
+    let of = |comment: &str| dropped.iter().filter(|row| row[0] == comment).count() as u64;
+    assert!(bad > 0);
+    assert_eq!(of("dropped: bad checksum"), bad);
+    for row in &rows {
+        if row[0] == "dropped: bad checksum" {
+            assert_eq!(row[1..], ["1", "0"], "{row:?}");
+        } else if row[0].is_empty() {
+            assert_eq!(row[1..], ["1", "1"], "{row:?}");
+        }
+    }
+}
+
+#[test]
 fn wrong_impairments_are_faults_with_their_place() {
     for (set, expected) in [
         ("link.line.impair={ reorder = 0.1 }", "`reorder_by`"),
