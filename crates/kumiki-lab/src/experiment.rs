@@ -17,7 +17,7 @@ use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
 use fault::Fault;
-pub use measure::{Bound, Measured, SessionResult};
+pub use measure::{Bound, Measured, SessionResult, Units};
 use programs::Load;
 
 /// What else a run should bring.

@@ -170,10 +170,11 @@ fn cell(point: &Point, result: &Result<Done, String>) -> Cell {
         return Cell::text("failed");
     };
     let compare = point.compare();
+    let decimals = point.scenario.report.decimals.map_or(DECIMALS, usize::from);
     let cell = if done.summary.n == 1 {
-        Cell::number(done.summary.mean, DECIMALS)
+        Cell::number(done.summary.mean, decimals)
     } else {
-        Cell::summary(&done.summary, DECIMALS)
+        Cell::summary(&done.summary, decimals)
     };
     cell.paper(compare.map(|c| c.goodput_mbps))
         .fitted(compare.is_some_and(|c| c.fitted))
