@@ -256,6 +256,80 @@ fn content_arrives_whole_whatever_happens_to_it() {
 }
 
 #[test]
+fn a_trace_agrees_with_what_was_counted() {
+    let options = Options {
+        traces: true,
+        ..Options::default()
+    };
+    for stack in ["modern", "bsd43"] {
+        let stack = format!("stack={stack}");
+        let run = run(&parse(LINE), &["loss=0.01", &stack], 3, &options);
+        let mut again = 0;
+        for connection in &run.traces {
+            let rows = connection.rows();
+            assert!(rows.is_sorted_by_key(|row| row.at_ns));
+            assert_eq!((rows[0].event, rows[0].snd_una), ("established", 0));
+            assert!(rows.iter().all(|row| row.snd_una <= row.snd_nxt));
+            again += rows.iter().filter(|row| row.event == "sent again").count() as u64;
+            let last = rows.last().unwrap();
+            // A FIN counts as an octet. The run ends when the FIN of the side that reads has come, acknowledged or not.
+            let (sent, received) = if connection.host == "a" {
+                (1_000_001, 1)
+            } else {
+                (1, 1_000_001)
+            };
+            let name = format!("{stack} {}", connection.name());
+            assert_eq!((last.snd_nxt, last.rcv_nxt), (sent, received), "{name}");
+            if connection.host == "a" {
+                assert_eq!(last.snd_una, sent, "{name}");
+            }
+            if connection.host == "a" && stack == "stack=modern" {
+                // Twice the propagation, and more.
+                assert!(last.srtt_ns.is_some_and(|srtt| srtt > 4_000_000));
+            }
+            for figure in [connection.window_figure(), connection.sequence_figure()] {
+                assert!(figure.to_svg().contains("</svg>"));
+            }
+            assert!(connection.to_xpl().ends_with("go\n"));
+        }
+        let counted =
+            count(&run, "a.tcp", "retransmissions") + count(&run, "b.tcp", "retransmissions");
+        assert!(again > 0);
+        assert_eq!(again, counted, "{stack}");
+        let lines = trace::to_jsonl(&run.traces).unwrap().lines().count();
+        assert_eq!(
+            lines,
+            trace::to_csv(&run.traces).unwrap().lines().count() - 1
+        );
+    }
+}
+
+#[test]
+fn a_capture_says_which_frames_were_dropped_and_why() {
+    let options = Options {
+        captures: Layers::Device,
+        ..Options::default()
+    };
+    let run = run(&parse(LINE), &["corrupt=0.02"], 3, &options);
+    let fields = ["frame.comment", "ip.checksum.status", "tcp.checksum.status"];
+    let Some(rows) = common::tshark("dropped", &octets(&run), &fields) else {
+        return;
+    };
+    let dropped: Vec<_> = rows.iter().filter(|row| !row[0].is_empty()).collect();
+    let bad = count(&run, "a.tcp", "bad_checksums") + count(&run, "b.tcp", "bad_checksums");
+    let of = |comment: &str| dropped.iter().filter(|row| row[0] == comment).count() as u64;
+    assert!(bad > 0);
+    assert_eq!(of("dropped: bad checksum"), bad);
+    for row in &rows {
+        if row[0] == "dropped: bad checksum" {
+            assert_eq!(row[1..], ["1", "0"], "{row:?}");
+        } else if row[0].is_empty() {
+            assert_eq!(row[1..], ["1", "1"], "{row:?}");
+        }
+    }
+}
+
+#[test]
 fn wrong_impairments_are_faults_with_their_place() {
     for (set, expected) in [
         ("link.line.impair={ reorder = 0.1 }", "`reorder_by`"),

@@ -5,6 +5,7 @@
 //! | Specification | pcapng, by [`kumiki_io::pcapng`] |
 //! | Interfaces | one for each access point on record, named `host.device` or `host.upper/lower` |
 //! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram: as it is; of any other layer: behind tags that name its dissector |
+//! | Comments | `dropped:` and the reason, where the graph threw a PDU away before it came to another tap |
 //! | Left out | cells, and what the media do to frames: taps are in hosts. Super-segments are not cut |
 //!
 //! Times are those at which a primitive crossed, in nanoseconds since the start of the run. One file can hold several hosts,
@@ -327,12 +328,13 @@ fn write<W: Write>(
     if let Checksum::Partial { start, field } = tapped.data.meta().checksum {
         complete(octets.get_mut(front..).unwrap_or_default(), start, field);
     }
+    let comment = tapped.dropped.map(|reason| format!("dropped: {reason}"));
     let packet = Packet {
         at_ns: tapped.at.as_nanos(),
         octets: &octets,
         original_len: octets.len(),
         direction: Some(direction),
-        comment: None,
+        comment: comment.as_deref(),
     };
     file.write_packet(interface, &packet)
 }
