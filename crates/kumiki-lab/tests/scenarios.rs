@@ -22,7 +22,7 @@ fn build(point: &Point, seed: u64) -> Result<Experiment, Fault> {
     let profiles: BTreeMap<_, _> = wanted
         .map(|name| (name.clone(), profile::load(&name).unwrap()))
         .collect();
-    Experiment::build(&point.scenario, &profiles, seed, Options::default())
+    Experiment::build(&point.scenario, &profiles, seed, &Options::default())
         .map_err(|fault| point.locate(fault))
 }
 
