@@ -51,6 +51,8 @@ pub(crate) struct Item {
     pub(crate) node: usize,
     pub(crate) at: Instant,
     pub(crate) input: Input,
+    /// The record of a tap that this follows from: see [`Core::follow`].
+    pub(crate) record: Option<u64>,
 }
 
 pub(crate) struct Task {
@@ -113,6 +115,10 @@ pub(crate) struct Core {
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) timers: Timers<(usize, Token)>,
     pub(crate) tapped: Vec<Tapped>,
+    /// How many records of taps have been taken out.
+    pub(crate) taken: u64,
+    /// The record of a tap that the present input follows from.
+    pub(crate) following: Option<u64>,
     pub(crate) spent_ps: u64,
     pub(crate) tasks: Vec<Task>,
     pub(crate) devices: Vec<Device>,
@@ -158,7 +164,29 @@ impl Core {
         task.inbox.insert(task.inbox.len() - later, item);
     }
 
-    pub(crate) fn tap_down(&mut self, edge: usize, request: &Request) {
+    /// The record of what goes the same way as an input under way, `down` or up, and follows from it: so that what becomes of
+    /// a message can be noted where it was last seen.
+    pub(crate) fn follow(&self, down: bool) -> Option<u64> {
+        let record = self.following?;
+        let at = usize::try_from(record.checked_sub(self.taken)?).ok()?;
+        (self.tapped.get(at)?.down == down).then_some(record)
+    }
+
+    /// Notes that what the present input brought was thrown away.
+    pub(crate) fn note_drop(&mut self, reason: &'static str) {
+        let at = self
+            .following
+            .and_then(|record| record.checked_sub(self.taken));
+        let seen = at
+            .and_then(|at| usize::try_from(at).ok())
+            .and_then(|at| self.tapped.get_mut(at));
+        if let Some(seen) = seen {
+            seen.dropped.get_or_insert(reason);
+        }
+    }
+
+    /// Puts `request` on record where `edge` is tapped, and tells which record follows.
+    pub(crate) fn tap_down(&mut self, edge: usize, request: &Request) -> Option<u64> {
         if self.edges.get(edge).is_some_and(|edge| edge.tapped)
             && let Some(data) = request.message()
         {
@@ -167,11 +195,13 @@ impl Core {
             } else {
                 Default::default()
             };
-            self.tap(edge, true, source, destination, data.clone());
+            return Some(self.tap(edge, true, source, destination, data.clone()));
         }
+        self.follow(true)
     }
 
-    pub(crate) fn tap_up(&mut self, edge: usize, indication: &Indication) {
+    /// As [`Core::tap_down`].
+    pub(crate) fn tap_up(&mut self, edge: usize, indication: &Indication) -> Option<u64> {
         if self.edges.get(edge).is_some_and(|edge| edge.tapped)
             && let Some(data) = indication.message()
         {
@@ -180,8 +210,9 @@ impl Core {
             } else {
                 Default::default()
             };
-            self.tap(edge, false, source, destination, data.clone());
+            return Some(self.tap(edge, false, source, destination, data.clone()));
         }
+        self.follow(false)
     }
 
     fn tap(
@@ -191,7 +222,7 @@ impl Core {
         source: Address,
         destination: Address,
         mut data: Message,
-    ) {
+    ) -> u64 {
         data.set_lease(None);
         let access_point = AccessPoint(u32::try_from(edge).unwrap_or(u32::MAX));
         self.tapped.push(Tapped {
@@ -201,7 +232,9 @@ impl Core {
             source,
             destination,
             data,
+            dropped: None,
         });
+        self.taken + self.tapped.len() as u64 - 1
     }
 
     /// Tells those who wait for pages that there are some.
@@ -222,6 +255,7 @@ impl Core {
                     node,
                     at,
                     input: Input::Ready(pool, token),
+                    record: None,
                 });
                 self.running = running;
             }

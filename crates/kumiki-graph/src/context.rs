@@ -71,7 +71,7 @@ impl Context<'_> {
             self.drop("no such user");
             return;
         };
-        self.core.tap_up(edge, &indication);
+        let record = self.core.tap_up(edge, &indication);
         let Some(End::Node { node, port }) = self.core.edges.get(edge).map(|edge| edge.upper)
         else {
             return;
@@ -80,6 +80,7 @@ impl Context<'_> {
             node,
             at: self.core.now(),
             input: Input::Pop(Below(port), indication),
+            record,
         });
     }
 
@@ -112,12 +113,13 @@ impl Context<'_> {
             self.drop("no layer below");
             return;
         };
-        self.core.tap_down(edge, &request);
+        let record = self.core.tap_down(edge, &request);
         match lower {
             End::Node { node, port } => self.core.deliver(Item {
                 node,
                 at,
                 input: Input::Push(Above(port), request),
+                record,
             }),
             End::Device(device) => self.core.outputs.push_back(Output {
                 device,
@@ -171,6 +173,7 @@ impl Context<'_> {
     /// Counts a message that is thrown away, and why.
     pub fn drop(&mut self, reason: &'static str) {
         *self.info().account.drops.entry(reason).or_default() += 1;
+        self.core.note_drop(reason);
     }
 
     /// Takes a cluster of the host's memory for content about to be written.

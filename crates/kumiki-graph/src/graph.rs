@@ -58,6 +58,8 @@ pub struct Tapped {
     pub destination: Address,
     /// The octets.
     pub data: Message,
+    /// Why it was thrown away further on in the graph, if it was, and had not crossed another tap before that.
+    pub dropped: Option<&'static str>,
 }
 
 /// What a run of a task did.
@@ -148,6 +150,8 @@ impl Graph {
                 outputs: VecDeque::new(),
                 timers: Timers::new(),
                 tapped: Vec::new(),
+                taken: 0,
+                following: None,
                 spent_ps: 0,
                 tasks: Vec::new(),
                 devices: Vec::new(),
@@ -395,6 +399,7 @@ impl Graph {
                 node,
                 at: now,
                 input,
+                record: None,
             });
         }
         Ok(())
@@ -452,12 +457,14 @@ impl Graph {
 
     fn input_on(&mut self, at: Instant, edge: usize, indication: Indication) {
         self.core.clock = at;
-        self.core.tap_up(edge, &indication);
+        self.core.following = None;
+        let record = self.core.tap_up(edge, &indication);
         if let Some(End::Node { node, port }) = self.core.edges.get(edge).map(|edge| edge.upper) {
             self.core.deliver(Item {
                 node,
                 at,
                 input: Input::Pop(Below(port), indication),
+                record,
             });
         }
     }
@@ -475,6 +482,7 @@ impl Graph {
                 node,
                 at,
                 input: Input::Expire(timer, token),
+                record: None,
             });
         }
     }
@@ -538,6 +546,7 @@ impl Graph {
                 if let Some(info) = self.core.nodes.get_mut(node) {
                     info.touched = false;
                 }
+                self.core.following = None;
                 if let Some(protocol) = self.protocols.get_mut(node) {
                     protocol.settle(&mut Context {
                         core: &mut self.core,
@@ -553,7 +562,13 @@ impl Graph {
     }
 
     fn handle(&mut self, item: Item) {
-        let Item { node, input, .. } = item;
+        let Item {
+            node,
+            input,
+            record,
+            ..
+        } = item;
+        self.core.following = record;
         if let Input::Expire(timer, _) = input
             && !self.core.timers.take(timer)
         {
@@ -625,6 +640,20 @@ impl Graph {
         self.core.memory(pool).map(|memory| &mut memory.ledger)
     }
 
+    /// As [`Graph::ledger`], to look at it.
+    #[must_use]
+    pub const fn ledger_ref(&self, pool: Pool) -> Option<&Ledger> {
+        let [send, receive] = &self.core.memories;
+        let memory = match pool {
+            Pool::Send => send,
+            Pool::Receive => receive,
+        };
+        match memory {
+            Some(memory) => Some(&memory.ledger),
+            None => None,
+        }
+    }
+
     /// Sets what the work of `node` costs.
     pub fn set_prices(&mut self, node: NodeId, prices: Prices) {
         if let Some(node) = self.core.nodes.get_mut(node.0) {
@@ -644,6 +673,7 @@ impl Graph {
 
     /// Takes what the taps have seen since this was last asked.
     pub fn take_tapped(&mut self) -> Vec<Tapped> {
+        self.core.taken += self.core.tapped.len() as u64;
         core::mem::take(&mut self.core.tapped)
     }
 

@@ -9,20 +9,22 @@ mod protocols;
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Instant, Tapped};
+use kumiki_graph::{Duration, Instant};
 use kumiki_sim::{HostId, World};
 
+use crate::capture::trace::{self, Connection};
+use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
 use fault::Fault;
-pub use measure::{Bound, Measured, SessionResult};
+pub use measure::{Bound, Measured, SessionResult, Units};
 use programs::Load;
 
 /// What else a run should bring.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Put on record what crosses the access points above devices.
-    pub captures: bool,
+    /// Put on record what crosses these access points.
+    pub captures: Layers,
     /// Keep traces of connections.
     pub traces: bool,
 }
@@ -32,14 +34,17 @@ pub struct Experiment {
     world: World,
     hosts: BTreeMap<String, HostId>,
     load: Load,
+    captured: Vec<Captured>,
 }
 
 /// What a run brought.
 pub struct Run {
     /// The figures.
     pub measured: Measured,
-    /// What the taps saw, by host.
-    pub tapped: Vec<(String, Vec<Tapped>)>,
+    /// What crossed the access points on record, by host; of each host, even if nothing did.
+    pub captured: Vec<Captured>,
+    /// The traces of connections, by host.
+    pub traces: Vec<Connection>,
 }
 
 impl Experiment {
@@ -51,7 +56,7 @@ impl Experiment {
         scenario: &Scenario,
         profiles: &BTreeMap<String, Profile>,
         seed: u64,
-        options: Options,
+        options: &Options,
     ) -> Result<Self, Fault> {
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
@@ -62,6 +67,7 @@ impl Experiment {
         let (load, mut programs) = programs::of_workload(&scenario.workload, specs, &by_host)?;
         let mut world = World::new();
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
+        let mut captured = Vec::new();
         for (number, (name, spec)) in (0_u64..).zip(specs) {
             let wanted = spec.profile.as_deref().unwrap_or("zero");
             let profile = by_host.get(name).ok_or_else(|| {
@@ -76,13 +82,17 @@ impl Experiment {
             let built = hosts::build(name, number, spec, profile, &mut plan)
                 .map_err(|fault| fault.under(&["host", name]))?;
             let mut host = built.host;
-            if options.captures {
-                tap_devices(&mut host, built.devices.keys());
-            }
+            captured.push(Captured::tap(
+                &options.captures,
+                &mut host,
+                |layer| built.devices.contains_key(layer),
+                |layer| hosts::kind_of(spec, layer).to_owned(),
+            ));
             let id = world.add_host(host);
             hosts.insert(name.clone(), id);
             ends.insert(name.clone(), (id, built.devices));
         }
+        check_captures(&options.captures, &captured)?;
         let checksum_units = by_host
             .iter()
             .map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
@@ -90,12 +100,18 @@ impl Experiment {
             hosts: &ends,
             switches: &media::add_switches(scenario, &mut world)?,
             checksum_units: &checksum_units.collect(),
+            seed,
         };
         media::add_links(scenario, &ends, &mut world)?;
         world.start().map_err(|(host, misfit)| {
             fault::fault(&["host", &host, "graph"], misfit.to_string())
         })?;
-        Ok(Self { world, hosts, load })
+        Ok(Self {
+            world,
+            hosts,
+            load,
+            captured,
+        })
     }
 
     /// Runs it and measures.
@@ -115,13 +131,18 @@ impl Experiment {
         }
         let after = self.snapshot();
         let measured = measure::measure(&self.world, &self.hosts, &before, &after, &self.load);
-        let names: BTreeMap<HostId, &String> =
-            self.hosts.iter().map(|(name, id)| (*id, name)).collect();
-        let tapped = self.world.take_tapped().into_iter();
-        let tapped = tapped
-            .filter_map(|(id, seen)| Some(((*names.get(&id)?).clone(), seen)))
-            .collect();
-        Run { measured, tapped }
+        let traces = trace::collect(self.world.hosts());
+        let mut captured = self.captured;
+        for (HostId(number), seen) in self.world.take_tapped() {
+            if let Some(host) = captured.get_mut(number) {
+                host.seen = seen;
+            }
+        }
+        Run {
+            measured,
+            captured,
+            traces,
+        }
     }
 
     fn snapshot(&self) -> measure::Snapshot {
@@ -129,16 +150,22 @@ impl Experiment {
     }
 }
 
-/// Puts on record all that crosses the access points above the devices.
-fn tap_devices<'a>(host: &mut kumiki_sim::Host, devices: impl Iterator<Item = &'a String>) {
-    let devices: Vec<&String> = devices.collect();
-    let above: Vec<_> = host
-        .graph
-        .access_points()
-        .filter(|(_, _, lower)| devices.iter().any(|device| device == lower))
-        .map(|(access_point, ..)| access_point)
-        .collect();
-    for access_point in above {
-        host.graph.tap(access_point);
+/// Every access point that was asked for by name must be there.
+fn check_captures(layers: &Layers, captured: &[Captured]) -> Result<(), Fault> {
+    let Layers::Named(names) = layers else {
+        return Ok(());
+    };
+    let missing = names
+        .iter()
+        .find(|name| !captured.iter().any(|host| host.has(name)));
+    match missing {
+        None => Ok(()),
+        Some(name) => Err(fault::fault(
+            &["host", &name.host, "graph"],
+            format!(
+                "`{name}` is to be captured, and `{}` does not stand on `{}` there",
+                name.upper, name.lower
+            ),
+        )),
     }
 }

@@ -1,5 +1,6 @@
 //! The laboratory: scenarios, the programs that load a stack, and what becomes of the results.
 
+pub mod capture;
 pub mod experiment;
 pub mod figure;
 pub mod limit;

@@ -18,6 +18,7 @@ mod figures;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod trends;
 
 /// What one run gives.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,6 +5,8 @@
 //!
 //! Quantities are written with their units ("20 ms", "149.76 Mb/s", "48 KiB").
 //!
+//! `docs/settings.md` lists what can be set of each kind of node.
+//!
 //! # Names for values
 //!
 //! A value may name a defined or varied one as `${name}`; it is put in as text before anything is read, so it can stand
@@ -103,6 +105,9 @@ pub struct Scenario {
     /// The paper's values.
     #[serde(default)]
     pub compare: Vec<Compare>,
+    /// What the paper says of whole curves.
+    #[serde(default)]
+    pub trend: Vec<Trend>,
 }
 
 /// A host.
@@ -249,7 +254,7 @@ pub struct Link {
     /// Frames that may wait at each end of a `point-to-point` line.
     #[serde(default)]
     pub queue_frames: Option<u32>,
-    /// What goes wrong on it, both ways.
+    /// What goes wrong on it, both ways unless it says which.
     #[serde(default)]
     pub impair: Option<Impair>,
 }
@@ -258,13 +263,15 @@ pub struct Link {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Impair {
+    /// Only what travels towards this end, one of the two; both ways unless given.
+    pub toward: Option<String>,
     /// Chance of loss.
     pub loss: f64,
     /// Chance of being sent twice.
     pub duplicate: f64,
     /// Chance of being held back.
     pub reorder: f64,
-    /// For how long a frame held back is held.
+    /// For how long a frame held back is held; cells are not held back, since an ATM connection keeps their order.
     pub reorder_by: Option<String>,
     /// Chance of one wrong bit.
     pub corrupt: f64,
@@ -278,18 +285,25 @@ pub struct Impair {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// `ttcp` (a number of messages, then the end) or `netperf` (for a time).
+    /// `ttcp` (a number of messages, then the end), `netperf` (for a time), `udp` (datagrams at a constant rate), `ping`
+    /// (echoes of ICMP), or `limit` (nothing runs; octets are counted).
     pub kind: String,
     /// The node that writes, as `host.node`.
     pub from: String,
-    /// The node that reads, as `host.node`.
-    pub to: String,
-    /// Octets that one call writes.
+    /// The node that reads, as `host.node`, or several: sessions go to each in turn. For `ping` the node that answers.
+    pub to: Targets,
+    /// Octets that one call writes; for `ping` the data of an echo.
     pub message: String,
-    /// Messages per session, for `ttcp`.
+    /// Messages per session, for all but `netperf`; without end for `udp` and `ping` unless given.
     pub count: Option<u64>,
+    /// The rate of messages in each session, for `udp`: their octets per time.
+    pub rate: Option<String>,
+    /// From one echo to the next, for `ping`; 1 s unless given.
+    pub interval: Option<String>,
     /// Octets asked for by one read; the message size unless given.
     pub read: Option<String>,
+    /// For `limit`: which step of the overhead ladder.
+    pub step: Option<String>,
     /// How many sessions.
     #[serde(default = "one")]
     pub sessions: u32,
@@ -314,6 +328,38 @@ pub struct Workload {
     /// Seed of the first run.
     #[serde(default = "first_seed")]
     pub seed: u64,
+}
+
+/// One node or several, each as `host.node`. In a file a text alone is one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Targets(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for Targets {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TargetsVisitor)
+    }
+}
+
+struct TargetsVisitor;
+
+impl<'de> Visitor<'de> for TargetsVisitor {
+    type Value = Targets;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"host.node\", or a list of such")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Targets, E> {
+        Ok(Targets(vec![name.to_owned()]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Targets, A::Error> {
+        let mut names = Vec::new();
+        while let Some(name) = list.next_element()? {
+            names.push(name);
+        }
+        Ok(Targets(names))
+    }
 }
 
 /// netperf's `-I` and `-i`: see `crate::stats`.
@@ -348,6 +394,8 @@ pub struct Report {
     pub series: Vec<String>,
     /// The names under which result rows carry what is varied, with their units: `window = "window_bytes"`.
     pub rows: BTreeMap<String, String>,
+    /// Decimals in the table; 2 unless given.
+    pub decimals: Option<u8>,
     /// A limit drawn in the figure: `aal5` (computed from the stack), `none`.
     pub limit: Option<String>,
     /// Below the figure.
@@ -367,6 +415,28 @@ pub struct Compare {
     /// Where the paper says so.
     pub from: String,
     /// Whether the profile was fitted to this very value.
+    #[serde(default)]
+    pub fitted: bool,
+}
+
+/// What the paper says of a whole curve: its peak, or how far it falls.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trend {
+    /// The values that make the curve.
+    pub of: toml::Table,
+    /// Where on the curve, for a fall.
+    #[serde(default)]
+    pub at: toml::Table,
+    /// The paper's highest value on the curve, wherever that is.
+    pub peak_mbps: Option<f64>,
+    /// How far the curve is below its own peak at `at`, in per cent of the peak.
+    pub below_peak_percent: Option<f64>,
+    /// How far from the paper's number is still agreement, in its own unit.
+    pub within: Option<f64>,
+    /// Where the paper says so.
+    pub from: String,
+    /// Whether the profile was fitted to this.
     #[serde(default)]
     pub fitted: bool,
 }

@@ -3,11 +3,44 @@
 //! They see what a program sees: they open sessions, write messages while there is room, and read what has arrived. What a
 //! program's calls cost is charged as [`kumiki_graph::Work`] and priced by the host's profile.
 
+use kumiki_graph::{Context, Duration, Instant};
+
+pub mod ping;
 pub mod sink;
 pub mod source;
+pub mod udp_sink;
+pub mod udp_source;
 
+pub use ping::{Ping, PingConfig};
 pub use sink::{Sink, SinkConfig};
 pub use source::{Source, SourceConfig};
+pub use udp_sink::{UdpSink, UdpSinkConfig};
+pub use udp_source::{UdpSource, UdpSourceConfig};
+
+/// When the sessions of a program begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Opening {
+    /// When the first does.
+    pub start: Duration,
+    /// How long after the one before it each does.
+    pub stagger: Duration,
+    /// Each is put off by a random time below this, so that repetitions differ.
+    pub jitter: Duration,
+}
+
+impl Opening {
+    /// When session `number` begins; draws a random number.
+    fn at(&self, number: u32, cx: &mut Context<'_>) -> Instant {
+        let put_off = Duration::from_nanos(cx.rng().below(self.jitter.as_nanos()));
+        cx.now() + self.start + self.stagger * u64::from(number) + put_off
+    }
+}
+
+/// The peer of session `number`, where sessions go to each of `peers` in turn.
+fn in_turn<T>(peers: &[T], number: u32) -> Option<&T> {
+    let number = usize::try_from(number).ok()?;
+    peers.get(number.checked_rem(peers.len())?)
+}
 
 /// How a program's data gets into and out of the stack's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,7 +16,7 @@ use kumiki_graph::{
     Unit, UnitOptions,
 };
 use kumiki_octets::{Message, Pattern};
-use kumiki_proto::registry::{Settings, Value, build};
+use kumiki_proto::registry::{Place, Settings, Value, build};
 
 #[path = "../../kumiki-wire/tests/judge/mod.rs"]
 #[allow(dead_code, reason = "shared with another crate's tests")]
@@ -41,9 +41,8 @@ fn list<const N: usize>(values: [Value; N]) -> Value {
     Value::List(values.into())
 }
 
-fn default_by(gateway: &str) -> Value {
-    let route = Settings::new().with("to", "default").with("via", gateway);
-    list([Value::Table(route)])
+fn default_by(gateway: &str) -> Settings {
+    Settings::new().with("default", gateway)
 }
 
 /// LLC/SNAP on `atm` and an ATMARP that answers to `own`.
@@ -58,7 +57,8 @@ fn classical(bench: &mut Bench, own: &str, circuit: &str) -> DeviceId {
 }
 
 fn add(bench: &mut Bench, kind: &str, below: &[&str], settings: &Settings) {
-    let node = build(kind, settings).unwrap();
+    let place = Place { below, mtu: None };
+    let node = build(kind, settings, place).unwrap();
     bench.boxed(kind, below, node);
 }
 
@@ -120,9 +120,8 @@ fn net() -> (Net, [NodeId; 2], NodeId) {
     let mut a = Bench::seeded(1);
     let a_atm = classical(&mut a, "10.0.0.1", "0/100");
     let ip = Settings::new()
-        .with("below", "atm_arp")
         .with("address", "10.0.0.1/24")
-        .with("mtu", "9180 B")
+        .with("mtu", Value::Octets(9180))
         .with("neighbours", "below")
         .with("routes", default_by("10.0.0.254"));
     add(&mut a, "ip", &["atm_arp"], &ip);
@@ -135,17 +134,14 @@ fn net() -> (Net, [NodeId; 2], NodeId) {
     let router_atm = classical(&mut router, "10.0.0.254", "0/200");
     let router_eth = router.device("eth");
     let inner = Settings::new()
-        .with("below", "atm_arp")
         .with("address", "10.0.0.254/24")
-        .with("mtu", "9180 B")
+        .with("mtu", Value::Octets(9180))
         .with("neighbours", "below");
-    let outer = Settings::new()
-        .with("below", "eth")
-        .with("address", "10.0.1.254/24");
+    let outer = Settings::new().with("address", "10.0.1.254/24");
     let ip = Settings::new()
         .with(
-            "interfaces",
-            list([Value::Table(inner), Value::Table(outer)]),
+            "interface",
+            Settings::new().with("atm_arp", inner).with("eth", outer),
         )
         .with("forwarding", true);
     add(&mut router, "ip", &["atm_arp", "eth"], &ip);
@@ -153,7 +149,6 @@ fn net() -> (Net, [NodeId; 2], NodeId) {
     let mut b = Bench::seeded(3);
     let b_eth = b.device("eth");
     let ip = Settings::new()
-        .with("below", "eth")
         .with("address", "10.0.1.1/24")
         .with("routes", default_by("10.0.1.254"));
     add(&mut b, "ip", &["eth"], &ip);

@@ -12,6 +12,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use pcap_file::pcapng::PcapNgWriter;
@@ -63,6 +64,8 @@ pub enum LinkType {
     Erf,
     /// 204: one octet for the direction (0 received, 1 sent), then PPP.
     PppWithDirection,
+    /// 252: [`upper_pdu`] tags that name the dissector and the IPv4 addresses, then a PDU of any layer.
+    UpperPdu,
 }
 
 impl LinkType {
@@ -80,6 +83,7 @@ impl LinkType {
             Self::User(n) => 147 + u16::from(n.min(15)),
             Self::Erf => 197,
             Self::PppWithDirection => 204,
+            Self::UpperPdu => 252,
         }
     }
 }
@@ -318,6 +322,44 @@ pub fn sunatm(direction: Direction, vpi: u8, vci: u16) -> [u8; 4] {
     };
     let [vci_high, vci_low] = vci.to_be_bytes();
     [sent | LLC_MULTIPLEXED, vpi, vci_high, vci_low]
+}
+
+/// The tags before a PDU in [`LinkType::UpperPdu`] (Wireshark's "exported PDU"): the dissector's name, as in `tcp` or `data`,
+/// and the addresses that a lower header would show, where they are known.
+///
+/// The name is cut at 252 octets.
+#[must_use]
+pub fn upper_pdu(
+    dissector: &str,
+    source: Option<Ipv4Addr>,
+    destination: Option<Ipv4Addr>,
+) -> Vec<u8> {
+    const DISSECTOR_NAME: u16 = 12;
+    const IPV4_SOURCE: u16 = 20;
+    const IPV4_DESTINATION: u16 = 21;
+    let mut tags = Vec::new();
+    let mut tag = |number: u16, value: &[u8]| {
+        let padded = u16::try_from(value.len().next_multiple_of(4)).unwrap_or(0);
+        tags.extend(number.to_be_bytes());
+        tags.extend(padded.to_be_bytes());
+        tags.extend(value);
+        tags.resize(tags.len().next_multiple_of(4), 0);
+    };
+    let mut end = dissector.len().min(252);
+    while !dissector.is_char_boundary(end) {
+        end -= 1;
+    }
+    tag(
+        DISSECTOR_NAME,
+        dissector.get(..end).unwrap_or("").as_bytes(),
+    );
+    for (number, address) in [(IPV4_SOURCE, source), (IPV4_DESTINATION, destination)] {
+        if let Some(address) = address {
+            tag(number, &address.octets());
+        }
+    }
+    tag(0, &[]);
+    tags
 }
 
 /// The longest beginning of `text` that fits an option and ends between characters.

@@ -192,3 +192,22 @@ fn an_endless_comment_is_cut_between_characters() {
     };
     assert_eq!(lines, ["32|10.0.0.1"]);
 }
+
+#[test]
+fn a_segment_without_its_datagram_is_read_by_its_tags() {
+    let mut capture = PcapNg::new(Vec::new()).unwrap();
+    let tap = capture
+        .add_interface("a.udp/ip", LinkType::UpperPdu, 0)
+        .unwrap();
+    let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let octets = [&upper_pdu("udp", Some(a), Some(b))[..], &IP_UDP[20..]].concat();
+    capture.write(tap, 7, &octets, octets.len(), None).unwrap();
+    let octets = [&upper_pdu("data", None, None)[..], b"text"].concat();
+    capture.write(tap, 8, &octets, octets.len(), None).unwrap();
+    let octets = capture.finish().unwrap();
+    let fields = ["_ws.col.Source", "udp.dstport", "data.len"];
+    let Some(lines) = tshark("upper", &octets, &fields) else {
+        return;
+    };
+    assert_eq!(lines, ["10.0.0.1|1025|4", "||4"]);
+}

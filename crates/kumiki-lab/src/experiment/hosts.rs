@@ -8,7 +8,7 @@ use kumiki_sim::{AdapterConfig, Commands, CpuConfig, Host, Notice, TaskConfig};
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::programs::Programs;
-use super::protocols::{self, KINDS, Place};
+use super::protocols::{self, Place};
 use crate::profile::{Memory, Profile, Sourced};
 use crate::quantity::Octets;
 use crate::scenario;
@@ -141,14 +141,16 @@ fn protocol(
     let empty = toml::Table::new();
     let settings = spec.settings.get(node).unwrap_or(&empty);
     let place = Place {
+        host: spec,
         below,
         trace: plan.trace,
     };
-    if KINDS.contains(&kind) {
-        return protocols::build(kind, settings, place).map_err(|fault| fault.under(&[node]));
-    }
-    let what = "kind of node (programs are named by the workload's `from` and `to`)";
-    Err(unknown(&["graph"], what, kind, &KINDS))
+    let built = protocols::build(kind, settings, place).map_err(|fault| fault.under(&[node]))?;
+    built.ok_or_else(|| {
+        let known: Vec<&str> = kumiki_proto::registry::kinds().collect();
+        let what = "kind of node (programs are named by the workload's `from` and `to`)";
+        unknown(&["graph"], what, kind, &known)
+    })
 }
 
 /// What no node stands for is a device.

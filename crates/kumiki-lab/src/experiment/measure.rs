@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_graph::{Duration, Instant, Pool, Reason};
 use kumiki_proto::tcp::Tcp;
 use kumiki_sim::{Host, HostId, World};
 
-use super::programs::Load;
+use super::programs::{Kind, Load};
 use crate::rows::Counters;
 use crate::stats;
-use crate::workload::{Sink, Source};
+use crate::workload::ping::Echoes;
+use crate::workload::{Ping, Sink, Source, UdpSink, UdpSource};
 
 /// What bound a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,10 +64,110 @@ pub struct Measured {
     pub cpu: BTreeMap<String, f64>,
     /// How often a writer had to wait for a page while measuring.
     pub page_waits: u64,
+    /// How many sessions at some time made no progress for [`STOPPED`].
+    pub stopped: u64,
     /// Counters of all layers, by `host.layer`.
     pub counters: Counters,
-    /// Position of the first octet that arrived wrong, where one did.
+    /// Position of the first octet that arrived wrong, where one did; of datagrams, the number of the first wrong one.
     pub wrong: Option<u64>,
+    /// What became of datagrams since the start, where the load is made of them.
+    pub units: Option<Units>,
+    /// What became of echoes since the start, where the load is made of them.
+    pub echoes: Option<Echoes>,
+}
+
+/// What became of datagrams, all sessions together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Units {
+    /// Sent.
+    pub sent: u64,
+    /// Received, duplicates not counted.
+    pub received: u64,
+    /// Overtaken by later ones and not received.
+    pub lost: u64,
+    /// Received once more.
+    pub duplicated: u64,
+    /// Received after later ones.
+    pub reordered: u64,
+}
+
+impl Units {
+    fn of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
+        let source = program::<UdpSource>(world, hosts, &load.from);
+        let mut all = Self {
+            sent: source.map_or(0, |source| source.sent().map(|sent| sent.units).sum()),
+            ..Self::default()
+        };
+        let sinks = load.to.iter();
+        let sinks = sinks.filter_map(|to| program::<UdpSink>(world, hosts, to));
+        for received in sinks.flat_map(UdpSink::received) {
+            all.received += received.units;
+            all.lost = all.lost.saturating_add(received.lost);
+            all.duplicated += received.duplicated;
+            all.reordered += received.reordered;
+        }
+        all
+    }
+}
+
+/// What a session has brought so far.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    octets: u64,
+    last: Option<Instant>,
+    longest_gap: Duration,
+    ended: Option<Instant>,
+    aborted: Option<Reason>,
+    wrong: Option<u64>,
+}
+
+/// The sessions of each reading program.
+fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Vec<Progress>> {
+    let streams = |sink: &Sink| {
+        let each = sink.received().map(|received| Progress {
+            octets: received.octets,
+            last: received.last,
+            longest_gap: received.longest_gap,
+            ended: received.ended,
+            aborted: received.aborted,
+            wrong: received.wrong_at,
+        });
+        each.collect()
+    };
+    let units = |sink: &UdpSink| {
+        let each = sink.received().map(|received| Progress {
+            octets: received.octets,
+            last: received.last,
+            longest_gap: received.longest_gap,
+            wrong: received.wrong,
+            ..Progress::default()
+        });
+        each.collect()
+    };
+    let of = |to| {
+        let stream = program::<Sink>(world, hosts, to).map(streams);
+        stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
+    };
+    load.to
+        .iter()
+        .map(|to| of(to).unwrap_or_default())
+        .collect()
+}
+
+/// A session without progress for so long has stopped.
+pub const STOPPED: Duration = Duration::from_secs(1);
+
+/// Sessions that brought something and then stood still, and those that should have brought something and did not.
+fn stopped(sinks: &[Vec<Progress>], sessions: &[SessionResult], busy: u64) -> u64 {
+    let mut began = 0;
+    let mut stood_still = 0;
+    for (progress, session) in sinks.iter().flatten().zip(sessions) {
+        if progress.octets > 0 {
+            began += 1;
+            stood_still += u64::from(session.longest_gap >= STOPPED);
+        }
+    }
+    stood_still + busy.saturating_sub(began)
 }
 
 /// The state of the world at one moment, as far as measuring needs it.
@@ -75,7 +176,8 @@ pub struct Snapshot {
     /// When data last arrived. Rates are taken from arrival to arrival, so that they do not depend on where in a PDU the
     /// clock stood.
     last: Option<Instant>,
-    octets: Vec<u64>,
+    /// By reading program and session.
+    octets: Vec<Vec<u64>>,
     busy: BTreeMap<String, Duration>,
     page_waits: u64,
 }
@@ -83,7 +185,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Takes it.
     pub fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
-        let sink = program::<Sink>(world, hosts, &load.to);
+        let sinks = progress(world, hosts, load);
         let source = program::<Source>(world, hosts, &load.from);
         let mut busy = BTreeMap::new();
         for host in world.hosts() {
@@ -93,10 +195,11 @@ impl Snapshot {
         }
         Self {
             at: world.now(),
-            last: sink.and_then(|sink| sink.received().filter_map(|received| received.last).max()),
-            octets: sink
-                .map(|sink| sink.received().map(|received| received.octets).collect())
-                .unwrap_or_default(),
+            last: sinks.iter().flatten().filter_map(|it| it.last).max(),
+            octets: sinks
+                .iter()
+                .map(|sessions| sessions.iter().map(|it| it.octets).collect())
+                .collect(),
             busy,
             page_waits: source.map_or(0, |source| source.sent().map(|sent| sent.page_waits).sum()),
         }
@@ -114,11 +217,20 @@ fn program<'a, T: kumiki_graph::Protocol>(
 
 /// Whether the writing program has ended all its sessions.
 pub fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> bool {
-    program::<Source>(world, hosts, &load.from).is_some_and(Source::is_done)
-        && program::<Sink>(world, hosts, &load.to).is_some_and(|sink| {
-            sink.received()
-                .all(|received| received.ended.is_some() || received.aborted.is_some())
-        })
+    match load.kind {
+        Kind::Stream => {
+            let received = progress(world, hosts, load);
+            program::<Source>(world, hosts, &load.from).is_some_and(Source::is_done)
+                && received
+                    .iter()
+                    .flatten()
+                    .all(|it| it.ended.is_some() || it.aborted.is_some())
+        }
+        Kind::Units => {
+            program::<UdpSource>(world, hosts, &load.from).is_some_and(UdpSource::is_done)
+        }
+        Kind::Ping => program::<Ping>(world, hosts, &load.from).is_some_and(Ping::is_done),
+    }
 }
 
 impl Measured {
@@ -148,25 +260,32 @@ pub fn measure(
     after: &Snapshot,
     load: &Load,
 ) -> Measured {
-    let sink = program::<Sink>(world, hosts, &load.to);
+    let sinks = progress(world, hosts, load);
     let source = program::<Source>(world, hosts, &load.from);
-    let at = |snapshot: &Snapshot, number: usize| snapshot.octets.get(number).copied().unwrap_or(0);
-    let sessions: Vec<SessionResult> = sink
-        .into_iter()
-        .flat_map(Sink::received)
-        .enumerate()
-        .map(|(number, received)| SessionResult {
-            octets: at(after, number) - at(before, number),
-            longest_gap: received.longest_gap.max(match received.ended {
-                Some(_) => Duration::ZERO,
-                None => after.at.saturating_since(received.last.unwrap_or_default()),
-            }),
-            aborted: received.aborted,
+    let at = |snapshot: &Snapshot, sink: usize, number: usize| {
+        let sessions = snapshot.octets.get(sink);
+        let octets = sessions.and_then(|sessions| sessions.get(number));
+        octets.copied().unwrap_or(0)
+    };
+    let result = |sink: usize, number: usize, it: &Progress| SessionResult {
+        octets: at(after, sink, number) - at(before, sink, number),
+        longest_gap: it.longest_gap.max(match it.ended {
+            Some(_) => Duration::ZERO,
+            None => after.at.saturating_since(it.last.unwrap_or_default()),
+        }),
+        aborted: it.aborted,
+    };
+    let sessions: Vec<SessionResult> = (0..)
+        .zip(&sinks)
+        .flat_map(|(sink, sessions)| {
+            let numbered = (0..).zip(sessions);
+            numbered.map(move |(number, it)| (sink, number, it))
         })
+        .map(|(sink, number, it)| result(sink, number, it))
         .collect();
     let octets: u64 = sessions.iter().map(|session| session.octets).sum();
     let time = match (before.last, after.last) {
-        _ if load.until_done => transfer_time(source, sink),
+        _ if load.until_done => transfer_time(source, &sinks),
         (Some(first), Some(last)) if last > first => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),
     };
@@ -197,24 +316,23 @@ pub fn measure(
         jain: stats::jain(&wrote),
         cpu: after.busy.iter().map(busy_share).collect(),
         page_waits: after.page_waits - before.page_waits,
+        stopped: stopped(&sinks, &sessions, source.map_or(0, Source::busy)),
         counters: counters(world),
-        wrong: sink.and_then(|sink| sink.received().find_map(|received| received.wrong_at)),
+        wrong: sinks.iter().flatten().find_map(|it| it.wrong),
+        units: (load.kind == Kind::Units).then(|| Units::of(world, hosts, load)),
+        echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),
         sessions,
     }
 }
 
 /// From the opening of the first session to the end of the last.
-fn transfer_time(source: Option<&Source>, sink: Option<&Sink>) -> Duration {
+fn transfer_time(source: Option<&Source>, sinks: &[Vec<Progress>]) -> Duration {
     let opened = source
         .into_iter()
         .flat_map(Source::sent)
         .filter_map(|sent| sent.opened)
         .min();
-    let ended = sink
-        .into_iter()
-        .flat_map(Sink::received)
-        .filter_map(|received| received.ended)
-        .max();
+    let ended = sinks.iter().flatten().filter_map(|it| it.ended).max();
     match (opened, ended) {
         (Some(opened), Some(ended)) => ended.saturating_since(opened),
         _ => Duration::ZERO,
@@ -227,6 +345,24 @@ fn transfer_time(source: Option<&Source>, sink: Option<&Sink>) -> Duration {
 )]
 const fn lossy(count: u64) -> f64 {
     count as f64
+}
+
+/// What the modelled memories of `host` counted.
+fn memory_counters(host: &Host) -> impl Iterator<Item = (String, BTreeMap<String, u64>)> + '_ {
+    let ledgers = [
+        (Pool::Send, "send memory"),
+        (Pool::Receive, "receive memory"),
+    ];
+    ledgers.into_iter().filter_map(|(pool, name)| {
+        let ledger = host.graph.ledger_ref(pool)?;
+        let own = [
+            ("clusters", u64::from(ledger.pages().clusters)),
+            ("high_water", ledger.high_water as u64),
+            ("refusals", ledger.refusals),
+        ];
+        let own = own.map(|(name, count)| (name.to_owned(), count));
+        Some((format!("{}.{name}", host.name), own.into()))
+    })
 }
 
 /// What every part of the world counted, by `host.part`, or by the medium's name.
@@ -254,6 +390,7 @@ fn counters(world: &World) -> Counters {
             own.extend(tcp_counters(host, node));
             all.insert(format!("{}.{node}", host.name), own);
         }
+        all.extend(memory_counters(host));
         for (cpu, counters) in host.cpus() {
             let own = [
                 ("busy_us", counters.busy.as_nanos() / 1_000),

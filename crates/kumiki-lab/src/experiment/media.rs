@@ -4,22 +4,25 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, DeviceId, Duration};
 use kumiki_link::atm::{self, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
-use kumiki_link::{DropTail, Rate, Serial, SerialConfig, Wire};
+
+use kumiki_link::{DropTail, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::protocols::channel;
 use crate::quantity;
-use crate::scenario::{Link, Scenario, Switch};
+use crate::scenario::{Host, Impair, Link, Scenario, Switch};
 
 /// What the ends of a line can be.
-pub struct Ends<'a> {
+pub(super) struct Ends<'a> {
     /// Hosts and their devices by name.
-    pub hosts: &'a BTreeMap<String, (HostId, BTreeMap<String, DeviceId>)>,
+    pub(super) hosts: &'a BTreeMap<String, (HostId, BTreeMap<String, DeviceId>)>,
     /// The plugs of switches, by `switch.port`.
-    pub switches: &'a BTreeMap<String, Plug>,
+    pub(super) switches: &'a BTreeMap<String, Plug>,
     /// Whether the hosts' adapters sum on the fly, by host.
-    pub checksum_units: &'a BTreeMap<String, bool>,
+    pub(super) checksum_units: &'a BTreeMap<String, bool>,
+    /// Seed of all random numbers.
+    pub(super) seed: u64,
 }
 
 /// The names of media that carry cells, and what they carry.
@@ -39,7 +42,7 @@ const FRAMES: [(&str, Rate); 3] = [
 
 /// The rate of cells on `medium`, if it carries cells.
 #[must_use]
-pub fn cell_rate(medium: &str) -> Option<Rate> {
+pub(super) fn cell_rate(medium: &str) -> Option<Rate> {
     ATM.iter()
         .find(|(name, _)| *name == medium)
         .map(|(_, rate)| *rate)
@@ -49,45 +52,173 @@ pub fn cell_rate(medium: &str) -> Option<Rate> {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
+pub(super) fn add_links(
+    scenario: &Scenario,
+    ends: &Ends<'_>,
+    world: &mut World,
+) -> Result<(), Fault> {
     for (name, link) in &scenario.link {
-        add_link(name, link, ends, world).map_err(|fault| fault.under(&["link", name]))?;
+        add_link(name, link, scenario, ends, world)
+            .map_err(|fault| fault.under(&["link", name]))?;
+    }
+    judge_devices(scenario)
+}
+
+fn add_link(
+    name: &str,
+    link: &Link,
+    scenario: &Scenario,
+    ends: &Ends<'_>,
+    world: &mut World,
+) -> Result<(), Fault> {
+    let propagation = time("propagation", link.propagation.as_ref())?;
+    let cells = cell_rate(&link.medium);
+    let line = if cells.is_some() {
+        no_use(link, &["rate", "framing_octets", "queue_frames"])?;
+        world.add_element(name, Box::new(Wire::new(propagation)))
+    } else {
+        let config = SerialConfig {
+            rate: frame_rate(link)?,
+            overhead: link.framing_octets.unwrap_or(0),
+            propagation,
+            say_sent: true,
+        };
+        let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| {
+            DropTail::frames(frames.into())
+        });
+        world.add_element(name, Box::new(Serial::new(config, queue)))
+    };
+    for (port, end) in link.ends.iter().enumerate() {
+        let plug = match cells {
+            Some(rate) => cell_end(end, rate, scenario, ends, world)?,
+            None => frame_end(end, ends)?,
+        };
+        let impair = link.impair.as_ref();
+        let impair = impair.filter(|it| it.toward.as_ref().is_none_or(|toward| toward == end));
+        let Some(impair) = impair else {
+            world.plug(Plug::Port(line, port), plug);
+            continue;
+        };
+        // What has come through the line is impaired just before its end, so that the other way is untouched: there
+        // the line's own queue is next.
+        let impairment = impairment(impair, cells.is_some()).map_err(|it| it.under(&["impair"]))?;
+        let seed = seed_of(ends.seed, name, port);
+        let element = Impaired::new(impairment, Impairment::default(), seed);
+        let element = world.add_element(&format!("{name} to {end}"), Box::new(element));
+        world.plug(Plug::Port(line, port), Plug::Port(element, 0));
+        world.plug(Plug::Port(element, 1), plug);
     }
     Ok(())
 }
 
-fn add_link(name: &str, link: &Link, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
-    let propagation = match &link.propagation {
-        Some(text) => quantity::<Duration>(&["propagation"], text)?,
-        None => Duration::ZERO,
-    };
-    let line = match cell_rate(&link.medium) {
-        Some(_) => world.add_element(name, Box::new(Wire::new(propagation))),
-        None => {
-            let config = SerialConfig {
-                rate: frame_rate(link)?,
-                overhead: link.framing_octets.unwrap_or(0),
-                propagation,
-                say_sent: true,
-            };
-            let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| {
-                DropTail::frames(frames.into())
-            });
-            world.add_element(name, Box::new(Serial::new(config, queue)))
+/// Refuses what is given of `keys`: this medium has it fixed.
+fn no_use(link: &Link, keys: &[&str]) -> Result<(), Fault> {
+    let given = [
+        ("rate", link.rate.is_some()),
+        ("framing_octets", link.framing_octets.is_some()),
+        ("queue_frames", link.queue_frames.is_some()),
+    ];
+    let stray = given
+        .iter()
+        .find(|(key, given)| *given && keys.contains(key));
+    match stray {
+        Some((key, _)) => Err(fault(
+            &[key],
+            format!("{} is what it is; only other media have this", link.medium),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn time(key: &str, text: Option<&String>) -> Result<Duration, Fault> {
+    text.map_or(Ok(Duration::ZERO), |text| quantity(&[key], text))
+}
+
+fn impairment(impair: &Impair, cells: bool) -> Result<Impairment, Fault> {
+    let hold = time("reorder_by", impair.reorder_by.as_ref())?;
+    if impair.reorder > 0.0 {
+        if cells {
+            let problem = "an ATM connection keeps the order of its cells";
+            return Err(fault(&["reorder"], problem));
         }
+        if hold.is_zero() {
+            let problem = "frames that are held back for no time stay in order";
+            return Err(fault(&["reorder"], problem).expected("`reorder_by` beside it"));
+        }
+    }
+    Ok(Impairment {
+        loss: if impair.loss > 0.0 {
+            Loss::Independent(impair.loss)
+        } else {
+            Loss::None
+        },
+        duplicate: impair.duplicate,
+        corrupt: impair.corrupt,
+        delay: time("delay", impair.delay.as_ref())?,
+        jitter: time("jitter", impair.jitter.as_ref())?,
+        hold: (impair.reorder > 0.0).then_some((impair.reorder, Hold::Time(hold))),
+        ..Impairment::default()
+    })
+}
+
+/// A seed for one end of a line: the same for the same names, whatever else is in the scenario.
+fn seed_of(seed: u64, name: &str, port: usize) -> u64 {
+    // FNV-1a, for it is short; the generator behind spreads the bits.
+    let mut mixed = seed ^ 0xcbf2_9ce4_8422_2325;
+    for octet in name.bytes().chain([if port == 0 { b'0' } else { b'1' }]) {
+        mixed = (mixed ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    mixed
+}
+
+/// What can be set of a device that sends cells.
+const DEVICE_KEYS: [&str; 1] = ["interleave"];
+
+/// Whether the device at `end` sends the cells of its virtual channels in turn.
+fn interleaves(end: &str, hosts: &BTreeMap<String, Host>) -> Result<bool, Fault> {
+    let Some((host, device)) = end.split_once('.') else {
+        return Ok(false);
     };
-    for (port, end) in link.ends.iter().enumerate() {
-        let plug = match cell_rate(&link.medium) {
-            Some(rate) => cell_end(end, rate, ends, world)?,
-            None => frame_end(end, ends)?,
-        };
-        world.plug(Plug::Port(line, port), plug);
+    let settings = hosts.get(host).and_then(|host| host.settings.get(device));
+    match settings.and_then(|settings| settings.get("interleave")) {
+        None => Ok(false),
+        Some(toml::Value::Boolean(yes)) => Ok(*yes),
+        Some(_) => Err(fault(&["interleave"], "this is no answer").expected("true or false")),
+    }
+}
+
+/// Settings of devices: those of devices that send cells.
+fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
+    for (name, host) in &scenario.host {
+        let devices = host.graph.as_ref().map(|graph| graph.devices());
+        for device in devices.unwrap_or_default() {
+            let end = format!("{name}.{device}");
+            let path = ["host", name, device];
+            interleaves(&end, &scenario.host).map_err(|fault| fault.under(&path))?;
+            let settings = host.settings.get(device).into_iter().flatten();
+            let link = scenario.link.values().find(|link| link.ends.contains(&end));
+            let cells = link.is_some_and(|link| cell_rate(&link.medium).is_some());
+            for (key, _) in settings {
+                if !DEVICE_KEYS.contains(&key.as_str()) {
+                    let path = ["host", name, device, key];
+                    return Err(unknown(&path, "setting of a device", key, &DEVICE_KEYS));
+                }
+                if !cells {
+                    let path = ["host", name, device, key];
+                    return Err(fault(
+                        &path,
+                        "there are no cells on the line of this device",
+                    ));
+                }
+            }
+        }
     }
     Ok(())
 }
 
 fn frame_rate(link: &Link) -> Result<Rate, Fault> {
     if let Some((_, rate)) = FRAMES.iter().find(|(name, _)| *name == link.medium) {
+        no_use(link, &["rate"])?;
         return Ok(*rate);
     }
     if link.medium == "point-to-point" {
@@ -96,6 +227,9 @@ fn frame_rate(link: &Link) -> Result<Rate, Fault> {
             .as_deref()
             .ok_or_else(|| fault(&["medium"], "a point-to-point line needs a `rate`"))?;
         let rate: quantity::Rate = quantity(&["rate"], text)?;
+        if rate.bits_per_second() == 0 {
+            return Err(fault(&["rate"], "nothing would ever arrive"));
+        }
         return Ok(Rate::bits_per_second(rate.bits_per_second()));
     }
     let known = ATM
@@ -143,7 +277,13 @@ fn frame_end(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
 }
 
 /// A switch's port, or a host's device with the segmentation hardware that it needs.
-fn cell_end(end: &str, rate: Rate, ends: &Ends<'_>, world: &mut World) -> Result<Plug, Fault> {
+fn cell_end(
+    end: &str,
+    rate: Rate,
+    scenario: &Scenario,
+    ends: &Ends<'_>,
+    world: &mut World,
+) -> Result<Plug, Fault> {
     if let Some(plug) = ends.switches.get(end) {
         return Ok(*plug);
     }
@@ -151,6 +291,8 @@ fn cell_end(end: &str, rate: Rate, ends: &Ends<'_>, world: &mut World) -> Result
     let host = end.split_once('.').map_or(end, |(host, _)| host);
     let config = SarConfig {
         checksum_unit: ends.checksum_units.get(host).copied().unwrap_or(false),
+        // Where it cannot be read the settings of devices are refused later, at their own place.
+        interleave: interleaves(end, &scenario.host).unwrap_or(false),
         ..SarConfig::new(Slots::new(rate))
     };
     let element = world.add_element(&format!("{end} SAR"), Box::new(Sar::new(config)));
@@ -162,7 +304,7 @@ fn cell_end(end: &str, rate: Rate, ends: &Ends<'_>, world: &mut World) -> Result
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub fn add_switches(
+pub(super) fn add_switches(
     scenario: &Scenario,
     world: &mut World,
 ) -> Result<BTreeMap<String, Plug>, Fault> {
@@ -224,10 +366,10 @@ fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fau
     let end = |text: &str| {
         let (port, vc) = text.trim().split_once(' ')?;
         let port: usize = port.parse().ok().filter(|port| *port < ports)?;
-        match channel(&[], vc.trim()).ok()? {
-            Address::Vc { vpi, vci } => Some(PortVc { port, vpi, vci }),
-            _ => None,
-        }
+        let Address::Vc { vpi, vci } = channel(&[], vc.trim()).ok()? else {
+            return None;
+        };
+        Some(PortVc { port, vpi, vci })
     };
     let (Some(from), Some(to)) = (end(from), end(to)) else {
         return Err(fault(&format!(

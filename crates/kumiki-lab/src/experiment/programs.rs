@@ -9,35 +9,52 @@ use kumiki_octets::Pattern;
 use super::fault::{Fault, fault, quantity, unknown};
 use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
-use crate::quantity::Octets;
+use crate::quantity::{self, Octets};
 use crate::scenario::{Host, Workload};
-use crate::workload::{Sink, SinkConfig, Source, SourceConfig, Transfer};
+use crate::workload::udp_source::NUMBER_LEN;
+use crate::workload::{
+    Opening, Ping, PingConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
+    UdpSinkConfig, UdpSource, UdpSourceConfig,
+};
 
 /// The port that the reading program listens on; ttcp's own.
 const PORT: u16 = 5001;
 
 /// What to run and for how long.
 #[derive(Clone, Debug)]
-pub struct Load {
+pub(super) struct Load {
+    /// What the programs do.
+    pub(super) kind: Kind,
     /// Host and node of the writing program.
-    pub from: (String, String),
-    /// Host and node of the reading program.
-    pub to: (String, String),
+    pub(super) from: (String, String),
+    /// Hosts and nodes of the reading programs.
+    pub(super) to: Vec<(String, String)>,
     /// What happens before this is not measured.
-    pub warm_up: Duration,
+    pub(super) warm_up: Duration,
     /// How long is measured, or the longest that a fixed number of messages may take.
-    pub duration: Duration,
+    pub(super) duration: Duration,
     /// Whether the run is over when the writing program is done.
-    pub until_done: bool,
+    pub(super) until_done: bool,
+}
+
+/// What the programs do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Streams: `ttcp` and `netperf`.
+    Stream,
+    /// Datagrams at a constant rate.
+    Units,
+    /// Echoes.
+    Ping,
 }
 
 /// Programs by host and node.
 #[derive(Default)]
-pub struct Programs(BTreeMap<(String, String), Box<dyn Protocol>>);
+pub(super) struct Programs(BTreeMap<(String, String), Box<dyn Protocol>>);
 
 impl Programs {
     /// Takes the program for `node` on `host`, if it is for one.
-    pub fn take(&mut self, host: &str, node: &str) -> Option<Box<dyn Protocol>> {
+    pub(super) fn take(&mut self, host: &str, node: &str) -> Option<Box<dyn Protocol>> {
         self.0.remove(&(host.to_owned(), node.to_owned()))
     }
 }
@@ -46,95 +63,266 @@ impl Programs {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub fn of_workload(
+pub(super) fn of_workload(
     workload: &Workload,
     hosts: &BTreeMap<String, Host>,
     profiles: &BTreeMap<String, Profile>,
 ) -> Result<(Load, Programs), Fault> {
-    let under = |fault: Fault| fault.under(&["workload"]);
-    let from = place(&workload.from, "from", hosts)?;
-    let to = place(&workload.to, "to", hosts)?;
-    let until_done = match workload.kind.as_str() {
-        "ttcp" if workload.count.is_none() => {
-            return Err(under(fault(
-                &["kind"],
-                "ttcp writes a number of messages; give `count`",
-            )));
-        }
-        "ttcp" => true,
-        "netperf" => false,
-        other => {
-            return Err(under(unknown(
-                &["kind"],
-                "load",
-                other,
-                &["ttcp", "netperf"],
-            )));
-        }
-    };
-    let time = |key, text: &Option<String>| match text {
-        Some(text) => quantity::<Duration>(&["workload", key], text),
-        None => Ok(Duration::ZERO),
-    };
+    let (kind, until_done) = kind(workload)?;
     let load = Load {
-        warm_up: time("warm_up", &workload.warm_up)?,
+        kind,
+        from: place(&workload.from, "from", hosts)?,
+        to: workload
+            .to
+            .0
+            .iter()
+            .map(|to| place(to, "to", hosts))
+            .collect::<Result<_, _>>()?,
+        warm_up: time("warm_up", workload.warm_up.as_ref())?,
         duration: quantity(&["workload", "duration"], &workload.duration)?,
         until_done,
-        from,
-        to,
     };
     if load.duration.is_zero() {
-        return Err(under(fault(
-            &["duration"],
-            "nothing can be measured in no time",
-        )));
+        return Err(wrong("duration", "nothing can be measured in no time"));
     }
-    let transfer = |host: &str| {
-        profiles
+    let message = octets("message", &workload.message)?;
+    if message == 0 {
+        return Err(wrong("message", "a message has at least one octet"));
+    }
+    let peers = load.to.iter().map(|(host, _)| address(host, hosts));
+    let setup = Setup {
+        workload,
+        load: &load,
+        profiles,
+        message,
+        pattern: pattern(workload, message)?,
+        opening: Opening {
+            start: Duration::ZERO,
+            stagger: time("stagger", workload.stagger.as_ref())?,
+            jitter: time("jitter", workload.jitter.as_ref())?,
+        },
+        local: address(&load.from.0, hosts)?,
+        peers: peers.collect::<Result<_, _>>()?,
+    };
+    let mut programs = Programs::default();
+    match kind {
+        Kind::Stream => setup.stream(&mut programs)?,
+        Kind::Units => setup.units(&mut programs)?,
+        Kind::Ping => setup.ping(&mut programs)?,
+    }
+    Ok((load, programs))
+}
+
+/// What the workload is, and whether it has an end of its own.
+fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
+    let counts = workload.count.is_some();
+    let kind = match workload.kind.as_str() {
+        "ttcp" if !counts => {
+            return Err(wrong(
+                "kind",
+                "ttcp writes a number of messages; give `count`",
+            ));
+        }
+        "ttcp" => (Kind::Stream, true),
+        "netperf" => (Kind::Stream, false),
+        "udp" => (Kind::Units, false),
+        "ping" => (Kind::Ping, counts),
+        other => {
+            let known = ["ttcp", "netperf", "udp", "ping"];
+            return Err(unknown(&["workload", "kind"], "load", other, &known));
+        }
+    };
+    // What the others would not look at is a slip of the pen.
+    let (units, stream) = (kind.0 == Kind::Units, kind.0 == Kind::Stream);
+    let apart = [
+        ("rate", workload.rate.is_some(), units, "udp"),
+        (
+            "interval",
+            workload.interval.is_some(),
+            kind.0 == Kind::Ping,
+            "ping",
+        ),
+        ("read", workload.read.is_some(), stream, "ttcp and netperf"),
+        ("busy", workload.busy.is_some(), stream, "ttcp and netperf"),
+        (
+            "socket_buffer",
+            workload.socket_buffer.is_some(),
+            stream,
+            "ttcp and netperf",
+        ),
+        (
+            "coalesce",
+            workload.coalesce.is_some(),
+            stream,
+            "ttcp and netperf",
+        ),
+    ];
+    match apart.iter().find(|(_, given, used, _)| *given && !*used) {
+        Some((key, _, _, whose)) => Err(wrong(
+            key,
+            format!("{} has no use for it; it is for {whose}", workload.kind),
+        )),
+        None => Ok(kind),
+    }
+}
+
+fn wrong(key: &str, problem: impl Into<String>) -> Fault {
+    fault(&["workload", key], problem)
+}
+
+fn time(key: &str, text: Option<&String>) -> Result<Duration, Fault> {
+    match text {
+        Some(text) => quantity::<Duration>(&["workload", key], text),
+        None => Ok(Duration::ZERO),
+    }
+}
+
+/// All that programs are made from.
+struct Setup<'a> {
+    workload: &'a Workload,
+    load: &'a Load,
+    profiles: &'a BTreeMap<String, Profile>,
+    message: u32,
+    pattern: Pattern,
+    opening: Opening,
+    local: Ipv4Addr,
+    peers: Vec<Ipv4Addr>,
+}
+
+impl Setup<'_> {
+    fn transfer(&self, host: &str) -> Transfer {
+        self.profiles
             .get(host)
             .map(|profile| transfer(&profile.transfer))
             .unwrap_or_default()
-    };
-    let message = octets("message", &workload.message)?;
-    if message == 0 {
-        return Err(under(fault(
-            &["message"],
-            "a message has at least one octet",
-        )));
     }
-    let pattern = pattern(workload, message)?;
-    let quality = quality(workload)?;
-    let source = Source::new(SourceConfig {
-        local: SocketAddr::new(address(&load.from.0, hosts)?, 0),
-        peer: SocketAddr::new(address(&load.to.0, hosts)?, PORT),
-        sessions: workload.sessions,
-        busy: workload.busy.unwrap_or(workload.sessions),
-        message,
-        count: workload.count.filter(|_| until_done),
-        pattern,
-        start: Duration::ZERO,
-        stagger: time("stagger", &workload.stagger)?,
-        jitter: time("jitter", &workload.jitter)?,
-        quality,
-        transfer: transfer(&load.from.0),
-    });
-    let read = workload
-        .read
-        .as_ref()
-        .map(|read| octets("read", read))
-        .transpose()?;
-    let sink = Sink::new(SinkConfig {
-        local: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), PORT),
-        backlog: workload.sessions.max(1),
-        read: read.unwrap_or(message),
-        expect: Some(pattern),
-        quality,
-        transfer: transfer(&load.to.0),
-    });
-    let mut programs = Programs::default();
-    programs.0.insert(load.from.clone(), Box::new(source));
-    programs.0.insert(load.to.clone(), Box::new(sink));
-    Ok((load, programs))
+
+    fn own(&self) -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(self.local), 0)
+    }
+
+    fn sockets(&self) -> Vec<SocketAddr> {
+        let peers = self.peers.iter();
+        peers
+            .map(|peer| SocketAddr::new(IpAddr::V4(*peer), PORT))
+            .collect()
+    }
+
+    const fn any() -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), PORT)
+    }
+
+    fn stream(&self, programs: &mut Programs) -> Result<(), Fault> {
+        let (workload, load) = (self.workload, self.load);
+        let quality = quality(workload)?;
+        let source = Source::new(SourceConfig {
+            local: self.own(),
+            peers: self.sockets(),
+            sessions: workload.sessions,
+            busy: workload.busy.unwrap_or(workload.sessions),
+            message: self.message,
+            count: workload.count.filter(|_| load.until_done),
+            pattern: self.pattern,
+            opening: self.opening,
+            quality,
+            transfer: self.transfer(&load.from.0),
+        });
+        programs.0.insert(load.from.clone(), Box::new(source));
+        let read = workload
+            .read
+            .as_ref()
+            .map(|read| octets("read", read))
+            .transpose()?;
+        for to in &load.to {
+            let sink = Sink::new(SinkConfig {
+                local: Self::any(),
+                backlog: workload.sessions.max(1),
+                read: read.unwrap_or(self.message),
+                expect: Some(self.pattern),
+                quality,
+                transfer: self.transfer(&to.0),
+            });
+            programs.0.insert(to.clone(), Box::new(sink));
+        }
+        Ok(())
+    }
+
+    fn units(&self, programs: &mut Programs) -> Result<(), Fault> {
+        let (workload, load) = (self.workload, self.load);
+        let number = u32::try_from(NUMBER_LEN).unwrap_or(u32::MAX);
+        let most = kumiki_proto::udp::MAX_DATA;
+        if !(number..=most).contains(&self.message) {
+            let problem = format!(
+                "{} octets, the number of each datagram included",
+                self.message
+            );
+            return Err(wrong("message", problem).expected(format!("{number} B to {most} B")));
+        }
+        let rate = workload.rate.as_deref();
+        let rate =
+            rate.ok_or_else(|| wrong("kind", "udp sends at a constant rate; give `rate`"))?;
+        let rate: quantity::Rate = quantity(&["workload", "rate"], rate)?;
+        if rate.bits_per_second() == 0 {
+            return Err(wrong("rate", "nothing would ever be sent"));
+        }
+        let source = UdpSource::new(UdpSourceConfig {
+            local: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+            peers: self.sockets(),
+            sessions: workload.sessions,
+            message: self.message,
+            count: workload.count,
+            bits_per_second: rate.bits_per_second(),
+            pattern: self.pattern,
+            opening: self.opening,
+            transfer: self.transfer(&load.from.0),
+        });
+        programs.0.insert(load.from.clone(), Box::new(source));
+        for to in &load.to {
+            let sink = UdpSink::new(UdpSinkConfig {
+                local: Self::any(),
+                expect: Some(self.pattern),
+                transfer: self.transfer(&to.0),
+            });
+            programs.0.insert(to.clone(), Box::new(sink));
+        }
+        Ok(())
+    }
+
+    fn ping(&self, programs: &mut Programs) -> Result<(), Fault> {
+        let (workload, load) = (self.workload, self.load);
+        let [peer] = self.peers.as_slice() else {
+            return Err(wrong("to", "one ping asks one host"));
+        };
+        if workload.sessions != 1 {
+            return Err(wrong("sessions", "one ping asks one host"));
+        }
+        const MOST: u32 = 65535 - 20 - 8;
+        if self.message > MOST {
+            return Err(
+                wrong("message", "an echo with so much data fits no datagram")
+                    .expected(format!("at most {MOST} B")),
+            );
+        }
+        let interval = time("interval", workload.interval.as_ref())?;
+        if workload.interval.is_some() && interval.is_zero() {
+            return Err(wrong("interval", "no time from one echo to the next"));
+        }
+        let ping = Ping::new(PingConfig {
+            peer: *peer,
+            data: self.message,
+            count: workload.count,
+            interval: if interval.is_zero() {
+                Duration::from_secs(1)
+            } else {
+                interval
+            },
+            pattern: self.pattern,
+            opening: self.opening,
+            transfer: self.transfer(&load.from.0),
+        });
+        programs.0.insert(load.from.clone(), Box::new(ping));
+        Ok(())
+    }
 }
 
 /// `host.node`, both of which there must be.
@@ -163,19 +351,19 @@ fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(Strin
 }
 
 /// The address of `host`: that of the first of its nodes that has one.
-fn address(host: &str, hosts: &BTreeMap<String, Host>) -> Result<IpAddr, Fault> {
+fn address(host: &str, hosts: &BTreeMap<String, Host>) -> Result<Ipv4Addr, Fault> {
     let spec = hosts.get(host);
-    let addressed = spec
-        .into_iter()
-        .flat_map(|spec| &spec.settings)
-        .find(|(_, settings)| {
-            settings.contains_key("address") || settings.contains_key("interface")
-        });
-    let (node, settings) =
-        addressed.ok_or_else(|| fault(&["host", host], "no node of it has an `address`"))?;
-    protocols::address(settings)
-        .map(IpAddr::V4)
-        .map_err(|fault| fault.under(&["host", host, node]))
+    let addressed = spec.and_then(|spec| {
+        let mut nodes = spec.settings.iter();
+        nodes.find(|(node, _)| super::hosts::kind_of(spec, node) == "ip")
+    });
+    let (node, settings) = addressed.ok_or_else(|| {
+        fault(
+            &["host", host],
+            "no node of it is an `ip` with an `address`",
+        )
+    })?;
+    protocols::address(settings).map_err(|fault| fault.under(&["host", host, node]))
 }
 
 fn octets(key: &str, text: &str) -> Result<u32, Fault> {
@@ -205,6 +393,10 @@ fn quality(workload: &Workload) -> Result<Quality, Fault> {
         .as_ref()
         .map(|text| octets("socket_buffer", text))
         .transpose()?;
+    if let Some(octets) = buffer.filter(|octets| !(1..=1 << 30).contains(octets)) {
+        let problem = format!("{octets} octets for a window (RFC 7323 section 2.3)");
+        return Err(wrong("socket_buffer", problem).expected("1 B to 1 GiB"));
+    }
     let coalesce = workload.coalesce.as_ref().map(|text| {
         let found = COALESCE
             .iter()

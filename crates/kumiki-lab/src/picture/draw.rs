@@ -172,11 +172,11 @@ impl Page {
     ) {
         let plug = format!("{host}.{node}");
         let load = &scenario.workload;
-        let role = [(&load.from, "writes"), (&load.to, "reads")];
-        let role = role
-            .into_iter()
-            .find(|(at, _)| **at == plug)
-            .map(|(_, role)| role);
+        let role = match () {
+            () if load.from == plug => Some("writes"),
+            () if load.to.0.contains(&plug) => Some("reads"),
+            () => None,
+        };
         let fill = match role {
             _ if stack.is_device(node) => DEVICE,
             Some(_) => PROGRAM,

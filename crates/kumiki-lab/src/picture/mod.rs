@@ -41,7 +41,8 @@ fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
             .map_or(plug, |(host, _)| host)
             .to_owned()
     };
-    let (from, to) = (host(&scenario.workload.from), host(&scenario.workload.to));
+    let from = host(&scenario.workload.from);
+    let to: Vec<String> = scenario.workload.to.0.iter().map(|to| host(to)).collect();
     let mut stacks: Vec<(&str, Stack<'_>)> = scenario
         .host
         .keys()
@@ -49,7 +50,7 @@ fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
         .collect();
     stacks.sort_by_key(|(name, _)| match *name {
         name if name == from => 0,
-        name if name == to => 2,
+        name if to.iter().any(|to| to == name) => 2,
         _ => 1,
     });
     stacks

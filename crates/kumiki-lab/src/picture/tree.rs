@@ -42,7 +42,13 @@ pub(super) fn document(scenario: &Scenario) -> String {
         let _ = writeln!(out, "  {name}: {one} -- {other}, {}", line(link));
     }
     let load = &scenario.workload;
-    let _ = writeln!(out, "\nload {}, {} -> {}", load.kind, load.from, load.to);
+    let _ = writeln!(
+        out,
+        "\nload {}, {} -> {}",
+        load.kind,
+        load.from,
+        load.to.0.join(", ")
+    );
     out
 }
 

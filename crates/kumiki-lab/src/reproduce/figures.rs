@@ -109,7 +109,7 @@ impl Results {
     }
 
     /// Whether the value of `name` is known once that of `x` is: varied in lockstep with it, or not varied at all.
-    fn follows(&self, name: &str, x: &str) -> bool {
+    pub(super) fn follows(&self, name: &str, x: &str) -> bool {
         let mut values = BTreeMap::new();
         self.points.iter().all(|(point, _)| {
             let (Some(x), Some(value)) = (point.value(x), point.value(name)) else {

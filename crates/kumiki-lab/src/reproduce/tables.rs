@@ -1,8 +1,8 @@
 //! The table of a scenario: our values beside the paper's.
 
 use super::{Done, Results};
-use crate::scenario::Point;
 use crate::scenario::label::shown;
+use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
 use crate::table::{Cell, Table};
 
@@ -22,7 +22,12 @@ impl Results {
             .varied
             .iter()
             .map(|(name, _)| name)
-            .filter(|n| is_row(n))
+            .filter(|name| is_row(name))
+            // What is varied in lockstep with a word goes without saying: the word stands for it.
+            .filter(|name| {
+                let word = report.x.as_ref().filter(|x| is_word(first, x));
+                word.is_none_or(|x| *name == x || !self.follows(name, x))
+            })
             .collect();
         // The axis first.
         names.sort_by_key(|name| Some(*name) != report.x.as_ref());
@@ -94,6 +99,22 @@ impl Results {
                 });
             }
         }
+        let runs = done.iter().map(|(_, result)| result.summary.n);
+        if let (Some(fewest), Some(most)) = (runs.clone().min(), runs.max())
+            && most > 1
+        {
+            let level = done
+                .first()
+                .map_or(99, |(_, result)| result.summary.level.percent());
+            let runs = if fewest == most {
+                most.to_string()
+            } else {
+                format!("{fewest} to {most}")
+            };
+            add(format!(
+                "+- is half the {level} % interval over {runs} seeds; without it all runs were equal"
+            ));
+        }
         if !done.is_empty() && done.iter().all(|(_, result)| result.summary.n == 1) {
             add("one seed for each point, so there is no interval".to_owned());
         }
@@ -115,6 +136,9 @@ impl Results {
             if let Some(compare) = point.compare() {
                 add(format!("paper's values: {}", compare.from));
             }
+        }
+        for line in self.trends() {
+            add(line);
         }
         for (point, result) in &done {
             if let Some(miss) = miss(point, &result.summary) {
@@ -146,6 +170,12 @@ impl Results {
     }
 }
 
+/// Whether `name` has a word for a value and not a quantity.
+fn is_word(point: &Point, name: &str) -> bool {
+    let text = point.value(name).and_then(toml::Value::as_str);
+    text.is_some_and(|text| Amount::parse(text).is_none())
+}
+
 fn position(columns: &[String], series: &str) -> Option<usize> {
     columns.iter().position(|column| column == series)
 }
@@ -163,10 +193,11 @@ fn cell(point: &Point, result: &Result<Done, String>) -> Cell {
         return Cell::text("failed");
     };
     let compare = point.compare();
+    let decimals = point.scenario.report.decimals.map_or(DECIMALS, usize::from);
     let cell = if done.summary.n == 1 {
-        Cell::number(done.summary.mean, DECIMALS)
+        Cell::number(done.summary.mean, decimals)
     } else {
-        Cell::summary(&done.summary, DECIMALS)
+        Cell::summary(&done.summary, decimals)
     };
     cell.paper(compare.map(|c| c.goodput_mbps))
         .fitted(compare.is_some_and(|c| c.fitted))

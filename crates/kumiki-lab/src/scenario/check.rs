@@ -336,6 +336,7 @@ fn link(name: &str, link: &Link) -> Result<(), Fault> {
     optional::<Duration>(&["link", name, "propagation"], link.propagation.as_deref())?;
     if let Some(impair) = &link.impair {
         let Impair {
+            toward,
             loss,
             duplicate,
             reorder,
@@ -355,6 +356,10 @@ fn link(name: &str, link: &Link) -> Result<(), Fault> {
                     .expected("a number from 0 to 1"));
             }
         }
+        if let Some(end) = toward.as_ref().filter(|end| !link.ends.contains(end)) {
+            let path = ["link", name, "impair", "toward"];
+            return Err(Fault::unknown(path, "end of this line", end, &link.ends));
+        }
         for (key, time) in [
             ("reorder_by", reorder_by),
             ("delay", delay),
@@ -366,25 +371,41 @@ fn link(name: &str, link: &Link) -> Result<(), Fault> {
     Ok(())
 }
 
+/// `name` is a node of a host.
+fn node(scenario: &Scenario, path: &[&str], name: &str) -> Result<(), Fault> {
+    let Some((host, node)) = name.split_once('.') else {
+        return Err(Fault::at(path, "no \".\"").expected("\"host.node\""));
+    };
+    let Some(found) = scenario.host.get(host) else {
+        let known: Vec<&String> = scenario.host.keys().collect();
+        return Err(Fault::unknown(path, "host", host, &known));
+    };
+    if let Some(graph) = &found.graph
+        && !graph.nodes().contains(&node)
+    {
+        return Err(Fault::unknown(
+            path,
+            &format!("layer of host {host}"),
+            node,
+            &graph.nodes(),
+        ));
+    }
+    Ok(())
+}
+
 fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
-    for (key, node) in [("from", &workload.from), ("to", &workload.to)] {
-        let path = ["workload", key];
-        let Some((host, node)) = node.split_once('.') else {
-            return Err(Fault::at(path, "no \".\"").expected("\"host.node\""));
-        };
-        let Some(found) = scenario.host.get(host) else {
-            let known: Vec<&String> = scenario.host.keys().collect();
-            return Err(Fault::unknown(path, "host", host, &known));
-        };
-        if let Some(graph) = &found.graph
-            && !graph.nodes().contains(&node)
-        {
-            return Err(Fault::unknown(
-                path,
-                &format!("layer of host {host}"),
-                node,
-                &graph.nodes(),
-            ));
+    node(scenario, &["workload", "from"], &workload.from)?;
+    match workload.to.0.as_slice() {
+        [] => return Err(Fault::at(["workload", "to"], "nobody").expected("\"host.node\"")),
+        [only] => node(scenario, &["workload", "to"], only)?,
+        several => {
+            for (number, name) in several.iter().enumerate() {
+                let path = ["workload", "to", &number.to_string()];
+                node(scenario, &path, name)?;
+                if several.iter().take(number).any(|earlier| earlier == name) {
+                    return Err(Fault::at(path, format!("{name:?} is there twice")));
+                }
+            }
         }
     }
     let message: Octets = quantity(&["workload", "message"], &workload.message)?;
@@ -398,6 +419,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     if duration.is_zero() {
         return Err(Fault::at(["workload", "duration"], "no time at all"));
     }
+    optional::<Rate>(&["workload", "rate"], workload.rate.as_deref())?;
     optional::<Octets>(&["workload", "read"], workload.read.as_deref())?;
     optional::<Octets>(
         &["workload", "socket_buffer"],
@@ -407,6 +429,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         ("stagger", &workload.stagger),
         ("jitter", &workload.jitter),
         ("warm_up", &workload.warm_up),
+        ("interval", &workload.interval),
     ] {
         optional::<Duration>(&["workload", key], time.as_deref())?;
     }

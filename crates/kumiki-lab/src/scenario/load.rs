@@ -9,7 +9,7 @@ use super::expand::Expander;
 use super::fault::{Fault, nearest};
 use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
-use super::{Compare, Report, Scenario, check};
+use super::{Compare, Report, Scenario, Trend, check};
 
 /// A scenario file that is TOML, with everything still to be chosen.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ struct PointOrigin {
 }
 
 /// The tables that say how a scenario becomes points; no names are replaced in them.
-const APART: [&str; 5] = ["define", "vary", "quick", "skip", "compare"];
+const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"];
 
 /// What `--set` with a path may change.
 const SETTABLE: [&str; 6] = ["host", "switch", "link", "workload", "report", "title"];
@@ -322,6 +322,18 @@ impl Document {
                 check::values_of(source, &["compare", &number, "at"], at, axes)?;
             }
         }
+        for (number, node) in section_list(source, "trend")?.iter().enumerate() {
+            let number = number.to_string();
+            let path = ["trend", number.as_str()];
+            let _: Trend = node
+                .read()
+                .map_err(|problem| problem.fault(source, &path))?;
+            for key in ["of", "at"] {
+                if let Some(table) = node.child(key) {
+                    check::values_of(source, &["trend", &number, key], table, axes)?;
+                }
+            }
+        }
         if let Some(node) = self.root.child("report") {
             let report: Report = node
                 .read()
@@ -414,12 +426,17 @@ impl Point {
     /// The paper's value for this point, where it prints one.
     #[must_use]
     pub fn compare(&self) -> Option<&Compare> {
-        self.scenario.compare.iter().find(|compare| {
-            compare
-                .at
-                .iter()
-                .all(|(name, value)| self.varied.iter().any(|(n, v)| n == name && same(v, value)))
-        })
+        let mut all = self.scenario.compare.iter();
+        all.find(|compare| self.is_at(&compare.at))
+    }
+
+    /// Whether the point has all of these values.
+    #[must_use]
+    pub fn is_at(&self, values: &toml::Table) -> bool {
+        let has = |(name, value): (&String, &toml::Value)| {
+            self.varied.iter().any(|(n, v)| n == name && same(v, value))
+        };
+        values.iter().all(has)
     }
 }
 

@@ -185,7 +185,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "[workload]",
             "[workloads]",
-            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, workload, vary, quick, skip, report, compare; did you mean workload?"#,
+            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, workload, vary, quick, skip, report, compare, trend; did you mean workload?"#,
         ),
         (
             "message = \"8 KiB\"",

@@ -125,6 +125,9 @@ impl Node {
             return Err((*first).to_owned());
         };
         if let Some(entry) = entries.iter_mut().find(|entry| entry.key == *first) {
+            if rest.is_empty() {
+                entry.at = node.at;
+            }
             return entry.node.set(rest, node);
         }
         let mut child = Self {

@@ -119,6 +119,23 @@ impl Summary {
         })
     }
 
+    /// As [`Summary::text`], without level and number of runs: for tables whose legend has them. A width too small for the
+    /// decimals is given as less than the last of them; no interval, where all runs were equal, as nothing at all.
+    #[must_use]
+    pub fn short(&self, decimals: usize) -> String {
+        let mean = self.mean;
+        let Some(width) = self.half_width else {
+            return format!("{mean:.decimals$}");
+        };
+        let shown = format!("{width:.decimals$}");
+        if shown.contains(|digit| matches!(digit, '1'..='9')) {
+            format!("{mean:.decimals$} +- {shown}")
+        } else {
+            let least = 10_f64.powi(-i32::try_from(decimals).unwrap_or(0));
+            format!("{mean:.decimals$} +- <{least:.decimals$}")
+        }
+    }
+
     /// `133.38 +- 0.12 (99 %, n=7)`, or `133.38 (one seed, no interval)`, or `133.38 (7 equal runs, no interval)`.
     ///
     /// `decimals` are those of the mean; the half width gets more where it would else read as zero.
@@ -126,16 +143,7 @@ impl Summary {
     pub fn text(&self, decimals: usize) -> String {
         let Self { n, mean, level, .. } = *self;
         match self.half_width {
-            Some(width) => {
-                let shown = (decimals..17)
-                    .map(|d| format!("{width:.d$}"))
-                    .find(|text| text.contains(|c| matches!(c, '1'..='9')));
-                let shown = shown.unwrap_or_else(|| format!("{width:.1e}"));
-                format!(
-                    "{mean:.decimals$} +- {shown} ({} %, n={n})",
-                    level.percent()
-                )
-            }
+            Some(_) => format!("{} ({} %, n={n})", self.short(decimals), level.percent()),
             None if n == 1 => format!("{mean:.decimals$} (one seed, no interval)"),
             None => format!("{mean:.decimals$} ({n} equal runs, no interval)"),
         }

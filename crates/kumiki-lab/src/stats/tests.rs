@@ -105,7 +105,7 @@ fn no_spread_is_not_printed_as_confidence() {
     assert_eq!(text(&[99.0, 100.0, 101.0]), "100.00 +- 5.73 (99 %, n=3)");
     assert_eq!(
         text(&[100.0, 100.0, 100.0001]),
-        "100.00 +- 0.0003 (99 %, n=3)"
+        "100.00 +- <0.01 (99 %, n=3)"
     );
     assert_eq!(Summary::of(&[], Level::P95), None);
     let summary = Summary::of(&[3.0, 1.0], Level::P95).unwrap();

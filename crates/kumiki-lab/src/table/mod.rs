@@ -63,11 +63,11 @@ impl Cell {
         }
     }
 
-    /// A mean with its interval, see [`Summary::text`].
+    /// A mean with its interval, see [`Summary::short`].
     #[must_use]
     pub fn summary(summary: &Summary, decimals: usize) -> Self {
         Self {
-            value: summary.text(decimals),
+            value: summary.short(decimals),
             number: Some(summary.mean),
             ..Self::default()
         }

@@ -10,20 +10,20 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, MustWait, Open,
-    Pool, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
+    Above, Address, Below, Context, Handle, Indication, Instant, Mode, MustWait, Open, Pool,
+    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
-use super::Transfer;
+use super::{Opening, Transfer, in_turn};
 
 /// What a [`Source`] does.
 #[derive(Clone, Debug)]
 pub struct SourceConfig {
     /// The local address; port 0 lets the stack choose, which it must where there are several sessions.
     pub local: SocketAddr,
-    /// Whom to send to.
-    pub peer: SocketAddr,
+    /// Whom to send to; sessions go to each in turn.
+    pub peers: Vec<SocketAddr>,
     /// How many sessions.
     pub sessions: u32,
     /// How many of them write; the rest stay open and idle.
@@ -34,12 +34,8 @@ pub struct SourceConfig {
     pub count: Option<u64>,
     /// The content.
     pub pattern: Pattern,
-    /// When the first session opens.
-    pub start: Duration,
-    /// How long after the one before it each session opens.
-    pub stagger: Duration,
-    /// Each opening is put off by a random time below this, so that repetitions differ.
-    pub jitter: Duration,
+    /// When sessions open.
+    pub opening: Opening,
     /// What is asked of the stack.
     pub quality: Quality,
     /// How data gets into the stack's memory.
@@ -111,6 +107,12 @@ impl Source {
         self.sessions.iter().map(|session| session.sent)
     }
 
+    /// How many sessions write.
+    #[must_use]
+    pub fn busy(&self) -> u64 {
+        self.config.busy.min(self.config.sessions).into()
+    }
+
     /// Whether every session has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -124,12 +126,15 @@ impl Source {
     }
 
     fn open(&mut self, number: u32, cx: &mut Context<'_>) {
+        let Some(peer) = in_turn(&self.config.peers, number) else {
+            return;
+        };
         cx.charge(Work::Call, 1);
         let open = Open {
             user: handle(number),
             mode: Mode::Active,
             local: Address::Socket(self.config.local),
-            remote: Address::Socket(self.config.peer),
+            remote: Address::Socket(*peer),
             quality: self.config.quality,
             data: None,
         };
@@ -263,16 +268,9 @@ impl Protocol for Source {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let SourceConfig {
-            start,
-            stagger,
-            jitter,
-            ..
-        } = self.config;
-        let now = cx.now();
+        let opening = self.config.opening;
         for number in 0..self.config.sessions {
-            let put_off = Duration::from_nanos(cx.rng().below(jitter.as_nanos()));
-            let at = now + start + stagger * u64::from(number) + put_off;
+            let at = opening.at(number, cx);
             let token = Token {
                 session: handle(number),
                 kind: Kind::Open as u32,

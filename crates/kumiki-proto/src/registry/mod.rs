@@ -1,24 +1,41 @@
 //! Protocols by name, from settings that are data.
 //!
+//! | | |
+//! |---|---|
+//! | Specification | none: `docs/settings.md` lists the names, made from the functions here |
+//! | Above | front ends, that read their own notation into [`Settings`] |
+//! | Below | the protocols' own configurations, which hold the defaults |
+//! | Left out | notations of quantities; programs and devices, which are no protocols; checks across nodes beyond [`Place`] |
+//!
 //! A scenario names the kind of each node and gives it settings; [`build`] makes the node, or says which setting is wrong
-//! and what would be right. The kinds and their settings are in `kinds.rs`, one function each.
+//! and what would be right. [`settings`] lists what a kind can be set to, with units and defaults: front ends read their own
+//! notation by it (`"20 ms"` becomes a [`Value::Duration`]) and documents are made of it.
+//!
+//! The kinds and their settings are in `kinds.rs`, `ip.rs` and `tcp.rs`, one function each. A setting is one call there: name,
+//! meaning, form, and the place in the protocol's own configuration that holds its default.
 
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Protocol};
-use thiserror::Error;
 
+mod error;
+mod form;
+mod ip;
 mod kinds;
 mod reader;
+mod tcp;
 #[cfg(test)]
 mod tests;
 
+pub use error::{BuildError, Problem};
+pub use form::{Form, Setting};
 use reader::Reader;
+pub use tcp::COALESCE;
 
 /// The value of a setting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
-    /// Text; also addresses, and times and sizes with their unit ("20 ms", "64 KiB").
+    /// Text; also addresses.
     Text(String),
     /// A number without a unit.
     Integer(i64),
@@ -85,6 +102,12 @@ impl From<Duration> for Value {
     }
 }
 
+impl From<Settings> for Value {
+    fn from(table: Settings) -> Self {
+        Self::Table(table)
+    }
+}
+
 /// Settings by name, in the order of their names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings(BTreeMap<String, Value>);
@@ -126,84 +149,16 @@ impl FromIterator<(String, Value)> for Settings {
     }
 }
 
-/// Why a node cannot be built.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum BuildError {
-    /// No protocol has this name.
-    #[error("there is no protocol `{found}`{}; there are {known}", meant(.nearest))]
-    UnknownKind {
-        /// The name.
-        found: String,
-        /// A name much like it.
-        nearest: Option<String>,
-        /// All names.
-        known: String,
-    },
-    /// The protocol has no such setting.
-    #[error("`{place}` has no setting `{found}`{}; it has {known}", meant(.nearest))]
-    UnknownKey {
-        /// The protocol, and the table in its settings.
-        place: String,
-        /// The name.
-        found: String,
-        /// A name much like it.
-        nearest: Option<String>,
-        /// All names.
-        known: String,
-    },
-    /// A setting that must be there is not.
-    #[error("`{key}` is not set; it must be {expected}")]
-    Missing {
-        /// The setting, with its place.
-        key: String,
-        /// What it must be.
-        expected: &'static str,
-    },
-    /// A value of the wrong type, or one that cannot be.
-    #[error("`{key}` is {found}; it must be {expected}")]
-    Value {
-        /// The setting, with its place.
-        key: String,
-        /// Its value.
-        found: String,
-        /// What it must be.
-        expected: String,
-    },
-    /// Each setting is in order, and together they cannot be.
-    #[error("`{kind}`: {why}")]
-    Refused {
-        /// The protocol.
-        kind: String,
-        /// In the protocol's words.
-        why: String,
-    },
+/// Where a node stands, as far as its settings depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Place<'a> {
+    /// The names of the layers below, in order.
+    pub below: &'a [&'a str],
+    /// The largest datagram that IP below sends in one piece, in octets, where that is known.
+    pub mtu: Option<u32>,
 }
 
-fn meant(nearest: &Option<String>) -> String {
-    let meant = |name: &String| format!(" (is `{name}` meant?)");
-    nearest.as_ref().map(meant).unwrap_or_default()
-}
-
-/// The name among `known` that is most like `found`, if one is much like it.
-fn nearest(found: &str, known: &[&str]) -> Option<String> {
-    known
-        .iter()
-        .map(|name| (strsim::osa_distance(found, name), *name))
-        .min()
-        .filter(|&(distance, name)| distance <= 1 + name.len() / 4)
-        .map(|(_, name)| name.to_owned())
-}
-
-fn list(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    if quoted.is_empty() {
-        "none".to_owned()
-    } else {
-        quoted.join(", ")
-    }
-}
-
-/// The kinds of protocols that [`build`] knows.
+/// The kinds of protocols that [`build`] knows, in the order of their names.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
     kinds::KINDS.iter().map(|&(kind, _)| kind)
 }
@@ -212,18 +167,35 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// [`BuildError`] names the kind or setting that is wrong, and what would be right.
-pub fn build(kind: &str, settings: &Settings) -> Result<Box<dyn Protocol>, BuildError> {
+pub fn build(
+    kind: &str,
+    settings: &Settings,
+    place: Place<'_>,
+) -> Result<Box<dyn Protocol>, BuildError> {
     let found = kinds::KINDS.iter().find(|(name, _)| *name == kind);
-    let Some((_, make)) = found else {
-        let names: Vec<&str> = kinds().collect();
-        return Err(BuildError::UnknownKind {
-            found: kind.to_owned(),
-            nearest: nearest(kind, &names),
-            known: list(&names),
-        });
+    let Some((kind, make)) = found else {
+        return Err(BuildError::unknown_kind(kind, kinds().collect()));
     };
-    let reader = Reader::new(kind, settings);
-    let node = make(&reader)?;
-    reader.finish()?;
-    Ok(node)
+    let reader = Reader::new(settings);
+    let node = make(&reader, place)
+        .and_then(|node| reader.finish().map(|()| node))
+        // An unknown name is often the reason why another one is missing.
+        .map_err(|error| match reader.finish() {
+            Err(unknown) if error.is_about_the_whole() => unknown,
+            _ => error,
+        });
+    node.map_err(|error| error.of(kind))
+}
+
+/// All that a node of `kind` can be set to; nothing where there is no such kind. The defaults are those that go with
+/// `settings`, for TCP's depend on one of them.
+#[must_use]
+pub fn settings(kind: &str, settings: &Settings) -> Vec<Setting> {
+    let Some((_, make)) = kinds::KINDS.iter().find(|(name, _)| *name == kind) else {
+        return Vec::new();
+    };
+    let reader = Reader::listing(settings);
+    // What must be set is not, but all settings have been asked for before that is noticed.
+    let _ = make(&reader, Place::default());
+    reader.listed()
 }

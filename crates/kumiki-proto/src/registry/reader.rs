@@ -1,32 +1,82 @@
-//! Reads settings: by name, with their types, and says what is wrong.
+//! Reads settings: by name, into their places, and says what is wrong. What it is asked for is what it knows.
 
 use core::cell::RefCell;
 use core::net::Ipv4Addr;
+use core::ops::RangeInclusive;
 
 use kumiki_graph::{Address, Duration};
 
-use super::{BuildError, Settings, Value, list, nearest};
+use super::form::Size;
+use super::{BuildError, Form, Problem, Setting, Settings, Value};
 
-/// One table of settings being read. What it has been asked for is what it knows.
+/// One table of settings being read.
 pub(super) struct Reader<'a> {
-    place: String,
+    path: Vec<String>,
     settings: &'a Settings,
     known: RefCell<Vec<&'static str>>,
+    /// Where a list of everything is wanted.
+    list: Option<RefCell<Vec<Setting>>>,
 }
 
-type Read<T> = Result<Option<T>, BuildError>;
+type Read<T> = Result<T, BuildError>;
+
+/// A whole number in a configuration.
+pub(super) trait Whole: Copy + TryFrom<u64> {
+    /// As 64 bits.
+    fn wide(self) -> u64;
+}
+
+impl Whole for u8 {
+    fn wide(self) -> u64 {
+        self.into()
+    }
+}
+impl Whole for u16 {
+    fn wide(self) -> u64 {
+        self.into()
+    }
+}
+impl Whole for u32 {
+    fn wide(self) -> u64 {
+        self.into()
+    }
+}
+impl Whole for usize {
+    fn wide(self) -> u64 {
+        u64::try_from(self).unwrap_or(u64::MAX)
+    }
+}
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(place: &str, settings: &'a Settings) -> Self {
+    pub(super) const fn new(settings: &'a Settings) -> Self {
         Self {
-            place: place.to_owned(),
+            path: Vec::new(),
             settings,
-            known: RefCell::default(),
+            known: RefCell::new(Vec::new()),
+            list: None,
         }
     }
 
-    fn path(&self, key: &str) -> String {
-        format!("{}.{key}", self.place)
+    /// A reader that lists what it is asked for.
+    pub(super) fn listing(settings: &'a Settings) -> Self {
+        Self {
+            list: Some(RefCell::new(Vec::new())),
+            ..Self::new(settings)
+        }
+    }
+
+    pub(super) fn listed(self) -> Vec<Setting> {
+        self.list.map(RefCell::into_inner).unwrap_or_default()
+    }
+
+    const fn lists(&self) -> bool {
+        self.list.is_some()
+    }
+
+    fn at(&self, key: &str) -> Vec<String> {
+        let mut path = self.path.clone();
+        path.push(key.to_owned());
+        path
     }
 
     fn value(&self, key: &'static str) -> Option<&'a Value> {
@@ -42,251 +92,355 @@ impl<'a> Reader<'a> {
         self.value(key)
     }
 
-    /// Whether `key` is set.
-    pub(super) fn has(&self, key: &'static str) -> bool {
-        self.value(key).is_some()
-    }
-
     /// Refuses what nobody has asked for; only after everything has been read.
-    pub(super) fn finish(&self) -> Result<(), BuildError> {
+    pub(super) fn finish(&self) -> Read<()> {
         let known = self.known.borrow();
         let unknown = self
             .settings
             .iter()
             .find(|(key, _)| !known.iter().any(|it| it == key));
-        let Some((found, _)) = unknown else {
-            return Ok(());
-        };
-        Err(BuildError::UnknownKey {
-            place: self.place.clone(),
-            found: found.to_owned(),
-            nearest: nearest(found, &known),
-            known: list(&known),
-        })
-    }
-
-    pub(super) fn refused(&self, why: &impl ToString) -> BuildError {
-        BuildError::Refused {
-            kind: self.place.clone(),
-            why: why.to_string(),
+        match unknown {
+            None => Ok(()),
+            Some((found, _)) => Err(BuildError::new(
+                self.at(found),
+                Problem::UnknownKey(known.clone()),
+            )),
         }
     }
 
-    /// Reads `key` with `read`, which gives `None` for what it cannot take.
-    fn get<T>(
+    /// `key` must be there and is not.
+    pub(super) fn missing(&self, key: &str, expected: &str) -> BuildError {
+        let expected = expected.to_owned();
+        BuildError::new(self.at(key), Problem::Missing { expected })
+    }
+
+    /// The value of `key` cannot be used.
+    pub(super) fn wrong(&self, key: &str, found: &impl ToString, expected: &str) -> BuildError {
+        let (found, expected) = (found.to_string(), expected.to_owned());
+        BuildError::new(self.at(key), Problem::Value { found, expected })
+    }
+
+    /// Asks for `key`, for the list as well.
+    fn ask(
         &self,
         key: &'static str,
-        expected: &str,
-        read: impl FnOnce(&'a Value) -> Option<T>,
-    ) -> Read<T> {
-        let Some(value) = self.value(key) else {
-            return Ok(None);
-        };
-        match read(value) {
-            Some(read) => Ok(Some(read)),
-            None => Err(wrong(self.path(key), value, expected)),
+        meaning: &'static str,
+        form: &Form,
+        default: impl FnOnce() -> String,
+    ) -> Option<&'a Value> {
+        if let Some(list) = &self.list {
+            list.borrow_mut().push(Setting {
+                path: self.at(key),
+                form: form.clone(),
+                meaning,
+                default: default(),
+            });
         }
+        self.value(key)
     }
 
-    pub(super) fn boolean(&self, key: &'static str) -> Read<bool> {
-        self.get(key, "true or false", |value| match value {
-            Value::Boolean(yes) => Some(*yes),
-            Value::Text(_)
-            | Value::Integer(_)
-            | Value::Duration(_)
-            | Value::Octets(_)
-            | Value::List(_)
-            | Value::Table(_) => None,
-        })
+    pub(super) fn boolean(
+        &self,
+        key: &'static str,
+        meaning: &'static str,
+        place: &mut bool,
+    ) -> Read<()> {
+        match self.ask(key, meaning, &Form::Boolean, || place.to_string()) {
+            None => {}
+            Some(Value::Boolean(yes)) => *place = *yes,
+            Some(other) => return Err(self.wrong(key, other, "true or false")),
+        }
+        Ok(())
     }
 
-    /// A whole number from `least` to `most`.
-    pub(super) fn integer(&self, key: &'static str, least: u32, most: u32) -> Read<u32> {
-        self.get(key, &format!("a number from {least} to {most}"), |value| {
-            let Value::Integer(number) = value else {
-                return None;
-            };
-            let number = u32::try_from(*number).ok();
-            number.filter(|number| (least..=most).contains(number))
-        })
+    /// A whole number.
+    pub(super) fn number<N: Whole>(
+        &self,
+        key: &'static str,
+        meaning: &'static str,
+        range: RangeInclusive<u64>,
+        place: &mut N,
+    ) -> Read<()> {
+        let (least, most) = range.into_inner();
+        let form = Form::Number { least, most };
+        let Some(value) = self.ask(key, meaning, &form, || place.wide().to_string()) else {
+            return Ok(());
+        };
+        let found = if let Value::Integer(number) = value {
+            u64::try_from(*number).ok()
+        } else {
+            None
+        };
+        let found = found.filter(|number| (least..=most).contains(number));
+        *place = found
+            .and_then(|number| N::try_from(number).ok())
+            .ok_or_else(|| self.wrong(key, value, &form.to_string()))?;
+        Ok(())
     }
 
-    /// A size in octets from `least` to `most`.
-    pub(super) fn octets(&self, key: &'static str, least: u64, most: u64) -> Read<u64> {
-        let expected = format!("a size such as \"9180 B\" or \"64 KiB\", {least} B to {most} B");
-        self.get(key, &expected, |value| {
-            let octets = match value {
-                Value::Octets(octets) => Some(*octets),
-                Value::Integer(number) => u64::try_from(*number).ok(),
-                Value::Text(text) => {
-                    with_unit(text, &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20)])
-                }
-                Value::Boolean(_) | Value::Duration(_) | Value::List(_) | Value::Table(_) => None,
-            };
-            octets.filter(|octets| (least..=most).contains(octets))
-        })
+    /// A size in octets.
+    pub(super) fn octets<N: Whole>(
+        &self,
+        key: &'static str,
+        meaning: &'static str,
+        range: RangeInclusive<u64>,
+        place: &mut N,
+    ) -> Read<()> {
+        let mut found = Some(*place);
+        self.maybe_octets(key, meaning, range, &mut found, "")?;
+        *place = found.unwrap_or(*place);
+        Ok(())
     }
 
-    pub(super) fn duration(&self, key: &'static str) -> Read<Duration> {
-        const UNITS: [(&str, u64); 5] = [
-            ("ns", 1),
-            ("us", 1_000),
-            ("ms", 1_000_000),
-            ("s", 1_000_000_000),
-            ("min", 60_000_000_000),
-        ];
-        self.get(
-            key,
-            "a time such as \"20 ms\" or \"15 min\"",
-            |value| match value {
-                Value::Duration(time) => Some(*time),
-                Value::Text(text) => with_unit(text, &UNITS).map(Duration::from_nanos),
-                Value::Integer(_)
-                | Value::Boolean(_)
-                | Value::Octets(_)
-                | Value::List(_)
-                | Value::Table(_) => None,
-            },
-        )
+    /// A size in octets that need not be; `unset` says what is done without.
+    pub(super) fn maybe_octets<N: Whole>(
+        &self,
+        key: &'static str,
+        meaning: &'static str,
+        range: RangeInclusive<u64>,
+        place: &mut Option<N>,
+        unset: &str,
+    ) -> Read<()> {
+        let (least, most) = range.into_inner();
+        let form = Form::Octets { least, most };
+        let default = || place.map_or_else(|| unset.to_owned(), |it| Size(it.wide()).to_string());
+        let Some(value) = self.ask(key, meaning, &form, default) else {
+            return Ok(());
+        };
+        let found = if let Value::Octets(octets) = value {
+            Some(*octets)
+        } else {
+            None
+        };
+        let found = found.filter(|octets| (least..=most).contains(octets));
+        let found = found.and_then(|octets| N::try_from(octets).ok());
+        *place = Some(found.ok_or_else(|| self.wrong(key, value, &form.to_string()))?);
+        Ok(())
+    }
+
+    /// A time of at least `least`.
+    pub(super) fn time(
+        &self,
+        key: &'static str,
+        meaning: &'static str,
+        least: Duration,
+        place: &mut Duration,
+    ) -> Read<()> {
+        let mut found = Some(*place);
+        self.maybe_time(key, meaning, least, &mut found, "")?;
+        *place = found.unwrap_or(*place);
+        Ok(())
+    }
+
+    /// A time that need not be; `unset` says what is done without.
+    pub(super) fn maybe_time(
+        &self,
+        key: &'static str,
+        meaning: &'static str,
+        least: Duration,
+        place: &mut Option<Duration>,
+        unset: &str,
+    ) -> Read<()> {
+        let form = Form::Time { least };
+        let default = || place.map_or_else(|| unset.to_owned(), |it| it.to_string());
+        match self.ask(key, meaning, &form, default) {
+            None => {}
+            Some(Value::Duration(time)) if *time >= least => *place = Some(*time),
+            Some(other) => return Err(self.wrong(key, other, &form.to_string())),
+        }
+        Ok(())
+    }
+
+    /// One of `words`.
+    pub(super) fn word<T: Copy + PartialEq>(
+        &self,
+        key: &'static str,
+        meaning: &'static str,
+        words: &[(&'static str, T)],
+        place: &mut T,
+    ) -> Read<()> {
+        let names = || words.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        let default = || {
+            let own = words.iter().find(|(_, value)| value == place);
+            own.map_or_else(String::new, |(name, _)| (*name).to_owned())
+        };
+        match self.ask(key, meaning, &Form::Word(names()), default) {
+            None => {}
+            Some(Value::Text(text)) => {
+                let found = words.iter().find(|(name, _)| name == text);
+                let (_, value) = found.ok_or_else(|| {
+                    let (found, known) = (text.clone(), names());
+                    BuildError::new(self.at(key), Problem::Word { found, known })
+                })?;
+                *place = *value;
+            }
+            Some(other) => return Err(self.wrong(key, other, &Form::Word(names()).to_string())),
+        }
+        Ok(())
     }
 
     /// Text that `parse` understands.
     pub(super) fn text<T>(
         &self,
         key: &'static str,
-        expected: &str,
+        meaning: &'static str,
+        expected: &'static str,
+        default: &str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Read<T> {
-        self.get(key, expected, |value| parse(text_of(value)?))
+    ) -> Read<Option<T>> {
+        let value = self.ask(key, meaning, &Form::Text(expected), || default.to_owned());
+        let Some(value) = value else {
+            return Ok(None);
+        };
+        let read = text_of(value).and_then(parse);
+        read.map(Some)
+            .ok_or_else(|| self.wrong(key, value, expected))
     }
 
     /// A list of texts that `parse` understands.
     pub(super) fn texts<T>(
         &self,
         key: &'static str,
-        expected: &str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Vec<T>, BuildError> {
-        let expected = format!("a list of {expected}");
-        let read = self.get(key, &expected, |value| {
-            let Value::List(values) = value else {
-                return None;
-            };
-            values.iter().map(|value| parse(text_of(value)?)).collect()
-        })?;
-        Ok(read.unwrap_or_default())
-    }
-
-    /// A table, read by `read`.
-    pub(super) fn table<T>(
-        &self,
-        key: &'static str,
-        read: impl FnOnce(&Reader<'_>) -> Result<T, BuildError>,
-    ) -> Read<T> {
-        let table = self.get(key, "a table", table_of)?;
-        table
-            .map(|table| read_table(&self.path(key), table, read))
-            .transpose()
-    }
-
-    /// A list of tables, each read by `read`.
-    pub(super) fn tables<T>(
-        &self,
-        key: &'static str,
-        read: impl Fn(&Reader<'_>) -> Result<T, BuildError>,
-    ) -> Result<Vec<T>, BuildError> {
-        let tables: Option<Vec<&Settings>> = self.get(key, "a list of tables", |value| {
-            let Value::List(values) = value else {
-                return None;
-            };
-            values.iter().map(table_of).collect()
-        })?;
-        tables
-            .unwrap_or_default()
-            .into_iter()
-            .enumerate()
-            .map(|(number, table)| {
-                read_table(&format!("{}[{number}]", self.path(key)), table, &read)
-            })
-            .collect()
-    }
-
-    /// The pairs of a table whose names are addresses and whose values are circuits.
-    pub(super) fn circuits_by_address(
-        &self,
-        key: &'static str,
-    ) -> Result<Vec<(Ipv4Addr, Address)>, BuildError> {
-        let table = self.get(key, "a table of addresses and circuits", table_of)?;
-        let pair = |(address, value): (&str, &Value)| {
-            let read = address.parse().ok().zip(text_of(value).and_then(circuit));
-            let expected = "an IPv4 address and its circuit such as \"0/100\"";
-            read.ok_or_else(|| wrong(format!("{}.{address}", self.path(key)), value, expected))
-        };
-        table.map_or_else(|| Ok(Vec::new()), |table| table.iter().map(pair).collect())
-    }
-
-    /// What must be there.
-    pub(super) fn need<T>(
-        &self,
-        key: &'static str,
-        read: Read<T>,
+        meaning: &'static str,
         expected: &'static str,
-    ) -> Result<T, BuildError> {
-        read?.ok_or_else(|| BuildError::Missing {
-            key: self.path(key),
-            expected,
-        })
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Read<Vec<T>> {
+        let form = Form::List(expected);
+        match self.ask(key, meaning, &form, || "none".to_owned()) {
+            None => Ok(Vec::new()),
+            Some(Value::List(values)) => values
+                .iter()
+                .map(|value| {
+                    let read = text_of(value).and_then(&parse);
+                    read.ok_or_else(|| self.wrong(key, value, &form.to_string()))
+                })
+                .collect(),
+            Some(other) => Err(self.wrong(key, other, &form.to_string())),
+        }
+    }
+
+    /// A table, read by `read`; without it as one in which nothing is set.
+    pub(super) fn table(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(&Reader<'_>) -> Read<()>,
+    ) -> Read<()> {
+        match self.value(key) {
+            Some(Value::Table(table)) => self.inner(self.at(key), table, read),
+            Some(other) => Err(self.wrong(key, other, "a table")),
+            None => self.inner(self.at(key), &Settings::new(), read),
+        }
+    }
+
+    /// A table of tables, each read by `read` with its name. In a list `any` stands for the names.
+    pub(super) fn tables(
+        &self,
+        key: &'static str,
+        any: &'static str,
+        mut read: impl FnMut(&str, &Reader<'_>) -> Read<()>,
+    ) -> Read<()> {
+        let tables = match self.value(key) {
+            Some(Value::Table(tables)) => tables,
+            Some(other) => return Err(self.wrong(key, other, "a table of tables")),
+            None => &Settings::new(),
+        };
+        let under = |name: &str| {
+            let mut path = self.at(key);
+            path.push(name.to_owned());
+            path
+        };
+        if self.lists() {
+            // What is missing in an empty table is of no interest here.
+            let _ = self.inner(under(any), &Settings::new(), |reader| read(any, reader));
+        }
+        for (name, value) in tables.iter() {
+            let Value::Table(table) = value else {
+                let found = value.to_string();
+                let expected = "a table".to_owned();
+                return Err(BuildError::new(
+                    under(name),
+                    Problem::Value { found, expected },
+                ));
+            };
+            self.inner(under(name), table, |reader| read(name, reader))?;
+        }
+        Ok(())
+    }
+
+    fn inner(
+        &self,
+        path: Vec<String>,
+        settings: &Settings,
+        read: impl FnOnce(&Reader<'_>) -> Read<()>,
+    ) -> Read<()> {
+        let reader = Reader {
+            path,
+            settings,
+            known: RefCell::default(),
+            list: self.lists().then(RefCell::default),
+        };
+        let done = read(&reader);
+        let finished = reader.finish();
+        if let Some(list) = &self.list {
+            list.borrow_mut().extend(reader.listed());
+        }
+        match (done, finished) {
+            (Err(error), Err(unknown)) if error.is_about_the_whole() => Err(unknown),
+            (done, finished) => done.and(finished),
+        }
+    }
+
+    /// The pairs of a table whose names and values `parse` understands together. In a list `any` stands for the names.
+    pub(super) fn pairs<T>(
+        &self,
+        key: &'static str,
+        any: &'static str,
+        meaning: &'static str,
+        expected: &'static str,
+        parse: impl Fn(&str, &str) -> Option<T>,
+    ) -> Read<Vec<T>> {
+        if let Some(list) = &self.list {
+            let mut path = self.at(key);
+            path.push(any.to_owned());
+            list.borrow_mut().push(Setting {
+                path,
+                form: Form::Text(expected),
+                meaning,
+                default: "none".to_owned(),
+            });
+        }
+        match self.value(key) {
+            None => Ok(Vec::new()),
+            Some(Value::Table(table)) => table
+                .iter()
+                .map(|(name, value)| {
+                    let read = text_of(value).and_then(|text| parse(name, text));
+                    read.ok_or_else(|| {
+                        let mut path = self.at(key);
+                        path.push(name.to_owned());
+                        let (found, expected) = (value.to_string(), expected.to_owned());
+                        BuildError::new(path, Problem::Value { found, expected })
+                    })
+                })
+                .collect(),
+            Some(other) => Err(self.wrong(key, other, &format!("a table of {any} = {expected}"))),
+        }
     }
 }
 
-fn read_table<T>(
-    place: &str,
-    table: &Settings,
-    read: impl FnOnce(&Reader<'_>) -> Result<T, BuildError>,
-) -> Result<T, BuildError> {
-    let reader = Reader::new(place, table);
-    let value = read(&reader)?;
-    reader.finish()?;
-    Ok(value)
-}
-
-fn wrong(key: String, value: &Value, expected: &str) -> BuildError {
-    BuildError::Value {
-        key,
-        found: value.to_string(),
-        expected: expected.to_owned(),
-    }
-}
-
-fn text_of(value: &Value) -> Option<&str> {
+const fn text_of(value: &Value) -> Option<&str> {
     if let Value::Text(text) = value {
-        Some(text)
+        Some(text.as_str())
     } else {
         None
     }
-}
-
-fn table_of(value: &Value) -> Option<&Settings> {
-    if let Value::Table(table) = value {
-        Some(table)
-    } else {
-        None
-    }
-}
-
-/// A whole number and one of the units.
-fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at_checked(digits)?;
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
-    number.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
 /// A circuit: "VPI/VCI".
 pub(super) fn circuit(text: &str) -> Option<Address> {
     let (vpi, vci) = text.split_once('/')?;
-    let vpi = vpi.parse().ok().filter(|&vpi| vpi <= 4095)?;
-    let vci = vci.parse().ok()?;
+    let vpi = vpi.trim().parse().ok().filter(|&vpi| vpi <= 4095)?;
+    let vci = vci.trim().parse().ok()?;
     Some(Address::Vc { vpi, vci })
 }
 

@@ -2,17 +2,22 @@ use kumiki_graph::{Graph, Service};
 
 use super::*;
 
+fn here<'a>() -> Place<'a> {
+    Place {
+        below: &["llc"],
+        mtu: None,
+    }
+}
+
 fn said(kind: &str, settings: &Settings) -> String {
-    match build(kind, settings) {
+    match build(kind, settings, here()) {
         Ok(_) => panic!("{kind} was built"),
         Err(error) => error.to_string(),
     }
 }
 
 fn interface() -> Settings {
-    Settings::new()
-        .with("below", "llc")
-        .with("address", "10.0.0.1/24")
+    Settings::new().with("address", "10.0.0.1/24")
 }
 
 fn list_of<const N: usize>(values: [impl Into<Value>; N]) -> Value {
@@ -29,7 +34,7 @@ fn every_kind_is_built_by_its_name_and_the_names_are_in_order() {
             "atm_arp" => Settings::new().with("addresses", list_of(["10.0.0.1"])),
             _ => Settings::new(),
         };
-        assert!(build(kind, &settings).is_ok(), "{kind}");
+        assert!(build(kind, &settings, here()).is_ok(), "{kind}");
     }
 }
 
@@ -39,52 +44,48 @@ fn a_stack_of_classical_ip_is_put_together() {
     let task = graph.add_task("cpu");
     graph.add_device("atm0", Service::UnitData).unwrap();
     let neighbours = Settings::new().with("10.0.0.2", "0/100");
+    let llc = interface()
+        .with("mtu", Value::Octets(9180))
+        .with("neighbours", neighbours);
+    let reassembly = Settings::new()
+        .with("timeout", Duration::from_secs(30))
+        .with("octets", Value::Octets(1 << 20));
     let ip = Settings::new()
-        .with(
-            "interfaces",
-            list_of([Value::Table(
-                interface()
-                    .with("mtu", "9180 B")
-                    .with("neighbours", Value::Table(neighbours)),
-            )]),
-        )
-        .with(
-            "routes",
-            list_of([Value::Table(
-                Settings::new()
-                    .with("to", "default")
-                    .with("via", "10.0.0.2"),
-            )]),
-        )
-        .with(
-            "reassembly",
-            Value::Table(
-                Settings::new()
-                    .with("timeout", "30 s")
-                    .with("octets", "1 MiB"),
-            ),
-        )
+        .with("interface", Settings::new().with("llc", llc))
+        .with("routes", Settings::new().with("default", "10.0.0.2"))
+        .with("reassembly", reassembly)
         .with("ttl", 32);
+    let tcp = Settings::new()
+        .with("defaults", "bsd43")
+        .with("mss", Value::Octets(9140));
     for (name, kind, settings) in [
         ("llc", "llc_snap", Settings::new()),
         ("ip", "ip", ip),
         ("udp", "udp", Settings::new().with("checksum", false)),
+        ("tcp", "tcp", tcp),
     ] {
+        let place = Place {
+            below: &["llc"],
+            mtu: Some(9180),
+        };
         graph
-            .add_node(name, task, build(kind, &settings).unwrap())
+            .add_node(name, task, build(kind, &settings, place).unwrap())
             .unwrap();
     }
     graph.connect("llc", "atm0").unwrap();
     graph.connect("ip", "llc").unwrap();
     graph.connect("udp", "ip").unwrap();
+    graph.connect("tcp", "ip").unwrap();
     graph.start(kumiki_graph::Instant::ZERO).unwrap();
 }
 
 #[test]
 fn what_is_wrong_is_named_with_what_would_be_right() {
     let none = Settings::new();
+    let one = |key: &str, value: Value| Settings::new().with(key, value);
     let with = |key: &str, value: Value| interface().with(key, value);
-    let cases: [(&str, Settings, &str); 16] = [
+    let octets = Value::Octets;
+    let cases: Vec<(&str, Settings, &str)> = vec![
         (
             "llcsnap",
             none.clone(),
@@ -97,29 +98,29 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         ),
         (
             "udp",
-            none.clone().with("chekcsum", true),
+            one("chekcsum", true.into()),
             "`udp` has no setting `chekcsum` (is `checksum` meant?); it has `checksum`",
         ),
         (
             "udp",
-            none.clone().with("checksum", 1),
+            one("checksum", 1.into()),
             "`udp.checksum` is 1; it must be true or false",
         ),
         (
             "llc_snap",
-            none.clone().with("vc", "0.100"),
-            "`llc_snap.vc` is \"0.100\"; it must be a circuit such as \"0/100\"",
+            one("vc", "0.100".into()),
+            "`llc_snap.vc` is \"0.100\"; it must be a circuit \"vpi/vci\"",
         ),
-        (
-            "llc_snap",
-            none.clone().with("vc", "4096/1"),
-            "must be a circuit",
-        ),
-        ("ip", none.clone(), "`ip`: IP has no interface"),
+        ("llc_snap", one("vc", "4096/1".into()), "must be a circuit"),
         (
             "ip",
-            none.clone().with("below", "llc"),
-            "`ip.address` is not set; it must be an address and the length",
+            none.clone(),
+            "`ip.address` is not set; it must be an IPv4 address and the length",
+        ),
+        (
+            "ip",
+            one("adress", "10.0.0.1/24".into()),
+            "no setting `adress` (is `address` meant?)",
         ),
         (
             "ip",
@@ -128,43 +129,82 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         ),
         (
             "ip",
-            with("mtu", 60.into()),
-            "`ip.mtu` is 60; it must be a size such as \"9180 B\" or \"64 KiB\", 68 B to 65535 B",
+            with("address", "10.0.0.1/33".into()),
+            "prefix, 0 to 32",
+        ),
+        (
+            "ip",
+            with("mtu", octets(60)),
+            "`ip.mtu` is 60 B; it must be a size from 68 B to 65535 B",
         ),
         ("ip", with("ttl", 256.into()), "a number from 1 to 255"),
-        ("ip", with("mttu", 1500.into()), "(is `mtu` meant?)"),
+        ("ip", with("mttu", octets(1500)), "(is `mtu` meant?)"),
         (
             "ip",
-            with(
-                "routes",
-                list_of([Value::Table(none.clone().with("to", "default"))]),
+            one(
+                "interface",
+                one("llc", one("mtu", octets(1500)).into()).into(),
             ),
-            "`ip.routes[0].via` is not set",
+            "`ip.interface.llc.address` is not set",
         ),
         (
             "ip",
-            with(
-                "routes",
-                list_of([Value::Table(
-                    none.clone().with("to", "default").with("via", "10.1.0.1"),
-                )]),
-            ),
+            with("routes", one("default", "eth".into()).into()),
+            "`ip.routes.default` is \"eth\"; it must be a router's IPv4 address",
+        ),
+        (
+            "ip",
+            with("routes", one("default", "10.1.0.1".into()).into()),
             "no interface is on a network with 10.1.0.1",
         ),
         (
             "ip",
-            with(
-                "neighbours",
-                Value::Table(none.clone().with("10.0.0.2", "x")),
-            ),
+            with("neighbours", one("10.0.0.2", "x".into()).into()),
             "`ip.neighbours.10.0.0.2` is \"x\"",
         ),
         (
             "atm_arp",
-            none.clone()
-                .with("addresses", list_of(["10.0.0.1"]))
-                .with("timeout", "1 h"),
+            one("addresses", list_of(["10.0.0.1"])).with("timeout", "1 h"),
             "`atm_arp.timeout` is \"1 h\"; it must be a time",
+        ),
+        (
+            "atm_arp",
+            one("addresses", list_of(["10.0.0.1"])).with("timeout", Duration::from_secs(901)),
+            "at most 15 minutes",
+        ),
+        ("tcp", one("mss", octets(0)), "a size from 1 B to 65535 B"),
+        (
+            "tcp",
+            one("mss", octets(65536)),
+            "a size from 1 B to 65535 B",
+        ),
+        (
+            "tcp",
+            one("mss", 1460.into()),
+            "`tcp.mss` is 1460; it must be a size",
+        ),
+        (
+            "tcp",
+            one("receive_buffer", octets((1 << 30) + 1)),
+            "a size from 1 B to 1 GiB",
+        ),
+        (
+            "tcp",
+            one("defaults", "bsd44".into()),
+            "`tcp.defaults` is \"bsd44\" (is `bsd43` meant?); it must be one of `modern`",
+        ),
+        (
+            "tcp",
+            one(
+                "rto",
+                one("minimum", Duration::from_secs(121).into()).into(),
+            ),
+            "`tcp.rto.minimum` is 121 s; it must be at most the maximum of 120 s",
+        ),
+        (
+            "tcp",
+            one("window_update", one("percent", 101.into()).into()),
+            "`tcp.window_update.percent` is 101; it must be a number from 0 to 100",
         ),
     ];
     for (kind, settings, expected) in cases {
@@ -174,33 +214,46 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
 }
 
 #[test]
-fn times_and_sizes_are_read_with_their_units() {
-    let atm_arp = |timeout: Value| {
-        let settings = Settings::new()
-            .with("addresses", list_of(["10.0.0.1"]))
-            .with("timeout", timeout);
-        build("atm_arp", &settings).is_ok()
-    };
-    for good in ["15 min", "900 s", "900000ms", "1 ns"] {
-        assert!(atm_arp(good.into()), "{good}");
-    }
-    assert!(atm_arp(Duration::from_secs(5).into()));
-    for bad in [
-        "16 min",
-        "s",
-        "5",
-        "1.5 s",
-        "99999999999999999999 s",
-        "-1 s",
-    ] {
-        assert!(!atm_arp(bad.into()), "{bad}");
-    }
-    assert!(
+fn an_mss_that_ip_cannot_carry_is_refused_with_what_would_fit() {
+    let tcp = |mss| {
+        let place = Place {
+            below: &["ip"],
+            mtu: Some(1500),
+        };
         build(
-            "aal5",
-            &Settings::new().with("max_sdu", Value::Octets(9188))
+            "tcp",
+            &Settings::new().with("mss", Value::Octets(mss)),
+            place,
         )
-        .is_ok()
+    };
+    assert!(tcp(1460).is_ok());
+    let Err(error) = tcp(1461) else {
+        panic!("it was built");
+    };
+    assert_eq!(
+        error.to_string(),
+        "`tcp.mss` is 1461 B; it must be at most 1460 B with IP's mtu of 1500 B; 1461 B need an mtu of 1501 B"
     );
-    assert!(build("aal5", &Settings::new().with("max_sdu", "64 KiB")).is_err());
+}
+
+#[test]
+fn settings_are_listed_with_their_places_and_defaults() {
+    let ip = settings("ip", &Settings::new());
+    let default = |list: &[Setting], path: &[&str]| {
+        let found = list.iter().find(|setting| setting.is_at(path));
+        found.unwrap_or_else(|| panic!("{path:?}")).default.clone()
+    };
+    assert_eq!(default(&ip, &["mtu"]), "1500 B");
+    assert_eq!(default(&ip, &["interface", "llc", "mtu"]), "1500 B");
+    assert_eq!(default(&ip, &["neighbours", "10.0.0.1"]), "none");
+    assert_eq!(default(&ip, &["reassembly", "timeout"]), "60 s");
+    let modern = settings("tcp", &Settings::new());
+    assert_eq!(default(&modern, &["receive_buffer"]), "512 KiB");
+    let bsd = settings("tcp", &Settings::new().with("defaults", "bsd43"));
+    assert_eq!(default(&bsd, &["receive_buffer"]), "4 KiB");
+    assert_eq!(default(&bsd, &["rto", "initial"]), "6 s");
+    for kind in kinds() {
+        assert!(!settings(kind, &Settings::new()).is_empty(), "{kind}");
+    }
+    assert!(settings("nothing", &Settings::new()).is_empty());
 }

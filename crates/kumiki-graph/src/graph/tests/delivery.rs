@@ -336,6 +336,62 @@ fn a_tap_sees_both_directions_with_their_times_and_addresses() {
 }
 
 #[test]
+fn a_drop_is_noted_where_the_message_was_last_seen() {
+    let log = Log::default();
+    // Answers 1, and throws 3 away; what it hands down for 5 is thrown away by the layer below.
+    let top = node(|event, cx| match event {
+        Event::Pop(from, indication) => match octet(indication.message()) {
+            1 => cx.down(from, down(2)),
+            3 => cx.drop("tired"),
+            _ => cx.down(from, down(6)),
+        },
+        Event::Settle => cx.drop("settling"),
+        _ => {}
+    });
+    let low = node(|event, cx| match event {
+        Event::Push(_, request) if octet(request.message()) == 6 => cx.drop("no way"),
+        Event::Push(_, request) => cx.down(Below(0), request),
+        Event::Pop(_, indication) => cx.up(Above(0), indication),
+        _ => {}
+    });
+    let (mut graph, task, device) = stack(vec![("top", top), ("low", low)]);
+    let points: Vec<AccessPoint> = graph.access_points().map(|(point, ..)| point).collect();
+    let mut seen = |points: &[AccessPoint]| {
+        points.iter().for_each(|point| graph.tap(*point));
+        for octet in [1, 3, 5] {
+            graph.input(ns(1), device, up(octet));
+        }
+        graph.run(task, ns(1), 10);
+        let tapped = graph.take_tapped().into_iter();
+        tapped
+            .map(|seen| (octet(Some(&seen.data)), seen.dropped))
+            .collect::<Vec<_>>()
+    };
+    let (between, below) = (points[0], points[1]);
+    // What 5 led to was not seen going down, and is not 5.
+    assert_eq!(
+        seen(&[below]),
+        [(1, None), (3, Some("tired")), (5, None), (2, None)]
+    );
+    assert_eq!(
+        seen(&[between]),
+        [
+            // At the device, as they came.
+            (1, None),
+            (3, None),
+            (5, None),
+            // Between the layers.
+            (1, None),
+            (2, None),
+            (2, None),
+            (3, Some("tired")),
+            (5, None),
+            (6, Some("no way")),
+        ]
+    );
+}
+
+#[test]
 fn what_is_sent_past_a_layer_comes_to_the_one_below_as_though_from_it() {
     let log = Log::default();
     let mut bypass = None;

@@ -1,0 +1,354 @@
+//! What crossed the access points of a run, as a capture that Wireshark and tshark read; and what TCP noted itself.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | pcapng, by [`kumiki_io::pcapng`] |
+//! | Interfaces | one for each access point on record, named `host.device` or `host.upper/lower` |
+//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram: as it is; of any other layer: behind tags that name its dissector |
+//! | Comments | `dropped:` and the reason, where the graph threw a PDU away before it came to another tap |
+//! | Left out | cells, and what the media do to frames: taps are in hosts. Super-segments are not cut |
+//!
+//! Times are those at which a primitive crossed, in nanoseconds since the start of the run. One file can hold several hosts,
+//! and then shows each packet once for each host that it passed; a reader that follows connections takes the second for a
+//! retransmission, so give it the capture of one host ([`pcapng`] of one [`Captured`]).
+
+use core::fmt;
+use core::net::Ipv4Addr;
+use core::str::FromStr;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use kumiki_graph::{AccessPoint, Address, Tapped};
+use kumiki_io::pcapng::{
+    CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sunatm, upper_pdu,
+};
+use kumiki_octets::{Checksum, Sum};
+use kumiki_sim::Host;
+
+mod plot;
+#[cfg(test)]
+mod tests;
+pub mod trace;
+
+/// Which access points are put on record.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Layers {
+    /// None.
+    #[default]
+    None,
+    /// Those above devices: what adapters get and give. `device` in text.
+    Device,
+    /// Those below IP: datagrams. `ip` in text.
+    Ip,
+    /// Every one. `all` in text.
+    All,
+    /// These. `host.upper/lower` in text, separated by commas.
+    Named(Vec<Name>),
+}
+
+/// The name of an access point.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Name {
+    /// The host.
+    pub host: String,
+    /// The node above.
+    pub upper: String,
+    /// The node or device below.
+    pub lower: String,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}/{}", self.host, self.upper, self.lower)
+    }
+}
+
+/// A text that names no layers.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "\"{0}\" names no layer; write device, ip or all, or access points as host.upper/lower, as in sender.ip/llc_snap"
+)]
+pub struct NoLayer(String);
+
+impl FromStr for Name {
+    type Err = NoLayer;
+
+    fn from_str(text: &str) -> Result<Self, NoLayer> {
+        let parts = text.split_once('.').and_then(|(host, layers)| {
+            let (upper, lower) = layers.split_once('/')?;
+            Some([host, upper, lower])
+        });
+        match parts {
+            Some(parts) if parts.iter().all(|part| !part.is_empty()) => {
+                let [host, upper, lower] = parts.map(str::to_owned);
+                Ok(Self { host, upper, lower })
+            }
+            _ => Err(NoLayer(text.to_owned())),
+        }
+    }
+}
+
+impl FromStr for Layers {
+    type Err = NoLayer;
+
+    fn from_str(text: &str) -> Result<Self, NoLayer> {
+        Ok(match text.trim() {
+            "device" => Self::Device,
+            "ip" => Self::Ip,
+            "all" => Self::All,
+            names => {
+                let names = names.split(',').map(|name| name.trim().parse());
+                Self::Named(names.collect::<Result<_, _>>()?)
+            }
+        })
+    }
+}
+
+/// What the PDUs at an access point are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// PDUs that begin with LLC.
+    Llc,
+    /// IPv4 datagrams.
+    Datagram,
+    /// What this dissector of Wireshark reads.
+    Payload(&'static str),
+}
+
+impl Content {
+    /// By the kinds of the layers above and below.
+    #[must_use]
+    pub fn between(upper: &str, lower: &str) -> Self {
+        match (upper, lower) {
+            ("llc_snap", _) => Self::Llc,
+            ("ip" | "vc_mux", _) => Self::Datagram,
+            ("tcp", "ip") => Self::Payload("tcp"),
+            ("udp", "ip") => Self::Payload("udp"),
+            ("icmp", "ip") => Self::Payload("icmp"),
+            _ => Self::Payload("data"),
+        }
+    }
+}
+
+/// An access point on record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tap {
+    /// The node above.
+    pub upper: String,
+    /// The node or device below.
+    pub lower: String,
+    /// Whether a device is below.
+    pub above_device: bool,
+    /// What its PDUs are.
+    pub content: Content,
+}
+
+/// What one host's taps have seen.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// The host.
+    pub host: String,
+    /// Its access points on record.
+    pub taps: BTreeMap<AccessPoint, Tap>,
+    /// What crossed them, in the order in which the host did it.
+    pub seen: Vec<Tapped>,
+}
+
+impl Captured {
+    /// Puts the access points of `host` on record that `layers` asks for. `kind_of` gives the kind of the node or device of a
+    /// name.
+    pub(crate) fn tap(
+        layers: &Layers,
+        host: &mut Host,
+        is_device: impl Fn(&str) -> bool,
+        kind_of: impl Fn(&str) -> String,
+    ) -> Self {
+        let wanted = |upper: &str, lower: &str| match layers {
+            Layers::None => false,
+            Layers::Device => is_device(lower),
+            Layers::Ip => kind_of(upper) == "ip",
+            Layers::All => true,
+            Layers::Named(names) => names.iter().any(|name| {
+                (name.host.as_str(), name.upper.as_str(), name.lower.as_str())
+                    == (&host.name, upper, lower)
+            }),
+        };
+        let taps: BTreeMap<AccessPoint, Tap> = host
+            .graph
+            .access_points()
+            .filter(|(_, upper, lower)| wanted(upper, lower))
+            .map(|(access_point, upper, lower)| {
+                let tap = Tap {
+                    upper: upper.to_owned(),
+                    lower: lower.to_owned(),
+                    above_device: is_device(lower),
+                    content: Content::between(&kind_of(upper), &kind_of(lower)),
+                };
+                (access_point, tap)
+            })
+            .collect();
+        for access_point in taps.keys() {
+            host.graph.tap(*access_point);
+        }
+        Self {
+            host: host.name.clone(),
+            taps,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Whether `name` is one of its access points on record.
+    pub(crate) fn has(&self, name: &Name) -> bool {
+        self.host == name.host
+            && self
+                .taps
+                .values()
+                .any(|tap| (&tap.upper, &tap.lower) == (&name.upper, &name.lower))
+    }
+}
+
+/// Writes what was `captured` as pcapng, in order of time; hands `out` back, flushed.
+///
+/// `out` gets many short writes: hand over a [`std::io::BufWriter`] where that matters. Where several things happened at one
+/// instant, those of one host keep their order, and hosts come in the order of `captured`.
+///
+/// # Errors
+/// [`CaptureError`] where `out` refuses, or a PDU has 2 GiB or more.
+pub fn pcapng<W: Write>(captured: &[Captured], out: W) -> Result<W, CaptureError> {
+    let mut file = PcapNg::new(out)?;
+    let mut interfaces = BTreeMap::new();
+    for (number, captured) in captured.iter().enumerate() {
+        for (access_point, tap) in &captured.taps {
+            let form = Form::of(captured, *access_point, tap.content);
+            let name = if tap.above_device {
+                format!("{}.{}", captured.host, tap.lower)
+            } else {
+                format!("{}.{}/{}", captured.host, tap.upper, tap.lower)
+            };
+            let id = file.add_interface(&name, form.link_type(), 0)?;
+            interfaces.insert((number, *access_point), (id, form));
+        }
+    }
+    let seen = captured
+        .iter()
+        .enumerate()
+        .flat_map(|(number, captured)| captured.seen.iter().map(move |tapped| (number, tapped)));
+    let mut seen: Vec<(usize, &Tapped)> = seen.collect();
+    seen.sort_by_key(|(_, tapped)| tapped.at);
+    for (number, tapped) in seen {
+        if let Some((id, form)) = interfaces.get(&(number, tapped.access_point)) {
+            write(&mut file, *id, *form, tapped)?;
+        }
+    }
+    file.finish()
+}
+
+/// How records of an interface are laid out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Behind a `SunATM` header.
+    Channel,
+    Llc,
+    Datagram,
+    Tagged(&'static str),
+}
+
+impl Form {
+    fn of(captured: &Captured, access_point: AccessPoint, content: Content) -> Self {
+        let has_channel = |tapped: &Tapped| {
+            tapped.access_point == access_point && channel(tapped) != Address::None
+        };
+        match content {
+            Content::Llc if captured.seen.iter().any(has_channel) => Self::Channel,
+            Content::Llc => Self::Llc,
+            Content::Datagram => Self::Datagram,
+            Content::Payload(dissector) => Self::Tagged(dissector),
+        }
+    }
+
+    const fn link_type(self) -> LinkType {
+        match self {
+            Self::Channel => LinkType::SunAtm,
+            Self::Llc => LinkType::AtmLlc,
+            Self::Datagram => LinkType::RawIp,
+            Self::Tagged(_) => LinkType::UpperPdu,
+        }
+    }
+
+    fn header(self, tapped: &Tapped, direction: Direction) -> Vec<u8> {
+        match self {
+            Self::Channel => {
+                let (vpi, vci) = if let Address::Vc { vpi, vci } = channel(tapped) {
+                    (vpi, vci)
+                } else {
+                    (0, 0)
+                };
+                // The header has the eight bits of a user-network interface.
+                let [_, vpi] = vpi.to_be_bytes();
+                sunatm(direction, vpi, vci).to_vec()
+            }
+            Self::Llc | Self::Datagram => Vec::new(),
+            Self::Tagged(dissector) => {
+                upper_pdu(dissector, ip4(tapped.source), ip4(tapped.destination))
+            }
+        }
+    }
+}
+
+/// The virtual channel that a unit went or came by, if there is one.
+fn channel(tapped: &Tapped) -> Address {
+    let found = [tapped.source, tapped.destination]
+        .into_iter()
+        .find(|address| matches!(address, Address::Vc { .. }));
+    found.unwrap_or_default()
+}
+
+const fn ip4(address: Address) -> Option<Ipv4Addr> {
+    if let Address::Ip4(address) = address {
+        Some(address)
+    } else {
+        None
+    }
+}
+
+fn write<W: Write>(
+    file: &mut PcapNg<W>,
+    interface: InterfaceId,
+    form: Form,
+    tapped: &Tapped,
+) -> Result<(), CaptureError> {
+    let direction = if tapped.down {
+        Direction::Outbound
+    } else {
+        Direction::Inbound
+    };
+    let mut octets = form.header(tapped, direction);
+    let front = octets.len();
+    octets.extend(tapped.data.to_vec());
+    if let Checksum::Partial { start, field } = tapped.data.meta().checksum {
+        complete(octets.get_mut(front..).unwrap_or_default(), start, field);
+    }
+    let comment = tapped.dropped.map(|reason| format!("dropped: {reason}"));
+    let packet = Packet {
+        at_ns: tapped.at.as_nanos(),
+        octets: &octets,
+        original_len: octets.len(),
+        direction: Some(direction),
+        comment: comment.as_deref(),
+    };
+    file.write_packet(interface, &packet)
+}
+
+/// Does what a device would: completes the checksum at `field` of what begins at `start`.
+fn complete(octets: &mut [u8], start: u16, field: u16) {
+    let Some(covered) = octets.get_mut(usize::from(start)..) else {
+        return;
+    };
+    let checksum = Sum::of(covered).checksum();
+    let place = covered
+        .get_mut(usize::from(field)..)
+        .and_then(<[u8]>::first_chunk_mut);
+    if let Some(place) = place {
+        *place = checksum.to_be_bytes();
+    }
+}

@@ -1,0 +1,231 @@
+//! What each TCP connection of a run noted of itself: as rows, as figures, and for xplot.
+//!
+//! | | |
+//! |---|---|
+//! | Rows | one for each [`Event`](kumiki_proto::tcp::Event), with the state just after it; JSON Lines and CSV |
+//! | Figures | congestion window over time, sequence numbers over time |
+//! | xplot | a time-sequence graph in the manner of tcptrace |
+//! | Left out | connections of other protocols |
+//!
+//! Sequence numbers count octets of the connection: 0 is the first octet of data in each direction. They go on beyond
+//! 2^32.
+
+use core::net::SocketAddrV4;
+
+use kumiki_proto::tcp::{Event, Tcp, TraceEntry};
+use kumiki_sim::Host;
+use kumiki_wire::tcp::Seq;
+use serde::Serialize;
+
+use super::plot;
+use crate::figure::Figure;
+
+/// One end of a connection, and what it noted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Connection {
+    /// The host.
+    pub host: String,
+    /// The TCP node.
+    pub node: String,
+    /// Its own socket.
+    pub local: SocketAddrV4,
+    /// The peer's.
+    pub remote: SocketAddrV4,
+    /// What happened, in order.
+    pub entries: Vec<TraceEntry>,
+}
+
+/// One line of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Row {
+    /// The host and its TCP node, `host.node`.
+    pub end: String,
+    /// Its own socket.
+    pub local: SocketAddrV4,
+    /// The peer's.
+    pub remote: SocketAddrV4,
+    /// When, in nanoseconds since the start of the run.
+    pub at_ns: u64,
+    /// What: a word or two.
+    pub event: &'static str,
+    /// The congestion window, in octets; `None` where there is no bound.
+    pub cwnd_octets: Option<u64>,
+    /// The slow start threshold, in octets; `None` as long as nothing was lost.
+    pub ssthresh_octets: Option<u64>,
+    /// SND.NXT - SND.UNA, in octets.
+    pub flight_octets: u64,
+    /// SND.UNA: so much the peer has acknowledged.
+    pub snd_una: u64,
+    /// SND.NXT: so much was sent.
+    pub snd_nxt: u64,
+    /// SND.WND, in octets.
+    pub snd_wnd_octets: u32,
+    /// RCV.NXT: so much has come in order.
+    pub rcv_nxt: u64,
+    /// RCV.WND, in octets.
+    pub rcv_wnd_octets: u32,
+    /// The smoothed round-trip time in nanoseconds, once it is known.
+    pub srtt_ns: Option<u64>,
+}
+
+/// Why rows could not be laid out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// As CSV.
+    #[error("the trace could not be written as CSV: {0}")]
+    Csv(#[from] csv::Error),
+    /// As JSON.
+    #[error("the trace could not be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Takes the traces of all TCPs of `hosts` that keep any (`tcp::Config::trace`): by host and node, those of connections that
+/// are over first.
+pub fn collect<'a>(hosts: impl IntoIterator<Item = &'a Host>) -> Vec<Connection> {
+    let mut all = Vec::new();
+    for host in hosts {
+        for (node, _) in host.graph.accounts() {
+            let tcp: Option<&Tcp> = host.graph.node(node).and_then(|n| host.graph.protocol(n));
+            let traces = tcp.into_iter().flat_map(Tcp::traces);
+            all.extend(traces.map(|(local, remote, trace)| Connection {
+                host: host.name.clone(),
+                node: node.to_owned(),
+                local,
+                remote,
+                entries: trace.0.clone(),
+            }));
+        }
+    }
+    all
+}
+
+/// All rows as JSON Lines.
+///
+/// # Errors
+/// [`TraceError::Json`], which no row gives cause for.
+pub fn to_jsonl(connections: &[Connection]) -> Result<String, TraceError> {
+    let mut out = String::new();
+    for row in connections.iter().flat_map(Connection::rows) {
+        out.push_str(&serde_json::to_string(&row)?);
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// All rows as CSV with a header line.
+///
+/// # Errors
+/// [`TraceError::Csv`], which no row gives cause for.
+pub fn to_csv(connections: &[Connection]) -> Result<String, TraceError> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    for row in connections.iter().flat_map(Connection::rows) {
+        out.serialize(row)?;
+    }
+    let octets = out
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&octets).into_owned())
+}
+
+impl Connection {
+    /// `host local > remote`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} {} > {}", self.host, self.local, self.remote)
+    }
+
+    /// Its rows, in order.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        let Some(first) = self.entries.first() else {
+            return Vec::new();
+        };
+        let mut una = Count::from(first.snd_una);
+        let mut nxt = Count::from(first.snd_una);
+        let mut rcv = Count::from(first.rcv_nxt);
+        let end = format!("{}.{}", self.host, self.node);
+        let row = |entry: &TraceEntry| {
+            let (snd_una, snd_nxt) = (una.to(entry.snd_una), nxt.to(entry.snd_nxt));
+            Row {
+                end: end.clone(),
+                local: self.local,
+                remote: self.remote,
+                at_ns: entry.at.as_nanos(),
+                event: word(entry.event),
+                cwnd_octets: bounded(entry.cwnd),
+                ssthresh_octets: bounded(entry.ssthresh),
+                flight_octets: snd_nxt.saturating_sub(snd_una),
+                snd_una,
+                snd_nxt,
+                snd_wnd_octets: entry.snd_wnd,
+                rcv_nxt: rcv.to(entry.rcv_nxt),
+                rcv_wnd_octets: entry.rcv_wnd,
+                srtt_ns: entry.srtt.map(kumiki_graph::Duration::as_nanos),
+            }
+        };
+        self.entries.iter().map(row).collect()
+    }
+
+    /// The congestion window, the slow start threshold, the peer's window and what is under way, over time.
+    #[must_use]
+    pub fn window_figure(&self) -> Figure {
+        plot::window(&self.name(), &self.rows())
+    }
+
+    /// What was sent and acknowledged over time. What was sent again is marked at SND.UNA, where the gap is that
+    /// it begins to fill.
+    #[must_use]
+    pub fn sequence_figure(&self) -> Figure {
+        plot::sequence(&self.name(), &self.rows())
+    }
+
+    /// As [`Connection::sequence_figure`], for xplot: white arrows and lines for data, red ones for what is sent again, green
+    /// for acknowledgments, yellow for the window's right edge.
+    #[must_use]
+    pub fn to_xpl(&self) -> String {
+        plot::xpl(&self.name(), &self.rows())
+    }
+}
+
+/// A window; none where it is beyond what sequence numbers can count, which stands for "no bound".
+fn bounded(window: u64) -> Option<u64> {
+    (window < 1 << 32).then_some(window)
+}
+
+/// A sequence number that does not wrap around.
+struct Count {
+    last: Seq,
+    at: i64,
+}
+
+impl Count {
+    const fn from(first: Seq) -> Self {
+        Self { last: first, at: 0 }
+    }
+
+    fn to(&mut self, seq: Seq) -> u64 {
+        self.at += i64::from(seq.distance_from(self.last));
+        self.last = seq;
+        u64::try_from(self.at).unwrap_or(0)
+    }
+}
+
+const fn word(event: Event) -> &'static str {
+    match event {
+        Event::Established => "established",
+        Event::Sent => "sent",
+        Event::SentAgain => "sent again",
+        Event::Acked(_) => "acked",
+        Event::Probed => "probed",
+        Event::Acknowledged => "acknowledged",
+        Event::Received => "received",
+        Event::Recovery => "recovery",
+        Event::Recovered => "recovered",
+        Event::TimedOut => "timed out",
+        Event::Ended => "ended",
+    }
+}
+
+/// The word for an [`Event::SentAgain`].
+pub(super) const SENT_AGAIN: &str = word(Event::SentAgain);

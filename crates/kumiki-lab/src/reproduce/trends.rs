@@ -1,0 +1,73 @@
+//! What the paper says of whole curves, beside ours.
+
+use super::Results;
+use crate::scenario::Trend;
+use crate::scenario::label::shown;
+
+impl Results {
+    /// A line for each trend of the scenario for which there are points.
+    pub(super) fn trends(&self) -> Vec<String> {
+        let Some((first, _)) = self.points.first() else {
+            return Vec::new();
+        };
+        let trends = &first.scenario.trend;
+        trends
+            .iter()
+            .filter_map(|trend| self.trend(trend))
+            .collect()
+    }
+
+    fn trend(&self, trend: &Trend) -> Option<String> {
+        let curve = self
+            .points
+            .iter()
+            .filter(|(point, _)| point.is_at(&trend.of));
+        let values: Vec<_> = curve
+            .filter_map(|(point, done)| Some((point, done.as_ref().ok()?.summary.mean)))
+            .collect();
+        let peak = values.iter().map(|(_, mean)| *mean).reduce(f64::max)?;
+        let named = |table: &toml::Table| {
+            let parts: Vec<String> = table
+                .iter()
+                .map(|(name, value)| format!("{name} {}", shown(value)))
+                .collect();
+            parts.join(", ")
+        };
+        let (ours, paper, what) = if let Some(paper) = trend.below_peak_percent {
+            let (_, mean) = values.iter().find(|(point, _)| point.is_at(&trend.at))?;
+            let fall = (peak - mean) / peak * 100.0;
+            (
+                fall,
+                paper,
+                format!(
+                    "{fall:.2} % below its peak of {peak:.2} at {}",
+                    named(&trend.at)
+                ),
+            )
+        } else {
+            (peak, trend.peak_mbps?, format!("peak {peak:.2}"))
+        };
+        let unit = if trend.below_peak_percent.is_some() {
+            " %"
+        } else {
+            ""
+        };
+        let fitted = if trend.fitted {
+            ", fitted"
+        } else {
+            ", predicted"
+        };
+        let verdict = match trend.within {
+            Some(within) if (ours - paper).abs() > within => {
+                format!("; missed: {within}{unit} would be agreement")
+            }
+            Some(_) | None => String::new(),
+        };
+        Some(format!(
+            "{}: {what}; paper {paper}{unit} ({}{fitted}), difference {:+.2}{verdict}",
+            named(&trend.of),
+            trend.from,
+            ours - paper,
+        ))
+    }
+}

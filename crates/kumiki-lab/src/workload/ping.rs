@@ -1,0 +1,207 @@
+//! A program that asks for echoes and times the answers.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | what ping does with RFC 792's echo; times are virtual, with nothing of the program's own in them |
+//! | Above | nothing |
+//! | Below | [`kumiki_proto::icmp`] |
+//! | Left out | record route, flood, and more than 65535 echoes without answer |
+
+use core::net::Ipv4Addr;
+use std::collections::BTreeMap;
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Duration, Indication, Instant, Protocol, Report, Request,
+    Service, Shape, TimerSlot, Token, Unit, Work,
+};
+use kumiki_octets::{Message, Pattern};
+
+use super::sink::first_wrong;
+use super::{Opening, Transfer};
+
+/// What a [`Ping`] does.
+#[derive(Clone, Debug)]
+pub struct PingConfig {
+    /// Whom to ask.
+    pub peer: Ipv4Addr,
+    /// Octets of data in each echo.
+    pub data: u32,
+    /// How many echoes; without end where `None`.
+    pub count: Option<u64>,
+    /// From one to the next.
+    pub interval: Duration,
+    /// The content.
+    pub pattern: Pattern,
+    /// When the first goes.
+    pub opening: Opening,
+    /// How data gets into the stack's memory.
+    pub transfer: Transfer,
+}
+
+/// What became of the echoes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Echoes {
+    /// Asked for.
+    pub sent: u64,
+    /// Answered.
+    pub answered: u64,
+    /// Answered more than once, or not to be told whose answer it is.
+    pub stray: u64,
+    /// Of which an error was told (ICMP).
+    pub errors: u64,
+    /// Answered with other data.
+    pub wrong: u64,
+    /// The shortest round trip.
+    pub min: Option<Duration>,
+    /// All round trips together.
+    pub sum: Duration,
+    /// The longest round trip.
+    pub max: Option<Duration>,
+}
+
+impl Echoes {
+    /// The mean round trip, where there was one.
+    #[must_use]
+    pub fn mean(&self) -> Option<Duration> {
+        (self.answered > 0).then(|| self.sum / self.answered)
+    }
+}
+
+/// The program; see the module.
+#[derive(Debug)]
+pub struct Ping {
+    config: PingConfig,
+    began: Instant,
+    timer: TimerSlot,
+    /// By the number that ICMP gives them: when each left.
+    open: BTreeMap<u16, Instant>,
+    echoes: Echoes,
+}
+
+const STACK: Below = Below(0);
+
+impl Ping {
+    /// A program that does what `config` says.
+    #[must_use]
+    pub fn new(config: PingConfig) -> Self {
+        Self {
+            config,
+            began: Instant::ZERO,
+            timer: TimerSlot::default(),
+            open: BTreeMap::new(),
+            echoes: Echoes::default(),
+        }
+    }
+
+    /// What became of the echoes.
+    #[must_use]
+    pub const fn echoes(&self) -> Echoes {
+        self.echoes
+    }
+
+    /// Whether all echoes have been answered.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        let Echoes { sent, errors, .. } = self.echoes;
+        let out = u64::try_from(self.open.len()).unwrap_or(u64::MAX);
+        self.config.count.is_some_and(|count| sent >= count) && out <= errors
+    }
+
+    fn ask(&mut self, cx: &mut Context<'_>) {
+        let PingConfig {
+            data,
+            count,
+            interval,
+            pattern,
+            transfer,
+            ..
+        } = self.config;
+        if count.is_some_and(|count| self.echoes.sent >= count) {
+            return;
+        }
+        let now = cx.now();
+        self.echoes.sent += 1;
+        // ICMP numbers the echoes of each user from 1.
+        let [.., high, low] = self.echoes.sent.to_be_bytes();
+        self.open.insert(u16::from_be_bytes([high, low]), now);
+        let mut message = Message::generated(pattern, 0, usize::try_from(data).unwrap_or(0));
+        if transfer.summed {
+            message.sum();
+        }
+        cx.charge(Work::Call, 1);
+        cx.charge(Work::Copy, u64::from(data) * transfer.copies);
+        cx.down(
+            STACK,
+            Request::Unit(Unit {
+                destination: Address::Ip4(self.config.peer),
+                data: message,
+                ..Unit::default()
+            }),
+        );
+        let at = (self.began + interval * self.echoes.sent).max(now);
+        cx.set_timer(&mut self.timer, Token::default(), at);
+    }
+
+    fn answered(&mut self, unit: &Unit, cx: &mut Context<'_>) {
+        cx.charge(Work::Call, 1);
+        cx.charge(
+            Work::Copy,
+            unit.data.len() as u64 * self.config.transfer.copies,
+        );
+        let echoes = &mut self.echoes;
+        let Some(left) = self.open.remove(&unit.options.identification) else {
+            echoes.stray += 1;
+            return;
+        };
+        let took = cx.now().saturating_since(left);
+        echoes.answered += 1;
+        echoes.sum += took;
+        echoes.min = Some(echoes.min.map_or(took, |min| min.min(took)));
+        echoes.max = Some(echoes.max.map_or(took, |max| max.max(took)));
+        let same_len = unit.data.len() as u64 == u64::from(self.config.data);
+        let same = same_len && first_wrong(self.config.pattern, 0, &unit.data).is_none();
+        echoes.wrong += u64::from(!same);
+    }
+}
+
+impl Protocol for Ping {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::UnitData],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.began = self.config.opening.at(0, cx);
+        cx.set_timer(&mut self.timer, Token::default(), self.began);
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("nothing stands above a program");
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Unit(unit) => self.answered(&unit, cx),
+            Indication::Report(report) => {
+                self.echoes.errors += u64::from(matches!(*report, Report::Unreachable { .. }));
+            }
+            Indication::Opened(_)
+            | Indication::Offered(_)
+            | Indication::Data { .. }
+            | Indication::Expedited { .. }
+            | Indication::Credit { .. }
+            | Indication::Released { .. }
+            | Indication::Closed { .. }
+            | Indication::Aborted { .. }
+            | Indication::Reset { .. } => {}
+        }
+    }
+
+    fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
+        self.ask(cx);
+    }
+}

@@ -1,0 +1,245 @@
+//! A program that takes datagrams and counts what became of them on their way.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | netserver's side of `UDP_STREAM`; reordering as in RFC 4737 section 3: a number below one that has come |
+//! | Above | nothing |
+//! | Below | unit data with sockets: UDP |
+//! | Left out | what is older than the last [`MEMORY`] numbers that are missing counts as a duplicate |
+
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol,
+    Quality, Reason, Request, Service, Shape, Unit, Work,
+};
+use kumiki_octets::Pattern;
+
+use super::Transfer;
+use super::sink::first_wrong;
+use super::udp_source::{NUMBER_LEN, content_offset};
+
+/// How many missing numbers of a session are remembered.
+pub const MEMORY: usize = 65536;
+
+/// What a [`UdpSink`] does.
+#[derive(Clone, Debug)]
+pub struct UdpSinkConfig {
+    /// Where it listens.
+    pub local: SocketAddr,
+    /// The content that must arrive behind the number; not looked at where `None`.
+    pub expect: Option<Pattern>,
+    /// How data gets out of the stack's memory.
+    pub transfer: Transfer,
+}
+
+/// What one session brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReceivedUnits {
+    /// Units that came, duplicates not counted.
+    pub units: u64,
+    /// Their octets.
+    pub octets: u64,
+    /// Units that came once more.
+    pub duplicated: u64,
+    /// Units that came after one with a higher number.
+    pub reordered: u64,
+    /// Units that did not come, though one with a higher number did.
+    pub lost: u64,
+    /// When the first came.
+    pub first: Option<Instant>,
+    /// When the last came.
+    pub last: Option<Instant>,
+    /// The longest time between two arrivals.
+    pub longest_gap: Duration,
+    /// Number of the first unit whose content was not what it should be.
+    pub wrong: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    /// One above the highest number that has come.
+    next: u64,
+    missing: BTreeSet<u64>,
+    received: ReceivedUnits,
+}
+
+impl Session {
+    /// Whether unit `number` has not come before.
+    fn is_new(&mut self, number: u64) -> bool {
+        let received = &mut self.received;
+        if number >= self.next {
+            let remembered = u64::try_from(MEMORY).unwrap_or(u64::MAX);
+            let from = self.next.max(number.saturating_sub(remembered));
+            received.lost = received.lost.saturating_add(number - self.next);
+            self.missing.extend(from..number);
+            while self.missing.len() > MEMORY {
+                self.missing.pop_first();
+            }
+            self.next = number.saturating_add(1);
+            return true;
+        }
+        if !self.missing.remove(&number) {
+            received.duplicated += 1;
+            return false;
+        }
+        received.reordered += 1;
+        received.lost -= 1;
+        true
+    }
+}
+
+/// The program; see the module.
+#[derive(Debug)]
+pub struct UdpSink {
+    config: UdpSinkConfig,
+    sessions: Vec<Session>,
+    /// The place of each peer's session.
+    by_peer: BTreeMap<Address, usize>,
+    /// Datagrams too short to have a number.
+    pub short: u64,
+    /// Set where it may not listen at all.
+    pub refused: Option<Reason>,
+}
+
+const STACK: Below = Below(0);
+
+impl UdpSink {
+    /// A program that does what `config` says.
+    #[must_use]
+    pub const fn new(config: UdpSinkConfig) -> Self {
+        Self {
+            config,
+            sessions: Vec::new(),
+            by_peer: BTreeMap::new(),
+            short: 0,
+            refused: None,
+        }
+    }
+
+    /// What each peer's session brought, in the order of their first datagrams.
+    pub fn received(&self) -> impl Iterator<Item = ReceivedUnits> + '_ {
+        self.sessions.iter().map(|session| session.received)
+    }
+
+    fn read(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        let UdpSinkConfig {
+            expect, transfer, ..
+        } = self.config;
+        let octets = unit.data.len() as u64;
+        cx.charge(Work::Call, 1);
+        cx.charge(Work::Copy, octets * transfer.copies);
+        let Some(number) = unit.data.front_at_least(NUMBER_LEN).first_chunk().copied() else {
+            self.short += 1;
+            return;
+        };
+        let number = u64::from_be_bytes(number);
+        let _ = unit.data.pop(NUMBER_LEN);
+        let next = self.sessions.len();
+        let place = *self.by_peer.entry(unit.source).or_insert(next);
+        if place == next {
+            self.sessions.push(Session::default());
+        }
+        let Some(session) = self.sessions.get_mut(place) else {
+            return;
+        };
+        if !session.is_new(number) {
+            return;
+        }
+        let now = cx.now();
+        let received = &mut session.received;
+        if let Some(pattern) = expect
+            && received.wrong.is_none()
+        {
+            let offset = content_offset(number, unit.data.len());
+            received.wrong = first_wrong(pattern, offset, &unit.data).map(|_| number);
+        }
+        if let Some(last) = received.last {
+            received.longest_gap = received.longest_gap.max(now.saturating_since(last));
+        }
+        received.units += 1;
+        received.octets += octets;
+        received.first = received.first.or(Some(now));
+        received.last = Some(now);
+    }
+}
+
+impl Protocol for UdpSink {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::UnitData],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let open = Open {
+            user: Handle::default(),
+            mode: Mode::Passive { backlog: 0 },
+            local: Address::Socket(self.config.local),
+            remote: Address::None,
+            quality: Quality::default(),
+            data: None,
+        };
+        cx.down(STACK, Request::Open(Box::new(open)));
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("nothing stands above a program");
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Unit(unit) => self.read(unit, cx),
+            Indication::Aborted { reason, .. } => self.refused = Some(reason),
+            Indication::Opened(_)
+            | Indication::Offered(_)
+            | Indication::Data { .. }
+            | Indication::Expedited { .. }
+            | Indication::Credit { .. }
+            | Indication::Released { .. }
+            | Indication::Closed { .. }
+            | Indication::Reset { .. }
+            | Indication::Report(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(numbers: &[u64]) -> ReceivedUnits {
+        let mut session = Session::default();
+        for number in numbers {
+            session.is_new(*number);
+        }
+        session.received
+    }
+
+    #[test]
+    fn what_is_missing_is_lost_until_it_comes_late() {
+        assert_eq!(after(&[0, 1, 4]).lost, 2);
+        let late = after(&[0, 1, 4, 3]);
+        assert_eq!((late.lost, late.reordered, late.duplicated), (1, 1, 0));
+    }
+
+    #[test]
+    fn what_comes_once_more_is_a_duplicate_and_not_late() {
+        let twice = after(&[0, 1, 1, 0, 2]);
+        assert_eq!((twice.lost, twice.reordered, twice.duplicated), (0, 0, 2));
+    }
+
+    #[test]
+    fn a_number_far_ahead_takes_no_more_memory_than_allowed() {
+        let mut session = Session::default();
+        assert!(session.is_new(u64::MAX));
+        assert_eq!(session.received.lost, u64::MAX);
+        assert_eq!(session.missing.len(), MEMORY);
+        assert!(!session.is_new(0), "forgotten");
+        assert!(session.is_new(u64::MAX - 1));
+    }
+}

@@ -1,0 +1,273 @@
+//! A program that sends datagrams at a constant rate.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | netperf's `UDP_STREAM` at a fixed rate; each datagram begins with its number, [`NUMBER_LEN`] octets |
+//! | Above | nothing |
+//! | Below | unit data with sockets: UDP |
+//! | Left out | waiting for room: what the stack has no room for, it drops; pages of a modelled memory |
+
+use core::net::SocketAddr;
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol,
+    Quality, Reason, Report, Request, Service, Shape, TimerSlot, Token, Unit, Work,
+};
+use kumiki_octets::{Message, Pattern};
+
+use super::{Opening, Transfer, in_turn};
+
+/// Octets of the number that each datagram begins with, most significant first.
+pub const NUMBER_LEN: usize = 8;
+
+/// What a [`UdpSource`] does.
+#[derive(Clone, Debug)]
+pub struct UdpSourceConfig {
+    /// The local address; port 0 lets the stack choose, which it must where there are several sessions.
+    pub local: SocketAddr,
+    /// Whom to send to; sessions go to each in turn.
+    pub peers: Vec<SocketAddr>,
+    /// How many sessions, each from a port of its own.
+    pub sessions: u32,
+    /// Octets in a datagram, its number included: at least [`NUMBER_LEN`].
+    pub message: u32,
+    /// Datagrams in a session; without end where `None`.
+    pub count: Option<u64>,
+    /// From one datagram to the next, as so many octets at so many bits per second; not 0.
+    pub bits_per_second: u64,
+    /// The content behind the number.
+    pub pattern: Pattern,
+    /// When sessions begin.
+    pub opening: Opening,
+    /// How data gets into the stack's memory.
+    pub transfer: Transfer,
+}
+
+/// What one session did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SentUnits {
+    /// When the first left.
+    pub first: Option<Instant>,
+    /// When the last left.
+    pub last: Option<Instant>,
+    /// How many.
+    pub units: u64,
+    /// Errors that came back about them (ICMP).
+    pub errors: u64,
+    /// Why the port could not be opened.
+    pub refused: Option<Reason>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    local: Address,
+    began: Instant,
+    timer: TimerSlot,
+    sent: SentUnits,
+}
+
+/// Why a session is looked at again.
+#[repr(u32)]
+enum Kind {
+    Open = 0,
+    Send = 1,
+}
+
+/// The program; see the module.
+#[derive(Debug)]
+pub struct UdpSource {
+    config: UdpSourceConfig,
+    sessions: Vec<Session>,
+}
+
+const STACK: Below = Below(0);
+
+impl UdpSource {
+    /// A program that does what `config` says.
+    #[must_use]
+    pub fn new(config: UdpSourceConfig) -> Self {
+        let sessions = (0..config.sessions).map(|_| Session::default()).collect();
+        Self { config, sessions }
+    }
+
+    /// What each session did.
+    pub fn sent(&self) -> impl Iterator<Item = SentUnits> + '_ {
+        self.sessions.iter().map(|session| session.sent)
+    }
+
+    /// Whether all has been sent.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        let count = self.config.count;
+        self.sent()
+            .all(|sent| sent.refused.is_some() || count.is_some_and(|count| sent.units >= count))
+    }
+
+    fn session(&mut self, number: u32) -> Option<&mut Session> {
+        self.sessions.get_mut(usize::try_from(number).ok()?)
+    }
+
+    fn open(&self, number: u32, cx: &mut Context<'_>) {
+        let Some(peer) = in_turn(&self.config.peers, number) else {
+            return;
+        };
+        cx.charge(Work::Call, 1);
+        let open = Open {
+            user: handle(number),
+            mode: Mode::Active,
+            local: Address::Socket(self.config.local),
+            remote: Address::Socket(*peer),
+            quality: Quality::default(),
+            data: None,
+        };
+        cx.down(STACK, Request::Open(Box::new(open)));
+    }
+
+    fn send(&mut self, number: u32, cx: &mut Context<'_>) {
+        let UdpSourceConfig {
+            message,
+            count,
+            bits_per_second,
+            pattern,
+            transfer,
+            ..
+        } = self.config;
+        let now = cx.now();
+        let Some(session) = self.session(number) else {
+            return;
+        };
+        let sent = &mut session.sent;
+        if count.is_some_and(|count| sent.units >= count) {
+            return;
+        }
+        let octets = usize::try_from(message)
+            .unwrap_or(0)
+            .saturating_sub(NUMBER_LEN);
+        let mut data = Message::generated(pattern, content_offset(sent.units, octets), octets);
+        if transfer.summed {
+            data.sum();
+        }
+        let mut unit = Message::from_octets(&sent.units.to_be_bytes());
+        unit.append(data);
+        sent.first = sent.first.or(Some(now));
+        sent.last = Some(now);
+        sent.units += 1;
+        cx.charge(Work::Call, 1);
+        cx.charge(Work::Map, transfer.pages_to_map(message));
+        cx.charge(Work::Copy, u64::from(message) * transfer.copies);
+        cx.down(
+            STACK,
+            Request::Unit(Unit {
+                source: session.local,
+                data: unit,
+                ..Unit::default()
+            }),
+        );
+        // From the beginning on, so that no rounding adds up.
+        let bits = u128::from(session.sent.units) * u128::from(message) * 8;
+        let elapsed = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));
+        let elapsed = Duration::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX));
+        let at = (session.began + elapsed).max(now);
+        cx.set_timer(&mut session.timer, token(number, Kind::Send), at);
+    }
+}
+
+/// Where in the pattern the content of unit `number` begins.
+pub(super) const fn content_offset(number: u64, octets: usize) -> u64 {
+    number.wrapping_mul(octets as u64)
+}
+
+/// The port of a socket.
+const fn port(address: Address) -> Option<u16> {
+    if let Address::Socket(socket) = address {
+        Some(socket.port())
+    } else {
+        None
+    }
+}
+
+const fn handle(number: u32) -> Handle {
+    Handle {
+        index: number,
+        generation: 0,
+    }
+}
+
+const fn token(number: u32, kind: Kind) -> Token {
+    Token {
+        session: handle(number),
+        kind: kind as u32,
+    }
+}
+
+impl Protocol for UdpSource {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::UnitData],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let opening = self.config.opening;
+        for number in 0..self.config.sessions {
+            let at = opening.at(number, cx);
+            if let Some(session) = self.session(number) {
+                cx.set_timer(&mut session.timer, token(number, Kind::Open), at);
+            }
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("nothing stands above a program");
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Opened(opened) => {
+                let now = cx.now();
+                if let Some(session) = self.session(opened.user.index) {
+                    session.local = opened.local;
+                    session.began = now;
+                }
+                self.send(opened.user.index, cx);
+            }
+            Indication::Aborted {
+                session, reason, ..
+            } => {
+                if let Some(session) = self.session(session.index) {
+                    session.sent.refused = Some(reason);
+                }
+            }
+            Indication::Report(report) => {
+                if let Report::Unreachable { source, .. } = *report {
+                    // A socket opened on no address in particular is named with the one that was used.
+                    let port = port(source);
+                    let mut sessions = self.sessions.iter_mut();
+                    let session = sessions.find(|it| self::port(it.local) == port);
+                    if let Some(session) = session {
+                        session.sent.errors += 1;
+                    }
+                }
+            }
+            Indication::Unit(_)
+            | Indication::Offered(_)
+            | Indication::Data { .. }
+            | Indication::Expedited { .. }
+            | Indication::Credit { .. }
+            | Indication::Released { .. }
+            | Indication::Closed { .. }
+            | Indication::Reset { .. } => {}
+        }
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        if token.kind == Kind::Open as u32 {
+            self.open(token.session.index, cx);
+        } else {
+            self.send(token.session.index, cx);
+        }
+    }
+}

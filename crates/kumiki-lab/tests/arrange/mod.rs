@@ -1,0 +1,108 @@
+//! What the integration tests share: running scenarios, and tshark as judge.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use kumiki_lab::capture;
+use kumiki_lab::experiment::{Experiment, Options, Run};
+use kumiki_lab::profile::{self, Profile};
+use kumiki_lab::scenario::{Choice, Document, Point};
+
+/// The one point of `document` that `set` (`name=value`) leaves.
+pub(crate) fn point(document: &Document, set: &[&str]) -> Point {
+    let choice = Choice {
+        set: set.iter().map(|text| (*text).to_owned()).collect(),
+        quick: false,
+    };
+    let points = document
+        .points(&choice)
+        .unwrap_or_else(|fault| panic!("{fault}"));
+    let [point] = <[Point; 1]>::try_from(points)
+        .unwrap_or_else(|points| panic!("{} points, not one", points.len()));
+    point
+}
+
+/// The profiles that the hosts of `point` name.
+pub(crate) fn profiles(point: &Point) -> BTreeMap<String, Profile> {
+    let names = point.scenario.host.values();
+    names
+        .map(|host| host.profile.clone().unwrap_or_else(|| "zero".to_owned()))
+        .map(|name| {
+            let profile = profile::load(&name).unwrap_or_else(|fault| panic!("{fault}"));
+            (name, profile)
+        })
+        .collect()
+}
+
+pub(crate) fn run(document: &Document, set: &[&str], seed: u64, options: &Options) -> Run {
+    let point = point(document, set);
+    run_point(&point, &profiles(&point), seed, options)
+}
+
+pub(crate) fn run_point(
+    point: &Point,
+    profiles: &BTreeMap<String, Profile>,
+    seed: u64,
+    options: &Options,
+) -> Run {
+    Experiment::build(&point.scenario, profiles, seed, options)
+        .unwrap_or_else(|fault| panic!("{}", point.locate(fault)))
+        .run()
+}
+
+/// A scenario of the repository.
+pub(crate) fn scenario(name: &str) -> Document {
+    Document::find(name).unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+pub(crate) fn parse(text: &str) -> Document {
+    Document::parse("test", "test.toml", text).unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+/// The capture of everything in `run`.
+pub(crate) fn octets(run: &Run) -> Vec<u8> {
+    capture::pcapng(&run.captured, Vec::new()).unwrap()
+}
+
+/// What tshark reads in each packet of `capture`: one row per packet, one text per field, several values of a field joined
+/// by `;`. `None`, with the reason printed, where there is no tshark and `KUMIKI_REQUIRE_TSHARK` is not set.
+pub(crate) fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
+    std::fs::write(&file, capture).unwrap();
+    let mut command = Command::new("tshark");
+    command.arg("-n").arg("-r").arg(&file);
+    for protocol in ["ip", "tcp", "udp"] {
+        command
+            .arg("-o")
+            .arg(format!("{protocol}.check_checksum:TRUE"));
+    }
+    command.args(["-T", "fields", "-E", "separator=|", "-E", "aggregator=;"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            assert!(
+                std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
+                "tshark is required and could not be started: {error}"
+            );
+            println!("skipped: tshark could not be started: {error}");
+            return None;
+        }
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "tshark refused the capture: {errors}"
+    );
+    std::fs::remove_file(&file).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows = text
+        .lines()
+        .map(|line| line.split('|').map(str::to_owned).collect());
+    Some(rows.collect())
+}

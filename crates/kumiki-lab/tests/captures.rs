@@ -1,0 +1,202 @@
+//! tshark reads what the papers' experiments send, and finds nothing wrong with it.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test: what fails stops it"
+)]
+
+use kumiki_lab::capture::{self, Layers};
+use kumiki_lab::experiment::{Options, Run};
+
+mod arrange;
+
+use arrange::{run, scenario, tshark};
+
+const SHORT: [&str; 2] = ["workload.warm_up=0 ms", "workload.duration=150 ms"];
+
+fn captured(layers: Layers) -> Options {
+    Options {
+        captures: layers,
+        ..Options::default()
+    }
+}
+
+fn short(name: &str, set: &[&str], layers: Layers) -> Run {
+    let set: Vec<&str> = SHORT.iter().chain(set).copied().collect();
+    run(&scenario(name), &set, 1, &captured(layers))
+}
+
+/// What tshark may remark: conversations begin, and windows are as small as the experiment makes them.
+const ALLOWED: [&str; 4] = [
+    "Connection establish request (SYN): server port 5001",
+    "Connection establish acknowledge (SYN+ACK): server port 5001",
+    "TCP window update",
+    "TCP window specified by the receiver is now completely full",
+];
+
+/// Gives each host's capture to tshark. Every packet is a TCP segment with good checksums, and at least `segments` of
+/// them carry data.
+fn approve(name: &str, run: &Run, segments: usize, frame: &str) {
+    let fields = [
+        "frame.protocols",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+        "_ws.malformed",
+        "_ws.expert.message",
+        "tcp.len",
+        "frame.packet_flags",
+    ];
+    assert_eq!(run.measured.wrong, None);
+    let mut directions = Vec::new();
+    for host in &run.captured {
+        let octets = capture::pcapng(core::slice::from_ref(host), Vec::new()).unwrap();
+        let Some(rows) = tshark(&format!("{name}-{}", host.host), &octets, &fields) else {
+            return;
+        };
+        assert_eq!(rows.len(), host.seen.len());
+        let mut full = 0;
+        for row in &rows {
+            assert!(row[0].starts_with(frame), "{row:?}");
+            assert!(row[0].contains("ip:tcp"), "{row:?}");
+            assert_eq!(row[1..4], ["1", "1", ""], "{row:?}");
+            let remarks = row[4].split(';').filter(|remark| !remark.is_empty());
+            for remark in remarks {
+                assert!(ALLOWED.contains(&remark), "{name}, {}: {row:?}", host.host);
+            }
+            full += usize::from(row[5] != "0");
+        }
+        assert!(full >= segments, "{name}, {}: {full}", host.host);
+        directions.push(rows.iter().filter(|row| row[6] == "0x00000002").count());
+    }
+    // Both hosts send and receive.
+    assert_eq!(directions.len(), 2);
+    assert!(directions.iter().all(|sent| *sent > 0), "{directions:?}");
+}
+
+#[test]
+fn paper_2_figure_6_without_a_board_is_as_tshark_wants_it() {
+    for (window, segments) in [("16 KiB", 30), ("256 KiB", 200)] {
+        let set = ["board=zero", &format!("window={window}")];
+        let run = short("paper2-fig6", &set, Layers::Device);
+        approve(
+            &format!("fig6-zero-{segments}"),
+            &run,
+            segments,
+            "atm:llc:ip:tcp",
+        );
+    }
+}
+
+#[test]
+fn paper_2_figure_6_with_the_board_is_as_tshark_wants_it() {
+    for (window, segments) in [("16 KiB", 150), ("256 KiB", 150)] {
+        let set = ["board=atm-board", &format!("window={window}")];
+        let run = short("paper2-fig6", &set, Layers::Device);
+        approve(
+            &format!("fig6-board-{}", &window[..2]),
+            &run,
+            segments,
+            "atm:llc:ip:tcp",
+        );
+    }
+}
+
+#[test]
+fn paper_2_figure_7_with_three_sessions_is_as_tshark_wants_it() {
+    for pages in ["paper", "shared"] {
+        let set = ["window=48 KiB", "sessions=3", &format!("pages={pages}")];
+        let run = short("paper2-fig7", &set, Layers::Device);
+        approve(&format!("fig7-{pages}"), &run, 200, "atm:llc:ip:tcp");
+    }
+}
+
+#[test]
+fn paper_5_is_as_tshark_wants_it() {
+    for figure in ["paper5-fig2", "paper5-fig3"] {
+        // Where throughput collapses, where windows are a few segments, and where nothing holds it back.
+        for (buffer, message, segments) in [
+            ("4 KiB", "4 KiB", 5),
+            ("8 KiB", "8 KiB", 10),
+            ("16 KiB", "1 KiB", 30),
+            ("64 KiB", "64 KiB", 50),
+        ] {
+            let (by, of) = (format!("buffer={buffer}"), format!("message={message}"));
+            let set = [&by, &of, "workload.jitter=1 ms", "workload.duration=400 ms"];
+            let run = short(figure, &set, Layers::Device);
+            let name = format!("{figure}-{}", &buffer[..2]).replace(' ', "");
+            approve(&name, &run, segments, "atm:llc:ip:tcp");
+        }
+    }
+}
+
+#[test]
+fn datagrams_can_be_captured_in_the_place_of_frames() {
+    let set = ["board=zero", "window=64 KiB"];
+    let run = short("paper2-fig6", &set, Layers::Ip);
+    approve("ip", &run, 100, "raw:ip:tcp");
+}
+
+fn of<'a>(rows: &'a [Vec<String>], interface: &'a str) -> impl Iterator<Item = &'a Vec<String>> {
+    rows.iter().filter(move |row| row[0] == interface)
+}
+
+#[test]
+fn every_layer_can_be_captured_at_once() {
+    let set = ["board=zero", "window=64 KiB"];
+    let run = short("paper2-fig6", &set, Layers::All);
+    let octets = arrange::octets(&run);
+    let fields = [
+        "frame.interface_name",
+        "frame.protocols",
+        "_ws.malformed",
+        "tcp.checksum.status",
+        "frame.time_epoch",
+    ];
+    let Some(rows) = tshark("all", &octets, &fields) else {
+        return;
+    };
+    for host in ["sender", "receiver"] {
+        for (layer, protocols) in [
+            ("atm0", "atm:llc:ip:tcp"),
+            ("ip/llc_snap", "raw:ip:tcp"),
+            ("tcp/ip", "exported_pdu:tcp"),
+        ] {
+            let name = format!("{host}.{layer}");
+            assert!(of(&rows, &name).count() > 100, "{name}");
+            for row in of(&rows, &name) {
+                assert!(row[1].starts_with(protocols), "{row:?}");
+                assert_eq!(row[2..4], ["", "1"], "{row:?}");
+            }
+        }
+        let name = format!("{host}.bench/tcp");
+        assert!(of(&rows, &name).count() > 100);
+        assert!(of(&rows, &name).all(|row| row[1] == "exported_pdu:data"));
+    }
+    let times: Vec<f64> = rows.iter().map(|row| row[4].parse().unwrap()).collect();
+    assert!(times.is_sorted());
+}
+
+#[test]
+fn a_named_access_point_is_captured_alone_and_one_that_is_not_there_is_a_fault() {
+    let layers = "receiver.tcp/ip".parse().unwrap();
+    let run = short("paper2-fig6", &["board=zero", "window=64 KiB"], layers);
+    let seen: Vec<(usize, bool)> = run
+        .captured
+        .iter()
+        .map(|host| (host.taps.len(), host.seen.is_empty()))
+        .collect();
+    // The hosts are in the order of their names.
+    assert_eq!(seen, [(1, false), (0, true)]);
+
+    let point = arrange::point(&scenario("paper2-fig6"), &["board=zero", "window=64 KiB"]);
+    let layers = captured("receiver.tcp/udp".parse().unwrap());
+    let profiles = arrange::profiles(&point);
+    let built = kumiki_lab::experiment::Experiment::build(&point.scenario, &profiles, 1, &layers);
+    let fault = point.locate(built.err().unwrap()).to_string();
+    assert!(
+        fault.contains("`tcp` does not stand on `udp` there"),
+        "{fault}"
+    );
+}

@@ -1,0 +1,203 @@
+//! What papers 2 and 5 print or say, and what Kumiki must therefore show. Tolerances are those stated in the scenarios'
+//! sources: a printed value with its stated room, or the paper's own words.
+
+mod arrange;
+
+use arrange::{profiles, run, run_point, scenario};
+use kumiki_lab::experiment::{Measured, Options};
+use kumiki_lab::limit;
+use kumiki_lab::scenario::Choice;
+
+fn measured(name: &str, set: &[&str]) -> Measured {
+    run(&scenario(name), set, 1, &Options::default()).measured
+}
+
+fn goodput(name: &str, set: &[&str]) -> f64 {
+    measured(name, set).goodput_mbps
+}
+
+#[track_caller]
+fn near(ours: f64, paper: f64, within: f64) {
+    assert!(
+        (ours - paper).abs() <= within,
+        "{ours} is more than {within} from {paper}"
+    );
+}
+
+#[test]
+fn table_2_of_paper_2_is_exact_and_so_is_the_papers_rounding() {
+    let points = scenario("paper2-fig6").points(&Choice::default()).unwrap();
+    let ladder = limit::of_scenario(&points[0].scenario).unwrap();
+    let steps: Vec<String> = ladder
+        .condensed()
+        .iter()
+        .map(|step| format!("{:.3}", step.rate_mbps.as_f64()))
+        .collect();
+    assert_eq!(steps, ["155.520", "149.760", "135.632", "134.580"]);
+    let rounded = ladder.paper_arithmetic(3);
+    assert_eq!(
+        format!("{:.3}", rounded.last().unwrap().as_f64()),
+        "134.581"
+    );
+}
+
+#[test]
+fn without_host_costs_every_window_from_48_kb_on_fills_the_line() {
+    for window in ["48 KiB", "64 KiB", "128 KiB", "256 KiB"] {
+        let ours = goodput("paper2-fig6", &["board=zero", &format!("window={window}")]);
+        assert!(
+            ours >= 0.995 * 134.580 && ours <= 134.581,
+            "{window}: {ours}"
+        );
+    }
+}
+
+#[test]
+fn the_board_reaches_its_best_at_256_kb_and_nearly_so_from_48_kb_on() {
+    let at = |window: &str| {
+        goodput(
+            "paper2-fig6",
+            &["board=atm-board", &format!("window={window}")],
+        )
+    };
+    near(at("256 KiB"), 133.4, 0.4);
+    for window in ["48 KiB", "64 KiB", "128 KiB"] {
+        assert!(at(window) >= 132.5, "{window}: {}", at(window));
+    }
+}
+
+#[test]
+fn many_sessions_cost_what_waking_all_writers_costs() {
+    let at = |window: &str, sessions: u32| {
+        let set = [format!("window={window}"), format!("sessions={sessions}")];
+        goodput("paper2-fig7", &set.each_ref().map(String::as_str))
+    };
+    let peak = at("16 KiB", 15);
+    near(peak, 131.2, 1.5);
+    let fall = |window, sessions| (1.0 - at(window, sessions) / at(window, 15)) * 100.0;
+    // Fitted.
+    near(fall("24 KiB", 60), 4.3, 0.3);
+    // Predicted: "about 1 %", and 6.4 % where 1.5 is missing.
+    near(fall("16 KiB", 60), 1.0, 0.5);
+    near(fall("48 KiB", 50), 6.4, 1.6);
+}
+
+#[test]
+fn shared_memory_serves_sixty_sessions_where_the_papers_way_fails() {
+    let at = |pages: &str, sessions: u32| {
+        let name = if pages == "paper" {
+            "paper2-fig7"
+        } else {
+            "paper2-fig7-shared"
+        };
+        let set = [
+            format!("pages={pages}"),
+            "window=256 KiB".to_owned(),
+            format!("sessions={sessions}"),
+        ];
+        measured(name, &set.each_ref().map(String::as_str))
+    };
+    let single = at("shared", 1).goodput_mbps;
+    let (paper, shared) = (at("paper", 60), at("shared", 60));
+    assert!(
+        paper.goodput_mbps < 0.95 * single,
+        "the baseline should fail: {}",
+        paper.goodput_mbps
+    );
+    assert!(
+        shared.goodput_mbps > 0.99 * single,
+        "{} of {single}",
+        shared.goodput_mbps
+    );
+    assert!(shared.jain.unwrap() > 0.95 && shared.stopped == 0);
+}
+
+#[test]
+fn one_busy_session_among_sixty_idle_ones_gets_its_256_kb() {
+    let alone = goodput("paper2-idle", &["pages=shared", "sessions=1"]);
+    let among = measured("paper2-idle", &["pages=shared", "sessions=61"]);
+    assert!(
+        among.goodput_mbps > 0.999 * alone,
+        "{} of {alone}",
+        among.goodput_mbps
+    );
+    let held = among.counters["sender.send memory"]["high_water"];
+    assert!(
+        held * 8192 >= 256 * 1024,
+        "only {held} clusters were in use at once"
+    );
+}
+
+#[test]
+fn each_technique_of_paper_2_is_worth_something() {
+    let at = |technique: &str, propagation: &str| {
+        let points = scenario("paper2-ablation")
+            .points(&Choice::default())
+            .unwrap();
+        let point = points.into_iter().find(|point| {
+            let has = |name, text| point.value(name).and_then(toml::Value::as_str) == Some(text);
+            has("technique", technique) && has("propagation", propagation)
+        });
+        let point = point.unwrap();
+        run_point(&point, &profiles(&point), 1, &Options::default())
+            .measured
+            .goodput_mbps
+    };
+    let all = at("all five", "1 us");
+    for without in [
+        "clusters",
+        "on-the-fly checksum",
+        "pipeline rescheduling",
+        "chained DMA",
+    ] {
+        let ours = at(&format!("without {without}"), "1 us");
+        assert!(ours < 0.96 * all, "{without}: {ours} of {all}");
+    }
+    // The paper: on its short path window scaling is worth nothing.
+    near(at("without window scaling", "1 us"), all, 0.5);
+    assert!(at("without window scaling", "10 ms") < 0.25 * at("all five", "10 ms"));
+}
+
+#[test]
+fn small_messages_collapse_with_nagle_and_not_without_and_the_timer_ends_each_wait() {
+    for buffer in ["4 KiB", "8 KiB"] {
+        let set = [format!("buffer={buffer}"), "message=4 KiB".to_owned()];
+        let set = set.each_ref().map(String::as_str);
+        let with = measured("paper5-fig2", &set);
+        let without = goodput("paper5-fig3", &set);
+        assert!(
+            with.goodput_mbps < 2.0 && without > 10.0,
+            "{buffer}: {} and {without}",
+            with.goodput_mbps
+        );
+        // The run is 1.5 s, the start put off by up to 0.1 s: waits of 50 ms that the timer ends fill nearly all of it.
+        let by_timer = with.counters["receiver.tcp"]["acks_by_timer"];
+        assert!(
+            by_timer * 50 >= 1300,
+            "{buffer}: only {by_timer} acknowledgments by the timer"
+        );
+    }
+}
+
+#[test]
+fn messages_of_8_kb_are_best_from_32_kb_buffers_on() {
+    for name in ["paper5-fig2", "paper5-fig3"] {
+        for buffer in ["32 KiB", "64 KiB"] {
+            let at = |message: &str| {
+                goodput(
+                    name,
+                    &[&format!("buffer={buffer}"), &format!("message={message}")],
+                )
+            };
+            let best = at("8 KiB");
+            for message in [
+                "512 B", "1 KiB", "2 KiB", "4 KiB", "16 KiB", "32 KiB", "64 KiB",
+            ] {
+                assert!(
+                    at(message) < best,
+                    "{name}, {buffer}: {message} is as good as 8 KiB"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! The scenarios that repeat no paper: each runs and keeps what it promises.
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::Duration;
+use kumiki_lab::experiment::{Experiment, Measured, Options, Units};
+use kumiki_lab::profile;
+use kumiki_lab::scenario::{Choice, Document, Fault, Point};
+
+fn points(name: &str, set: &[&str]) -> Result<Vec<Point>, Fault> {
+    let set = set.iter().map(|it| (*it).to_owned()).collect();
+    Document::find(name)?.points(&Choice { set, quick: false })
+}
+
+fn build(point: &Point, seed: u64) -> Result<Experiment, Fault> {
+    let wanted = point.scenario.host.values();
+    let wanted = wanted.map(|host| {
+        host.profile
+            .clone()
+            .unwrap_or_else(|| profile::ZERO.to_owned())
+    });
+    let profiles: BTreeMap<_, _> = wanted
+        .map(|name| {
+            (
+                name.clone(),
+                profile::load(&name).unwrap_or_else(|fault| panic!("{fault}")),
+            )
+        })
+        .collect();
+    Experiment::build(&point.scenario, &profiles, seed, Options::default())
+        .map_err(|fault| point.locate(fault))
+}
+
+fn run_with(name: &str, set: &[&str], seed: u64) -> Measured {
+    let points = points(name, set).unwrap_or_else(|fault| panic!("{fault}"));
+    let [point] = points.as_slice() else {
+        panic!("{name} has several points");
+    };
+    let built = build(point, seed).unwrap_or_else(|fault| panic!("{fault}"));
+    let measured = built.run().measured;
+    assert_eq!(measured.wrong, None, "{name}: octets came wrong");
+    let aborted = measured.sessions.iter().find_map(|it| it.aborted);
+    assert_eq!(aborted, None, "{name}");
+    measured
+}
+
+fn run(name: &str) -> Measured {
+    run_with(name, &[], 1)
+}
+
+fn count(measured: &Measured, part: &str, name: &str) -> u64 {
+    let counters = measured.counters.get(part);
+    let counters = counters.unwrap_or_else(|| panic!("{part}: {:?}", measured.counters.keys()));
+    *counters
+        .get(name)
+        .unwrap_or_else(|| panic!("{name}: {counters:?}"))
+}
+
+fn near(found: f64, expected: f64, share: f64) -> bool {
+    (found - expected).abs() <= expected * share
+}
+
+#[test]
+fn every_scenario_that_repeats_no_paper_has_a_test_here() {
+    let tested = [
+        "classical-ip",
+        "interleaved-vcs",
+        "lossy",
+        "oc48",
+        "path-mtu",
+        "router",
+        "udp-over-atm",
+    ];
+    let found = Document::builtin().unwrap();
+    let found = found.iter().map(Document::name);
+    let found: Vec<&str> = found.filter(|name| !name.starts_with("paper")).collect();
+    assert_eq!(found, tested);
+}
+
+#[test]
+fn datagrams_cross_an_atm_line_at_the_rate_they_are_sent() {
+    let measured = run("udp-over-atm");
+    assert!(near(measured.goodput_mbps, 100.0, 0.01), "{measured:?}");
+    let Units {
+        sent,
+        received,
+        lost,
+        duplicated,
+        reordered,
+    } = measured.units.unwrap();
+    // 100 ms at one datagram in 655.36 us; one is on the line at the end.
+    assert_eq!((sent, received), (153, 152));
+    assert_eq!((lost, duplicated, reordered), (0, 0, 0));
+    // 8192 + 8 + 20 + 8 octets and a trailer of 8 take 172 cells.
+    assert_eq!(count(&measured, "b.atm0 SAR", "pdus_in"), received);
+    assert_eq!(8236_u64.div_ceil(48), 172);
+}
+
+#[test]
+fn what_a_line_does_to_datagrams_is_counted() {
+    let impair = "link.line.impair={loss=0.05, duplicate=0.05, reorder=0.05, reorder_by=\"3 ms\"}";
+    let set = [
+        "link.line.medium=point-to-point",
+        "link.line.rate=1 Gb/s",
+        impair,
+        "workload.duration=1 s",
+    ];
+    let units = run_with("udp-over-atm", &set, 1).units.unwrap();
+    let within = |found: u64| (units.sent / 40..units.sent / 13).contains(&found);
+    assert!(within(units.lost), "{units:?}");
+    assert!(within(units.duplicated), "{units:?}");
+    assert!(within(units.reordered), "{units:?}");
+    // What is under way at the end is neither.
+    let under_way = units.sent - units.received - units.lost;
+    assert!(under_way < 10, "{units:?}");
+    let again = run_with("udp-over-atm", &set, 1).units.unwrap();
+    assert_eq!(units, again, "same seed");
+    assert_ne!(
+        units,
+        run_with("udp-over-atm", &set, 2).units.unwrap(),
+        "other seed"
+    );
+}
+
+#[test]
+fn wrong_bits_in_cells_do_not_reach_the_program() {
+    let set = ["link.line.impair={corrupt=0.0002}"];
+    let measured = run_with("udp-over-atm", &set, 1);
+    let units = measured.units.unwrap();
+    assert!(units.lost > 0, "{units:?}");
+    assert!(units.received > units.sent / 2, "{units:?}");
+}
+
+#[test]
+fn a_line_may_impair_one_way_only() {
+    let set = ["link.line.impair={loss=0.5, toward=\"a.atm0\"}"];
+    let units = run_with("udp-over-atm", &set, 1).units.unwrap();
+    assert_eq!(units.lost, 0);
+}
+
+#[test]
+fn peers_are_found_by_inatmarp_and_answer_all_echoes() {
+    let measured = run("classical-ip");
+    let echoes = measured.echoes.unwrap();
+    assert_eq!((echoes.sent, echoes.answered), (10, 10));
+    assert_eq!((echoes.stray, echoes.errors, echoes.wrong), (0, 0, 0));
+    // Four times 1 ms of line, twice 20 us of switch, and cells; the first also waits for an answer of InATMARP, which is
+    // as long again at most.
+    let min = echoes.min.unwrap();
+    assert!(
+        min > Duration::from_micros(4040) && min < Duration::from_micros(4100),
+        "{min}"
+    );
+    let max = echoes.max.unwrap();
+    assert!(
+        max > min && max < min * 2 + Duration::from_micros(100),
+        "{max}"
+    );
+    assert!(echoes.mean().unwrap() < max);
+}
+
+#[test]
+fn echoes_that_get_lost_are_not_answered() {
+    let measured = run_with("classical-ip", &["link.one.impair={loss=0.1}"], 1);
+    let echoes = measured.echoes.unwrap();
+    assert_eq!((echoes.sent, echoes.stray, echoes.wrong), (10, 0, 0));
+    assert!((1..10).contains(&echoes.answered), "{echoes:?}");
+}
+
+#[test]
+fn a_message_names_the_line_of_the_file() {
+    let text = r#"title = "Wrong"
+[host.a]
+graph = ["ttcp", "tcp", "ip", "line0"]
+[host.a.tcp]
+defaults = "bsd43"
+recieve_buffer = "8 KiB"
+[host.a.ip]
+address = "10.0.0.1/24"
+[host.b]
+like = "a"
+tcp = { recieve_buffer = "4 KiB" }
+[link.line]
+ends = ["a.line0", "b.line0"]
+medium = "oc3c"
+[workload]
+kind = "netperf"
+from = "a.ttcp"
+to = "b.ttcp"
+message = "8 KiB"
+duration = "1 s"
+"#;
+    let document = Document::parse("wrong", "wrong.toml", text).unwrap();
+    let points = document.points(&Choice::default()).unwrap();
+    let Err(fault) = build(&points[0], 1) else {
+        panic!("it was built");
+    };
+    let said = fault.to_string();
+    let begin = "wrong.toml:6: host.a.tcp.recieve_buffer = \"8 KiB\": unknown setting \"recieve_buffer\"; one of defaults, send_buffer, receive_buffer,";
+    assert!(said.starts_with(begin), "{said}");
+    assert!(said.ends_with("did you mean \"receive_buffer\"?"), "{said}");
+}
+
+#[test]
+fn a_router_fragments_for_a_smaller_mtu() {
+    let measured = run("router");
+    let units = measured.units.unwrap();
+    assert_eq!((units.sent, units.received, units.lost), (60, 60, 0));
+    // 8200 octets in pieces of 1480.
+    assert_eq!(count(&measured, "router.ip", "messages_up"), 60);
+    assert_eq!(
+        count(&measured, "line", "a_frames"),
+        60 * 8200_u64.div_ceil(1480)
+    );
+    assert_eq!(count(&measured, "b.udp", "messages_up"), 60);
+}
+
+#[test]
+fn tcp_finds_the_mtu_of_its_path_and_nothing_is_fragmented() {
+    let measured = run("path-mtu");
+    let refused = count(
+        &measured,
+        "router.ip",
+        "dropped, too big and not to be fragmented",
+    );
+    assert!((1..=10).contains(&refused), "{refused}");
+    // All else goes on as it came, in both directions.
+    assert_eq!(
+        count(&measured, "router.ip", "messages_up") - refused,
+        count(&measured, "line", "a_frames") + count(&measured, "line", "b_frames")
+    );
+    let octets: u64 = measured.sessions.iter().map(|it| it.octets).sum();
+    assert_eq!(octets, 256 * 8192);
+}
+
+#[test]
+fn tcp_gets_through_a_line_that_loses_frames_at_the_rate_that_the_loss_allows() {
+    let measured = run("lossy");
+    // Mathis et al.: the rate of a window that is halved at each loss. CUBIC gets no less, and the line is not full.
+    let mathis_mbps = 1460.0 * 8.0 / 0.020 * 1.22 / 0.01_f64.sqrt() / 1e6;
+    let goodput = measured.goodput_mbps;
+    assert!(
+        goodput > mathis_mbps / 2.0 && goodput < mathis_mbps * 3.0,
+        "{goodput}"
+    );
+    let octets: u64 = measured.sessions.iter().map(|it| it.octets).sum();
+    assert_eq!(octets, 512 * 8192);
+    let lost = count(&measured, "line to b.line0", "a_lost");
+    assert!(lost > 0 && count(&measured, "a.tcp", "retransmissions") >= lost);
+}
+
+#[test]
+fn two_hosts_fill_an_oc48_line() {
+    let measured = run("oc48");
+    let limit_mbps = 2396.16 * 48.0 / 53.0 * 9128.0 / (192.0 * 48.0);
+    assert!(
+        near(measured.goodput_mbps, limit_mbps, 0.01),
+        "{}",
+        measured.goodput_mbps
+    );
+    assert!(measured.goodput_mbps <= limit_mbps);
+}
+
+#[test]
+fn sums_on_the_fly_are_right_though_the_cells_of_three_channels_interleave() {
+    let measured = run("interleaved-vcs");
+    let limit_mbps = 149.76 * 48.0 / 53.0 * 8192.0 / (172.0 * 48.0);
+    assert!(
+        near(measured.goodput_mbps, limit_mbps, 0.01),
+        "{}",
+        measured.goodput_mbps
+    );
+    assert!(measured.jain.unwrap() > 0.99);
+    // Cells that do not interleave cross the line in runs, one for a PDU.
+    let runs = count(&measured, "from", "forward");
+    let cells = count(&measured, "sender.atm0 SAR", "cells_out");
+    assert!(runs > cells * 9 / 10, "{runs} runs of {cells} cells");
+    for host in ["two", "three", "four"] {
+        let tcp = format!("{host}.tcp");
+        assert_eq!(count(&measured, &tcp, "bad_checksums"), 0);
+        assert_eq!(
+            count(&measured, &tcp, "summed_octets"),
+            0,
+            "the CPU read data of {host}"
+        );
+        assert!(count(&measured, &tcp, "segments_received") > 100);
+    }
+}
+
+/// What is said about `name` with `set`.
+fn said(name: &str, set: &str) -> String {
+    let built = points(name, &[set]).and_then(|points| {
+        let first = points
+            .first()
+            .unwrap_or_else(|| panic!("{name} has no points"));
+        build(first, 1).map(|_| ())
+    });
+    match built {
+        Ok(()) => panic!("{name} with {set} was built"),
+        Err(fault) => fault.to_string(),
+    }
+}
+
+#[test]
+fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() {
+    let cases = [
+        (
+            "oc48",
+            "host.a.tcp.window_scalng=true",
+            "unknown setting \"window_scalng\"",
+        ),
+        (
+            "oc48",
+            "host.a.tcp.window_scalng=true",
+            "did you mean \"window_scaling\"?",
+        ),
+        (
+            "oc48",
+            "host.a.tcp.receive_buffer=2 GiB",
+            "expected a size from 1 B to 1 GiB",
+        ),
+        (
+            "oc48",
+            "host.a.tcp.mss=0 B",
+            "expected a size from 1 B to 65535 B",
+        ),
+        (
+            "oc48",
+            "host.a.tcp.mss=70000 B",
+            "expected a size from 1 B to 65535 B",
+        ),
+        (
+            "oc48",
+            "host.a.tcp.mss=9141 B",
+            "at most 9140 B with IP's mtu of 9180 B",
+        ),
+        ("oc48", "host.a.tcp.mss=20 ms", "B"),
+        (
+            "oc48",
+            "host.a.tcp.mss=1460",
+            "this is 1460; expected a size from 1 B to 65535 B, with its unit",
+        ),
+        ("oc48", "host.a.tcp.time_wait=5 MB", "host.a.tcp.time_wait"),
+        ("oc48", "host.a.tcp.time_wait=1.5", "such as \"20 ms\""),
+        ("oc48", "host.a.tcp.sack=yes", "expected true or false"),
+        (
+            "oc48",
+            "host.a.tcp.defaults=bsd44",
+            "did you mean \"bsd43\"?",
+        ),
+        ("oc48", "host.a.tcp.ack={evry=2}", "host.a.tcp.ack.evry"),
+        (
+            "oc48",
+            "host.a.ip.mtu=60 B",
+            "host.a.ip.mtu = \"60 B\": this is 60 B; expected a size from 68 B to 65535 B",
+        ),
+        ("oc48", "host.a.ip.address=10.0.0.1/33", "0 to 32"),
+        (
+            "oc48",
+            "host.a.ip.neighbours={\"10.0.0.2\"=\"0.100\"}",
+            "host.a.ip.neighbours.10.0.0.2",
+        ),
+        (
+            "oc48",
+            "host.a.ip.routes={default=\"10.0.0.300\"}",
+            "a router's IPv4 address",
+        ),
+        (
+            "oc48",
+            "host.a.llc_snap={vc=7}",
+            "this is 7; expected a circuit",
+        ),
+        (
+            "oc48",
+            "host.a.atm0={interleve=true}",
+            "did you mean \"interleave\"?",
+        ),
+        (
+            "oc48",
+            "host.a.atm0={interleave=1}",
+            "expected true or false",
+        ),
+        (
+            "lossy",
+            "host.a.line0={interleave=true}",
+            "no cells on the line",
+        ),
+        ("oc48", "workload.socket_buffer=2 GiB", "RFC 7323"),
+        ("oc48", "workload.message=0 B", "workload.message"),
+        ("oc48", "workload.rate=1 Mb/s", "it is for udp"),
+        (
+            "oc48",
+            "workload.kind=ftp",
+            "one of ttcp, netperf, udp, ping",
+        ),
+        (
+            "oc48",
+            "workload.to=[\"b.netperf\", \"b.netperf\"]",
+            "is there twice",
+        ),
+        ("oc48", "workload.to=[]", "nobody"),
+        (
+            "udp-over-atm",
+            "workload.message=4 B",
+            "expected 8 B to 65507 B",
+        ),
+        (
+            "udp-over-atm",
+            "workload.rate=0 b/s",
+            "nothing would ever be sent",
+        ),
+        ("oc48", "link.line.rate=1 Gb/s", "oc48c-atm is what it is"),
+        ("lossy", "link.line.rate=0 b/s", "nothing would ever arrive"),
+        ("lossy", "link.line.medium=oc3", "did you mean \"oc3c\"?"),
+        (
+            "lossy",
+            "link.line.impair={reorder=0.1}",
+            "`reorder_by` beside it",
+        ),
+        (
+            "oc48",
+            "link.line.impair={reorder=0.1, reorder_by=\"1 ms\"}",
+            "keeps the order of its cells",
+        ),
+        (
+            "lossy",
+            "link.line.impair={loss=2.0}",
+            "expected a number from 0 to 1",
+        ),
+        (
+            "lossy",
+            "link.line.impair={loss=0.1, toward=\"b\"}",
+            "unknown end of this line",
+        ),
+    ];
+    for (name, set, expected) in cases {
+        let said = said(name, set);
+        assert!(
+            said.contains(expected),
+            "{set}\n  said {said}\n  not  {expected}"
+        );
+        assert!(
+            said.starts_with(&format!("--set {set} (scenarios/{name}.toml): ")),
+            "{said}"
+        );
+    }
+}

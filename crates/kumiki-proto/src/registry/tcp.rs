@@ -1,0 +1,402 @@
+//! The settings of TCP.
+
+use kumiki_graph::{Coalesce, Duration};
+
+use super::kinds::Built;
+use super::reader::Reader;
+use super::{BuildError, Place};
+use crate::tcp::config::{AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding};
+use crate::tcp::congestion::{Algorithm, InitialWindow};
+use crate::tcp::{Tcp, defaults, rtt};
+
+/// The words for what to do with small segments.
+pub const COALESCE: [(&str, Coalesce); 3] = [
+    ("never", Coalesce::Never),
+    ("nagle", Coalesce::Nagle),
+    ("minshall", Coalesce::Minshall),
+];
+
+/// The largest window (RFC 7323 section 2.3).
+const MAX_WINDOW: u64 = 1 << 30;
+const ANY: u64 = u32::MAX as u64;
+const SOME: Duration = Duration::from_nanos(1);
+
+type Read = Result<(), BuildError>;
+
+pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
+    let mut profile = "modern";
+    let names = defaults::NAMES.map(|name| (name, name));
+    settings.word(
+        "defaults",
+        "the profile that all other settings have their defaults from",
+        &names,
+        &mut profile,
+    )?;
+    let mut config = defaults::named(profile).unwrap_or_else(defaults::modern);
+    sizes(settings, &mut config)?;
+    options(settings, &mut config)?;
+    congestion(settings, &mut config)?;
+    sending(settings, &mut config)?;
+    window(settings, &mut config)?;
+    acknowledging(settings, &mut config)?;
+    timing(settings, &mut config)?;
+    settings.number(
+        "ttl",
+        "IP time to live; 0: IP's default",
+        0..=255,
+        &mut config.ttl,
+    )?;
+    settings.number("tos", "IP type of service octet", 0..=255, &mut config.tos)?;
+    settings.boolean(
+        "trace",
+        "keep a trace of every connection",
+        &mut config.trace,
+    )?;
+    check(settings, &config, place)?;
+    Ok(Box::new(Tcp::new(config)))
+}
+
+fn sizes(settings: &Reader<'_>, config: &mut Config) -> Read {
+    settings.octets(
+        "send_buffer",
+        "send buffer, where the user does not ask for one",
+        1..=MAX_WINDOW,
+        &mut config.send_buffer,
+    )?;
+    settings.octets(
+        "receive_buffer",
+        "receive buffer, where the user does not ask for one",
+        1..=MAX_WINDOW,
+        &mut config.receive_buffer,
+    )?;
+    settings.octets(
+        "low_water",
+        "the user may write again only when so much of the send buffer is free",
+        0..=MAX_WINDOW,
+        &mut config.low_water,
+    )?;
+    settings.octets(
+        "send_granularity",
+        "data comes from the socket layer in pieces of this size, and TCP may send after each; 0 B: whole",
+        0..=MAX_WINDOW,
+        &mut config.send_granularity,
+    )?;
+    settings.maybe_octets(
+        "mss",
+        "most data in a segment, both ways (RFC 9293 section 3.7.1)",
+        1..=65535,
+        &mut config.mss,
+        "what IP carries",
+    )?;
+    settings.octets(
+        "default_mss",
+        "the peer's MSS where it does not say",
+        1..=65535,
+        &mut config.default_mss,
+    )
+}
+
+fn options(settings: &Reader<'_>, config: &mut Config) -> Read {
+    settings.boolean(
+        "timestamps",
+        "offer and use timestamps (RFC 7323)",
+        &mut config.timestamps,
+    )?;
+    settings.boolean(
+        "window_scaling",
+        "offer and use window scaling (RFC 7323)",
+        &mut config.window_scaling,
+    )?;
+    settings.boolean(
+        "sack",
+        "offer and use selective acknowledgments (RFC 2018)",
+        &mut config.sack,
+    )
+}
+
+fn congestion(settings: &Reader<'_>, config: &mut Config) -> Read {
+    let algorithms = [
+        ("newreno", Algorithm::NewReno),
+        ("cubic", Algorithm::Cubic),
+        ("fixed", Algorithm::Fixed),
+    ];
+    settings.word(
+        "congestion",
+        "congestion control; fixed: none",
+        &algorithms,
+        &mut config.congestion,
+    )?;
+    let windows = [
+        ("rfc3390", InitialWindow::Rfc3390),
+        ("rfc6928", InitialWindow::Rfc6928),
+    ];
+    settings.word(
+        "initial_window",
+        "the congestion window at first",
+        &windows,
+        &mut config.initial_window,
+    )?;
+    let mut segments = match config.initial_window {
+        InitialWindow::Segments(segments) => segments,
+        InitialWindow::Rfc3390 | InitialWindow::Rfc6928 => 0,
+    };
+    settings.number(
+        "initial_window_segments",
+        "the congestion window at first, in segments; 0: as `initial_window` says",
+        0..=65535,
+        &mut segments,
+    )?;
+    match config.initial_window {
+        _ if segments > 0 => config.initial_window = InitialWindow::Segments(segments),
+        InitialWindow::Segments(_) => {
+            let expected = "at least 1 where there is no `initial_window`";
+            return Err(settings.wrong("initial_window_segments", &segments, expected));
+        }
+        InitialWindow::Rfc3390 | InitialWindow::Rfc6928 => {}
+    }
+    settings.number(
+        "slow_start_limit",
+        "most segments that one acknowledgment adds in slow start (L of RFC 3465)",
+        1..=ANY,
+        &mut config.slow_start_limit,
+    )?;
+    settings.boolean(
+        "slow_start_after_idle",
+        "begin anew with the initial window after an idle time (RFC 5681 section 4.1)",
+        &mut config.slow_start_after_idle,
+    )?;
+    settings.number(
+        "duplicate_threshold",
+        "duplicate acknowledgments that mean a loss; 0: no fast retransmit",
+        0..=ANY,
+        &mut config.duplicate_threshold,
+    )?;
+    settings.boolean(
+        "new_reno",
+        "recovery goes on at partial acknowledgments (RFC 6582)",
+        &mut config.new_reno,
+    )?;
+    settings.boolean(
+        "limited_transmit",
+        "send new data at the first duplicate acknowledgments (RFC 3042)",
+        &mut config.limited_transmit,
+    )
+}
+
+fn sending(settings: &Reader<'_>, config: &mut Config) -> Read {
+    settings.word(
+        "coalesce",
+        "what to do with small segments while data is unacknowledged, where the user does not say",
+        &COALESCE,
+        &mut config.coalesce,
+    )?;
+    let rules = [
+        ("off", HalfWindow::Off),
+        ("rfc", HalfWindow::Rfc),
+        ("always", HalfWindow::Always),
+    ];
+    settings.word(
+        "half_window",
+        "whether half of the largest window seen may go though it is no full segment",
+        &rules,
+        &mut config.half_window,
+    )?;
+    settings.time(
+        "override_timeout",
+        "how long sender silly window avoidance may hold data back",
+        SOME,
+        &mut config.override_timeout,
+    )
+}
+
+fn window(settings: &Reader<'_>, config: &mut Config) -> Read {
+    let roundings = [
+        ("exact", Rounding::Exact),
+        ("up", Rounding::Up),
+        ("down", Rounding::Down),
+    ];
+    settings.word(
+        "rounding",
+        "how the receive buffer becomes the window: as it is, or a multiple of the MSS",
+        &roundings,
+        &mut config.rounding,
+    )?;
+    let edges = [("rfc", EdgeRule::Rfc), ("bsd", EdgeRule::Bsd)];
+    settings.word(
+        "edge",
+        "when the window's right edge moves in a segment that is sent anyway",
+        &edges,
+        &mut config.edge,
+    )?;
+    settings.table("window_update", |table| {
+        table.number(
+            "segments",
+            "a segment is sent only to move the window's right edge by so many full segments; 0: off",
+            0..=ANY,
+            &mut config.window_update.segments,
+        )?;
+        table.number(
+            "percent",
+            "or by so many per cent of the receive buffer; 0: off",
+            0..=100,
+            &mut config.window_update.percent,
+        )
+    })
+}
+
+fn acknowledging(settings: &Reader<'_>, config: &mut Config) -> Read {
+    settings.table("ack", |table| {
+        table.number(
+            "every",
+            "acknowledge at once after so many segments; 0: not by count",
+            0..=ANY,
+            &mut config.ack.every,
+        )?;
+        table.boolean(
+            "count_small",
+            "whether segments that are not full count",
+            &mut config.ack.count_small,
+        )
+    })?;
+    let (mut delay, mut beat, mut phase) = match config.ack_timer {
+        AckTimer::Timeout(delay) => (Some(delay), None, None),
+        AckTimer::Heartbeat(Beat { period, phase }) => (None, Some(period), phase),
+    };
+    let (delay_key, beat_key) = ("delayed_ack", "delayed_ack_heartbeat");
+    settings.maybe_time(
+        delay_key,
+        "an acknowledgment is held back at most so long",
+        Duration::ZERO,
+        &mut delay,
+        "none",
+    )?;
+    settings.maybe_time(
+        beat_key,
+        "or until the next beat of a clock with this period",
+        SOME,
+        &mut beat,
+        "none",
+    )?;
+    settings.maybe_time(
+        "delayed_ack_phase",
+        "when that clock first beats",
+        Duration::ZERO,
+        &mut phase,
+        "random",
+    )?;
+    let given = |key| settings.peek(key);
+    if let (Some(found), Some(_)) = (given(delay_key), given(beat_key)) {
+        return Err(settings.wrong(
+            delay_key,
+            found,
+            "left out where there is a `delayed_ack_heartbeat`",
+        ));
+    }
+    config.ack_timer = match (delay, beat) {
+        (Some(delay), None) => AckTimer::Timeout(delay),
+        (Some(delay), Some(_)) if given(delay_key).is_some() => AckTimer::Timeout(delay),
+        (_, Some(period)) => AckTimer::Heartbeat(Beat { period, phase }),
+        (None, None) => config.ack_timer,
+    };
+    Ok(())
+}
+
+fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
+    settings.table("rto", |table| rto(table, &mut config.rto))?;
+    let mut period = config.slow_beat.map(|beat| beat.period).unwrap_or_default();
+    let mut phase = config.slow_beat.and_then(|beat| beat.phase);
+    settings.time(
+        "slow_beat",
+        "the retransmission, persist and TIME-WAIT timers expire on beats of this period; 0 s: when due",
+        Duration::ZERO,
+        &mut period,
+    )?;
+    settings.maybe_time(
+        "slow_beat_phase",
+        "when that clock first beats",
+        Duration::ZERO,
+        &mut phase,
+        "random",
+    )?;
+    config.slow_beat = (!period.is_zero()).then_some(Beat { period, phase });
+    settings.number(
+        "max_retransmissions",
+        "retransmissions of one segment after which a connection is given up (R2)",
+        0..=ANY,
+        &mut config.max_retransmissions,
+    )?;
+    settings.number(
+        "syn_retries",
+        "the same for SYN segments",
+        0..=ANY,
+        &mut config.syn_retries,
+    )?;
+    settings.maybe_time(
+        "user_timeout",
+        "how long nothing may be acknowledged before a connection is given up",
+        SOME,
+        &mut config.user_timeout,
+        "for ever",
+    )?;
+    settings.time(
+        "time_wait",
+        "how long a connection stays in TIME-WAIT (2 MSL)",
+        Duration::ZERO,
+        &mut config.time_wait,
+    )
+}
+
+fn rto(settings: &Reader<'_>, config: &mut rtt::Config) -> Read {
+    settings.time(
+        "initial",
+        "retransmission time-out before the first sample",
+        SOME,
+        &mut config.initial,
+    )?;
+    settings.time(
+        "minimum",
+        "it is never below this",
+        SOME,
+        &mut config.minimum,
+    )?;
+    settings.time(
+        "maximum",
+        "it is never above this, backed off or not",
+        SOME,
+        &mut config.maximum,
+    )?;
+    settings.time(
+        "granularity",
+        "its variance term is never below this (G of RFC 6298)",
+        Duration::ZERO,
+        &mut config.granularity,
+    )?;
+    settings.time(
+        "tick",
+        "round-trip times are measured in ticks of this length; 0 s: exactly",
+        Duration::ZERO,
+        &mut config.tick,
+    )?;
+    if config.minimum > config.maximum {
+        let expected = format!("at most the maximum of {}", config.maximum);
+        return Err(settings.wrong("minimum", &config.minimum, &expected));
+    }
+    Ok(())
+}
+
+/// What no single setting shows.
+fn check(settings: &Reader<'_>, config: &Config, place: Place<'_>) -> Read {
+    // IP's and TCP's headers without options: RFC 6691.
+    const HEADERS: u32 = 20 + 20;
+    if let (Some(mss), Some(mtu)) = (config.mss, place.mtu) {
+        let fits = mtu.saturating_sub(HEADERS);
+        if u32::from(mss) > fits {
+            let needed = u32::from(mss) + HEADERS;
+            let expected = format!(
+                "at most {fits} B with IP's mtu of {mtu} B; {mss} B need an mtu of {needed} B"
+            );
+            return Err(settings.wrong("mss", &format!("{mss} B"), &expected));
+        }
+    }
+    Ok(())
+}
