@@ -10,7 +10,7 @@ mod protocols;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_sim::{HostId, World};
+use kumiki_sim::{HostId, Standstill, World};
 
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
@@ -45,6 +45,9 @@ pub struct Run {
     pub captured: Vec<Captured>,
     /// The traces of connections, by host.
     pub traces: Vec<Connection>,
+    /// Set where the world stopped at one instant because something went round without time passing; the figures then
+    /// mean nothing.
+    pub standstill: Option<Standstill>,
 }
 
 impl Experiment {
@@ -138,10 +141,12 @@ impl Experiment {
                 host.seen = seen;
             }
         }
+        let standstill = self.world.standstill().cloned();
         Run {
             measured,
             captured,
             traces,
+            standstill,
         }
     }
 

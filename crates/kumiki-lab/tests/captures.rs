@@ -135,7 +135,7 @@ fn paper_5_is_as_tshark_wants_it() {
 fn datagrams_over_atm_are_as_tshark_wants_them() {
     for scenario in ["udp-over-atm", "router"] {
         let run = run(
-            &common::scenario(scenario),
+            &arrange::scenario(scenario),
             &[],
             1,
             &captured(Layers::Device),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use kumiki_lab::capture::Layers;
 
 /// Compose a protocol stack as a graph, run it in virtual time, and see where every octet and microsecond goes.
 #[derive(Parser, Debug)]
@@ -86,9 +87,10 @@ pub(crate) struct Results {
     /// Replace an older result
     #[arg(long)]
     pub(crate) force: bool,
-    /// Also write captures, as pcapng
-    #[arg(long)]
-    pub(crate) pcap: bool,
+    /// Also write captures, as pcapng: at the device, at ip, at all layers, or at access points such as
+    /// sender.ip/llc_snap
+    #[arg(long, value_name = "LAYERS", num_args = 0..=1, default_missing_value = "device", require_equals = true)]
+    pub(crate) pcap: Option<Layers>,
     /// Print the rows as JSON Lines instead of tables
     #[arg(long)]
     pub(crate) json: bool,

@@ -50,7 +50,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
     match command {
         cli::Command::Reproduce(wanted) => {
             let laboratory = Laboratory {
-                pcap: wanted.results.pcap,
+                pcap: wanted.results.pcap.clone().unwrap_or_default(),
                 trace: false,
             };
             let documents = of_papers(Document::builtin()?, &wanted.papers)?;
@@ -64,7 +64,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         }
         cli::Command::Run(wanted) => {
             let laboratory = Laboratory {
-                pcap: wanted.results.pcap,
+                pcap: wanted.results.pcap.clone().unwrap_or_default(),
                 trace: wanted.trace,
             };
             let document = Document::find(&wanted.scenario.name)?;
@@ -82,9 +82,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             laboratory
                 .check(&point)
                 .map_err(|fault| point.locate(fault))?;
-            let text = laboratory
-                .limit(&point)
-                .map_err(|why| Stop::Failed(why.to_string()))?;
+            let text = Laboratory::limit(&point).map_err(|why| Stop::Failed(why.to_string()))?;
             print(&text)
         }
         cli::Command::Graph(wanted) => {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_lab::capture::{self, Layers};
-use kumiki_lab::experiment::{Experiment, Options};
+use kumiki_lab::capture::{self, Layers, trace};
+use kumiki_lab::experiment::{Experiment, Measured, Options, Run};
 use kumiki_lab::limit;
 use kumiki_lab::profile::{self, Profile};
 use kumiki_lab::reproduce::{Failure, Outcome, Runner};
@@ -11,16 +11,16 @@ use kumiki_lab::scenario::{Fault, Point};
 use kumiki_lab::table::{Layout, Lines};
 
 /// Runs points in virtual time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Laboratory {
-    /// Keep captures.
-    pub(crate) pcap: bool,
-    /// Keep an event log.
+    /// What to capture.
+    pub(crate) pcap: Layers,
+    /// Keep traces of connections.
     pub(crate) trace: bool,
 }
 
 impl Laboratory {
-    fn build(self, point: &Point) -> Result<Experiment, Fault> {
+    fn build(&self, point: &Point) -> Result<Experiment, Fault> {
         let mut profiles: BTreeMap<String, Profile> = BTreeMap::new();
         for host in point.scenario.host.values() {
             let name = host.profile.as_deref().unwrap_or(profile::ZERO);
@@ -29,11 +29,7 @@ impl Laboratory {
             }
         }
         let options = Options {
-            captures: if self.pcap {
-                Layers::Device
-            } else {
-                Layers::None
-            },
+            captures: self.pcap.clone(),
             traces: self.trace,
         };
         let seed = point.scenario.workload.seed;
@@ -41,7 +37,7 @@ impl Laboratory {
     }
 
     /// The overhead ladder of a point, as text.
-    pub(crate) fn limit(self, point: &Point) -> Result<String, Failure> {
+    pub(crate) fn limit(point: &Point) -> Result<String, Failure> {
         let ladder = limit::of_scenario(&point.scenario)?;
         let printed: &[f64] = if point.scenario.paper == Some(2) {
             &limit::PAPER_2
@@ -78,6 +74,9 @@ impl Laboratory {
 /// What the load of a scenario that only counts octets is called.
 const LIMIT: &str = "limit";
 
+/// So many connections have their traces drawn.
+const DRAWN: usize = 4;
+
 /// Below this the fairness of sessions is worth a note.
 const UNFAIR: f64 = 0.95;
 
@@ -96,59 +95,88 @@ impl Runner for Laboratory {
             return Self::step(point);
         }
         let run = self.build(point)?.run();
-        let measured = run.measured;
-        if let Some(position) = measured.wrong {
+        if let Some(standstill) = &run.standstill {
+            return Err(standstill.to_string().into());
+        }
+        if let Some(position) = run.measured.wrong {
             return Err(format!("octet {position} arrived wrong").into());
         }
-        let mut notes = Vec::new();
-        let aborted = measured
-            .sessions
-            .iter()
-            .filter(|session| session.aborted.is_some())
-            .count();
-        if aborted > 0 {
-            notes.push(format!(
-                "{aborted} of {} sessions were aborted",
-                measured.sessions.len()
-            ));
-        }
+        let notes = notes(&run.measured);
+        let captures = files(&run)?;
         let mut row = point.row()?;
-        row.goodput_mbps = measured.goodput_mbps;
-        let limit = limit::of_scenario(&point.scenario).ok();
-        row.limit_mbps = limit.map(|ladder| ladder.goodput_mbps().as_f64());
-        measured
-            .bound(row.limit_mbps)
-            .name()
-            .clone_into(&mut row.bound_by);
-        let limits = row
+        row.goodput_mbps = run.measured.goodput_mbps;
+        let ladder = limit::of_scenario(&point.scenario).ok();
+        row.limit_mbps = ladder.map(|ladder| ladder.goodput_mbps().as_f64());
+        let bound = run.measured.bound(row.limit_mbps);
+        bound.name().clone_into(&mut row.bound_by);
+        let limit = row
             .limit_mbps
             .map(|limit| ("limit of the line".to_owned(), limit));
-        row.counters = measured.counters;
-        if measured.stopped > 0 {
-            notes.push(format!(
-                "{} of {} sessions stood still for a second or more",
-                measured.stopped,
-                measured.sessions.len()
-            ));
-        }
-        if let Some(jain) = measured.jain
-            && measured.sessions.len() > 1
-            && jain < UNFAIR
-        {
-            notes.push(format!("Jain's index {jain:.3}"));
-        }
-        // One file for each host: a reader takes what two hosts saw of one packet for two packets.
-        let mut captures = Vec::new();
-        for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
-            let octets = capture::pcapng(core::slice::from_ref(host), Vec::new())?;
-            captures.push((format!("{}.pcapng", host.host), octets));
-        }
+        row.counters = run.measured.counters;
         Ok(Outcome {
             rows: vec![row],
-            limits: limits.into_iter().collect(),
-            notes,
             captures,
-            ..Outcome::default()
+            notes,
+            limits: limit.into_iter().collect(),
         })
     }
+}
+
+/// What a reader of the table should know beside the rates.
+fn notes(measured: &Measured) -> Vec<String> {
+    let sessions = measured.sessions.len();
+    let aborted = measured
+        .sessions
+        .iter()
+        .filter(|session| session.aborted.is_some());
+    let aborted = aborted.count();
+    let mut notes = Vec::new();
+    if aborted > 0 {
+        notes.push(format!("{aborted} of {sessions} sessions were aborted"));
+    }
+    if measured.stopped > 0 {
+        let stopped = measured.stopped;
+        notes.push(format!(
+            "{stopped} of {sessions} sessions stood still for a second or more"
+        ));
+    }
+    if let Some(jain) = measured.jain
+        && sessions > 1
+        && jain < UNFAIR
+    {
+        notes.push(format!("Jain's index {jain:.3}"));
+    }
+    notes.extend(measured.units.map(|units| units.to_string()));
+    notes.extend(measured.echoes.map(|echoes| echoes.to_string()));
+    notes
+}
+
+/// The captures and traces of a run, as files.
+fn files(run: &Run) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let mut files = Vec::new();
+    // One file for each host: a reader takes what two hosts saw of one packet for two packets.
+    for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
+        let octets = capture::pcapng(core::slice::from_ref(host), Vec::new())?;
+        files.push((format!("{}.pcapng", host.host), octets));
+    }
+    if run.traces.is_empty() {
+        return Ok(files);
+    }
+    files.push((
+        "trace.csv".to_owned(),
+        trace::to_csv(&run.traces)?.into_bytes(),
+    ));
+    // Of many sessions the first few show what there is to see.
+    for (number, connection) in run.traces.iter().take(DRAWN).enumerate() {
+        for (what, figure) in [
+            ("window", connection.window_figure()),
+            ("sequence", connection.sequence_figure()),
+        ] {
+            files.push((
+                format!("trace-{number}-{what}.svg"),
+                figure.to_svg().into_bytes(),
+            ));
+        }
+    }
+    Ok(files)
 }

@@ -91,6 +91,23 @@ pub struct Units {
     pub reordered: u64,
 }
 
+impl core::fmt::Display for Units {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self {
+            sent,
+            received,
+            lost,
+            duplicated,
+            reordered,
+        } = self;
+        write!(f, "{sent} datagrams sent, {received} received, {lost} lost")?;
+        if duplicated + reordered > 0 {
+            write!(f, ", {duplicated} duplicated, {reordered} reordered")?;
+        }
+        Ok(())
+    }
+}
+
 impl Units {
     fn of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
         let source = program::<UdpSource>(world, hosts, &load.from);

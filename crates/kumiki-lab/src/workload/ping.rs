@@ -59,6 +59,36 @@ pub struct Echoes {
     pub max: Option<Duration>,
 }
 
+impl core::fmt::Display for Echoes {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "{} echoes asked for, {} answered",
+            self.sent, self.answered
+        )?;
+        if let (Some(min), Some(mean), Some(max)) = (self.min, self.mean(), self.max) {
+            let ms = |time: Duration| time.as_secs_f64() * 1e3;
+            write!(
+                f,
+                ", round trip {:.3} / {:.3} / {:.3} ms (min, mean, max)",
+                ms(min),
+                ms(mean),
+                ms(max)
+            )?;
+        }
+        for (count, what) in [
+            (self.errors, "met an error"),
+            (self.stray, "stray"),
+            (self.wrong, "with wrong data"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Echoes {
     /// The mean round trip, where there was one.
     #[must_use]

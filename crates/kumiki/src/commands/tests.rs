@@ -34,7 +34,7 @@ fn wanted(name: &str) -> cli::Results {
         quick: true,
         out,
         force: false,
-        pcap: false,
+        pcap: None,
         json: true,
         jobs: Some(2),
     }
