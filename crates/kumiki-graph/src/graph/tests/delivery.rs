@@ -337,7 +337,6 @@ fn a_tap_sees_both_directions_with_their_times_and_addresses() {
 
 #[test]
 fn a_drop_is_noted_where_the_message_was_last_seen() {
-    let log = Log::default();
     // Answers 1, and throws 3 away; what it hands down for 5 is thrown away by the layer below.
     let top = node(|event, cx| match event {
         Event::Pop(from, indication) => match octet(indication.message()) {
