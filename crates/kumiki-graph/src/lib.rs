@@ -15,6 +15,7 @@ mod assembly;
 mod context;
 mod graph;
 pub mod ledger;
+mod misfit;
 mod protocol;
 mod rng;
 pub mod service;
@@ -24,9 +25,8 @@ mod timers;
 pub use account::{Account, Prices, Work};
 pub use address::Address;
 pub use context::{Context, MustWait, Pool, TimerSlot};
-pub use graph::{
-    DeviceId, Graph, Misfit, NodeId, Output, Ran, Tapped, TaskId, ether_types, ip_protocols,
-};
+pub use graph::{DeviceId, Graph, NodeId, Output, Ran, Tapped, TaskId, ether_types, ip_protocols};
+pub use misfit::Misfit;
 pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rng::Rng;
 pub use service::{

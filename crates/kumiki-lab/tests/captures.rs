@@ -132,6 +132,40 @@ fn paper_5_is_as_tshark_wants_it() {
 }
 
 #[test]
+fn datagrams_over_atm_are_as_tshark_wants_them() {
+    for scenario in ["udp-over-atm", "router"] {
+        let run = run(
+            &common::scenario(scenario),
+            &[],
+            1,
+            &captured(Layers::Device),
+        );
+        let fields = [
+            "_ws.malformed",
+            "ip.checksum.status",
+            "udp.checksum.status",
+            "_ws.expert.message",
+            "frame.protocols",
+        ];
+        for host in &run.captured {
+            let octets = capture::pcapng(core::slice::from_ref(host), Vec::new()).unwrap();
+            let name = format!("{scenario}-{}", host.host);
+            let Some(rows) = tshark(&name, &octets, &fields) else {
+                return;
+            };
+            // Fragments are data to tshark, but for the last of each datagram.
+            let datagrams = rows.iter().filter(|row| row[4].contains("udp"));
+            assert!(datagrams.count() > 50, "{name}");
+            for row in rows {
+                assert_eq!((row[0].as_str(), row[1].as_str()), ("", "1"), "{row:?}");
+                let sum = if row[4].contains("udp") { "1" } else { "" };
+                assert_eq!((row[2].as_str(), row[3].as_str()), (sum, ""), "{row:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn datagrams_can_be_captured_in_the_place_of_frames() {
     let set = ["board=zero", "window=64 KiB"];
     let run = short("paper2-fig6", &set, Layers::Ip);

@@ -46,7 +46,7 @@ fn without_host_costs_every_window_from_48_kb_on_fills_the_line() {
     for window in ["48 KiB", "64 KiB", "128 KiB", "256 KiB"] {
         let ours = goodput("paper2-fig6", &["board=zero", &format!("window={window}")]);
         assert!(
-            ours >= 0.995 * 134.580 && ours <= 134.581,
+            (0.995 * 134.580..=134.581).contains(&ours),
             "{window}: {ours}"
         );
     }

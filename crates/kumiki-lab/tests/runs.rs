@@ -312,7 +312,7 @@ fn a_capture_says_which_frames_were_dropped_and_why() {
     };
     let run = run(&parse(LINE), &["corrupt=0.02"], 3, &options);
     let fields = ["frame.comment", "ip.checksum.status", "tcp.checksum.status"];
-    let Some(rows) = common::tshark("dropped", &octets(&run), &fields) else {
+    let Some(rows) = arrange::tshark("dropped", &octets(&run), &fields) else {
         return;
     };
     let dropped: Vec<_> = rows.iter().filter(|row| !row[0].is_empty()).collect();

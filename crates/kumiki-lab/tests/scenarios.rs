@@ -27,7 +27,7 @@ fn build(point: &Point, seed: u64) -> Result<Experiment, Fault> {
             )
         })
         .collect();
-    Experiment::build(&point.scenario, &profiles, seed, Options::default())
+    Experiment::build(&point.scenario, &profiles, seed, &Options::default())
         .map_err(|fault| point.locate(fault))
 }
 

@@ -1,13 +1,13 @@
 //! Short forms for faults found while an experiment is built.
 
-pub use crate::scenario::{Fault, quantity};
+pub(super) use crate::scenario::{Fault, quantity};
 
 /// At `path`: `problem`.
-pub fn fault(path: &[&str], problem: impl Into<String>) -> Fault {
+pub(super) fn fault(path: &[&str], problem: impl Into<String>) -> Fault {
     Fault::at(path, problem)
 }
 
 /// The `what` called `found` at `path` is none of `known`.
-pub fn unknown(path: &[&str], what: &str, found: &str, known: &[&str]) -> Fault {
+pub(super) fn unknown(path: &[&str], what: &str, found: &str, known: &[&str]) -> Fault {
     Fault::unknown(path, what, found, known)
 }

@@ -14,7 +14,7 @@ use crate::quantity::Octets;
 use crate::scenario;
 
 /// A host as it goes into the world, and where its parts are.
-pub struct Built {
+pub(super) struct Built {
     /// The host.
     pub host: Host,
     /// Its devices by name.
@@ -23,7 +23,7 @@ pub struct Built {
 
 /// The graph of a host: for each node the layers below it, uppermost nodes first where a chain says so.
 #[must_use]
-pub fn layers(graph: &scenario::Graph) -> Vec<(String, Vec<String>)> {
+pub(super) fn layers(graph: &scenario::Graph) -> Vec<(String, Vec<String>)> {
     match graph {
         scenario::Graph::Chain(chain) => {
             let pairs = chain.iter().zip(chain.iter().skip(1));
@@ -40,12 +40,12 @@ pub fn layers(graph: &scenario::Graph) -> Vec<(String, Vec<String>)> {
 
 /// The kind of node that `name` is.
 #[must_use]
-pub fn kind_of<'a>(spec: &'a scenario::Host, name: &'a str) -> &'a str {
+pub(super) fn kind_of<'a>(spec: &'a scenario::Host, name: &'a str) -> &'a str {
     spec.kind.get(name).map_or(name, String::as_str)
 }
 
 /// What the hosts of an experiment share.
-pub struct Plan<'a> {
+pub(super) struct Plan<'a> {
     /// The programs that the load puts on top, by host and node; taken as they are placed.
     pub programs: &'a mut Programs,
     /// Seed of all random numbers.
@@ -58,7 +58,7 @@ pub struct Plan<'a> {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the host's keys.
-pub fn build(
+pub(super) fn build(
     name: &str,
     number: u64,
     spec: &scenario::Host,

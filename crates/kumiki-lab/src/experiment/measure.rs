@@ -155,7 +155,7 @@ fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec
 }
 
 /// A session without progress for so long has stopped.
-pub const STOPPED: Duration = Duration::from_secs(1);
+pub(super) const STOPPED: Duration = Duration::from_secs(1);
 
 /// Sessions that brought something and then stood still, and those that should have brought something and did not.
 fn stopped(sinks: &[Vec<Progress>], sessions: &[SessionResult], busy: u64) -> u64 {
@@ -171,7 +171,7 @@ fn stopped(sinks: &[Vec<Progress>], sessions: &[SessionResult], busy: u64) -> u6
 }
 
 /// The state of the world at one moment, as far as measuring needs it.
-pub struct Snapshot {
+pub(super) struct Snapshot {
     at: Instant,
     /// When data last arrived. Rates are taken from arrival to arrival, so that they do not depend on where in a PDU the
     /// clock stood.
@@ -184,7 +184,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Takes it.
-    pub fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
+    pub(super) fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
         let sinks = progress(world, hosts, load);
         let source = program::<Source>(world, hosts, &load.from);
         let mut busy = BTreeMap::new();
@@ -216,7 +216,7 @@ fn program<'a, T: kumiki_graph::Protocol>(
 }
 
 /// Whether the writing program has ended all its sessions.
-pub fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> bool {
+pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> bool {
     match load.kind {
         Kind::Stream => {
             let received = progress(world, hosts, load);
@@ -253,7 +253,7 @@ impl Measured {
 }
 
 /// Compares two moments.
-pub fn measure(
+pub(super) fn measure(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     before: &Snapshot,

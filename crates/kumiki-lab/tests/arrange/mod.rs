@@ -1,6 +1,10 @@
 //! What the integration tests share: running scenarios, and tshark as judge.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part, and what fails here fails the test"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
