@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Rows | one for each [`Event`](kumiki_proto::tcp::Event), with the state just after it; JSON Lines and CSV |
+//! | Rows | one for each [`Event`], with the state just after it; JSON Lines and CSV |
 //! | Figures | congestion window over time, sequence numbers over time |
 //! | xplot | a time-sequence graph in the manner of tcptrace |
 //! | Left out | connections of other protocols |

@@ -64,7 +64,7 @@ pub struct Measured {
     pub cpu: BTreeMap<String, f64>,
     /// How often a writer had to wait for a page while measuring.
     pub page_waits: u64,
-    /// How many sessions at some time made no progress for [`STOPPED`].
+    /// How many sessions at some time made no progress for a second (`STOPPED`).
     pub stopped: u64,
     /// Counters of all layers, by `host.layer`.
     pub counters: Counters,

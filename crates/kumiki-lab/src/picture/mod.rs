@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | [`text`] | for a terminal: each host as a tree, uppermost nodes first |
-//! | [`svg`] | SVG 1.1 in the style of the figures: hosts side by side, layers top down, media below |
+//! | [`svg()`] | SVG 1.1 in the style of the figures: hosts side by side, layers top down, media below |
 //! | Left out | settings of nodes, tasks and CPUs, virtual channels in the drawing |
 //!
 //! A picture shows what a scenario says, and does not ask whether that would run. A layer is said to offer a service only where
