@@ -251,18 +251,20 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
 }
 
 impl Measured {
-    /// What bound the result, where the stack and the line allow `limit_mbps`.
+    /// What bound the result, where the stack and the line allow `limit_mbps`: writers that waited for pages, a CPU
+    /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
+    /// What is left is the window.
     ///
-    /// The line counts as full, and a CPU as busy, from 98 % on: the rest is lost between measuring and its ends.
+    /// A CPU and a line count as full from 99 % on: the rest is lost at the ends of the measurement.
     #[must_use]
     pub fn bound(&self, limit_mbps: Option<f64>) -> Bound {
-        const FULL: f64 = 0.98;
-        if limit_mbps.is_some_and(|limit| self.goodput_mbps >= limit * FULL) {
-            Bound::Link
-        } else if self.page_waits > 0 {
+        const FULL: f64 = 0.99;
+        if self.page_waits > 0 {
             Bound::Pages
         } else if self.cpu.values().any(|busy| *busy >= FULL) {
             Bound::Host
+        } else if limit_mbps.is_some_and(|limit| self.goodput_mbps >= limit * FULL) {
+            Bound::Link
         } else {
             Bound::Window
         }
