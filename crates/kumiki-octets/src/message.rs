@@ -314,6 +314,9 @@ impl Message {
     }
 
     fn pop_body(&mut self, n: usize) {
+        if n == 0 {
+            return;
+        }
         let inner = &mut *self.0;
         let mut left = n;
         let mut whole = 0;
@@ -343,16 +346,9 @@ impl Message {
             });
             self.0.meta.checksum = Checksum::Sum(sum.without(len, gone));
         }
-        let checksum = self.0.meta.checksum;
-        *self = self.split_to_keeping_meta(len);
-        self.0.meta.checksum = checksum;
-    }
-
-    fn split_to_keeping_meta(&mut self, n: usize) -> Self {
         let meta = self.0.meta;
-        let mut front = self.cut(n);
-        front.0.meta = meta;
-        front
+        *self = self.cut(len);
+        self.0.meta = meta;
     }
 
     /// Cuts off and returns the first `n` octets.
