@@ -422,6 +422,18 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
             "is there twice",
         ),
         ("oc48", "workload.to=[]", "nobody"),
+        ("oc48", "workload.to=a.netperf", "cannot read as well"),
+        ("lossy", "workload.warm_up=1 s", "no part left out"),
+        (
+            "oc48",
+            "workload.sessions=4000000000",
+            "expected 1 to 65535",
+        ),
+        (
+            "interleaved-vcs",
+            "switch.exchange.ports=1000000000000000",
+            "expected at most 65536",
+        ),
         (
             "udp-over-atm",
             "workload.message=4 B",
