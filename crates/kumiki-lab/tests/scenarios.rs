@@ -250,6 +250,29 @@ fn tcp_gets_through_a_line_that_loses_frames_at_the_rate_that_the_loss_allows() 
 }
 
 #[test]
+fn a_transfer_that_is_cut_off_is_measured_to_that_moment() {
+    let set = [
+        "workload.sessions=2",
+        "workload.stagger=20 s",
+        "workload.duration=20.1 s",
+        "link.line.impair={loss=0}",
+    ];
+    let measured = run_with("lossy", &set, 1);
+    let octets: Vec<u64> = measured.sessions.iter().map(|it| it.octets).collect();
+    let [first, second] = octets.as_slice() else {
+        panic!("{octets:?}");
+    };
+    assert_eq!(*first, 512 * 8192);
+    assert!((1..*first).contains(second), "{second}");
+    // The first opened after one round trip.
+    assert!(
+        near(measured.time.as_secs_f64(), 20.08, 1e-4),
+        "{}",
+        measured.time
+    );
+}
+
+#[test]
 fn two_hosts_fill_an_oc48_line() {
     let measured = run("oc48");
     let limit_mbps = 2396.16 * 48.0 / 53.0 * 9128.0 / (192.0 * 48.0);
@@ -399,6 +422,18 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
             "is there twice",
         ),
         ("oc48", "workload.to=[]", "nobody"),
+        ("oc48", "workload.to=a.netperf", "cannot read as well"),
+        ("lossy", "workload.warm_up=1 s", "no part left out"),
+        (
+            "oc48",
+            "workload.sessions=4000000000",
+            "expected 1 to 65535",
+        ),
+        (
+            "interleaved-vcs",
+            "switch.exchange.ports=1000000000000000",
+            "expected at most 65536",
+        ),
         (
             "udp-over-atm",
             "workload.message=4 B",

@@ -47,7 +47,8 @@ pub enum Checksum {
         /// Where the field stands, from `start`.
         field: u16,
     },
-    /// Receiving: a device summed the octets on the fly; this is the sum of all that is in the message.
+    /// Receiving: a device summed the octets on the fly; this is the sum of all that is in the message. It is kept as octets
+    /// are taken off, and given up where octets that the device has not seen are put to the message.
     Sum(Sum),
     /// Receiving: the device has checked it.
     Verified,
@@ -159,6 +160,7 @@ impl Message {
     /// Makes room for a header of `n` octets (at most 128) in front, zeroed, and returns it to be written.
     pub fn push(&mut self, n: usize) -> &mut [u8] {
         let n = n.min(HEADROOM);
+        self.outgrow_sum(n);
         if n > self.0.start {
             self.spill();
         }
@@ -313,7 +315,17 @@ impl Message {
         }
     }
 
+    /// `n` octets are put to what a device has summed.
+    fn outgrow_sum(&mut self, n: usize) {
+        if n > 0 && matches!(self.0.meta.checksum, Checksum::Sum(_)) {
+            self.0.meta.checksum = Checksum::Unknown;
+        }
+    }
+
     fn pop_body(&mut self, n: usize) {
+        if n == 0 {
+            return;
+        }
         let inner = &mut *self.0;
         let mut left = n;
         let mut whole = 0;
@@ -343,16 +355,9 @@ impl Message {
             });
             self.0.meta.checksum = Checksum::Sum(sum.without(len, gone));
         }
-        let checksum = self.0.meta.checksum;
-        *self = self.split_to_keeping_meta(len);
-        self.0.meta.checksum = checksum;
-    }
-
-    fn split_to_keeping_meta(&mut self, n: usize) -> Self {
         let meta = self.0.meta;
-        let mut front = self.cut(n);
-        front.0.meta = meta;
-        front
+        *self = self.cut(len);
+        self.0.meta = meta;
     }
 
     /// Cuts off and returns the first `n` octets.
@@ -447,6 +452,7 @@ impl Message {
         if slice.is_empty() {
             return;
         }
+        self.outgrow_sum(slice.len());
         let inner = &mut *self.0;
         inner.body_len += slice.len();
         let rest = match inner.body.last_mut() {

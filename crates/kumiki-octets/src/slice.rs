@@ -32,6 +32,7 @@ enum Source {
 #[derive(Clone)]
 pub struct Slice {
     source: Source,
+    /// Where it begins in its source; of a pattern modulo 2^64, as the positions of patterns are.
     offset: u64,
     len: usize,
     sum: Option<Sum>,
@@ -131,7 +132,7 @@ impl Slice {
             };
             pattern.fill(at, piece);
             see(piece);
-            at += piece.len() as u64;
+            at = at.wrapping_add(piece.len() as u64);
             left -= piece.len();
         }
     }
@@ -143,7 +144,7 @@ impl Slice {
             return false;
         };
         match self.source {
-            Source::Pattern(pattern) => pattern.fill(self.offset + from as u64, out),
+            Source::Pattern(pattern) => pattern.fill(self.offset.wrapping_add(from as u64), out),
             Source::Page(_) | Source::Inline(_) => {
                 match self.octets().and_then(|all| all.get(from..end)) {
                     Some(octets) => out.copy_from_slice(octets),
@@ -197,7 +198,7 @@ impl Slice {
         };
         let whole = self.sum.take();
         let whole_len = self.len;
-        self.offset += n as u64;
+        self.offset = self.offset.wrapping_add(n as u64);
         self.len -= n;
         if let Some(whole) = whole {
             self.share_sum(&mut front, whole, whole_len);
@@ -225,7 +226,7 @@ impl Slice {
     /// # Errors
     /// Gives `next` back where it does not.
     pub fn join(&mut self, next: Self) -> Result<(), Self> {
-        let continues = self.offset + self.len as u64 == next.offset
+        let continues = self.offset.wrapping_add(self.len as u64) == next.offset
             && match (&self.source, &next.source) {
                 (Source::Pattern(a), Source::Pattern(b)) => a == b,
                 (Source::Page(a), Source::Page(b)) => core::ptr::eq(a.octets(), b.octets()),

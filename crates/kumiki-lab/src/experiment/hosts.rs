@@ -257,9 +257,13 @@ fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, Fault> {
 /// A price may be a fraction of a nanosecond: it is read a thousand times larger.
 fn picoseconds(path: &[&str], text: &str) -> Result<u64, Fault> {
     let larger = text.replace("ns", "us");
-    if larger != text && !text.contains("us") {
-        return quantity::<Duration>(path, &larger).map(Duration::as_nanos);
+    if larger != text
+        && !text.contains("us")
+        && let Ok(price) = quantity::<Duration>(path, &larger)
+    {
+        return Ok(price.as_nanos());
     }
+    // What cannot be read at all is refused as it was written.
     quantity::<Duration>(path, text).map(|price| price.as_nanos().saturating_mul(1_000))
 }
 

@@ -232,7 +232,7 @@ fn program<'a, T: kumiki_graph::Protocol>(
     host.graph.protocol(host.graph.node(node)?)
 }
 
-/// Whether the writing program has ended all its sessions.
+/// Whether the writing program has done all it was to do, and of streams the end has arrived.
 pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> bool {
     match load.kind {
         Kind::Stream => {
@@ -304,7 +304,10 @@ pub(super) fn measure(
         .collect();
     let octets: u64 = sessions.iter().map(|session| session.octets).sum();
     let time = match (before.last, after.last) {
-        _ if load.until_done => transfer_time(source, &sinks),
+        _ if load.until_done && load.kind == Kind::Stream => {
+            let done = is_done(world, hosts, load);
+            transfer_time(source, &sinks, (!done).then_some(after.at))
+        }
         (Some(first), Some(last)) if last > first => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),
     };
@@ -344,14 +347,19 @@ pub(super) fn measure(
     }
 }
 
-/// From the opening of the first session to the end of the last.
-fn transfer_time(source: Option<&Source>, sinks: &[Vec<Progress>]) -> Duration {
+/// From the opening of the first session to the end of the last, or to `cut_off`, where the run was over before that.
+fn transfer_time(
+    source: Option<&Source>,
+    sinks: &[Vec<Progress>],
+    cut_off: Option<Instant>,
+) -> Duration {
     let opened = source
         .into_iter()
         .flat_map(Source::sent)
         .filter_map(|sent| sent.opened)
         .min();
-    let ended = sinks.iter().flatten().filter_map(|it| it.ended).max();
+    let progress = sinks.iter().flatten();
+    let ended = cut_off.or_else(|| progress.filter_map(|it| it.ended.or(it.last)).max());
     match (opened, ended) {
         (Some(opened), Some(ended)) => ended.saturating_since(opened),
         _ => Duration::ZERO,

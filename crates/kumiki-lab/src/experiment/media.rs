@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, DeviceId, Duration};
 use kumiki_link::atm::{self, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
-
 use kumiki_link::{DropTail, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
 
@@ -319,7 +318,14 @@ pub(super) fn add_switches(
     Ok(plugs)
 }
 
+/// The most ports of a switch: more than any had, and few enough to have memory for each.
+const MOST_PORTS: usize = 65536;
+
 fn build_switch(spec: &Switch) -> Result<atm::Switch, Fault> {
+    if spec.ports > MOST_PORTS {
+        let problem = format!("no switch has {} ports", spec.ports);
+        return Err(fault(&["ports"], problem).expected(format!("at most {MOST_PORTS}")));
+    }
     let medium = spec.medium.as_deref().unwrap_or("oc3c-atm");
     let rate = cell_rate(medium).ok_or_else(|| {
         let known: Vec<&str> = ATM.iter().map(|(name, _)| *name).collect();

@@ -85,6 +85,14 @@ pub(super) fn of_workload(
     if load.duration.is_zero() {
         return Err(wrong("duration", "nothing can be measured in no time"));
     }
+    if kind == Kind::Stream && until_done && !load.warm_up.is_zero() {
+        let problem =
+            "ttcp is measured from its first opening to its last end, with no part left out";
+        return Err(wrong("warm_up", problem));
+    }
+    if load.to.contains(&load.from) {
+        return Err(wrong("to", "this node writes, and cannot read as well"));
+    }
     let message = octets("message", &workload.message)?;
     if message == 0 {
         return Err(wrong("message", "a message has at least one octet"));

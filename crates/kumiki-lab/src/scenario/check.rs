@@ -438,6 +438,15 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
             Fault::at(["workload", "sessions"], "a load without sessions").expected("at least 1"),
         );
     }
+    let targets = u32::try_from(workload.to.0.len()).unwrap_or(u32::MAX);
+    let most = u32::from(u16::MAX).saturating_mul(targets);
+    if workload.sessions > most {
+        return Err(Fault::at(
+            ["workload", "sessions"],
+            "each session has a port of its own toward its peer",
+        )
+        .expected(format!("1 to {most}")));
+    }
     if let Some(busy) = workload.busy.filter(|&busy| busy > workload.sessions) {
         return Err(Fault::at(
             ["workload", "busy"],

@@ -161,7 +161,7 @@ pub(super) fn first_wrong(pattern: Pattern, offset: u64, data: &Message) -> Opti
     {
         let unread = data.slices().iter().any(|slice| {
             let generated = same(at, slice);
-            at += slice.len() as u64;
+            at = at.wrapping_add(slice.len() as u64);
             !generated
         });
         if !unread {
@@ -174,7 +174,7 @@ pub(super) fn first_wrong(pattern: Pattern, offset: u64, data: &Message) -> Opti
             if wrong.is_none() && octet != pattern.octet(at) {
                 wrong = Some(at);
             }
-            at += 1;
+            at = at.wrapping_add(1);
         }
     });
     wrong
@@ -269,5 +269,23 @@ impl Protocol for Sink {
             | Indication::Reset { .. }
             | Indication::Report(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_looked_at_past_the_last_position_of_its_pattern() {
+        let offset = u64::MAX - 3;
+        let generated = Message::generated(Pattern::Counter, offset, 10);
+        let mut octets = generated.to_vec();
+        assert_eq!(first_wrong(Pattern::Counter, offset, &generated), None);
+        let copied = Message::from_octets(&octets);
+        assert_eq!(first_wrong(Pattern::Counter, offset, &copied), None);
+        octets[6] ^= 1;
+        let changed = Message::from_octets(&octets);
+        assert_eq!(first_wrong(Pattern::Counter, offset, &changed), Some(2));
     }
 }

@@ -108,6 +108,22 @@ proptest! {
 }
 
 #[test]
+fn a_sum_taken_by_a_device_says_nothing_of_a_message_that_has_grown() {
+    let summed = || {
+        let mut message = Message::from_octets(&[1; 100]);
+        message.meta_mut().checksum = Checksum::Sum(Sum::of(&[1; 100]));
+        message
+    };
+    let (mut in_front, mut behind, mut joined) = (summed(), summed(), summed());
+    in_front.push_header(20).fill(7);
+    behind.append_octets(&[7; 20]);
+    joined.append(summed());
+    for message in [in_front, behind, joined] {
+        assert_eq!(message.meta().checksum, Checksum::Unknown);
+    }
+}
+
+#[test]
 fn a_lease_ends_with_the_last_part_of_the_content() {
     let lease: Lease = std::sync::Arc::new(());
     let mut message = Message::generated(Pattern::Zeros, 0, 8192);
@@ -151,4 +167,18 @@ fn what_a_device_is_told_moves_with_the_headers_below() {
     );
     message.pop_header(20).unwrap();
     assert_eq!(*message.meta(), before);
+}
+
+#[test]
+fn the_content_of_a_pattern_goes_on_past_its_last_position() {
+    let mut octets = [0; 5000];
+    Pattern::Counter.fill(u64::MAX - 9, &mut octets);
+    let mut message = Message::generated(Pattern::Counter, u64::MAX - 9, octets.len());
+    assert_eq!(message.to_vec(), octets);
+    let mut front = message.split_to(4000).unwrap();
+    front.append(message);
+    assert_eq!((front.slices().len(), front.to_vec()), (1, octets.to_vec()));
+    let mut part = [0; 20];
+    assert!(front.copy_to(20, &mut part));
+    assert_eq!(part, octets[20..40]);
 }
