@@ -7,7 +7,7 @@ use kumiki_lab::capture::Layers;
 
 /// Compose a protocol stack as a graph, run it in virtual time, and see where every octet and microsecond goes.
 #[derive(Parser, Debug)]
-#[command(name = "kumiki", version, about, max_term_width = 100)]
+#[command(name = "kumiki", version, max_term_width = 100)]
 #[command(
     after_help = "Exit status: 0 all went well, 1 it ran and failed, 2 the command line or an input file is wrong."
 )]
