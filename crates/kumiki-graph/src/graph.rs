@@ -658,6 +658,11 @@ impl Graph {
         self.core.devices.len()
     }
 
+    /// The devices' names, in the order of being added.
+    pub fn device_names(&self) -> impl Iterator<Item = &str> {
+        self.core.devices.iter().map(|device| device.name.as_str())
+    }
+
     /// The tasks' names, in the order of being added.
     pub fn tasks(&self) -> impl Iterator<Item = &str> {
         self.core.tasks.iter().map(|task| task.name.as_str())

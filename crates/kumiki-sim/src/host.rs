@@ -70,6 +70,9 @@ struct Cpu {
     interrupted_until: Instant,
 }
 
+/// Holds the pages of what has arrived: no session of a node is numbered so.
+const ADAPTER: Holder = Holder(u64::MAX);
+
 /// What an interrupt is for.
 #[derive(Debug)]
 enum Upon {
@@ -165,6 +168,12 @@ impl Host {
         }
     }
 
+    /// What each adapter did, by its device's name.
+    pub fn adapters(&self) -> impl Iterator<Item = (&str, AdapterCounters)> {
+        let counters = self.adapters.iter().map(|adapter| adapter.counters);
+        self.graph.device_names().zip(counters)
+    }
+
     /// What the adapter of `device` did.
     #[must_use]
     pub fn adapter(&self, device: DeviceId) -> AdapterCounters {
@@ -185,7 +194,7 @@ impl Host {
             Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => return,
         };
         if let Some(ledger) = self.graph.ledger(Pool::Receive) {
-            let Some(lease) = ledger.lease(Holder::default()) else {
+            let Some(lease) = ledger.lease(ADAPTER) else {
                 adapter.counters.no_page += 1;
                 return;
             };

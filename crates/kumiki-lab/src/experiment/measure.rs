@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Instant, Pool, Reason};
-use kumiki_proto::tcp::Tcp;
-use kumiki_sim::{Host, HostId, World};
+use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_sim::{HostId, World};
 
 use super::programs::{Kind, Load};
 use crate::rows::Counters;
@@ -339,7 +338,7 @@ pub(super) fn measure(
         cpu: after.busy.iter().map(busy_share).collect(),
         page_waits: after.page_waits - before.page_waits,
         stopped: stopped(&sinks, &sessions, source.map_or(0, Source::busy)),
-        counters: counters(world),
+        counters: super::counters::of(world),
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         units: (load.kind == Kind::Units).then(|| Units::of(world, hosts, load)),
         echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),
@@ -372,98 +371,4 @@ fn transfer_time(
 )]
 const fn lossy(count: u64) -> f64 {
     count as f64
-}
-
-/// What the modelled memories of `host` counted.
-fn memory_counters(host: &Host) -> impl Iterator<Item = (String, BTreeMap<String, u64>)> + '_ {
-    let ledgers = [
-        (Pool::Send, "send memory"),
-        (Pool::Receive, "receive memory"),
-    ];
-    ledgers.into_iter().filter_map(|(pool, name)| {
-        let ledger = host.graph.ledger_ref(pool)?;
-        let own = [
-            ("clusters", u64::from(ledger.pages().clusters)),
-            ("high_water", ledger.high_water as u64),
-            ("refusals", ledger.refusals),
-        ];
-        let own = own.map(|(name, count)| (name.to_owned(), count));
-        Some((format!("{}.{name}", host.name), own.into()))
-    })
-}
-
-/// What every part of the world counted, by `host.part`, or by the medium's name.
-fn counters(world: &World) -> Counters {
-    let mut all = Counters::new();
-    for host in world.hosts() {
-        for (node, account) in host.graph.accounts() {
-            let mut own: BTreeMap<String, u64> = [
-                ("messages_down", account.down.messages),
-                ("octets_down", account.down.octets),
-                ("messages_up", account.up.messages),
-                ("octets_up", account.up.octets),
-                ("copied_octets", account.copied),
-                ("summed_octets", account.summed),
-                ("busy_us", account.busy.as_nanos() / 1_000),
-            ]
-            .map(|(name, count)| (name.to_owned(), count))
-            .into();
-            own.extend(
-                account
-                    .drops
-                    .iter()
-                    .map(|(reason, count)| (format!("dropped, {reason}"), *count)),
-            );
-            own.extend(tcp_counters(host, node));
-            all.insert(format!("{}.{node}", host.name), own);
-        }
-        all.extend(memory_counters(host));
-        for (cpu, counters) in host.cpus() {
-            let own = [
-                ("busy_us", counters.busy.as_nanos() / 1_000),
-                ("switches", counters.switches),
-                ("interrupts", counters.interrupts),
-            ];
-            all.insert(
-                format!("{}.{cpu}", host.name),
-                own.map(|(name, count)| (name.to_owned(), count)).into(),
-            );
-        }
-    }
-    for (medium, counters) in world.media() {
-        all.insert(
-            medium.to_owned(),
-            counters
-                .into_iter()
-                .map(|(name, count)| (name.to_owned(), count))
-                .collect(),
-        );
-    }
-    all
-}
-
-fn tcp_counters(host: &Host, node: &str) -> Vec<(String, u64)> {
-    let tcp = host
-        .graph
-        .node(node)
-        .and_then(|node| host.graph.protocol::<Tcp>(node));
-    let Some(counters) = tcp.map(Tcp::counters) else {
-        return Vec::new();
-    };
-    let list = [
-        ("segments_sent", counters.segments_sent),
-        ("segments_received", counters.segments_received),
-        ("retransmissions", counters.retransmissions),
-        ("fast_retransmits", counters.fast_retransmits),
-        ("timeouts", counters.timeouts),
-        ("duplicate_acks", counters.duplicate_acks),
-        ("acks_by_timer", counters.acks_by_timer),
-        ("acks_by_data", counters.acks_by_data),
-        ("window_updates", counters.window_updates),
-        ("window_probes", counters.window_probes),
-        ("overrides", counters.overrides),
-        ("out_of_order", counters.out_of_order),
-        ("bad_checksums", counters.bad_checksums),
-    ];
-    list.map(|(name, count)| (name.to_owned(), count)).into()
 }

@@ -93,6 +93,13 @@ pub(super) fn of_workload(
     if load.to.contains(&load.from) {
         return Err(wrong("to", "this node writes, and cannot read as well"));
     }
+    let mut hosts_of = load.to.iter().map(|(host, _)| host).enumerate();
+    if hosts_of.any(|(n, host)| load.to.iter().take(n).any(|(other, _)| other == host)) {
+        return Err(wrong(
+            "to",
+            "two readers on one host would listen on the same port",
+        ));
+    }
     let message = octets("message", &workload.message)?;
     if message == 0 {
         return Err(wrong("message", "a message has at least one octet"));

@@ -144,7 +144,8 @@ impl Source {
     /// Writes while there is room. On a host whose work takes time, others get their turn after each message.
     fn write(&mut self, number: u32, cx: &mut Context<'_>) {
         let began = cx.now();
-        if self.last.replace(number).is_some_and(|last| last != number) && self.may_write(number) {
+        // A session that cannot write does not run.
+        if self.may_write(number) && self.last.replace(number).is_some_and(|last| last != number) {
             cx.charge(Work::Switch, 1);
         }
         while self.write_piece(number, cx) {

@@ -1,0 +1,118 @@
+//! What every part of the world counted, as result rows have it.
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::{Account, Pool};
+use kumiki_proto::tcp::Tcp;
+use kumiki_sim::{Host, World};
+
+use crate::rows::Counters;
+
+/// All counters, by `host.part`, or by the medium's name.
+pub(super) fn of(world: &World) -> Counters {
+    let mut all = Counters::new();
+    for host in world.hosts() {
+        let mut add = |part: &str, counts: BTreeMap<String, u64>| {
+            all.insert(format!("{}.{part}", host.name), counts);
+        };
+        for (node, account) in host.graph.accounts() {
+            let mut counts = of_account(&account);
+            counts.extend(of_tcp(host, node));
+            add(node, counts);
+        }
+        for (device, adapter) in host.adapters() {
+            add(
+                device,
+                named([
+                    ("sent", adapter.sent),
+                    ("received", adapter.received),
+                    ("dropped, queue full", adapter.queue_full),
+                    ("dropped, no page", adapter.no_page),
+                    ("queue_high_water", adapter.queue_high_water as u64),
+                ]),
+            );
+        }
+        for (pool, name) in [
+            (Pool::Send, "send memory"),
+            (Pool::Receive, "receive memory"),
+        ] {
+            if let Some(ledger) = host.graph.ledger_ref(pool) {
+                add(
+                    name,
+                    named([
+                        ("clusters", ledger.pages().clusters.into()),
+                        ("high_water", ledger.high_water as u64),
+                        ("refusals", ledger.refusals),
+                    ]),
+                );
+            }
+        }
+        for (cpu, counters) in host.cpus() {
+            add(
+                cpu,
+                named([
+                    ("busy_us", counters.busy.as_nanos() / 1_000),
+                    ("switches", counters.switches),
+                    ("interrupts", counters.interrupts),
+                ]),
+            );
+        }
+    }
+    for (medium, counters) in world.media() {
+        let counts = counters
+            .into_iter()
+            .map(|(name, count)| (name.to_owned(), count));
+        all.insert(medium.to_owned(), counts.collect());
+    }
+    all
+}
+
+fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    counts.map(|(name, count)| (name.to_owned(), count)).into()
+}
+
+fn of_account(account: &Account) -> BTreeMap<String, u64> {
+    let mut counts = named([
+        ("messages_down", account.down.messages),
+        ("octets_down", account.down.octets),
+        ("messages_up", account.up.messages),
+        ("octets_up", account.up.octets),
+        ("copied_octets", account.copied),
+        ("summed_octets", account.summed),
+        ("timers", account.timers),
+        ("calls", account.calls),
+        ("wakes", account.wakes),
+        ("session_switches", account.switches),
+        ("mapped_pages", account.mapped),
+        ("busy_us", account.busy.as_nanos() / 1_000),
+    ]);
+    let drops = account.drops.iter();
+    counts.extend(drops.map(|(reason, count)| (format!("dropped, {reason}"), *count)));
+    counts
+}
+
+fn of_tcp(host: &Host, node: &str) -> Vec<(String, u64)> {
+    let tcp = host
+        .graph
+        .node(node)
+        .and_then(|node| host.graph.protocol::<Tcp>(node));
+    let Some(counters) = tcp.map(Tcp::counters) else {
+        return Vec::new();
+    };
+    let list = [
+        ("segments_sent", counters.segments_sent),
+        ("segments_received", counters.segments_received),
+        ("retransmissions", counters.retransmissions),
+        ("fast_retransmits", counters.fast_retransmits),
+        ("timeouts", counters.timeouts),
+        ("duplicate_acks", counters.duplicate_acks),
+        ("acks_by_timer", counters.acks_by_timer),
+        ("acks_by_data", counters.acks_by_data),
+        ("window_updates", counters.window_updates),
+        ("window_probes", counters.window_probes),
+        ("overrides", counters.overrides),
+        ("out_of_order", counters.out_of_order),
+        ("bad_checksums", counters.bad_checksums),
+    ];
+    list.map(|(name, count)| (name.to_owned(), count)).into()
+}
