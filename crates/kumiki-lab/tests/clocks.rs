@@ -13,7 +13,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Quality, Service, Tapped, TaskId};
 use kumiki_io::executor::{Ended, Executor, Pace, Plug as ExecutorPlug, Uneven};
 use kumiki_io::{Clock, ManualClock, RealClock};
-use kumiki_lab::workload::{Sink, SinkConfig, Source, SourceConfig, Transfer};
+use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
 use kumiki_link::{
     DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire,
@@ -52,15 +52,17 @@ struct Load {
 fn source(load: Load) -> Source {
     Source::new(SourceConfig {
         local: SocketAddr::new(IpAddr::V4(A), 0),
-        peer: SocketAddr::new(IpAddr::V4(B), 5001),
+        peers: vec![SocketAddr::new(IpAddr::V4(B), 5001)],
         sessions: load.sessions,
         busy: load.sessions,
         message: MESSAGE,
         count: Some(load.messages),
         pattern: PATTERN,
-        start: Duration::ZERO,
-        stagger: Duration::from_micros(300),
-        jitter: Duration::ZERO,
+        opening: Opening {
+            start: Duration::ZERO,
+            stagger: Duration::from_micros(300),
+            jitter: Duration::ZERO,
+        },
         quality: Quality::default(),
         transfer: Transfer::default(),
     })
