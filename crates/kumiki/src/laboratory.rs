@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_lab::capture::{self, Layers};
+use kumiki_lab::capture::{self, Layers, trace};
 use kumiki_lab::experiment::{Experiment, Options};
 use kumiki_lab::limit;
 use kumiki_lab::profile::{self, Profile};
@@ -124,6 +124,9 @@ impl Runner for Laboratory {
             .limit_mbps
             .map(|limit| ("limit of the line".to_owned(), limit));
         row.counters = measured.counters;
+        if row.goodput_mbps == 0.0 && point.scenario.workload.kind != "ping" {
+            notes.push("nothing arrived while it was measured".to_owned());
+        }
         if measured.stopped > 0 {
             notes.push(format!(
                 "{} of {} sessions stood still for a second or more",
@@ -142,6 +145,12 @@ impl Runner for Laboratory {
         for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
             let octets = capture::pcapng(core::slice::from_ref(host), Vec::new())?;
             captures.push((format!("{}.pcapng", host.host), octets));
+        }
+        for end in run.traces.chunk_by(|a, b| a.host == b.host) {
+            if let Some(first) = end.first() {
+                let lines = trace::to_jsonl(end)?;
+                captures.push((format!("{}-tcp.jsonl", first.host), lines.into_bytes()));
+            }
         }
         Ok(Outcome {
             rows: vec![row],
