@@ -41,7 +41,7 @@ pub(crate) struct Reproduce {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
-    /// Also write what every node did, event by event
+    /// Also write what each TCP connection did, event by event: captures/*-tcp.jsonl
     #[arg(long)]
     pub(crate) trace: bool,
     #[command(flatten)]

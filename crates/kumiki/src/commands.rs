@@ -82,7 +82,8 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             laboratory
                 .check(&point)
                 .map_err(|fault| point.locate(fault))?;
-            let text = Laboratory::limit(&point).map_err(|why| Stop::Failed(why.to_string()))?;
+            let text = Laboratory::limit(&point)
+                .map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
             print(&text)
         }
         cli::Command::Graph(wanted) => {
@@ -143,7 +144,9 @@ fn experiments(
         quick: wanted.quick,
     };
     let plan = Plan::new(documents, &choice, runner)?;
-    let output = Output::open(&wanted.out, wanted.force)?;
+    // A directory that cannot be made is a mistake of the command line: nothing has run yet.
+    let output = Output::open(&wanted.out, wanted.force)
+        .map_err(|why| Stop::Input(format!("--out: {why}")))?;
     let jobs = match wanted.jobs {
         Some(jobs) => usize::from(jobs),
         None => std::thread::available_parallelism().map_or(1, usize::from),

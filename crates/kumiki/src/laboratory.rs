@@ -101,7 +101,10 @@ impl Runner for Laboratory {
         if let Some(position) = run.measured.wrong {
             return Err(format!("octet {position} arrived wrong").into());
         }
-        let notes = notes(&run.measured);
+        let mut notes = notes(&run.measured);
+        if run.measured.goodput_mbps == 0.0 && run.measured.echoes.is_none() {
+            notes.push("nothing arrived while it was measured".to_owned());
+        }
         let captures = files(&run)?;
         let mut row = point.row()?;
         row.goodput_mbps = run.measured.goodput_mbps;

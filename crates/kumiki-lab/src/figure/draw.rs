@@ -226,6 +226,10 @@ fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
     };
     for (pen, series) in pens.iter().zip(&figure.series) {
         let label = clean(&series.label);
+        // The only series may go without a name; a key would then stand beside nothing.
+        if label.is_empty() {
+            continue;
+        }
         let (x, y) = place(&label);
         group = match series.shape {
             Shape::Bars => group.add(

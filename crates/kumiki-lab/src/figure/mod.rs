@@ -55,7 +55,7 @@ pub enum Scale {
     Linear,
     /// Equal factors, ticks at powers of two.
     Log2,
-    /// As [`Scale::Log2`] for a number of octets; ticks read 8 KB, 16 KB, with the papers' KB of 1024.
+    /// As [`Scale::Log2`] for a number of octets; ticks read 8 KiB, 16 KiB.
     Octets,
     /// Equal factors, ticks at powers of ten and, where these are few, at twice and five times.
     Log10,

@@ -249,12 +249,12 @@ pub(super) fn number(value: f64, decimals: usize) -> String {
     }
 }
 
-/// 512 B, 8 KB, 2 MB.
+/// 512 B, 8 KiB, 2 MiB.
 fn octets(value: f64) -> String {
     let (worth, unit) = match value {
-        v if v >= 1_073_741_824.0 => (1_073_741_824.0, "GB"),
-        v if v >= 1_048_576.0 => (1_048_576.0, "MB"),
-        v if v >= 1_024.0 => (1_024.0, "KB"),
+        v if v >= 1_073_741_824.0 => (1_073_741_824.0, "GiB"),
+        v if v >= 1_048_576.0 => (1_048_576.0, "MiB"),
+        v if v >= 1_024.0 => (1_024.0, "KiB"),
         _ => (1.0, "B"),
     };
     format!("{} {unit}", number(value / worth, 3))
@@ -319,12 +319,12 @@ mod tests {
         };
         assert_eq!(
             labels(&windows, &[512.0, 1_048_576.0], ACROSS),
-            ["1 KB", "4 KB", "16 KB", "64 KB", "256 KB", "1 MB"],
+            ["1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"],
             "every second of twelve"
         );
         assert_eq!(
             labels(&windows, &[8192.0, 24_576.0, 65_536.0], ACROSS),
-            ["8 KB", "16 KB", "32 KB", "64 KB"]
+            ["8 KiB", "16 KiB", "32 KiB", "64 KiB"]
         );
         let plain = Axis {
             scale: Scale::Log2,

@@ -61,8 +61,8 @@ fn everything_that_was_said_is_in_the_figure() {
     let words = words(&svg);
     for expected in [
         "One session: throughput against window",
-        "8 KB",
-        "256 KB",
+        "8 KiB",
+        "256 KiB",
         "window",
         "goodput (Mb/s)",
         "atm-board &lt;1 &amp; 2&gt;",

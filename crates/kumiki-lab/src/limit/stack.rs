@@ -48,13 +48,22 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
     }
     let device = path.pop().unwrap_or_default();
     let (upper, payload) = layers_above(scenario, &stack, &path)?;
-    let ladders = lines_from(scenario, &format!("{name}.{device}"))
-        .into_iter()
-        .map(|link| {
-            let (line, mut layers) = medium(link)?;
-            layers.extend(upper.iter().cloned());
-            ladder(&line, &layers, payload).map_err(|error| error.to_string())
-        });
+    let lines = lines_from(scenario, &format!("{name}.{device}"));
+    let reached = |to: &String| {
+        let owner = |end: &str| end.split_once('.').map(|(owner, _)| owner.to_owned());
+        let mut ends = lines.iter().flat_map(|link| &link.ends);
+        ends.any(|end| owner(end) == owner(to))
+    };
+    if let Some(to) = scenario.workload.to.0.iter().find(|to| !reached(to)) {
+        return Err(format!(
+            "no line leads from `{name}.{device}` to `{to}` without a router; ladders know only one hop"
+        ));
+    }
+    let ladders = lines.into_iter().map(|link| {
+        let (line, mut layers) = medium(link)?;
+        layers.extend(upper.iter().cloned());
+        ladder(&line, &layers, payload).map_err(|error| error.to_string())
+    });
     let mut slowest: Option<Ladder> = None;
     for ladder in ladders {
         let ladder = ladder?;

@@ -120,10 +120,20 @@ impl Results {
     }
 
     fn caption(&self, first: &Point) -> String {
-        let profiles = self
-            .rows()
-            .next()
-            .map(|row| format!("Profile {}.", row.profile));
+        let mut profiles: Vec<&str> = Vec::new();
+        for row in self.rows() {
+            if !profiles.contains(&row.profile.as_str()) {
+                profiles.push(&row.profile);
+            }
+        }
+        let profiles = match profiles.as_slice() {
+            [] => None,
+            [only] => Some(format!("Profile {only}.")),
+            several => Some(format!("Profiles {}.", several.join(", "))),
+        };
+        let quick = self
+            .is_shortened()
+            .then(|| "--quick: fewer points.".to_owned());
         let runs = self
             .points
             .iter()
@@ -147,6 +157,7 @@ impl Results {
             .chain(profiles)
             .chain([runs.to_owned()])
             .chain(hollow)
+            .chain(quick)
             .chain([format!("Kumiki {}.", env!("CARGO_PKG_VERSION"))])
             .collect();
         parts.join(" ")

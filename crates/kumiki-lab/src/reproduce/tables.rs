@@ -145,7 +145,7 @@ impl Results {
                 add(miss);
             }
         }
-        if self.choice.quick {
+        if self.is_shortened() {
             add("--quick: fewer points than the scenario has".to_owned());
         }
         for set in &self.choice.set {
@@ -167,6 +167,14 @@ impl Results {
             add(format!("failed: {}", [label, why].join(": ")));
         }
         legend
+    }
+}
+
+impl Results {
+    /// Whether `--quick` was given and has left something out.
+    pub(super) fn is_shortened(&self) -> bool {
+        let first = self.points.first();
+        self.choice.quick && first.is_some_and(|(point, _)| !point.scenario.quick.is_empty())
     }
 }
 

@@ -14,6 +14,18 @@ use crate::quantity::{Octets, Quantity, Rate};
 /// The keys of a host that are not settings of its nodes.
 const HOST_KEYS: [&str; 4] = ["like", "profile", "graph", "kind"];
 
+/// The most sessions of a load: the dynamic ports of a host, 49152 to 65535 (RFC 6335 section 6).
+const MOST_SESSIONS: u32 = 16_384;
+
+/// The longest times of a load. What is longer is a slip, and the run would seem to hang.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// The most ports of a switch: each takes memory, used or not.
+const MOST_PORTS: usize = 4096;
+
+/// The most decimals of a table: beyond them is only what a binary fraction looks like.
+const MOST_DECIMALS: u8 = 9;
+
 /// What `x_scale` may be.
 const SCALES: [&str; 3] = ["linear", "log2", "octets"];
 
@@ -189,6 +201,20 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
     if let Some(paper) = scenario.paper.filter(|paper| !(1..=5).contains(paper)) {
         return Err(Fault::at(["paper"], format!("there is no paper {paper}")).expected("1 to 5"));
     }
+    if scenario
+        .report
+        .decimals
+        .is_some_and(|count| count > MOST_DECIMALS)
+    {
+        let fault = Fault::at(["report", "decimals"], "more decimals than mean anything");
+        return Err(fault.expected(format!("0 to {MOST_DECIMALS}")));
+    }
+    for (name, switch) in &scenario.switch {
+        if !(1..=MOST_PORTS).contains(&switch.ports) {
+            let fault = Fault::at(["switch", name, "ports"], "no such switch");
+            return Err(fault.expected(format!("1 to {MOST_PORTS} ports")));
+        }
+    }
     for (name, host) in &scenario.host {
         graph(name, host)?;
         if let Some(wanted) = &host.profile {
@@ -209,7 +235,54 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
         }
         link(name, line)?;
     }
+    for (name, host) in &scenario.host {
+        let devices = host.graph.as_ref().map(Graph::devices);
+        for device in devices.unwrap_or_default() {
+            let end = format!("{name}.{device}");
+            if !plugged.contains(&&end) {
+                let fault = Fault::at(
+                    ["host", name, "graph"],
+                    format!("no line ends on the device {device:?}"),
+                );
+                return Err(fault.expected(format!("{end:?} among the `ends` of a [link]")));
+            }
+        }
+    }
+    addresses(scenario)?;
     workload(scenario, &scenario.workload)
+}
+
+/// No two interfaces have one address: easily so where a host is `like` another, and then nothing arrives.
+fn addresses(scenario: &Scenario) -> Result<(), Fault> {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for (host, spec) in &scenario.host {
+        for (node, settings) in &spec.settings {
+            let own = settings
+                .get("address")
+                .map(|address| (vec!["host", host, node, "address"], address));
+            let interfaces = settings
+                .get("interface")
+                .and_then(toml::Value::as_table)
+                .into_iter()
+                .flatten();
+            let others = interfaces.filter_map(|(name, interface)| {
+                let path = vec!["host", host, node, "interface", name, "address"];
+                Some((path, interface.get("address")?))
+            });
+            for (path, address) in own.into_iter().chain(others) {
+                let Some((address, _)) = address.as_str().and_then(|text| text.split_once('/'))
+                else {
+                    continue;
+                };
+                if let Some((_, first)) = seen.iter().find(|(known, _)| *known == address) {
+                    let problem = format!("host {first} has the address {address} already");
+                    return Err(Fault::at(path, problem).expected("an address of its own"));
+                }
+                seen.push((address, host));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn graph(name: &str, host: &Host) -> Result<(), Fault> {
@@ -419,8 +492,15 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     if duration.is_zero() {
         return Err(Fault::at(["workload", "duration"], "no time at all"));
     }
+    if duration > LONGEST {
+        return Err(too_long("duration"));
+    }
     optional::<Rate>(&["workload", "rate"], workload.rate.as_deref())?;
-    optional::<Octets>(&["workload", "read"], workload.read.as_deref())?;
+    if let Some(read) = &workload.read
+        && quantity::<Octets>(&["workload", "read"], read)?.count() == 0
+    {
+        return Err(Fault::at(["workload", "read"], "reads without octets"));
+    }
     optional::<Octets>(
         &["workload", "socket_buffer"],
         workload.socket_buffer.as_deref(),
@@ -431,7 +511,11 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         ("warm_up", &workload.warm_up),
         ("interval", &workload.interval),
     ] {
-        optional::<Duration>(&["workload", key], time.as_deref())?;
+        if let Some(time) = time
+            && quantity::<Duration>(&["workload", key], time)? > LONGEST
+        {
+            return Err(too_long(key));
+        }
     }
     if workload.sessions == 0 {
         return Err(
@@ -439,7 +523,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         );
     }
     let targets = u32::try_from(workload.to.0.len()).unwrap_or(u32::MAX);
-    let most = u32::from(u16::MAX).saturating_mul(targets);
+    let most = MOST_SESSIONS.saturating_mul(targets);
     if workload.sessions > most {
         return Err(Fault::at(
             ["workload", "sessions"],
@@ -447,11 +531,15 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         )
         .expected(format!("1 to {most}")));
     }
-    if let Some(busy) = workload.busy.filter(|&busy| busy > workload.sessions) {
+    if let Some(busy) = workload
+        .busy
+        .filter(|&busy| busy == 0 || busy > workload.sessions)
+    {
         return Err(Fault::at(
             ["workload", "busy"],
             format!("{busy} of {} sessions", workload.sessions),
-        ));
+        )
+        .expected(format!("1 to {}", workload.sessions)));
     }
     if let Some(confidence) = &workload.confidence {
         let path = |key| ["workload", "confidence", key];
@@ -470,6 +558,10 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+fn too_long(key: &str) -> Fault {
+    Fault::at(["workload", key], "longer than a day").expected("at most 24 h")
 }
 
 fn optional<Q: Quantity>(path: &[&str], text: Option<&str>) -> Result<(), Fault> {

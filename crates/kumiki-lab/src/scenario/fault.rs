@@ -8,7 +8,7 @@
 //! [`super::Point::locate`] adds the file, the line and the value as it is written there.
 
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use crate::quantity::{Invalid, Quantity};
@@ -229,9 +229,19 @@ pub fn quantity<Q: Quantity>(path: &[&str], text: &str) -> Result<Q, Fault> {
     crate::quantity::parse(text).map_err(|invalid| Fault::quantity(path, &invalid))
 }
 
+/// No input file is longer: a device such as `/dev/zero` must not fill the memory.
+const LONGEST_FILE: u64 = 16 << 20;
+
 /// The text of an input file.
 pub(crate) fn read_file(path: &Path) -> Result<String, Fault> {
-    std::fs::read_to_string(path).map_err(|why| {
+    let mut text = String::new();
+    let read = std::fs::File::open(path)
+        .and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));
+    if u64::try_from(text.len()).is_ok_and(|length| length > LONGEST_FILE) {
+        let problem = "longer than 16 MiB, which no input file is";
+        return Err(Fault::new(problem.to_owned()).in_file(&path.display().to_string()));
+    }
+    read.map(|_| text).map_err(|why| {
         let problem = if why.kind() == ErrorKind::NotFound {
             "there is no such file".to_owned()
         } else if why.kind() == ErrorKind::InvalidData {
