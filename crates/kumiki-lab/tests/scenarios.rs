@@ -179,6 +179,7 @@ recieve_buffer = "8 KiB"
 address = "10.0.0.1/24"
 [host.b]
 like = "a"
+ip = { address = "10.0.0.2/24" }
 tcp = { recieve_buffer = "4 KiB" }
 [link.line]
 ends = ["a.line0", "b.line0"]

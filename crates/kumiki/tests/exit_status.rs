@@ -150,11 +150,11 @@ fn the_graph_is_printed() {
 }
 
 #[test]
-fn where_results_cannot_be_written_it_ran_and_failed() {
+fn a_directory_that_cannot_be_made_is_refused_before_anything_runs() {
     let folder = Folder::new("unwritable");
     std::fs::write(folder.0.join("out"), "a file").unwrap();
     let output = folder.kumiki(&["run", "paper2-fig6", "--out", "out/below"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
 
 #[test]
