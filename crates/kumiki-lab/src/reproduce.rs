@@ -151,7 +151,8 @@ impl Plan {
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let (sender, results) = mpsc::channel();
+            // Captures are large: who runs points waits until those before are written.
+            let (sender, results) = mpsc::sync_channel(1);
             for _ in 0..jobs.clamp(1, work.len().max(1)) {
                 let (sender, work, next, stop) = (sender.clone(), &work, &next, &stop);
                 scope.spawn(move || {

@@ -400,6 +400,8 @@ pub struct Report {
     pub limit: Option<String>,
     /// Below the figure.
     pub caption: Option<String>,
+    /// Below the table: what the numbers do not say by themselves.
+    pub notes: Vec<String>,
 }
 
 /// One value that the paper prints.

@@ -140,6 +140,13 @@ impl Results {
         for line in self.trends() {
             add(line);
         }
+        let first = self.points.first();
+        for note in first
+            .iter()
+            .flat_map(|(point, _)| &point.scenario.report.notes)
+        {
+            add(note.clone());
+        }
         for (point, result) in &done {
             if let Some(miss) = miss(point, &result.summary) {
                 add(miss);
