@@ -428,12 +428,12 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         (
             "oc48",
             "workload.sessions=4000000000",
-            "expected 1 to 65535",
+            "expected 1 to 16384",
         ),
         (
             "interleaved-vcs",
             "switch.exchange.ports=1000000000000000",
-            "expected at most 65536",
+            "expected 1 to 4096 ports",
         ),
         (
             "udp-over-atm",

@@ -12,7 +12,7 @@
 
 use core::net::SocketAddrV4;
 
-use kumiki_proto::tcp::{Event, Tcp, TraceEntry};
+use kumiki_proto::tcp::{AckReason, Event, Tcp, TraceEntry};
 use kumiki_sim::Host;
 use kumiki_wire::tcp::Seq;
 use serde::Serialize;
@@ -216,7 +216,13 @@ const fn word(event: Event) -> &'static str {
         Event::Established => "established",
         Event::Sent => "sent",
         Event::SentAgain => "sent again",
-        Event::Acked(_) => "acked",
+        Event::Acked(AckReason::Timer) => "acked: timer",
+        Event::Acked(AckReason::Data) => "acked: data",
+        Event::Acked(AckReason::WindowUpdate) => "acked: window update",
+        Event::Acked(AckReason::OutOfOrder) => "acked: out of order",
+        Event::Acked(AckReason::Fin) => "acked: FIN",
+        Event::Acked(AckReason::Syn) => "acked: SYN",
+        Event::Acked(AckReason::Unacceptable) => "acked: unacceptable",
         Event::Probed => "probed",
         Event::Acknowledged => "acknowledged",
         Event::Received => "received",
