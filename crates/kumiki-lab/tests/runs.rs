@@ -33,7 +33,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
         "window=24 KiB",
         "sessions=4",
         "workload.jitter=1 ms",
-        "workload.warm_up=50 ms",
+        "workload.warm_up=300 ms",
         "workload.duration=100 ms",
     ];
     let document = scenario("paper2-fig7");
@@ -50,7 +50,7 @@ fn looking_does_not_change_a_run() {
     let set = [
         "board=atm-board",
         "window=32 KiB",
-        "workload.warm_up=50 ms",
+        "workload.warm_up=300 ms",
         "workload.duration=100 ms",
     ];
     let document = scenario("paper2-fig6");
