@@ -11,7 +11,9 @@
 //! |---|---|
 //! | [`Config`], [`defaults`] | what can be chosen, and the profiles |
 //! | `states` | RFC 9293 section 3.10: what a segment does in which state |
-//! | `session` | what all states share: what goes out and what the timers do |
+//! | `requests`, `arrivals` | how a user's request and a segment find their session, and what happens without one |
+//! | `session` | what all states share |
+//! | `output`, `deadlines` | what goes out, and what the timers do |
 //! | `send`, `receive` | who owns the send and the receive sequence variables, and all rules on small segments and windows |
 //! | [`congestion`], [`scoreboard`], [`rtt`], [`reassembly`] | the algorithms |
 //!
@@ -31,23 +33,25 @@
 //! Data goes out when the user hands it over. What acknowledgments allow, and acknowledgments themselves, are decided
 //! once per batch ([`Protocol::settle`], MUST-58 and MUST-59); with batches of one that is TCP as it always was.
 
-use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use core::net::SocketAddrV4;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Key, Manage, Mode, Open, Opened,
-    Problem, Protocol, Quality, Reason, Report, Request, Service, Shape, TimerSlot, Token, Unit,
+    Above, Below, Context, Duration, Handle, Indication, Key, Manage, Open, Protocol, Report,
+    Request, Service, Shape, TimerSlot, Token,
 };
-use kumiki_octets::Message;
-use kumiki_wire::tcp::Seq;
 
+mod arrivals;
 pub mod config;
 pub mod congestion;
 mod counters;
+mod deadlines;
 pub mod defaults;
 mod demux;
 mod isn;
+mod output;
 pub mod reassembly;
 mod receive;
+mod requests;
 pub mod rtt;
 pub mod scoreboard;
 mod segment;
@@ -66,10 +70,8 @@ pub use receive::AckReason;
 pub use trace::{Entry as TraceEntry, Event, Trace};
 
 use config::{AckTimer, Beat};
-use demux::{Demux, Pair, Secret};
-use segment::Segment;
+use demux::{Demux, Secret};
 use session::{Io, Session, Shared};
-use states::{Listener, Verdict};
 use table::{Entry, Table};
 use timers::Timer;
 
@@ -210,397 +212,6 @@ impl Tcp {
         if let Some(beat) = self.shared.config.slow_beat {
             self.shared.slow_phase = phase(beat);
         }
-    }
-
-    // Requests.
-
-    fn open(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
-        self.begin_clocks(cx);
-        let opened = match (open.mode, socket(open.remote)) {
-            (Mode::Passive { backlog }, _) => self.open_passive(above, &open, backlog, cx),
-            (Mode::Active, Some(remote)) if is_host(remote) => {
-                // Source address and MSS hang on the route, and both go with the SYN.
-                let to = Address::Ip4(*remote.ip());
-                let at = cx.now() + ANSWER_TIME;
-                cx.set_timer(&mut self.answer, ANSWER, at);
-                self.early.push((above, open));
-                cx.down(Below(0), Request::Manage(Box::new(Manage::Route { to })));
-                return;
-            }
-            // MUST-46.
-            (Mode::Active, _) => Err(Reason::BadAddress),
-        };
-        if let Err(reason) = opened {
-            refuse(above, open.user, reason, cx);
-        }
-    }
-
-    /// The layer below has said how units to `to` travel.
-    fn routed(&mut self, to: Address, source: Address, unit: u32, cx: &mut Context<'_>) {
-        let early = core::mem::take(&mut self.early);
-        let (ready, early) = early.into_iter().partition(|(_, open)| {
-            socket(open.remote).is_some_and(|remote| Address::Ip4(*remote.ip()) == to)
-        });
-        self.early = early;
-        if self.early.is_empty() {
-            cx.clear_timer(&mut self.answer);
-        }
-        let ready: Vec<(Above, Box<Open>)> = ready;
-        for (above, open) in ready {
-            let opened = match source {
-                Address::Ip4(source) => self.open_active(above, &open, source, unit, cx),
-                Address::None
-                | Address::Ip6(_)
-                | Address::Socket(_)
-                | Address::Mac(_)
-                | Address::Vc { .. } => Err(Reason::Unreachable),
-            };
-            if let Err(reason) = opened {
-                refuse(above, open.user, reason, cx);
-            }
-        }
-    }
-
-    /// The layer below knows no routes: what is configured and what it said of its limits must do.
-    fn open_early(&mut self, cx: &mut Context<'_>) {
-        let (source, unit) = (self.shared.config.address, self.shared.unit);
-        for (above, open) in core::mem::take(&mut self.early) {
-            if let Err(reason) = self.open_active(above, &open, source, unit, cx) {
-                refuse(above, open.user, reason, cx);
-            }
-        }
-    }
-
-    fn open_active(
-        &mut self,
-        above: Above,
-        open: &Open,
-        source: Ipv4Addr,
-        unit: u32,
-        cx: &mut Context<'_>,
-    ) -> Result<(), Reason> {
-        let remote = socket(open.remote).ok_or(Reason::BadAddress)?;
-        let mut local = local_socket(open.local).ok_or(Reason::BadAddress)?;
-        if local.ip().is_unspecified() {
-            let configured = self.shared.config.address;
-            local.set_ip(if configured.is_unspecified() {
-                source
-            } else {
-                configured
-            });
-        }
-        if local.ip().is_unspecified() {
-            return Err(Reason::BadAddress);
-        }
-        if local.port() == 0 {
-            local.set_port(self.choose_port(local, remote)?);
-        }
-        let pair = Pair { local, remote };
-        if self.demux.find(&pair).is_some() {
-            return Err(Reason::BadAddress);
-        }
-        let handle = self.begin(above, open.user, pair, &open.quality, unit, cx);
-        self.with(handle, cx, Session::call);
-        Ok(())
-    }
-
-    fn choose_port(&mut self, local: SocketAddrV4, remote: SocketAddrV4) -> Result<u16, Reason> {
-        let secret = self.shared.secret;
-        let port = isn::ports(secret, local, remote, self.ports_given)
-            .find(|&port| {
-                let local = SocketAddrV4::new(*local.ip(), port);
-                self.demux.find(&Pair { local, remote }).is_none()
-                    && self.demux.listener(local).is_none()
-            })
-            .ok_or(Reason::NoResources)?;
-        self.ports_given = self.ports_given.wrapping_add(1);
-        Ok(port)
-    }
-
-    /// Makes a session in state CLOSED.
-    fn begin(
-        &mut self,
-        above: Above,
-        user: Handle,
-        pair: Pair,
-        quality: &Quality,
-        unit: u32,
-        cx: &mut Context<'_>,
-    ) -> Handle {
-        let handle = self.table.reserve();
-        let mut io = Io {
-            cx,
-            shared: &mut self.shared,
-        };
-        let session = Session::new((handle, above, user), pair, quality, unit, &mut io);
-        self.table.fill(handle, Entry::Session(Box::new(session)));
-        self.demux.insert(pair, handle);
-        handle
-    }
-
-    fn open_passive(
-        &mut self,
-        above: Above,
-        open: &Open,
-        backlog: u32,
-        cx: &mut Context<'_>,
-    ) -> Result<(), Reason> {
-        let local = local_socket(open.local).ok_or(Reason::BadAddress)?;
-        let remote = socket(open.remote);
-        if remote.is_none() && open.remote != Address::None {
-            return Err(Reason::BadAddress);
-        }
-        if local.port() == 0 {
-            return Err(Reason::BadAddress);
-        }
-        let handle = self.table.reserve();
-        if !self.demux.listen(local, handle) {
-            self.table.remove(handle);
-            return Err(Reason::BadAddress);
-        }
-        let listener = Listener {
-            above,
-            user: open.user,
-            local,
-            remote,
-            quality: open.quality,
-            backlog,
-            waiting: 0,
-        };
-        self.table.fill(handle, Entry::Listener(Box::new(listener)));
-        let opened = Opened {
-            user: open.user,
-            provider: handle,
-            bypass: None,
-            local: Address::Socket(SocketAddr::V4(local)),
-            remote: open.remote,
-            unit: self.shared.own_mss(self.shared.unit),
-            data: None,
-        };
-        cx.up(above, Indication::Opened(Box::new(opened)));
-        Ok(())
-    }
-
-    fn accept(
-        &mut self,
-        above: Above,
-        handle: Handle,
-        user: Handle,
-        quality: &Quality,
-        cx: &mut Context<'_>,
-    ) {
-        let listener = self
-            .table
-            .session(handle)
-            .filter(|session| session.above == above && !session.accepted)
-            .and_then(|session| session.listener.take());
-        let Some(listener) = listener else {
-            refuse(above, user, Reason::NoSession, cx);
-            return;
-        };
-        if let Some(listener) = self.table.listener(listener) {
-            listener.waiting = listener.waiting.saturating_sub(1);
-        }
-        self.with(handle, cx, |session, io| session.accept(user, quality, io));
-    }
-
-    /// Gives up what `user` opened, if it was not confirmed yet; otherwise ends it.
-    fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
-        self.early
-            .retain(|(from, open)| (*from, open.user) != (above, user));
-        let found = self
-            .table
-            .sessions()
-            .find(|session| {
-                let known = session.accepted || !session.passive;
-                session.above == above && session.user == user && known && !session.is_over()
-            })
-            .map(|session| session.handle);
-        if let Some(handle) = found {
-            self.with(handle, cx, Session::on_abort);
-        }
-    }
-
-    /// Ends a passive open, and refuses whoever waits there.
-    fn unlisten(&mut self, above: Above, handle: Handle, confirm: bool, cx: &mut Context<'_>) {
-        let Entry::Listener(listener) = self.table.remove(handle) else {
-            return;
-        };
-        self.demux.unlisten(listener.local);
-        let waiting: Vec<Handle> = self
-            .table
-            .sessions()
-            .filter(|session| session.listener == Some(handle))
-            .map(|session| session.handle)
-            .collect();
-        for session in waiting {
-            self.with(session, cx, Session::on_abort);
-        }
-        if confirm {
-            let session = listener.user;
-            cx.up(above, Indication::Closed { session });
-        }
-    }
-
-    // What arrives.
-
-    fn unit(&mut self, unit: Unit, cx: &mut Context<'_>) {
-        let (pair, segment) = match segment::receive(unit, cx) {
-            Ok(received) => received,
-            Err(reason) => {
-                let counters = &mut self.shared.counters;
-                match reason {
-                    "bad checksum" => counters.bad_checksums += 1,
-                    _ => counters.malformed += 1,
-                }
-                cx.drop(reason);
-                return;
-            }
-        };
-        self.shared.counters.segments_received += 1;
-        let mut found = self.demux.find(&pair);
-        if let Some(handle) = found
-            && self
-                .table
-                .session(handle)
-                .is_some_and(|session| session.may_be_replaced(&segment))
-            && self.demux.listener(pair.local).is_some()
-        {
-            self.with(handle, cx, |session, io| session.end(None, io));
-            found = None;
-        }
-        if let Some(handle) = found {
-            self.with(handle, cx, |session, io| session.on_segment(segment, io));
-        } else {
-            self.uncalled(pair, &segment, cx);
-        }
-    }
-
-    /// A segment for no connection: somebody may listen.
-    fn uncalled(&mut self, pair: Pair, segment: &Segment, cx: &mut Context<'_>) {
-        let listener = self.demux.listener(pair.local);
-        let verdict = listener
-            .and_then(|listener| self.table.listener(listener))
-            .map_or(Verdict::Reset, |listener| listener.judge(&pair, segment));
-        match (verdict, listener) {
-            (Verdict::Begin, Some(at)) => {
-                let Some(listener) = self.table.listener(at) else {
-                    return;
-                };
-                listener.waiting += 1;
-                let (above, user, quality) = (listener.above, listener.user, listener.quality);
-                let handle = self.begin(above, user, pair, &quality, self.shared.unit, cx);
-                self.with(handle, cx, |session, io| {
-                    session.call_received(at, segment, io);
-                });
-            }
-            (Verdict::Full, _) => {
-                self.shared.counters.backlog_full += 1;
-                cx.drop("backlog full");
-            }
-            (Verdict::Ignore, _) => {}
-            (Verdict::Reset | Verdict::Begin, _) => {
-                let options = self.shared.unit_options();
-                if segment::reset(&pair, segment, options, cx) {
-                    self.shared.counters.resets_sent += 1;
-                }
-            }
-        }
-    }
-
-    fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
-        match report {
-            Report::Limits { unit, .. } => self.shared.unit = *unit,
-            Report::Route {
-                to, source, unit, ..
-            } => self.routed(*to, *source, *unit, cx),
-            Report::Unreachable {
-                source,
-                destination,
-                problem,
-                start,
-            } => self.unreachable(*source, *destination, *problem, start, cx),
-            Report::Up | Report::Down => {}
-        }
-    }
-
-    /// ICMP speaks of a segment that began with `start` (MUST-54, MUST-56).
-    fn unreachable(
-        &mut self,
-        source: Address,
-        destination: Address,
-        problem: Problem,
-        start: &Message,
-        cx: &mut Context<'_>,
-    ) {
-        let (Address::Ip4(source), Address::Ip4(destination)) = (source, destination) else {
-            return;
-        };
-        let mut quoted = [0; 8];
-        if !start.copy_to(0, &mut quoted) {
-            return;
-        }
-        let [s0, s1, d0, d1, q0, q1, q2, q3] = quoted;
-        let pair = Pair {
-            local: SocketAddrV4::new(source, u16::from_be_bytes([s0, s1])),
-            remote: SocketAddrV4::new(destination, u16::from_be_bytes([d0, d1])),
-        };
-        let seq = Seq(u32::from_be_bytes([q0, q1, q2, q3]));
-        let Some(handle) = self.demux.find(&pair) else {
-            return;
-        };
-        self.with(handle, cx, |session, io| {
-            // RFC 5927 section 4.1: only something under way can have met an error.
-            if seq.lt(session.board.una()) || seq.geq(session.send.max) {
-                return;
-            }
-            match problem {
-                Problem::TooBig { mtu } => session.on_too_big(mtu),
-                Problem::Hard { .. } => session.on_hard_error(io),
-                // SHLD-25 would have the user told; MUST-56 forbids more.
-                Problem::Soft { .. } => {}
-            }
-        });
-    }
-}
-
-/// The IPv4 socket that `address` is, if it is one.
-const fn socket(address: Address) -> Option<SocketAddrV4> {
-    if let Address::Socket(SocketAddr::V4(socket)) = address {
-        Some(socket)
-    } else {
-        None
-    }
-}
-
-/// Whether somebody can be called there.
-const fn is_host(remote: SocketAddrV4) -> bool {
-    let ip = *remote.ip();
-    remote.port() != 0 && !ip.is_unspecified() && !ip.is_broadcast() && !ip.is_multicast()
-}
-
-/// Answers an open or an accept in the negative.
-fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
-    cx.up(
-        above,
-        Indication::Aborted {
-            session,
-            reason,
-            data: None,
-        },
-    );
-}
-
-/// As [`socket`], for local addresses, which may be left open in parts.
-fn local_socket(address: Address) -> Option<SocketAddrV4> {
-    match address {
-        Address::None => Some(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
-        Address::Ip4(ip) => Some(SocketAddrV4::new(ip, 0)),
-        Address::Socket(SocketAddr::V6(socket)) if socket.ip().is_unspecified() => {
-            Some(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, socket.port()))
-        }
-        Address::Socket(_) => socket(address).filter(|socket| !socket.ip().is_broadcast()),
-        Address::Ip6(_) | Address::Mac(_) | Address::Vc { .. } => None,
     }
 }
 

@@ -1,0 +1,133 @@
+//! What arrives from below: segments, which are brought to their session or to who listens, and reports.
+
+use core::net::SocketAddrV4;
+
+use kumiki_graph::{Address, Context, Problem, Report, Unit};
+use kumiki_octets::Message;
+use kumiki_wire::tcp::Seq;
+
+use super::Tcp;
+use super::demux::Pair;
+use super::segment::{self, Segment};
+use super::states::Verdict;
+
+impl Tcp {
+    pub(super) fn unit(&mut self, unit: Unit, cx: &mut Context<'_>) {
+        let (pair, segment) = match segment::receive(unit, cx) {
+            Ok(received) => received,
+            Err(reason) => {
+                let counters = &mut self.shared.counters;
+                match reason {
+                    "bad checksum" => counters.bad_checksums += 1,
+                    _ => counters.malformed += 1,
+                }
+                cx.drop(reason);
+                return;
+            }
+        };
+        self.shared.counters.segments_received += 1;
+        let mut found = self.demux.find(&pair);
+        if let Some(handle) = found
+            && self
+                .table
+                .session(handle)
+                .is_some_and(|session| session.may_be_replaced(&segment))
+            && self.demux.listener(pair.local).is_some()
+        {
+            self.with(handle, cx, |session, io| session.end(None, io));
+            found = None;
+        }
+        if let Some(handle) = found {
+            self.with(handle, cx, |session, io| session.on_segment(segment, io));
+        } else {
+            self.uncalled(pair, &segment, cx);
+        }
+    }
+
+    /// A segment for no connection: somebody may listen.
+    fn uncalled(&mut self, pair: Pair, segment: &Segment, cx: &mut Context<'_>) {
+        let listener = self.demux.listener(pair.local);
+        let verdict = listener
+            .and_then(|listener| self.table.listener(listener))
+            .map_or(Verdict::Reset, |listener| listener.judge(&pair, segment));
+        match (verdict, listener) {
+            (Verdict::Begin, Some(at)) => {
+                let Some(listener) = self.table.listener(at) else {
+                    return;
+                };
+                listener.waiting += 1;
+                let (above, user, quality) = (listener.above, listener.user, listener.quality);
+                let handle = self.begin(above, user, pair, &quality, self.shared.unit, cx);
+                self.with(handle, cx, |session, io| {
+                    session.call_received(at, segment, io);
+                });
+            }
+            (Verdict::Full, _) => {
+                self.shared.counters.backlog_full += 1;
+                cx.drop("backlog full");
+            }
+            (Verdict::Ignore, _) => {}
+            (Verdict::Reset | Verdict::Begin, _) => {
+                let options = self.shared.unit_options();
+                if segment::reset(&pair, segment, options, cx) {
+                    self.shared.counters.resets_sent += 1;
+                }
+            }
+        }
+    }
+
+    pub(super) fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
+        match report {
+            Report::Limits { unit, .. } => self.shared.unit = *unit,
+            Report::Route {
+                to, source, unit, ..
+            } => self.routed(*to, *source, *unit, cx),
+            Report::Unreachable {
+                source,
+                destination,
+                problem,
+                start,
+            } => self.unreachable(*source, *destination, *problem, start, cx),
+            Report::Up | Report::Down => {}
+        }
+    }
+
+    /// ICMP speaks of a segment that began with `start` (MUST-54, MUST-56).
+    pub(super) fn unreachable(
+        &mut self,
+        source: Address,
+        destination: Address,
+        problem: Problem,
+        start: &Message,
+        cx: &mut Context<'_>,
+    ) {
+        let (Address::Ip4(source), Address::Ip4(destination)) = (source, destination) else {
+            return;
+        };
+        let mut quoted = [0; 8];
+        if !start.copy_to(0, &mut quoted) {
+            return;
+        }
+        let [s0, s1, d0, d1, q0, q1, q2, q3] = quoted;
+        let pair = Pair {
+            local: SocketAddrV4::new(source, u16::from_be_bytes([s0, s1])),
+            remote: SocketAddrV4::new(destination, u16::from_be_bytes([d0, d1])),
+        };
+        let seq = Seq(u32::from_be_bytes([q0, q1, q2, q3]));
+        let Some(handle) = self.demux.find(&pair) else {
+            return;
+        };
+        self.with(handle, cx, |session, io| {
+            // RFC 5927 section 4.1: only something under way can have met an error.
+            if seq.lt(session.board.una()) || seq.geq(session.send.max) {
+                return;
+            }
+            match problem {
+                Problem::TooBig { mtu } => session.on_too_big(mtu),
+                Problem::Hard { .. } => session.on_hard_error(io),
+                // SHLD-25 would have the user told; MUST-56 forbids more.
+                Problem::Soft { .. } => {}
+            }
+        });
+    }
+}

@@ -1,0 +1,166 @@
+//! What a session does when its timers expire.
+
+use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_wire::tcp::Flags;
+
+use super::config::{AckTimer, Beat};
+use super::congestion;
+use super::receive::{AckReason, Due};
+use super::session::{Io, Recovery, Session};
+use super::timers::Timer;
+use super::trace::Event;
+
+/// The longest interval between probes of a closed window (RFC 9293 section 3.8.6.1 leaves it open; 4.3BSD's value).
+const PROBE_MAX: Duration = Duration::from_secs(60);
+
+impl Session {
+    /// When a slow timer of `delay` expires.
+    pub(crate) fn slow(&self, delay: Duration, io: &Io<'_, '_>) -> Instant {
+        match io.shared.config.slow_beat {
+            None => io.now() + delay,
+            Some(beat) => beat_after(io.now(), delay, beat, io.shared.slow_phase),
+        }
+    }
+
+    pub(crate) fn arm_retransmit(&mut self, io: &mut Io<'_, '_>) {
+        let at = self.slow(self.rtt.rto(), io);
+        self.timers.set(Timer::Retransmit, at, io.cx);
+        self.arm_user_timeout(io);
+    }
+
+    pub(super) fn arm_persist(&mut self, io: &mut Io<'_, '_>) {
+        let factor = 1u64.checked_shl(self.probes).unwrap_or(u64::MAX);
+        let delay = (self.rtt.rto() * factor).min(PROBE_MAX);
+        let at = self.slow(delay, io);
+        self.timers.set(Timer::Persist, at, io.cx);
+        self.arm_user_timeout(io);
+    }
+
+    fn arm_user_timeout(&mut self, io: &mut Io<'_, '_>) {
+        if let Some(limit) = io.shared.config.user_timeout
+            && !self.timers.is_set(Timer::UserTimeout)
+        {
+            let at = io.now() + limit;
+            self.timers.set(Timer::UserTimeout, at, io.cx);
+        }
+    }
+
+    pub(super) fn arm_delayed_ack(&mut self, io: &mut Io<'_, '_>) {
+        let at = match io.shared.config.ack_timer {
+            AckTimer::Timeout(delay) => io.now() + delay,
+            AckTimer::Heartbeat(beat) => {
+                beat_after(io.now(), beat.period, beat, io.shared.ack_phase)
+            }
+        };
+        self.timers.set(Timer::DelayedAck, at, io.cx);
+    }
+
+    /// The wheel says that `timer` expired.
+    pub(crate) fn on_timer(&mut self, timer: Timer, io: &mut Io<'_, '_>) {
+        if self.ended || !self.timers.expired(timer, io.cx) {
+            return;
+        }
+        match timer {
+            Timer::Retransmit => self.on_retransmit_timer(io),
+            Timer::DelayedAck => {
+                if self.receive.due == Due::Delayed {
+                    self.receive.owe_now(AckReason::Timer);
+                    self.stirred = true;
+                }
+            }
+            Timer::Persist => self.on_persist_timer(io),
+            Timer::SwsOverride => {
+                let window = self.congestion.window();
+                let half = io.shared.config.half_window;
+                if let Ok(next) = self.send.next(&self.board, window, half, true) {
+                    io.shared.counters.overrides += 1;
+                    self.send_new(next, io);
+                }
+                self.stirred = true;
+            }
+            Timer::TimeWait => self.end(None, io),
+            Timer::UserTimeout => {
+                io.shared.counters.timed_out += 1;
+                self.reset(Some(Reason::TimedOut), io);
+            }
+        }
+    }
+
+    fn on_retransmit_timer(&mut self, io: &mut Io<'_, '_>) {
+        if self.board.is_empty() {
+            return;
+        }
+        let now = io.now();
+        let config = &io.shared.config;
+        let most = if self.state.is_before_established() {
+            config.syn_retries
+        } else {
+            config.max_retransmissions
+        };
+        if self.unanswered >= most {
+            io.shared.counters.timed_out += 1;
+            self.reset(Some(Reason::TimedOut), io);
+            return;
+        }
+        io.shared.counters.timeouts += 1;
+        let again = self.unanswered > 0;
+        self.unanswered += 1;
+        self.rtt.back_off();
+        if self.state.is_before_established() {
+            self.send_syn(io);
+            return;
+        }
+        let loss = congestion::Loss {
+            now,
+            flight: self.board.flight().into(),
+        };
+        self.congestion.on_timeout(&loss, again);
+        if self.board.has_reneged() {
+            self.board.forget_sacks();
+        }
+        self.board.clear_duplicates();
+        self.board.mark_all_lost();
+        self.duplicates = 0;
+        self.recovery = Recovery::Timeout(self.board.nxt());
+        self.forced = true;
+        self.note(Event::TimedOut, now);
+        self.arm_retransmit(io);
+        self.output(io);
+        self.stirred = true;
+    }
+
+    /// Probes a closed window with the first unsent octet (MUST-36), which stays unsent.
+    fn on_persist_timer(&mut self, io: &mut Io<'_, '_>) {
+        if self.unanswered >= io.shared.config.max_retransmissions {
+            io.shared.counters.timed_out += 1;
+            self.reset(Some(Reason::TimedOut), io);
+            return;
+        }
+        let probe = self.send.peek();
+        if probe.is_empty() || self.send.wnd > 0 {
+            self.stirred = true;
+            return;
+        }
+        self.unanswered += 1;
+        self.probes += 1;
+        io.shared.counters.window_probes += 1;
+        let seq = self.board.nxt();
+        self.emit(seq, Flags::ACK, probe, io);
+        self.note(Event::Probed, io.now());
+        self.arm_persist(io);
+    }
+}
+
+/// The beat at which a timer of `delay` expires that counts beats: at least the next one, and so many as `delay` has
+/// periods.
+fn beat_after(now: Instant, delay: Duration, beat: Beat, phase: Duration) -> Instant {
+    let period = beat.period.as_nanos().max(1);
+    let since = now.as_nanos().saturating_sub(phase.as_nanos());
+    let next = if now.as_nanos() < phase.as_nanos() {
+        phase.as_nanos()
+    } else {
+        phase.as_nanos() + (since / period + 1) * period
+    };
+    let beats = delay.as_nanos().div_ceil(period).max(1);
+    Instant::from_nanos(next) + Duration::from_nanos(period) * (beats - 1)
+}

@@ -1,0 +1,266 @@
+//! What a session sends: acknowledgments, what was lost, new data.
+
+use kumiki_octets::Message;
+use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+
+use super::receive::{AckReason, Receive};
+use super::scoreboard::{NextSeg, Span};
+use super::segment;
+use super::send::{Fin, Held, Next};
+use super::session::{Io, Recovery, Session};
+use super::states::State;
+use super::timers::Timer;
+use super::trace::Event;
+
+impl Session {
+    /// Sends a segment with the acknowledgment, the window and the options that belong into it.
+    pub(super) fn emit(&mut self, seq: Seq, flags: Flags, text: Message, io: &mut Io<'_, '_>) {
+        let now = io.now();
+        let mut options = Options::NONE;
+        if self.timestamps {
+            options.timestamps = Some((self.ts_now(now), self.receive.ts_recent.0));
+        }
+        if self.sack {
+            let spare = usize::try_from(self.send.mss).unwrap_or(0);
+            let spare = spare.saturating_sub(text.len());
+            let room = options.sack_room().min(spare.saturating_sub(4) / 8);
+            if room > 0 {
+                options.sack = self.receive.queue.sack_blocks(room, true);
+            }
+        }
+        let config = &io.shared.config;
+        let header = Header {
+            source_port: self.pair.local.port(),
+            destination_port: self.pair.remote.port(),
+            seq,
+            ack: self.receive.nxt,
+            flags,
+            window: self.receive.advertise(config.edge, self.send.mss, false),
+            checksum: 0,
+            urgent_pointer: 0,
+            options,
+        };
+        let end = seq.advance(text.len()) + u32::from(flags.contains(Flags::FIN));
+        self.send.max = self.send.max.max(end);
+        io.shared.counters.segments_sent += 1;
+        io.shared.counters.octets_sent += text.len() as u64;
+        let options = io.shared.unit_options();
+        segment::transmit(&self.pair, &header, text, options, io.cx);
+        self.receive.acknowledged();
+        self.timers.clear(Timer::DelayedAck);
+    }
+
+    /// Sends our SYN, or sends it again: with an ACK once the peer's SYN is known.
+    pub(crate) fn send_syn(&mut self, io: &mut Io<'_, '_>) {
+        let now = io.now();
+        let config = &io.shared.config;
+        let answer = self.state == State::SynReceived;
+        let mut flags = Flags::SYN;
+        if answer {
+            flags |= Flags::ACK;
+        }
+        // A SYN,ACK offers only what the SYN did; before that, negotiation has not happened.
+        let shift = Receive::shift_for(config, self.receive.buffer);
+        let options = Options {
+            mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
+            window_scale: shift.filter(|_| !answer || self.receive.scaling),
+            sack_permitted: self.sack,
+            timestamps: self
+                .timestamps
+                .then(|| (self.ts_now(now), self.receive.ts_recent.0)),
+            ..Options::NONE
+        };
+        let header = Header {
+            source_port: self.pair.local.port(),
+            destination_port: self.pair.remote.port(),
+            seq: self.iss,
+            ack: if answer { self.receive.nxt } else { Seq(0) },
+            flags,
+            window: self.receive.advertise(config.edge, self.send.mss, true),
+            checksum: 0,
+            urgent_pointer: 0,
+            options,
+        };
+        if self.board.nxt() == self.iss {
+            self.board.on_send(1, now, false);
+        } else {
+            io.shared.counters.retransmissions += 1;
+            let span = Span {
+                start: self.iss,
+                end: self.iss + 1,
+            };
+            self.board.on_retransmit(span, now);
+        }
+        self.send.max = self.send.max.max(self.iss + 1);
+        io.shared.counters.segments_sent += 1;
+        let options = io.shared.unit_options();
+        segment::transmit(&self.pair, &header, Message::new(), options, io.cx);
+        self.receive.acknowledged();
+        self.arm_retransmit(io);
+    }
+
+    /// Sends an acknowledgment by itself.
+    pub(super) fn send_ack(&mut self, why: AckReason, io: &mut Io<'_, '_>) {
+        let counters = &mut io.shared.counters;
+        match why {
+            AckReason::Timer => counters.acks_by_timer += 1,
+            AckReason::Data => counters.acks_by_data += 1,
+            AckReason::WindowUpdate => counters.window_updates += 1,
+            AckReason::OutOfOrder | AckReason::Fin | AckReason::Syn | AckReason::Unacceptable => {
+                counters.acks_other += 1;
+            }
+        }
+        let seq = self.board.nxt();
+        self.emit(seq, Flags::ACK, Message::new(), io);
+        self.note(Event::Acked(why), io.now());
+    }
+
+    /// Sends all that may be sent: first what was lost, then new data.
+    pub(crate) fn output(&mut self, io: &mut Io<'_, '_>) {
+        if !self.state.may_transmit() {
+            return;
+        }
+        self.restart_if_idle(io);
+        let held = loop {
+            let window = self.congestion.window();
+            let half = io.shared.config.half_window;
+            let next = self.send.next(&self.board, window, half, false);
+            if self.recovery != Recovery::No {
+                match self.recover(window, next.is_ok(), io) {
+                    Step::Sent => continue,
+                    Step::Wait => break next.err().unwrap_or(Held::Congestion),
+                    Step::New => {}
+                }
+            }
+            match next {
+                Ok(next) => self.send_new(next, io),
+                Err(held) => break held,
+            }
+        };
+        self.window_limited = held == Held::Congestion;
+        self.watch(held, io);
+    }
+
+    /// RFC 5681 section 4.1.
+    fn restart_if_idle(&mut self, io: &mut Io<'_, '_>) {
+        let now = io.now();
+        if io.shared.config.slow_start_after_idle
+            && self.board.is_empty()
+            && self.send.unsent() > 0
+            && now.saturating_since(self.last_sent) > self.rtt.rto()
+        {
+            self.congestion.on_idle(now);
+            self.last_sent = now;
+        }
+    }
+
+    /// Sends one segment again, if recovery asks for it and the congestion window allows it.
+    fn recover(&mut self, window: u64, new: bool, io: &mut Io<'_, '_>) -> Step {
+        let room = window.saturating_sub(self.board.pipe().into());
+        if !self.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
+            return Step::Wait;
+        }
+        let mss = self.send.mss;
+        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1).
+        let next = match self.recovery {
+            Recovery::Fast(_) if self.sack => self.board.next_seg(mss, new),
+            Recovery::Fast(_) | Recovery::Timeout(_) | Recovery::No => {
+                self.board.next_lost(mss).map(NextSeg::Again)
+            }
+        };
+        match next {
+            Some(NextSeg::Again(span)) => {
+                self.forced = false;
+                self.send_again(span, io);
+                self.board.on_retransmit(span, io.now());
+                Step::Sent
+            }
+            Some(NextSeg::Rescue(span)) => {
+                self.send_again(span, io);
+                self.board.on_rescue(span, io.now());
+                Step::Sent
+            }
+            Some(NextSeg::New) => Step::New,
+            // A FIN by itself is new, but no data.
+            None if new => Step::New,
+            None => Step::Wait,
+        }
+    }
+
+    fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
+        let text = self.send.again(span);
+        let mut flags = Flags::ACK;
+        if matches!(self.send.fin, Fin::Sent(at) if at.lt(span.end)) {
+            flags |= Flags::FIN;
+        }
+        if span.end == self.board.nxt() {
+            flags |= Flags::PSH;
+        }
+        io.shared.counters.retransmissions += 1;
+        self.emit(span.start, flags, text, io);
+        self.last_sent = io.now();
+        self.note(Event::SentAgain, io.now());
+        if !self.timers.is_set(Timer::Retransmit) {
+            self.arm_retransmit(io);
+        }
+    }
+
+    pub(super) fn send_new(&mut self, next: Next, io: &mut Io<'_, '_>) {
+        let seq = self.board.nxt();
+        let (text, read) = self.send.take(seq, next.octets);
+        if read > 0 {
+            io.cx.charge(kumiki_graph::Work::Sum, read);
+        }
+        let last = self.send.unsent() == 0;
+        let mut flags = Flags::ACK;
+        if last && self.send.pushed && next.octets > 0 {
+            flags |= Flags::PSH;
+        }
+        let mut len = next.octets;
+        if next.fin {
+            flags |= Flags::FIN;
+            self.send.fin = Fin::Sent(seq + len);
+            len += 1;
+        }
+        self.board.on_send(len, io.now(), last);
+        self.emit(seq, flags, text, io);
+        self.last_sent = io.now();
+        self.note(Event::Sent, io.now());
+        if !self.timers.is_set(Timer::Retransmit) {
+            self.arm_retransmit(io);
+        }
+        self.timers.clear(Timer::SwsOverride);
+        self.timers.clear(Timer::Persist);
+    }
+
+    /// Sees to it that what is held back is not held back for ever.
+    fn watch(&mut self, held: Held, io: &mut Io<'_, '_>) {
+        let idle = self.board.is_empty();
+        if idle && held == Held::Window {
+            if !self.timers.is_set(Timer::Persist) {
+                self.arm_persist(io);
+            }
+            return;
+        }
+        self.timers.clear(Timer::Persist);
+        if idle && held == Held::Silly {
+            if !self.timers.is_set(Timer::SwsOverride) {
+                let delay = io.shared.config.override_timeout;
+                let at = self.slow(delay, io);
+                self.timers.set(Timer::SwsOverride, at, io.cx);
+            }
+        } else {
+            self.timers.clear(Timer::SwsOverride);
+        }
+    }
+}
+
+/// What recovery did.
+enum Step {
+    /// It sent something again.
+    Sent,
+    /// There is no room for anything.
+    Wait,
+    /// New data may go.
+    New,
+}

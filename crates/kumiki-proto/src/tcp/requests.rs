@@ -1,0 +1,291 @@
+//! What users ask of TCP: opening and accepting, and giving up before there is a session (RFC 9293 section 3.9.1).
+
+use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened, Quality,
+    Reason, Request,
+};
+
+use super::demux::Pair;
+use super::isn;
+use super::session::{Io, Session};
+use super::states::Listener;
+use super::table::Entry;
+use super::{ANSWER, ANSWER_TIME, Tcp};
+
+impl Tcp {
+    pub(super) fn open(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
+        self.begin_clocks(cx);
+        let opened = match (open.mode, socket(open.remote)) {
+            (Mode::Passive { backlog }, _) => self.open_passive(above, &open, backlog, cx),
+            (Mode::Active, Some(remote)) if is_host(remote) => {
+                // Source address and MSS hang on the route, and both go with the SYN.
+                let to = Address::Ip4(*remote.ip());
+                let at = cx.now() + ANSWER_TIME;
+                cx.set_timer(&mut self.answer, ANSWER, at);
+                self.early.push((above, open));
+                cx.down(Below(0), Request::Manage(Box::new(Manage::Route { to })));
+                return;
+            }
+            // MUST-46.
+            (Mode::Active, _) => Err(Reason::BadAddress),
+        };
+        if let Err(reason) = opened {
+            refuse(above, open.user, reason, cx);
+        }
+    }
+
+    /// The layer below has said how units to `to` travel.
+    pub(super) fn routed(&mut self, to: Address, source: Address, unit: u32, cx: &mut Context<'_>) {
+        let early = core::mem::take(&mut self.early);
+        let (ready, early) = early.into_iter().partition(|(_, open)| {
+            socket(open.remote).is_some_and(|remote| Address::Ip4(*remote.ip()) == to)
+        });
+        self.early = early;
+        if self.early.is_empty() {
+            cx.clear_timer(&mut self.answer);
+        }
+        let ready: Vec<(Above, Box<Open>)> = ready;
+        for (above, open) in ready {
+            let opened = match source {
+                Address::Ip4(source) => self.open_active(above, &open, source, unit, cx),
+                Address::None
+                | Address::Ip6(_)
+                | Address::Socket(_)
+                | Address::Mac(_)
+                | Address::Vc { .. } => Err(Reason::Unreachable),
+            };
+            if let Err(reason) = opened {
+                refuse(above, open.user, reason, cx);
+            }
+        }
+    }
+
+    /// The layer below knows no routes: what is configured and what it said of its limits must do.
+    pub(super) fn open_early(&mut self, cx: &mut Context<'_>) {
+        let (source, unit) = (self.shared.config.address, self.shared.unit);
+        for (above, open) in core::mem::take(&mut self.early) {
+            if let Err(reason) = self.open_active(above, &open, source, unit, cx) {
+                refuse(above, open.user, reason, cx);
+            }
+        }
+    }
+
+    fn open_active(
+        &mut self,
+        above: Above,
+        open: &Open,
+        source: Ipv4Addr,
+        unit: u32,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Reason> {
+        let remote = socket(open.remote).ok_or(Reason::BadAddress)?;
+        let mut local = local_socket(open.local).ok_or(Reason::BadAddress)?;
+        if local.ip().is_unspecified() {
+            let configured = self.shared.config.address;
+            local.set_ip(if configured.is_unspecified() {
+                source
+            } else {
+                configured
+            });
+        }
+        if local.ip().is_unspecified() {
+            return Err(Reason::BadAddress);
+        }
+        if local.port() == 0 {
+            local.set_port(self.choose_port(local, remote)?);
+        }
+        let pair = Pair { local, remote };
+        if self.demux.find(&pair).is_some() {
+            return Err(Reason::BadAddress);
+        }
+        let handle = self.begin(above, open.user, pair, &open.quality, unit, cx);
+        self.with(handle, cx, Session::call);
+        Ok(())
+    }
+
+    fn choose_port(&mut self, local: SocketAddrV4, remote: SocketAddrV4) -> Result<u16, Reason> {
+        let secret = self.shared.secret;
+        let port = isn::ports(secret, local, remote, self.ports_given)
+            .find(|&port| {
+                let local = SocketAddrV4::new(*local.ip(), port);
+                self.demux.find(&Pair { local, remote }).is_none()
+                    && self.demux.listener(local).is_none()
+            })
+            .ok_or(Reason::NoResources)?;
+        self.ports_given = self.ports_given.wrapping_add(1);
+        Ok(port)
+    }
+
+    /// Makes a session in state CLOSED.
+    pub(super) fn begin(
+        &mut self,
+        above: Above,
+        user: Handle,
+        pair: Pair,
+        quality: &Quality,
+        unit: u32,
+        cx: &mut Context<'_>,
+    ) -> Handle {
+        let handle = self.table.reserve();
+        let mut io = Io {
+            cx,
+            shared: &mut self.shared,
+        };
+        let session = Session::new((handle, above, user), pair, quality, unit, &mut io);
+        self.table.fill(handle, Entry::Session(Box::new(session)));
+        self.demux.insert(pair, handle);
+        handle
+    }
+
+    fn open_passive(
+        &mut self,
+        above: Above,
+        open: &Open,
+        backlog: u32,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Reason> {
+        let local = local_socket(open.local).ok_or(Reason::BadAddress)?;
+        let remote = socket(open.remote);
+        if remote.is_none() && open.remote != Address::None {
+            return Err(Reason::BadAddress);
+        }
+        if local.port() == 0 {
+            return Err(Reason::BadAddress);
+        }
+        let handle = self.table.reserve();
+        if !self.demux.listen(local, handle) {
+            self.table.remove(handle);
+            return Err(Reason::BadAddress);
+        }
+        let listener = Listener {
+            above,
+            user: open.user,
+            local,
+            remote,
+            quality: open.quality,
+            backlog,
+            waiting: 0,
+        };
+        self.table.fill(handle, Entry::Listener(Box::new(listener)));
+        let opened = Opened {
+            user: open.user,
+            provider: handle,
+            bypass: None,
+            local: Address::Socket(SocketAddr::V4(local)),
+            remote: open.remote,
+            unit: self.shared.own_mss(self.shared.unit),
+            data: None,
+        };
+        cx.up(above, Indication::Opened(Box::new(opened)));
+        Ok(())
+    }
+
+    pub(super) fn accept(
+        &mut self,
+        above: Above,
+        handle: Handle,
+        user: Handle,
+        quality: &Quality,
+        cx: &mut Context<'_>,
+    ) {
+        let listener = self
+            .table
+            .session(handle)
+            .filter(|session| session.above == above && !session.accepted)
+            .and_then(|session| session.listener.take());
+        let Some(listener) = listener else {
+            refuse(above, user, Reason::NoSession, cx);
+            return;
+        };
+        if let Some(listener) = self.table.listener(listener) {
+            listener.waiting = listener.waiting.saturating_sub(1);
+        }
+        self.with(handle, cx, |session, io| session.accept(user, quality, io));
+    }
+
+    /// Gives up what `user` opened, if it was not confirmed yet; otherwise ends it.
+    pub(super) fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
+        self.early
+            .retain(|(from, open)| (*from, open.user) != (above, user));
+        let found = self
+            .table
+            .sessions()
+            .find(|session| {
+                let known = session.accepted || !session.passive;
+                session.above == above && session.user == user && known && !session.is_over()
+            })
+            .map(|session| session.handle);
+        if let Some(handle) = found {
+            self.with(handle, cx, Session::on_abort);
+        }
+    }
+
+    /// Ends a passive open, and refuses whoever waits there.
+    pub(super) fn unlisten(
+        &mut self,
+        above: Above,
+        handle: Handle,
+        confirm: bool,
+        cx: &mut Context<'_>,
+    ) {
+        let Entry::Listener(listener) = self.table.remove(handle) else {
+            return;
+        };
+        self.demux.unlisten(listener.local);
+        let waiting: Vec<Handle> = self
+            .table
+            .sessions()
+            .filter(|session| session.listener == Some(handle))
+            .map(|session| session.handle)
+            .collect();
+        for session in waiting {
+            self.with(session, cx, Session::on_abort);
+        }
+        if confirm {
+            let session = listener.user;
+            cx.up(above, Indication::Closed { session });
+        }
+    }
+}
+
+/// The IPv4 socket that `address` is, if it is one.
+const fn socket(address: Address) -> Option<SocketAddrV4> {
+    if let Address::Socket(SocketAddr::V4(socket)) = address {
+        Some(socket)
+    } else {
+        None
+    }
+}
+
+/// Whether somebody can be called there.
+const fn is_host(remote: SocketAddrV4) -> bool {
+    let ip = *remote.ip();
+    remote.port() != 0 && !ip.is_unspecified() && !ip.is_broadcast() && !ip.is_multicast()
+}
+
+/// Answers an open or an accept in the negative.
+fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
+    cx.up(
+        above,
+        Indication::Aborted {
+            session,
+            reason,
+            data: None,
+        },
+    );
+}
+
+/// As [`socket`], for local addresses, which may be left open in parts.
+fn local_socket(address: Address) -> Option<SocketAddrV4> {
+    match address {
+        Address::None => Some(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
+        Address::Ip4(ip) => Some(SocketAddrV4::new(ip, 0)),
+        Address::Socket(SocketAddr::V6(socket)) if socket.ip().is_unspecified() => {
+            Some(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, socket.port()))
+        }
+        Address::Socket(_) => socket(address).filter(|socket| !socket.ip().is_broadcast()),
+        Address::Ip6(_) | Address::Mac(_) | Address::Vc { .. } => None,
+    }
+}
