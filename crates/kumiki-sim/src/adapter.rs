@@ -165,6 +165,11 @@ impl Adapter {
         }
     }
 
+    /// Whether there is nothing to send.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.coming.is_empty() && self.queue.is_empty()
+    }
+
     fn is_full(&self) -> bool {
         self.queue.len() >= self.config.queue.max(1)
     }

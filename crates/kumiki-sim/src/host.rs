@@ -90,6 +90,8 @@ pub struct Host {
     cpus: Vec<Cpu>,
     tasks: Vec<(TaskConfig, Duration)>,
     adapters: Vec<Adapter>,
+    /// The adapters that hold something to send, in order of number; a router has many, and most are idle.
+    sending: Vec<usize>,
 }
 
 impl Host {
@@ -109,6 +111,7 @@ impl Host {
             cpus: Vec::new(),
             tasks,
             adapters,
+            sending: Vec::new(),
         };
         host.set_cpus(Vec::new());
         host
@@ -237,7 +240,10 @@ impl Host {
 
     fn poll_adapters(&mut self, now: Instant, out: &mut Vec<(DeviceId, Unit)>) -> bool {
         let mut any = false;
-        for (number, adapter) in self.adapters.iter_mut().enumerate() {
+        self.sending.retain(|&number| {
+            let Some(adapter) = self.adapters.get_mut(number) else {
+                return false;
+            };
             let device = DeviceId(number);
             let dropped = adapter.counters.queue_full;
             while let Some(want) = adapter.poll(now) {
@@ -252,7 +258,8 @@ impl Host {
                 }
             }
             any |= adapter.counters.queue_full != dropped;
-        }
+            !adapter.is_empty()
+        });
         any
     }
 
@@ -337,7 +344,12 @@ impl Host {
             return;
         };
         match request {
-            Request::Unit(unit) => adapter.submit(at, unit.data, unit.destination),
+            Request::Unit(unit) => {
+                adapter.submit(at, unit.data, unit.destination);
+                if let Err(place) = self.sending.binary_search(&device.0) {
+                    self.sending.insert(place, device.0);
+                }
+            }
             Request::Manage(manage) => match *manage {
                 Manage::Limits => {
                     let limits = Report::Limits {
@@ -366,9 +378,9 @@ impl Host {
     pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
         let timer = self.graph.next_timer();
         let adapters = self
-            .adapters
+            .sending
             .iter()
-            .filter_map(Adapter::next_deadline)
+            .filter_map(|&number| self.adapters.get(number)?.next_deadline())
             .min();
         let interrupts = self
             .cpus
