@@ -119,6 +119,10 @@ pub struct Ip {
     /// Which interface each layer below is.
     by_below: Vec<usize>,
     routes: Routes,
+    /// The addresses of the interfaces, and the broadcast addresses of their networks (RFC 1122 section 3.2.1.3 (d)), each
+    /// in order: every datagram is compared with all of them.
+    own: Vec<Ipv4Addr>,
+    broadcasts: Vec<Ipv4Addr>,
     /// Who is found under which protocol number.
     users: Vec<(u8, Above)>,
     /// Who asked for limits, and is told when they change.
@@ -128,6 +132,18 @@ pub struct Ip {
     bucket: errors::Bucket,
     identification: u16,
     counters: Counters,
+}
+
+/// The broadcast address of the network behind an interface; none where there are just two hosts (RFC 3021).
+fn broadcast(interface: &Interface) -> Option<Ipv4Addr> {
+    let mask = route::mask(interface.prefix);
+    (interface.prefix < 31).then(|| Ipv4Addr::from_bits(interface.address.to_bits() | !mask))
+}
+
+fn sorted(addresses: impl Iterator<Item = Ipv4Addr>) -> Vec<Ipv4Addr> {
+    let mut addresses: Vec<Ipv4Addr> = addresses.collect();
+    addresses.sort_unstable();
+    addresses
 }
 
 impl Ip {
@@ -147,6 +163,8 @@ impl Ip {
             ports: config.interfaces.iter().map(port).collect(),
             by_below: Vec::new(),
             routes: Routes::new(&config)?,
+            own: sorted(config.interfaces.iter().map(|it| it.address)),
+            broadcasts: sorted(config.interfaces.iter().filter_map(broadcast)),
             users: Vec::new(),
             curious: Vec::new(),
             reassembly: reassembly::Table::new(config.reassembly),
@@ -179,8 +197,7 @@ impl Ip {
     }
 
     fn is_ours(&self, address: Ipv4Addr) -> bool {
-        let mut interfaces = self.config.interfaces.iter();
-        interfaces.any(|interface| interface.address == address)
+        self.own.binary_search(&address).is_ok()
     }
 
     /// Whether what goes to `address` stays here.
@@ -188,12 +205,9 @@ impl Ip {
         self.is_ours(address) || address.is_loopback()
     }
 
-    /// Whether `address` is the broadcast address of the network of an interface (RFC 1122 section 3.2.1.3 (d)).
+    /// Whether `address` is the broadcast address of the network of an interface.
     fn is_directed_broadcast(&self, address: Ipv4Addr) -> bool {
-        self.config.interfaces.iter().any(|interface| {
-            let mask = route::mask(interface.prefix);
-            interface.prefix < 31 && address.to_bits() == interface.address.to_bits() | !mask
-        })
+        self.broadcasts.binary_search(&address).is_ok()
     }
 
     /// Whether `address` is one that several hosts listen to.

@@ -1,4 +1,4 @@
-//! Which way: longest prefix match over a small table.
+//! Which way: longest prefix match, by binary search among the prefixes of each length.
 
 use core::net::Ipv4Addr;
 
@@ -24,7 +24,6 @@ pub(super) struct Hop {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     network: u32,
-    mask: u32,
     interface: usize,
     gateway: Option<Ipv4Addr>,
 }
@@ -32,7 +31,15 @@ struct Entry {
 /// The routing table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
-    /// Longest prefix first; among equals, networks of interfaces and then the order of the configuration.
+    /// Those of one prefix length together, longest first.
+    lengths: Vec<Length>,
+}
+
+/// The routes of one prefix length.
+#[derive(Clone, Debug)]
+struct Length {
+    mask: u32,
+    /// In order of networks; among equals, networks of interfaces and then the order of the configuration.
     entries: Vec<Entry>,
 }
 
@@ -73,21 +80,36 @@ impl Routes {
         let mask = mask(prefix);
         let entry = Entry {
             network: network.to_bits() & mask,
-            mask,
             interface,
             gateway,
         };
-        let at = self.entries.partition_point(|other| other.mask >= mask);
-        self.entries.insert(at, entry);
+        let place = self.lengths.partition_point(|length| length.mask > mask);
+        if self.lengths.get(place).is_none_or(|length| length.mask != mask) {
+            let entries = Vec::new();
+            self.lengths.insert(place, Length { mask, entries });
+        }
+        if let Some(length) = self.lengths.get_mut(place) {
+            let at = length
+                .entries
+                .partition_point(|other| other.network <= entry.network);
+            length.entries.insert(at, entry);
+        }
     }
 
     /// The way to `to` by an interface that is `usable`.
     pub(super) fn lookup(&self, to: Ipv4Addr, usable: impl Fn(usize) -> bool) -> Option<Hop> {
-        let bits = to.to_bits();
-        let entry = self
-            .entries
-            .iter()
-            .find(|entry| bits & entry.mask == entry.network && usable(entry.interface))?;
+        let entry = self.lengths.iter().find_map(|length| {
+            let network = to.to_bits() & length.mask;
+            let first = length
+                .entries
+                .partition_point(|entry| entry.network < network);
+            length
+                .entries
+                .get(first..)?
+                .iter()
+                .take_while(|entry| entry.network == network)
+                .find(|entry| usable(entry.interface))
+        })?;
         Some(Hop {
             interface: entry.interface,
             next: entry.gateway.unwrap_or(to),
