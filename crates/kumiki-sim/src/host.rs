@@ -70,6 +70,9 @@ struct Cpu {
     interrupted_until: Instant,
 }
 
+/// What goes to the media, with its device.
+type Handed = Vec<(DeviceId, Unit)>;
+
 /// Holds the pages of what has arrived: no session of a node is numbered so.
 const ADAPTER: Holder = Holder(u64::MAX);
 
@@ -222,7 +225,7 @@ impl Host {
 
     /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up one
     /// of `rounds`; where none is left, things are as they are.
-    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut Vec<(DeviceId, Unit)>) {
+    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut Handed) {
         while let Some(left) = rounds.checked_sub(1) {
             *rounds = left;
             self.graph.fire(now);
@@ -230,7 +233,7 @@ impl Host {
             let polled = self.poll_adapters(now, out);
             let mut ran = false;
             for cpu in 0..self.cpus.len() {
-                ran |= self.run_cpu(cpu, now);
+                ran |= self.run_cpu(cpu, now, out);
             }
             if !polled && !ran {
                 return;
@@ -238,7 +241,7 @@ impl Host {
         }
     }
 
-    fn poll_adapters(&mut self, now: Instant, out: &mut Vec<(DeviceId, Unit)>) -> bool {
+    fn poll_adapters(&mut self, now: Instant, out: &mut Handed) -> bool {
         let mut any = false;
         self.sending.retain(|&number| {
             let Some(adapter) = self.adapters.get_mut(number) else {
@@ -264,7 +267,7 @@ impl Host {
     }
 
     /// Lets one CPU do the next thing, if there is one that it can do.
-    fn run_cpu(&mut self, number: usize, now: Instant) -> bool {
+    fn run_cpu(&mut self, number: usize, now: Instant, out: &mut Handed) -> bool {
         let Some(cpu) = self.cpus.get_mut(number) else {
             return false;
         };
@@ -292,7 +295,7 @@ impl Host {
         let Some(task) = self.next_task(number, now) else {
             return false;
         };
-        self.run_task(number, task, now);
+        self.run_task(number, task, now, out);
         true
     }
 
@@ -311,7 +314,7 @@ impl Host {
             .map(|(_, _, number)| TaskId(number))
     }
 
-    fn run_task(&mut self, number: usize, task: TaskId, now: Instant) {
+    fn run_task(&mut self, number: usize, task: TaskId, now: Instant, out: &mut Handed) {
         let (Some(cpu), Some((config, busy))) =
             (self.cpus.get_mut(number), self.tasks.get_mut(task.0))
         else {
@@ -330,11 +333,11 @@ impl Host {
         cpu.counters.busy += cpu.free_at.saturating_since(now);
         *busy += ran.took;
         while let Some(output) = self.graph.output() {
-            self.submit(output);
+            self.submit(output, now, out);
         }
     }
 
-    fn submit(&mut self, output: Output) {
+    fn submit(&mut self, output: Output, now: Instant, out: &mut Handed) {
         let Output {
             device,
             at,
@@ -344,6 +347,12 @@ impl Host {
             return;
         };
         match request {
+            Request::Unit(mut unit) if adapter.passes(at, now) => {
+                // What is on the medium no longer occupies this host's memory.
+                unit.data.set_lease(None);
+                let (data, address) = (unit.data, unit.destination);
+                out.push((device, Unit::Frame { data, address }));
+            }
             Request::Unit(unit) => {
                 adapter.submit(at, unit.data, unit.destination);
                 if let Err(place) = self.sending.binary_search(&device.0) {
