@@ -84,7 +84,11 @@ impl Routes {
             gateway,
         };
         let place = self.lengths.partition_point(|length| length.mask > mask);
-        if self.lengths.get(place).is_none_or(|length| length.mask != mask) {
+        if self
+            .lengths
+            .get(place)
+            .is_none_or(|length| length.mask != mask)
+        {
             let entries = Vec::new();
             self.lengths.insert(place, Length { mask, entries });
         }
