@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | ITU-T I.363.3, common part, message mode; recalled |
 //! | Sends | SN begins at 0 with each PDU; MIDs are dealt out in turn to the PDUs of a channel; BTag counts the PDUs of a MID |
-//! | Receives | SN, MID, LI and CRC-10 of each cell; tags, BASize and Length of each PDU ([`receive`](self)). What is wrong costs the PDU, and its memory is free at once |
+//! | Receives | SN, MID, LI and CRC-10 of each cell; tags, BASize and Length of each PDU. What is wrong costs the PDU, and its memory is free at once |
 //! | Left out | streaming mode (a BASize above Length is taken, none is sent), corrupted-data delivery, giving up a PDU that has begun (abort is understood, not sent) |
 
 use kumiki_octets::{Message, Meta, Page};
