@@ -232,3 +232,17 @@ fn messages_of_8_kb_are_best_from_32_kb_buffers_on() {
         }
     }
 }
+
+/// Beyond the paper: its adapter could do both.
+#[test]
+fn each_adaptation_layer_fills_its_share_of_the_line() {
+    for (aal, limit) in [("5", 134.513), ("3/4", 123.572)] {
+        let set = [format!("aal={aal}"), "buffer=64 KiB".to_owned()];
+        let set = set.each_ref().map(String::as_str);
+        let point = arrange::point(&scenario("paper5-aal34"), &set);
+        let ladder = limit::of_scenario(&point.scenario).unwrap();
+        near(ladder.goodput_mbps().as_f64(), limit, 0.001);
+        let ours = goodput("paper5-aal34", &set);
+        assert!((0.995 * limit..=limit).contains(&ours), "{aal}: {ours}");
+    }
+}

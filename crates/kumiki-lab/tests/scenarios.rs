@@ -97,6 +97,66 @@ fn datagrams_cross_an_atm_line_at_the_rate_they_are_sent() {
 }
 
 #[test]
+fn datagrams_cross_over_aal34_whoever_does_its_convergence_sublayer() {
+    let aal = "host.a.atm0={aal=\"3/4\"}";
+    let with_node = |host: &str| {
+        format!("host.{host}.graph=[\"app\", \"udp\", \"ip\", \"llc_snap\", \"aal34\", \"atm0\"]")
+    };
+    let without = "host.b.graph=[\"app\", \"udp\", \"ip\", \"llc_snap\", \"atm0\"]";
+    for set in [
+        vec![aal.to_owned()],
+        vec![aal.to_owned(), with_node("a"), with_node("b")],
+        vec![aal.to_owned(), with_node("a"), without.to_owned()],
+    ] {
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let measured = run_with("udp-over-atm", &set, 1);
+        let units = measured.units.unwrap();
+        assert_eq!((units.sent, units.received, units.lost), (153, 152, 0));
+        assert_eq!(count(&measured, "b.atm0 SAR", "pdus_in"), 152);
+        // 8236 octets as above, header and trailer: 188 cells of 44. One datagram has crossed in part.
+        let cells = count(&measured, "b.atm0 SAR", "cells_in");
+        assert_eq!(cells / 188, 152, "{set:?}");
+        assert_eq!(count(&measured, "b.atm0 SAR", "stray"), 0);
+    }
+}
+
+#[test]
+fn wrong_bits_in_cells_of_aal34_do_not_reach_the_program() {
+    let set = [
+        "host.a.atm0={aal=\"3/4\"}",
+        "link.line.impair={corrupt=0.0002}",
+    ];
+    let measured = run_with("udp-over-atm", &set, 1);
+    let units = measured.units.unwrap();
+    assert!(units.lost > 0, "{units:?}");
+    assert_eq!((units.duplicated, units.reordered), (0, 0));
+    // Each damaged cell is found by itself, and its place in the PDU by the next.
+    let of = |name| count(&measured, "b.atm0 SAR", name);
+    assert!(of("sar_crc") > 0 && of("sequence") > 0, "{measured:?}");
+    assert_eq!((of("tag"), of("length")), (0, 0));
+}
+
+#[test]
+fn a_switch_that_looks_for_the_ends_of_pdus_is_refused_for_aal34() {
+    let said = |discard: &str| {
+        let set = [
+            "host.sender.atm0={aal=\"3/4\"}",
+            &format!("switch.e7550.discard={discard}"),
+        ];
+        let points = points("paper5-fig2", &set).unwrap_or_else(|fault| panic!("{fault}"));
+        build(&points[0], 1).err().map(|fault| fault.to_string())
+    };
+    assert_eq!(said("tail"), None);
+    for discard in ["ppd", "epd"] {
+        let said = said(discard).unwrap_or_default();
+        assert!(
+            said.contains("switch.e7550.discard") && said.contains("AAL3/4"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn what_a_line_does_to_datagrams_is_counted() {
     let impair = "link.line.impair={loss=0.05, duplicate=0.05, reorder=0.05, reorder_by=\"3 ms\"}";
     let set = [
@@ -404,6 +464,12 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
             "host.a.atm0={interleave=1}",
             "expected true or false",
         ),
+        (
+            "oc48",
+            "host.a.atm0={aal=\"4\"}",
+            "expected \"5\" or \"3/4\"",
+        ),
+        ("oc48", "host.a.atm0={aal=2}", "no such adaptation layer"),
         (
             "lossy",
             "host.a.line0={interleave=true}",

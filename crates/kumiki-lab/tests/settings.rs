@@ -68,6 +68,7 @@ fn document() -> String {
     }
     text.push_str(
         "\n## Devices on lines with cells\n\n| key | value and unit | meaning | default |\n|---|---|---|---|\n\
+         | `aal` | \"5\" or \"3/4\" | the ATM adaptation layer, which must be the same at both ends of a channel; under a node `aal34` the device does its segments only | 5 |\n\
          | `interleave` | true or false | cells of several virtual channels are sent in turn, rather than PDU after PDU | false |\n",
     );
     text

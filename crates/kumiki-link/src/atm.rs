@@ -26,6 +26,7 @@ mod switch;
 
 pub use analyser::{Analyser, Flow};
 pub use checksum_unit::ChecksumUnit;
-pub use sar::{Sar, SarConfig};
+pub use sar::aal34::Aal34;
+pub use sar::{Adaptation, Sar, SarConfig};
 pub use slots::Slots;
 pub use switch::{CellCount, OutputConfig, PortVc, Switch};

@@ -8,7 +8,7 @@ use crate::atm::Slots;
 /// What crosses a port.
 #[derive(Clone, Debug)]
 pub enum Unit {
-    /// A whole frame, or the SDU of AAL5 between a host and its adapter. It is said to cross when its last bit does.
+    /// A whole frame, or the SDU of AAL5 or AAL3/4 between a host and its adapter. It is said to cross when its last bit does.
     Frame {
         /// The octets.
         data: Message,
@@ -35,16 +35,16 @@ pub enum Unit {
         /// Whether its last bit has left; otherwise there was no room for it.
         whole: bool,
     },
-    /// Only upwards: the first cell of an AAL5 CPCS-PDU has arrived. Its headers can be looked at while the rest comes.
+    /// Only upwards: the first cell of a CPCS-PDU has arrived. Its headers can be looked at while the rest comes.
     Arriving {
         /// The virtual channel.
         address: Address,
-        /// The 48 octets of the cell.
+        /// The 48 octets of the cell; of AAL3/4, what it carries of the SDU and behind it.
         head: Message,
     },
 }
 
-/// Cells of one AAL5 CPCS-PDU in consecutive slots of a line; it is said to cross when its *first* cell has arrived whole.
+/// Cells of one channel in consecutive slots of a line, with AAL5 of one CPCS-PDU; it is said to cross when its *first* cell has arrived whole.
 ///
 /// One event stands for up to a PDU's worth of cells. Cell `k` of the run arrives `k` slots after the first:
 /// [`CellRun::arrival`] says when.
@@ -64,7 +64,7 @@ pub struct CellRun {
     pub payload: Message,
     /// How many cells.
     pub count: u32,
-    /// Whether the last cell of the run ends a CPCS-PDU (PTI bit 0).
+    /// Whether the last cell of the run ends a CPCS-PDU of AAL5 (PTI bit 0); AAL3/4 does not use this.
     pub ends_pdu: bool,
     /// The slots of the line that the run was put on, and so the distance of its cells.
     pub line: Slots,

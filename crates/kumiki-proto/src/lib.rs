@@ -7,16 +7,17 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`icmp`] |
-//! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`] |
+//! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
 //!
 //! # Unit data, by convention
 //!
-//! A unit's `destination` is where it goes in the terms of the layer that gets the request: a virtual channel for AAL5 and
-//! LLC/SNAP, an IPv4 address for IP, a socket for UDP. On an indication `source` is in those same terms; a unit that came
+//! A unit's `destination` is where it goes in the terms of the layer that gets the request: a virtual channel for AAL5,
+//! AAL3/4 and LLC/SNAP, an IPv4 address for IP, a socket for UDP. On an indication `source` is in those same terms; a unit that came
 //! over a virtual channel has that channel as its source.
 
+pub mod aal34;
 pub mod aal5;
 pub mod atm_arp;
 pub mod icmp;

@@ -15,6 +15,7 @@
 //! `out` of another length than `len()` is a mistake of the caller: debug builds stop there, release builds write what
 //! fits.
 
+pub mod aal34;
 pub mod aal5;
 pub mod arp;
 pub mod atm;

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, DeviceId, Duration};
-use kumiki_link::atm::{self, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
+use kumiki_link::atm::{self, Aal34, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
 use kumiki_link::{DropTail, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
 
 use super::fault::{Fault, fault, quantity, unknown};
+use super::hosts::kind_of;
 use super::protocols::channel;
+use crate::limit::AAL34;
 use crate::quantity;
 use crate::scenario::{Host, Impair, Link, Scenario, Switch};
 
@@ -171,19 +173,59 @@ fn seed_of(seed: u64, name: &str, port: usize) -> u64 {
 }
 
 /// What can be set of a device that sends cells.
-const DEVICE_KEYS: [&str; 1] = ["interleave"];
+const DEVICE_KEYS: [&str; 2] = ["aal", "interleave"];
 
-/// Whether the device at `end` sends the cells of its virtual channels in turn.
-fn interleaves(end: &str, hosts: &BTreeMap<String, Host>) -> Result<bool, Fault> {
-    let Some((host, device)) = end.split_once('.') else {
-        return Ok(false);
-    };
-    let settings = hosts.get(host).and_then(|host| host.settings.get(device));
-    match settings.and_then(|settings| settings.get("interleave")) {
-        None => Ok(false),
-        Some(toml::Value::Boolean(yes)) => Ok(*yes),
-        Some(_) => Err(fault(&["interleave"], "this is no answer").expected("true or false")),
+/// The settings of a device that sends cells.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cells {
+    adaptation: Adaptation,
+    /// Whether the cells of its virtual channels are sent in turn.
+    interleave: bool,
+}
+
+impl Cells {
+    /// Those of the device at `end`; of none where no device is there.
+    fn of(end: &str, hosts: &BTreeMap<String, Host>) -> Result<Self, Fault> {
+        let found = end
+            .split_once('.')
+            .and_then(|(host, device)| Some((hosts.get(host)?, device)));
+        let Some((host, device)) = found else {
+            return Ok(Self::default());
+        };
+        let setting = |key| host.settings.get(device).and_then(|it| it.get(key));
+        let interleave = match setting("interleave") {
+            None => false,
+            Some(toml::Value::Boolean(yes)) => *yes,
+            Some(_) => {
+                return Err(fault(&["interleave"], "this is no answer").expected("true or false"));
+            }
+        };
+        let adaptation = match setting("aal") {
+            None | Some(toml::Value::Integer(5)) => Adaptation::Aal5,
+            Some(toml::Value::String(aal)) if aal == "5" => Adaptation::Aal5,
+            Some(toml::Value::String(aal)) if aal == AAL34 => Adaptation::Aal34(Aal34 {
+                cpcs: !stands_on(host, "aal34", device),
+                ..Aal34::WHOLE
+            }),
+            Some(_) => {
+                let problem = "there is no such adaptation layer";
+                return Err(fault(&["aal"], problem).expected("\"5\" or \"3/4\""));
+            }
+        };
+        Ok(Self {
+            adaptation,
+            interleave,
+        })
     }
+}
+
+/// Whether a node of kind `kind` stands on `device`.
+fn stands_on(host: &Host, kind: &str, device: &str) -> bool {
+    let Some(graph) = &host.graph else {
+        return false;
+    };
+    let mut nodes = graph.nodes().into_iter();
+    nodes.any(|node| kind_of(host, node) == kind && graph.below(node).contains(&device))
 }
 
 /// Settings of devices: those of devices that send cells.
@@ -193,7 +235,10 @@ fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
         for device in devices.unwrap_or_default() {
             let end = format!("{name}.{device}");
             let path = ["host", name, device];
-            interleaves(&end, &scenario.host).map_err(|fault| fault.under(&path))?;
+            let set = Cells::of(&end, &scenario.host).map_err(|fault| fault.under(&path))?;
+            if set.adaptation != Adaptation::Aal5 {
+                judge_discard(scenario)?;
+            }
             let settings = host.settings.get(device).into_iter().flatten();
             let link = scenario.link.values().find(|link| link.ends.contains(&end));
             let cells = link.is_some_and(|link| cell_rate(&link.medium).is_some());
@@ -210,6 +255,18 @@ fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
                     ));
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// EPD and PPD find the ends of PDUs by AAL5's mark. On a channel of AAL3/4, which has none, the first cell lost would
+/// stop it for good.
+fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
+    for (name, switch) in &scenario.switch {
+        if switch.discard.as_ref().is_some_and(|it| it != "tail") {
+            let problem = "a switch sees where PDUs of AAL5 end, and here is a device with AAL3/4";
+            return Err(fault(&["switch", name, "discard"], problem).expected("\"tail\""));
         }
     }
     Ok(())
@@ -288,10 +345,12 @@ fn cell_end(
     }
     let device = device(end, ends)?;
     let host = end.split_once('.').map_or(end, |(host, _)| host);
+    // Where they cannot be read the settings of devices are refused later, at their own place.
+    let cells = Cells::of(end, &scenario.host).unwrap_or_default();
     let config = SarConfig {
         checksum_unit: ends.checksum_units.get(host).copied().unwrap_or(false),
-        // Where it cannot be read the settings of devices are refused later, at their own place.
-        interleave: interleaves(end, &scenario.host).unwrap_or(false),
+        adaptation: cells.adaptation,
+        interleave: cells.interleave,
         ..SarConfig::new(Slots::new(rate))
     };
     let element = world.add_element(&format!("{end} SAR"), Box::new(Sar::new(config)));

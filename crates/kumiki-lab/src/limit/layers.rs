@@ -62,6 +62,32 @@ pub fn aal5_trailer() -> Overhead {
     overhead("AAL5 trailer", Cost::Octets(8), "ITU-T I.363.5")
 }
 
+/// Header and trailer of AAL3/4 in each cell (ITU-T I.363.3).
+#[must_use]
+pub fn aal34_segments() -> Overhead {
+    overhead(
+        "AAL3/4 segments",
+        Cost::Share { kept: 44, of: 48 },
+        "4 of 48 octets, so 44 of 53 are left",
+    )
+}
+
+/// The padding of AAL3/4, to whole cells: first to a multiple of 4, in which the cells' 44 octets go up (ITU-T I.363.3).
+#[must_use]
+pub fn aal34_padding() -> Overhead {
+    overhead("padding", Cost::Cells(44), "to whole cells of 44 octets")
+}
+
+/// Header and trailer of AAL3/4's convergence sublayer (ITU-T I.363.3).
+#[must_use]
+pub fn aal34_frame() -> Overhead {
+    overhead(
+        "AAL3/4 header and trailer",
+        Cost::Octets(8),
+        "ITU-T I.363.3",
+    )
+}
+
 /// The LLC and SNAP headers (RFC 2684).
 #[must_use]
 pub fn llc_snap() -> Overhead {

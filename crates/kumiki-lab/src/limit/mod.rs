@@ -17,11 +17,12 @@ mod stack;
 mod tests;
 
 pub use layers::{
-    aal5_padding, aal5_trailer, cell_headers, ds3_plcp, framing, hdlc, ipv4, llc_snap, oc, sonet,
-    stuffing, tcp, udp,
+    aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, cell_headers, ds3_plcp,
+    framing, hdlc, ipv4, llc_snap, oc, sonet, stuffing, tcp, udp,
 };
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};
+pub(crate) use stack::AAL34;
 pub use stack::of_scenario;
 
 /// A line, before anything has taken its share.

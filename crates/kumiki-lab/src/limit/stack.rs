@@ -3,15 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Ladder, Line, Overhead, aal5_padding, aal5_trailer, cell_headers, ds3_plcp, framing, ipv4,
-    ladder, llc_snap, oc, sonet, tcp, udp,
+    Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
+    cell_headers, ds3_plcp, framing, ipv4, ladder, llc_snap, oc, sonet, tcp, udp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
 use crate::scenario::{Link, Scenario};
 
-/// Kinds of nodes that a packet passes without growing.
-const FREE: [&str; 3] = ["vc_mux", "vnet", "aal5"];
+/// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
+const FREE: [&str; 4] = ["vc_mux", "vnet", "aal5", "aal34"];
+
+/// What the setting `aal` of a device is for AAL3/4.
+pub(crate) const AAL34: &str = "3/4";
 
 /// The ladder of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
 /// there through switches.
@@ -59,8 +62,19 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
             "no line leads from `{name}.{device}` to `{to}` without a router; ladders know only one hop"
         ));
     }
+    let aal = stack.setting(device, "aal").and_then(toml::Value::as_str);
+    let cells = if aal == Some(AAL34) {
+        vec![
+            cell_headers(),
+            aal34_segments(),
+            aal34_padding(),
+            aal34_frame(),
+        ]
+    } else {
+        vec![cell_headers(), aal5_padding(), aal5_trailer()]
+    };
     let ladders = lines.into_iter().map(|link| {
-        let (line, mut layers) = medium(link)?;
+        let (line, mut layers) = medium(link, &cells)?;
         layers.extend(upper.iter().cloned());
         ladder(&line, &layers, payload).map_err(|error| error.to_string())
     });
@@ -234,9 +248,9 @@ fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
     found
 }
 
-/// A line and what its medium takes, lowest first.
-fn medium(link: &Link) -> Result<(Line, Vec<Overhead>), String> {
-    let cells = || [cell_headers(), aal5_padding(), aal5_trailer()];
+/// A line and what its medium takes, lowest first; `cells` where it carries those.
+fn medium(link: &Link, cells: &[Overhead]) -> Result<(Line, Vec<Overhead>), String> {
+    let cells = || cells.iter().cloned();
     let extra = || {
         link.framing_octets
             .filter(|octets| *octets > 0)

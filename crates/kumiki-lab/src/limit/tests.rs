@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::{
     Cost, Ladder, LadderError, Line, Overhead, PAPER_2, Ratio, aal5_padding, aal5_trailer,
-    cell_headers, ds3_plcp, figure, hdlc, ipv4, ladder, llc_snap, oc, of_scenario, rows, sonet,
-    stuffing, sweep, table, tcp, udp,
+    aal34_frame, aal34_padding, aal34_segments, cell_headers, ds3_plcp, figure, hdlc, ipv4, ladder,
+    llc_snap, oc, of_scenario, rows, sonet, stuffing, sweep, table, tcp, udp,
 };
 use crate::scenario::Scenario;
 use crate::table::Layout;
@@ -118,6 +118,42 @@ fn classical_ip_by_size_of_the_payload() {
         );
     }
     assert_eq!(goodput(&classical_ip(), 9160), "134.81");
+}
+
+/// As above, with ceil((n + 56) / 44) cells; the cells are those that the octets' own arithmetic gives.
+#[test]
+fn classical_ip_over_aal34_by_size_of_the_payload() {
+    let layers = [
+        sonet(),
+        cell_headers(),
+        aal34_segments(),
+        aal34_padding(),
+        aal34_frame(),
+        llc_snap(),
+        ipv4(),
+        tcp(false),
+    ];
+    for (payload, cells, mbps) in [
+        (512, 13, "111.29"),
+        (1460, 35, "117.87"),
+        (8192, 188, "123.13"),
+        (9140, 209, "123.57"),
+        (9141, 210, "123.00"),
+    ] {
+        let found = ladder(&oc(3), &layers, payload).unwrap();
+        assert_eq!(
+            (found.cells, goodput(&layers, payload).as_str()),
+            (Some(cells), mbps)
+        );
+        let sdu = usize::try_from(payload).unwrap() + 48;
+        assert_eq!(kumiki_wire::aal34::cells(sdu) as u128, cells);
+    }
+    let found = ladder(&oc(3), &layers, 9140).unwrap();
+    assert_eq!(
+        printed(&found),
+        ["155.520", "149.760", "135.632", "124.329", "123.572"]
+    );
+    assert_eq!(found.padding_octets, Ratio::ZERO);
 }
 
 #[test]
@@ -268,6 +304,15 @@ fn without_an_mss_a_segment_fills_the_mtu() {
     assert_eq!((stamped.payload_octets, stamped.cells), (9128, Some(192)));
     let host = changed("from = \"sender.bench\"", "from = \"receiver.bench\"").unwrap();
     assert_eq!(host.payload_octets, 8192);
+}
+
+#[test]
+fn a_device_with_aal34_has_the_ladder_of_aal34() {
+    let found = changed("ip = {", "atm0 = { aal = \"3/4\" }\nip = {").unwrap();
+    assert_eq!(
+        (found.cells, found.goodput_mbps().to_string().as_str()),
+        (Some(188), "123.127")
+    );
 }
 
 #[test]

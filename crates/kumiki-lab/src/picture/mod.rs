@@ -60,7 +60,9 @@ fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
 fn service(kind: &str) -> Option<Service> {
     match kind {
         "tcp" => Some(Service::Stream),
-        "udp" | "ip" | "llc_snap" | "vc_mux" | "aal5" | "vnet" | "eth" => Some(Service::UnitData),
+        "udp" | "ip" | "llc_snap" | "vc_mux" | "aal5" | "aal34" | "vnet" | "eth" => {
+            Some(Service::UnitData)
+        }
         _ => None,
     }
 }

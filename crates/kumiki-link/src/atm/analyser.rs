@@ -12,7 +12,7 @@ use crate::{CellRun, Element, Outlet, Unit};
 pub struct Flow {
     /// Cells.
     pub cells: u64,
-    /// Cells that end a CPCS-PDU.
+    /// Cells that end a CPCS-PDU of AAL5; those of AAL3/4 are not told from the others.
     pub pdus: u64,
     /// When the first cell had passed whole.
     pub first: Option<Instant>,

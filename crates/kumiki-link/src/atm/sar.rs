@@ -1,14 +1,15 @@
-//! Segmentation and reassembly: the hardware of an ATM adapter that turns AAL5 SDUs into cells and back.
+//! Segmentation and reassembly: the hardware of an ATM adapter that turns SDUs of AAL5 or AAL3/4 into cells and back.
 //!
 //! | | |
 //! |---|---|
-//! | Specification | AAL5 common part: ITU-T I.363.5; checksum on the fly: paper 2, section 3.2 |
+//! | Specification | AAL5 common part: ITU-T I.363.5; AAL3/4: [`aal34`]; checksum on the fly: paper 2, section 3.2 |
 //! | Ports | [`HOST`]: SDUs as [`Unit::Frame`] with [`Address::Vc`]. [`LINE`]: cells. [`MONITOR`]: where asked for, every CPCS-PDU that arrived whole, trailer included, good or bad |
-//! | Left out | AAL3/4, OAM and RM cells, traffic shaping, corrupted-data delivery |
+//! | Left out | OAM and RM cells, traffic shaping, corrupted-data delivery; AAL1 and AAL2 |
 //!
-//! The receiver does not know a cell's place in its PDU: it puts payloads of a channel together until one ends the PDU,
-//! and lets Length and CRC judge the result.
+//! The receiver of AAL5 does not know a cell's place in its PDU: it puts payloads of a channel together until one ends the
+//! PDU, and lets Length and CRC judge the result. That of AAL3/4 reads it in each cell.
 
+pub mod aal34;
 mod receive;
 mod transmit;
 
@@ -19,6 +20,7 @@ use kumiki_wire::aal5::{self, Fault, Trailer};
 
 use super::Slots;
 use crate::{Element, Outlet, Unit};
+use aal34::Aal34;
 use receive::Receiver;
 use transmit::Transmitter;
 
@@ -29,11 +31,23 @@ pub const LINE: usize = 1;
 /// The port of a [`Sar`] where arrived CPCS-PDUs can be watched.
 pub const MONITOR: usize = 2;
 
+/// How SDUs become cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Adaptation {
+    /// AAL type 5: nothing in the cells but a mark on the last.
+    #[default]
+    Aal5,
+    /// AAL type 3/4: 4 of the 48 octets of each cell are its own.
+    Aal34(Aal34),
+}
+
 /// What a [`Sar`] is like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SarConfig {
     /// The line it sends on. What it receives says itself what line it came by.
     pub slots: Slots,
+    /// How SDUs become cells, both ways.
+    pub adaptation: Adaptation,
     /// Whether PDUs of different virtual channels are sent cell by cell in turn; otherwise one PDU after the other.
     pub interleave: bool,
     /// How many PDUs are taken from the host before they are sent; more are dropped, which [`Unit::Sent`] says.
@@ -42,14 +56,15 @@ pub struct SarConfig {
     pub say_sent: bool,
     /// The most cells in a run: 1 gives every cell an event of its own, to the same effect.
     pub max_run: u32,
-    /// Whether the CRC is computed and checked. Without it the field is zero, and nobody looks at it: for runs over
+    /// Whether CRCs are computed and checked. Without it the field is zero, and nobody looks at it: for runs over
     /// media that change no octet.
     pub crc: bool,
     /// The longest SDU received, in octets; what grows longer is given up.
     pub max_sdu: usize,
-    /// How many PDUs may be in reassembly at once; cells of others are dropped.
+    /// How many PDUs may be in reassembly at once; cells of others are dropped. With AAL3/4 single cells need no place.
     pub max_reassemblies: usize,
-    /// How long a PDU may stand still in reassembly. Found when the channel's next cell comes.
+    /// How long a PDU may stand still in reassembly. Found when the next cell of its channel, and with AAL3/4 of its MID,
+    /// comes, and with AAL3/4 when the place is needed.
     pub timeout: Option<Duration>,
     /// Whether received SDUs carry the sum taken on the fly ([`kumiki_octets::Checksum::Sum`]).
     pub checksum_unit: bool,
@@ -60,11 +75,12 @@ pub struct SarConfig {
 }
 
 impl SarConfig {
-    /// PDU after PDU on `slots`, room for everything, everything checked, the checksum unit off.
+    /// AAL5, PDU after PDU on `slots`, room for everything, everything checked, the checksum unit off.
     #[must_use]
     pub const fn new(slots: Slots) -> Self {
         Self {
             slots,
+            adaptation: Adaptation::Aal5,
             interleave: false,
             queue: usize::MAX,
             say_sent: true,
@@ -104,7 +120,7 @@ fn complete_checksum(sdu: &mut Message) {
     }
 }
 
-/// The CPCS-PDU of `sdu` (at most 65535 octets; longer ones are given a Length that their receiver will refuse): with
+/// AAL5's CPCS-PDU of `sdu` (at most 65535 octets; longer ones are given a Length that their receiver will refuse): with
 /// padding and trailer, and the right CRC or, without `crc`, zero for it. A transport checksum that was left to the
 /// device is completed.
 #[must_use]
@@ -136,7 +152,7 @@ pub fn cpcs_pdu(mut sdu: Message, crc: bool) -> Message {
     sdu
 }
 
-/// The SDU of a CPCS-PDU. A sum that the PDU carries is made the SDU's: padding and trailer are taken out of it.
+/// The SDU of AAL5's CPCS-PDU. A sum that the PDU carries is made the SDU's: padding and trailer are taken out of it.
 ///
 /// # Errors
 /// What is wrong with it, where it is shorter than a trailer as well.
@@ -165,13 +181,50 @@ pub fn cpcs_sdu(mut pdu: Message, crc: bool) -> Result<Message, Fault> {
 
 /// Segmentation and reassembly hardware: SDUs on one side, cells on the other.
 ///
-/// Counters: `pdus_out`, `cells_out` put on the line, `refused` SDUs that found the queue full or had no channel, `cells_in`,
-/// `pdus_in` delivered, and of those not delivered `crc`, `length`, `cpi`, `abort`, `oversize`, `timeout`; `no_context`,
-/// cells dropped because too many PDUs were in reassembly; `strangers`, units that do not belong at their port.
+/// Counters: `pdus_out`, `cells_out` put on the line, `refused` SDUs that found the queue full, had no channel or cannot be
+/// sent, `cells_in`, `pdus_in` delivered, those below, and `strangers`, units that do not belong at their port.
+///
+/// With AAL5, of PDUs not delivered `crc`, `length`, `cpi`, `abort`, `oversize`, `timeout`; `no_context`, cells dropped
+/// because too many PDUs were in reassembly.
+///
+/// With AAL3/4, of cells `sar_crc`, `sar_length` (LI not possible in such a segment; its PDU is lost), `stray` (belongs to
+/// no PDU in reassembly, be it that it never began or that it was given up), `no_context` (would have begun one too many);
+/// of PDUs `sequence` (a cell is missing or too many), `unfinished` (the next began under its MID), `tag`, `ba_size`
+/// (longer than promised), `length`, `cpi`, `alignment`, `abort`, `oversize` (promises to be longer than allowed),
+/// `timeout`.
 pub struct Sar {
     transmitter: Transmitter,
-    receiver: Receiver,
+    receiver: Receiving,
     strangers: u64,
+}
+
+/// The receiver of an adaptation.
+enum Receiving {
+    Aal5(Receiver),
+    Aal34(aal34::Receiver),
+}
+
+impl Receiving {
+    fn next_deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Aal5(receiver) => receiver.next_deadline(),
+            Self::Aal34(receiver) => receiver.next_deadline(),
+        }
+    }
+
+    fn poll(&mut self, now: Instant, out: &mut Outlet) {
+        match self {
+            Self::Aal5(receiver) => receiver.poll(now, out),
+            Self::Aal34(receiver) => receiver.poll(now, out),
+        }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        match self {
+            Self::Aal5(receiver) => receiver.counters(),
+            Self::Aal34(receiver) => receiver.counters(),
+        }
+    }
 }
 
 impl Sar {
@@ -180,7 +233,10 @@ impl Sar {
     pub fn new(config: SarConfig) -> Self {
         Self {
             transmitter: Transmitter::new(config),
-            receiver: Receiver::new(config),
+            receiver: match config.adaptation {
+                Adaptation::Aal5 => Receiving::Aal5(Receiver::new(config)),
+                Adaptation::Aal34(aal34) => Receiving::Aal34(aal34::Receiver::new(config, aal34)),
+            },
             strangers: 0,
         }
     }
@@ -198,8 +254,14 @@ impl Element for Sar {
             (HOST, Unit::Frame { data, address }) => {
                 self.transmitter.offer(now, data, address, out);
             }
-            (LINE, Unit::Cells(run)) => self.receiver.offer(now, run, out),
-            (LINE, Unit::Cut { id, keep }) => self.receiver.cut(id, keep),
+            (LINE, Unit::Cells(run)) => match &mut self.receiver {
+                Receiving::Aal5(receiver) => receiver.offer(now, run, out),
+                Receiving::Aal34(receiver) => receiver.offer(now, run, out),
+            },
+            (LINE, Unit::Cut { id, keep }) => match &mut self.receiver {
+                Receiving::Aal5(receiver) => receiver.cut(id, keep),
+                Receiving::Aal34(receiver) => receiver.cut(id, keep),
+            },
             _ => self.strangers += 1,
         }
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::atm::sar::{HOST, LINE};
-use crate::atm::{OutputConfig, PortVc, Sar, SarConfig, Slots, Switch};
+use crate::atm::{Aal34, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, Switch};
 use crate::testing::Bench;
 use crate::{CellRun, Rate};
 
@@ -202,6 +202,7 @@ struct Case {
     impairment: Impairment,
     seed: u64,
     interleave: bool,
+    adaptation: Adaptation,
 }
 
 type Arrival = (Instant, Address, Vec<u8>);
@@ -214,6 +215,7 @@ fn run(case: &Case, max_run: u32) -> (Vec<Arrival>, Vec<Counters>) {
     let config = SarConfig {
         max_run,
         interleave: case.interleave,
+        adaptation: case.adaptation,
         checksum_unit: true,
         ..SarConfig::new(slots)
     };
@@ -305,6 +307,7 @@ fn case() -> impl Strategy<Value = Case> {
                 },
                 seed: u64::from(seed),
                 interleave,
+                adaptation: Adaptation::Aal5,
             },
         )
 }
@@ -312,6 +315,15 @@ fn case() -> impl Strategy<Value = Case> {
 proptest! {
     #[test]
     fn runs_meet_the_fates_of_single_cells(case in case()) {
+        let in_runs = run(&case, u32::MAX);
+        prop_assert_eq!(&in_runs, &run(&case, 1));
+        prop_assert_eq!(&in_runs, &run(&case, u32::MAX));
+    }
+
+    #[test]
+    fn and_so_do_those_of_aal34(case in case(), mids in 1..4_u16) {
+        let adaptation = Adaptation::Aal34(Aal34 { mids, cpcs: true });
+        let case = Case { adaptation, ..case };
         let in_runs = run(&case, u32::MAX);
         prop_assert_eq!(&in_runs, &run(&case, 1));
         prop_assert_eq!(&in_runs, &run(&case, u32::MAX));

@@ -10,6 +10,7 @@ use kumiki_graph::{Address, Duration, Protocol};
 use super::reader::{Reader, circuit};
 use super::{BuildError, Place};
 use crate::aal5::{self, Aal5};
+use crate::aal34::{self, Aal34};
 use crate::atm_arp::{self, AtmArp};
 use crate::icmp::{self, IcmpEcho};
 use crate::llc_snap::{self, LlcSnap};
@@ -23,6 +24,7 @@ type Make = fn(&Reader<'_>, Place<'_>) -> Built;
 
 /// Every kind and what makes it, in the order of their names.
 pub(super) const KINDS: &[(&str, Make)] = &[
+    ("aal34", aal34),
     ("aal5", aal5),
     ("atm_arp", atm_arp),
     ("icmp", icmp),
@@ -53,14 +55,20 @@ fn vc(settings: &Reader<'_>) -> Result<Address, BuildError> {
     Ok(vc.unwrap_or_default())
 }
 
+fn max_sdu(settings: &Reader<'_>, octets: &mut u16) -> Result<(), BuildError> {
+    const MEANING: &str = "the longest SDU that is sent or taken";
+    settings.octets("max_sdu", MEANING, 1..=65535, octets)
+}
+
+fn aal34(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = aal34::Config::default();
+    max_sdu(settings, &mut config.max_sdu)?;
+    Ok(Box::new(Aal34::new(config)))
+}
+
 fn aal5(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = aal5::Config::default();
-    settings.octets(
-        "max_sdu",
-        "the longest SDU that is sent or taken",
-        1..=65535,
-        &mut config.max_sdu,
-    )?;
+    max_sdu(settings, &mut config.max_sdu)?;
     Ok(Box::new(Aal5::new(config)))
 }
 

@@ -89,7 +89,7 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         (
             "llcsnap",
             none.clone(),
-            "there is no protocol `llcsnap` (is `llc_snap` meant?); there are `aal5`, `atm_arp`",
+            "there is no protocol `llcsnap` (is `llc_snap` meant?); there are `aal34`, `aal5`",
         ),
         (
             "smtp",

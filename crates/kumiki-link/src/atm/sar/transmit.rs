@@ -3,13 +3,13 @@
 //! A slot goes to whoever is ready when it begins, so it is decided no earlier than that. Only while a single channel has
 //! something to send are all cells of its PDU given slots at once, and taken back when another channel comes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{Address, Instant};
 use kumiki_octets::Message;
 use kumiki_wire::atm::PAYLOAD_LEN;
 
-use super::{HOST, LINE, SarConfig, channel, cpcs_pdu};
+use super::{Adaptation, HOST, LINE, SarConfig, channel, cpcs_pdu};
 use crate::atm::line::Line;
 use crate::{CellRun, Outlet, Unit};
 
@@ -17,6 +17,10 @@ use crate::{CellRun, Outlet, Unit};
 struct Pdu {
     number: u64,
     vc: (u16, u16),
+    /// With AAL3/4; otherwise 0.
+    mid: u16,
+    /// Whether its last cell is marked as such.
+    marks_end: bool,
     /// None where all of it is on the line.
     octets: Option<Message>,
     cells: u32,
@@ -48,16 +52,17 @@ impl Pdu {
             efci: false,
             payload: payload.unwrap_or_default(),
             count,
-            ends_pdu: self.placed == self.cells,
+            ends_pdu: self.marks_end && self.placed == self.cells,
             line: *line.slots(),
             slot: 0,
         }
     }
 }
 
-/// PDUs that follow each other: those of one channel, or all where nothing interleaves.
+/// PDUs that follow each other: those of one channel and MID, or all where nothing interleaves.
 struct Queue {
     vc: (u16, u16),
+    mid: u16,
     pdus: VecDeque<Pdu>,
 }
 
@@ -87,6 +92,8 @@ pub(super) struct Transmitter {
     /// No slot before this one: nothing was there to send.
     earliest: u64,
     leaving: VecDeque<Leaving>,
+    /// How many PDUs of each channel there have been; with AAL3/4 only.
+    turns: BTreeMap<(u16, u16), u64>,
     waiting: usize,
     offered: u64,
     pdus: u64,
@@ -103,6 +110,7 @@ impl Transmitter {
             ahead: None,
             earliest: 0,
             leaving: VecDeque::new(),
+            turns: BTreeMap::new(),
             waiting: 0,
             offered: 0,
             pdus: 0,
@@ -126,13 +134,13 @@ impl Transmitter {
         self.offered += 1;
         self.poll(now, out);
         let vc = channel(address).filter(|_| self.waiting < self.config.queue);
-        let Some(vc) = vc else {
+        let adapted = vc.and_then(|vc| Some((vc, self.adapt(vc, data)?)));
+        let Some((vc, (mut octets, mid))) = adapted else {
             self.refused += 1;
             self.say(number, address, false, out);
             return;
         };
         self.waiting += 1;
-        let mut octets = cpcs_pdu(data, self.config.crc);
         octets.set_lease(None);
         let cells = u32::try_from(octets.len() / PAYLOAD_LEN).unwrap_or(u32::MAX);
         self.enqueue(
@@ -140,6 +148,8 @@ impl Transmitter {
             Pdu {
                 number,
                 vc,
+                mid,
+                marks_end: self.config.adaptation == Adaptation::Aal5,
                 octets: Some(octets),
                 cells,
                 placed: 0,
@@ -149,11 +159,25 @@ impl Transmitter {
         self.decide(now);
     }
 
+    /// The cells' payload for an SDU and its MID, where it can be sent.
+    fn adapt(&mut self, vc: (u16, u16), data: Message) -> Option<(Message, u16)> {
+        match self.config.adaptation {
+            Adaptation::Aal5 => Some((cpcs_pdu(data, self.config.crc), 0)),
+            Adaptation::Aal34(aal34) => {
+                let turn = self.turns.entry(vc).or_default();
+                let adapted = aal34.adapt(*turn, data, self.config.crc)?;
+                *turn += 1;
+                Some(adapted)
+            }
+        }
+    }
+
     fn enqueue(&mut self, now: Instant, pdu: Pdu, out: &mut Outlet) {
         if self.ring.is_empty() {
             self.earliest = self.config.slots.first_at_or_after(now);
         }
-        let own = |queue: &&mut Queue| !self.config.interleave || queue.vc == pdu.vc;
+        let key = (pdu.vc, pdu.mid);
+        let own = |queue: &&mut Queue| !self.config.interleave || (queue.vc, queue.mid) == key;
         if let Some(queue) = self.ring.iter_mut().find(own) {
             queue.pdus.push_back(pdu);
             return;
@@ -161,6 +185,7 @@ impl Transmitter {
         self.take_back(now, out);
         self.ring.push_back(Queue {
             vc: pdu.vc,
+            mid: pdu.mid,
             pdus: [pdu].into(),
         });
     }

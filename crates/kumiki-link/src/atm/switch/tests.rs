@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::atm::sar::{HOST, LINE};
-use crate::atm::{Sar, SarConfig};
+use crate::atm::{Aal34, Adaptation, Sar, SarConfig};
 use crate::testing::Bench;
 use crate::{CellRun, Rate, Wire};
 
@@ -85,6 +85,7 @@ struct Case {
     propagation: u64,
     phase: u64,
     interleave: bool,
+    adaptation: Adaptation,
     out_rate: Rate,
     gap: u64,
 }
@@ -139,6 +140,7 @@ fn run(case: Case, max_run: u32) -> (Vec<Event>, Vec<Counters>) {
     for (number, place) in places.into_iter().enumerate() {
         let sar = bench.add(Box::new(Sar::new(SarConfig {
             interleave: case.interleave,
+            adaptation: case.adaptation,
             max_run,
             queue: 12,
             checksum_unit: true,
@@ -236,6 +238,7 @@ fn case() -> impl Strategy<Value = Case> {
                 propagation,
                 phase,
                 interleave,
+                adaptation: Adaptation::Aal5,
                 out_rate,
                 gap,
             },
@@ -245,6 +248,18 @@ fn case() -> impl Strategy<Value = Case> {
 proptest! {
     #[test]
     fn runs_are_as_good_as_single_cells(case in case()) {
+        let (in_runs, counters_in_runs) = run(case, u32::MAX);
+        let (single, counters_single) = run(case, 1);
+        prop_assert_eq!(&counters_in_runs, &counters_single);
+        prop_assert_eq!(in_runs, single);
+        prop_assert_eq!(run(case, 7).1, counters_single);
+    }
+
+    /// Without EPD and PPD, which know AAL5's mark only.
+    #[test]
+    fn so_are_those_of_aal34(case in case(), mids in 1..4_u16) {
+        let adaptation = Adaptation::Aal34(Aal34 { mids, cpcs: true });
+        let case = Case { adaptation, epd: None, ppd: false, ..case };
         let (in_runs, counters_in_runs) = run(case, u32::MAX);
         let (single, counters_single) = run(case, 1);
         prop_assert_eq!(&counters_in_runs, &counters_single);

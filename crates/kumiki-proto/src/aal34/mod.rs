@@ -1,0 +1,214 @@
+//! AAL3/4's convergence sublayer in software: header, pad and trailer.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | ITU-T I.363.3, common part convergence sublayer, message mode; recalled |
+//! | Above | LLC/SNAP, VC multiplexing |
+//! | Below | a device that does the segmentation and reassembly sublayer: cells with ST, SN, MID, LI and CRC-10, and nothing else |
+//! | Left out | streaming mode (a BASize above Length is taken, none is sent), CPIs other than 0, corrupted-data delivery |
+//!
+//! For adapters that know cells and not what is around an SDU. No octet of the SDU is read: errors are found by the CRC-10
+//! of each cell, below. Adapters that do it themselves have their users straight on the device.
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape,
+    Unit,
+};
+use kumiki_wire::aal34::cpcs::{self, Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer};
+use kumiki_wire::aal34::{MAX_SDU, pdu_len};
+
+use crate::ip::complete_checksum;
+
+#[cfg(test)]
+mod tests;
+
+const ABOVE: Above = Above(0);
+const BELOW: Below = Below(0);
+
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest SDU sent or taken: 1 to 65535 octets.
+    pub max_sdu: u16,
+}
+
+impl Default for Config {
+    /// 9188 octets: an IP datagram of RFC 1626's MTU and its LLC/SNAP header.
+    fn default() -> Self {
+        Self { max_sdu: 9188 }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// SDUs sent.
+    pub sent: u64,
+    /// SDUs handed to the user.
+    pub received: u64,
+    /// SDUs not sent: longer than allowed, empty, or a super-segment.
+    pub refused: u64,
+    /// PDUs dropped: header and trailer have different tags.
+    pub tag_errors: u64,
+    /// PDUs dropped: the length does not fit the PDU, or is more than BASize.
+    pub length_errors: u64,
+    /// PDUs dropped: CPI or AL is not 0.
+    pub field_errors: u64,
+    /// PDUs dropped: their SDU is longer than allowed.
+    pub oversize: u64,
+}
+
+/// The layer.
+#[derive(Debug, Default)]
+pub struct Aal34 {
+    config: Config,
+    counters: Counters,
+    /// The tag of the next PDU on each channel: those that follow each other differ.
+    tags: BTreeMap<Address, u8>,
+}
+
+impl Aal34 {
+    /// AAL3/4 as `config` says.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        let most = self.config.max_sdu;
+        let length = u16::try_from(unit.data.len()).ok();
+        let single = unit.data.meta().segment_size == 0;
+        let fits = |it: &u16| *it > 0 && *it <= most && single;
+        let Some(length) = length.filter(fits) else {
+            self.counters.refused += 1;
+            cx.drop("SDU too long, empty or a super-segment");
+            return;
+        };
+        // It covers all up to the end, where the trailer comes now, so that nobody below can fill it in any more.
+        complete_checksum(&mut unit.data, cx);
+        let tag = self.tags.entry(unit.destination).or_default();
+        let (front, back, count) = cpcs::around(length, *tag);
+        *tag = tag.wrapping_add(1);
+        let room = unit.data.push_header(HEADER_LEN);
+        if let Some(room) = room.first_chunk_mut() {
+            *room = front;
+        }
+        let from = back.len().saturating_sub(count);
+        unit.data
+            .append_octets(back.get(from..).unwrap_or_default());
+        self.counters.sent += 1;
+        cx.down(BELOW, Request::Unit(unit));
+    }
+
+    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        let len = unit.data.len();
+        let (mut front, mut back) = ([0; HEADER_LEN], [0; TRAILER_LEN]);
+        let whole = unit.data.copy_to(0, &mut front)
+            && unit
+                .data
+                .copy_to(len.saturating_sub(TRAILER_LEN), &mut back);
+        let read = Header::parse(&front)
+            .ok()
+            .zip(Trailer::parse(&back).ok())
+            .filter(|_| whole);
+        let Some(((header, _), trailer)) = read else {
+            self.counters.length_errors += 1;
+            cx.drop("shorter than a header and a trailer");
+            return;
+        };
+        let sdu = match trailer.check(&header, len) {
+            Ok(sdu) => sdu,
+            Err(fault) => {
+                self.count(&fault, cx);
+                return;
+            }
+        };
+        if sdu > usize::from(self.config.max_sdu) {
+            self.counters.oversize += 1;
+            cx.drop("SDU longer than allowed");
+            return;
+        }
+        if unit.data.pop_header(HEADER_LEN).is_err() {
+            return;
+        }
+        unit.data.truncate(sdu);
+        self.counters.received += 1;
+        cx.up(ABOVE, Indication::Unit(unit));
+    }
+
+    fn count(&mut self, fault: &Fault, cx: &mut Context<'_>) {
+        let counters = &mut self.counters;
+        let (counter, why) = match fault {
+            Fault::Tag { .. } => (&mut counters.tag_errors, "tags differ"),
+            Fault::Cpi { .. } => (&mut counters.field_errors, "CPI not 0"),
+            Fault::Alignment { .. } => (&mut counters.field_errors, "AL not 0"),
+            Fault::Length { .. } => (&mut counters.length_errors, "length wrong"),
+            Fault::BufferSize { .. } => (&mut counters.length_errors, "longer than BASize"),
+        };
+        *counter += 1;
+        cx.drop(why);
+    }
+}
+
+impl Protocol for Aal34 {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::UnitData),
+            needs: &[Service::Frame, Service::UnitData],
+            below: (1, 1),
+            keys: vec![Key::Only],
+        }
+    }
+
+    fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
+        if above == ABOVE {
+            Ok(())
+        } else {
+            Err("AAL3/4 cannot tell users apart and has one already; LLC/SNAP can".to_owned())
+        }
+    }
+
+    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
+        match request {
+            Request::Unit(unit) => self.send(unit, cx),
+            Request::Manage(_) => cx.down(BELOW, request),
+            Request::Open(_)
+            | Request::Accept(_)
+            | Request::Cancel { .. }
+            | Request::Data { .. }
+            | Request::Expedited { .. }
+            | Request::Credit { .. }
+            | Request::Release { .. }
+            | Request::Abort { .. }
+            | Request::Reset { .. } => cx.drop("not a unit"),
+        }
+    }
+
+    fn pop(&mut self, _: Below, mut indication: Indication, cx: &mut Context<'_>) {
+        if let Indication::Unit(unit) = indication {
+            self.receive(unit, cx);
+            return;
+        }
+        if let Indication::Report(report) = &mut indication
+            && let Report::Limits { unit, burst } = &mut **report
+        {
+            let words = usize::try_from(*unit).unwrap_or(usize::MAX) / 4;
+            let sdu = (words * 4).saturating_sub(pdu_len(0)).min(MAX_SDU);
+            let sdu = u32::try_from(sdu).unwrap_or(0);
+            // Every SDU needs a trailer of its own.
+            (*unit, *burst) = (sdu.min(self.config.max_sdu.into()), 1);
+        }
+        cx.up(ABOVE, indication);
+    }
+}

@@ -1,0 +1,241 @@
+//! The convergence sublayer's common part: what stands around an SDU.
+//!
+//! The header says before anything else comes how much memory the PDU will need; the trailer says how long the SDU was.
+//! Both carry the same tag, so that the front of one PDU and the back of another are known not to belong together.
+
+use core::fmt;
+
+use super::{pad_len, pdu_len, short};
+use crate::Malformed;
+
+/// Octets of the header.
+pub const HEADER_LEN: usize = 4;
+/// Octets of the trailer.
+pub const TRAILER_LEN: usize = 4;
+
+/// Why a CPCS-PDU is thrown away; each is counted on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The common part indicator is not zero: other units, or none of this protocol.
+    #[error("AAL3/4: CPI is {found:#04x}, expected 0x00")]
+    Cpi {
+        /// The value in the header.
+        found: u8,
+    },
+    /// The octet that fills the trailer is not zero.
+    #[error("AAL3/4: AL is {found:#04x}, expected 0x00")]
+    Alignment {
+        /// The value in the trailer.
+        found: u8,
+    },
+    /// The header is of one PDU and the trailer of another: the cells between were lost.
+    #[error("AAL3/4: BTag is {begin:#04x}, Etag is {end:#04x}")]
+    Tag {
+        /// BTag, in the header.
+        begin: u8,
+        /// Etag, in the trailer.
+        end: u8,
+    },
+    /// The SDU is longer than the header had promised.
+    #[error("AAL3/4: Length is {length}, BASize only {ba_size}")]
+    BufferSize {
+        /// BASize, in the header.
+        ba_size: u16,
+        /// Length, in the trailer.
+        length: u16,
+    },
+    /// Length does not leave a padding of 0 to 3 octets: cells were lost; or there is no SDU.
+    #[error("AAL3/4: Length is {found}, a PDU of {pdu_len} octets carries {least} to {most}")]
+    Length {
+        /// The value in the trailer.
+        found: u16,
+        /// Octets of the PDU.
+        pdu_len: usize,
+        /// Smallest SDU that such a PDU carries.
+        least: usize,
+        /// Largest SDU that such a PDU carries.
+        most: usize,
+    },
+}
+
+/// The first 4 octets of a CPCS-PDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Header {
+    /// Common part indicator: 0, lengths count octets.
+    pub cpi: u8,
+    /// Beginning tag: that of the trailer, and another one in the PDU before.
+    pub b_tag: u8,
+    /// Buffer allocation size, in octets: the SDU's length where that is known when the PDU begins (message mode), at
+    /// least that otherwise (streaming mode).
+    pub ba_size: u16,
+}
+
+impl Header {
+    /// Reads the header from the front of a CPCS-PDU. Nothing about it is checked: [`Trailer::check`] does that.
+    ///
+    /// # Errors
+    /// Fewer than 4 octets.
+    pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
+        let Some(&[cpi, b_tag, s0, s1]) = front.first_chunk::<HEADER_LEN>() else {
+            return Err(short(HEADER_LEN, front.len()));
+        };
+        let header = Self {
+            cpi,
+            b_tag,
+            ba_size: u16::from_be_bytes([s0, s1]),
+        };
+        Ok((header, HEADER_LEN))
+    }
+
+    /// Octets that [`Header::emit`] writes: always 4.
+    #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        HEADER_LEN
+    }
+
+    /// Writes 4 octets.
+    pub fn emit(&self, out: &mut [u8]) {
+        debug_assert_eq!(out.len(), HEADER_LEN);
+        let Some(out) = out.first_chunk_mut::<HEADER_LEN>() else {
+            return;
+        };
+        let [s0, s1] = self.ba_size.to_be_bytes();
+        *out = [self.cpi, self.b_tag, s0, s1];
+    }
+}
+
+impl fmt::Display for Header {
+    /// For example `AAL3/4 CPI 0x00 BTag 0x05 BASize 5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            cpi,
+            b_tag,
+            ba_size,
+        } = self;
+        write!(
+            f,
+            "AAL3/4 CPI {cpi:#04x} BTag {b_tag:#04x} BASize {ba_size}"
+        )
+    }
+}
+
+/// The last 4 octets of a CPCS-PDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Trailer {
+    /// Alignment: 0.
+    pub al: u8,
+    /// End tag.
+    pub e_tag: u8,
+    /// Octets of the SDU.
+    pub length: u16,
+}
+
+impl Trailer {
+    /// Reads the trailer from the end of what lies together at the end of a PDU. Nothing about it is checked.
+    ///
+    /// # Errors
+    /// Fewer than 4 octets.
+    pub fn parse(back: &[u8]) -> Result<Self, Malformed> {
+        let Some(&[al, e_tag, l0, l1]) = back.last_chunk::<TRAILER_LEN>() else {
+            return Err(short(TRAILER_LEN, back.len()));
+        };
+        Ok(Self {
+            al,
+            e_tag,
+            length: u16::from_be_bytes([l0, l1]),
+        })
+    }
+
+    /// Octets of the SDU in a PDU of `pdu_len` octets, header, padding and trailer included, that began with `header`.
+    /// The tags come first: when they differ, this is no trailer of that header.
+    ///
+    /// # Errors
+    /// The first [`Fault`]: tags, CPI, AL, Length against the PDU, Length against BASize.
+    pub fn check(&self, header: &Header, pdu_len: usize) -> Result<usize, Fault> {
+        let Self { al, e_tag, length } = *self;
+        if header.b_tag != e_tag {
+            return Err(Fault::Tag {
+                begin: header.b_tag,
+                end: e_tag,
+            });
+        }
+        if header.cpi != 0 {
+            return Err(Fault::Cpi { found: header.cpi });
+        }
+        if al != 0 {
+            return Err(Fault::Alignment { found: al });
+        }
+        let sdu_len = usize::from(length);
+        if sdu_len == 0 || super::pdu_len(sdu_len) != pdu_len {
+            let most = pdu_len.saturating_sub(HEADER_LEN + TRAILER_LEN);
+            return Err(Fault::Length {
+                found: length,
+                pdu_len,
+                least: most.saturating_sub(3).max(1),
+                most,
+            });
+        }
+        if length > header.ba_size {
+            return Err(Fault::BufferSize {
+                ba_size: header.ba_size,
+                length,
+            });
+        }
+        Ok(sdu_len)
+    }
+
+    /// Octets that [`Trailer::emit`] writes: always 4.
+    #[expect(clippy::len_without_is_empty, reason = "a trailer is never empty")]
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        TRAILER_LEN
+    }
+
+    /// Writes 4 octets.
+    pub fn emit(&self, out: &mut [u8]) {
+        debug_assert_eq!(out.len(), TRAILER_LEN);
+        let Some(out) = out.first_chunk_mut::<TRAILER_LEN>() else {
+            return;
+        };
+        let [l0, l1] = self.length.to_be_bytes();
+        *out = [self.al, self.e_tag, l0, l1];
+    }
+}
+
+impl fmt::Display for Trailer {
+    /// For example `AAL3/4 AL 0x00 Etag 0x05 Length 5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { al, e_tag, length } = self;
+        write!(f, "AAL3/4 AL {al:#04x} Etag {e_tag:#04x} Length {length}")
+    }
+}
+
+/// What stands before and after an SDU of `length` octets, in message mode: the header, and padding and trailer
+/// together, of which the last `usize` octets count.
+#[must_use]
+pub fn around(length: u16, tag: u8) -> ([u8; HEADER_LEN], [u8; 3 + TRAILER_LEN], usize) {
+    let mut front = [0; HEADER_LEN];
+    let mut back = [0; 3 + TRAILER_LEN];
+    Header {
+        cpi: 0,
+        b_tag: tag,
+        ba_size: length,
+    }
+    .emit(&mut front);
+    let trailer = Trailer {
+        al: 0,
+        e_tag: tag,
+        length,
+    };
+    if let Some((_, octets)) = back.split_at_mut_checked(3) {
+        trailer.emit(octets);
+    }
+    (front, back, pad_len(length.into()) + TRAILER_LEN)
+}
+
+/// Octets that a receiver must have room for when it reads `ba_size`: the longest CPCS-PDU that keeps the promise.
+#[must_use]
+pub fn room(ba_size: u16) -> usize {
+    pdu_len(ba_size.into())
+}
