@@ -136,7 +136,7 @@ fn pdu(reading: &mut Reading<'_>) {
                 format!("Length {length} takes {wanted} cells and {came} came: {} lost", wanted - came)
             } else {
                 format!(
-                    "Length {length} takes {wanted} cells and {came} came: the end of the PDU before was lost, and with it {} cells or more belong to that",
+                    "Length {length} takes {wanted} cells and {came} came: the last cell of an earlier PDU was lost, of which {} are here",
                     came.saturating_sub(wanted)
                 )
             });
