@@ -1,7 +1,6 @@
 //! `kumiki decode` from outside: what our own captures show, exit statuses, and where messages go.
 #![expect(
     clippy::unwrap_used,
-    clippy::indexing_slicing,
     reason = "a test may stop where something is not as it should be"
 )]
 

@@ -54,6 +54,8 @@ pub(super) const ETHERNET: Dissector = Dissector {
 const LEN: usize = 16;
 /// Octets of an extension header.
 const EXTENSION: usize = 8;
+/// Extension headers that are looked at. Cards write one or two.
+const MOST_EXTENSIONS: usize = 32;
 /// Octets of a cell header without HEC.
 const CELL_HEADER: usize = 4;
 
@@ -113,6 +115,11 @@ fn record(reading: &mut Reading<'_>) {
             reading.header_len(at);
             return reading.bad("the last extension header says that one more follows");
         };
+        if at >= LEN + MOST_EXTENSIONS * EXTENSION {
+            reading.header_len(at);
+            reading.bad(format!("more than {MOST_EXTENSIONS} extension headers"));
+            return reading.rest(at, usize::MAX, "extension headers");
+        }
         more = first & 0x80 != 0;
         reading.field(
             "extension header",

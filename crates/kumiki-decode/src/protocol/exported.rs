@@ -27,6 +27,9 @@ const IPV4_DESTINATION: u16 = 21;
 const IPV6_SOURCE: u16 = 22;
 const IPV6_DESTINATION: u16 = 23;
 
+/// Tags that are looked at.
+const MOST_TAGS: usize = 64;
+
 fn dissect(reading: &mut Reading<'_>) {
     let mut at = 0;
     let mut name = String::new();
@@ -35,6 +38,11 @@ fn dissect(reading: &mut Reading<'_>) {
         let Some(&[n0, n1, l0, l1]) = reading.part(at, 4).first_chunk::<4>() else {
             return short(reading, at.saturating_add(4));
         };
+        if reading.layer.fields.len() >= MOST_TAGS {
+            reading.header_len(at);
+            reading.bad(format!("more than {MOST_TAGS} tags"));
+            return reading.rest(at, usize::MAX, "tags");
+        }
         let (number, len) = (u16::from_be_bytes([n0, n1]), u16::from_be_bytes([l0, l1]));
         let len = usize::from(len);
         let value = reading.part(at.saturating_add(4), len);
@@ -54,8 +62,14 @@ fn dissect(reading: &mut Reading<'_>) {
                     .to_owned();
                 reading.field("dissector", at, len + 4, Value::Text(name.clone()));
             }
-            IPV4_SOURCE | IPV6_SOURCE => source = ip(value),
-            IPV4_DESTINATION | IPV6_DESTINATION => destination = ip(value),
+            IPV4_SOURCE | IPV6_SOURCE => {
+                source = ip(value);
+                reading.named("tag", at, len + 4, value, "source");
+            }
+            IPV4_DESTINATION | IPV6_DESTINATION => {
+                destination = ip(value);
+                reading.named("tag", at, len + 4, value, "destination");
+            }
             _ => reading.named("tag", at, len + 4, value, format!("number {number}")),
         }
         at = at.saturating_add(4).saturating_add(len);

@@ -39,6 +39,18 @@ struct Partial {
     touched: u64,
 }
 
+impl Partial {
+    /// A vector that grows by itself takes up to twice what it holds; this one ends at the longest PDU.
+    fn keep(&mut self, payload: &[u8]) {
+        let len = self.octets.len();
+        if self.octets.capacity() - len < payload.len() {
+            let most = (MOST_CELLS * PAYLOAD_LEN).saturating_sub(len);
+            self.octets.reserve_exact(len.max(PAYLOAD_LEN).min(most));
+        }
+        self.octets.extend_from_slice(payload);
+    }
+}
+
 /// All channels with an unfinished PDU.
 #[derive(Debug, Default)]
 pub(crate) struct Circuits {
@@ -74,7 +86,7 @@ impl Circuits {
             }
             return (Outcome::TooLong { cells }, given_up);
         }
-        partial.octets.extend_from_slice(payload);
+        partial.keep(payload);
         if !ends {
             return (Outcome::Waiting { cells }, given_up);
         }
