@@ -142,7 +142,16 @@ fn read(line: &str, before: usize) -> Result<Line, (String, String)> {
         return Ok(Line::Comment);
     }
     let Some((offset, rest)) = split_offset(line, before) else {
-        return Ok(Line::Plain(digits(line)?));
+        return Ok(Line::Plain(digits(line).map_err(|why| {
+            if is_swapped(line) {
+                let found = "words of 16 bits as hexdump prints them, in the order of the machine";
+                return (
+                    found.to_owned(),
+                    "octets in their order, as of hexdump -C or xxd".to_owned(),
+                );
+            }
+            why
+        })?));
     };
     if offset != before && offset != 0 {
         return Err((
@@ -151,6 +160,12 @@ fn read(line: &str, before: usize) -> Result<Line, (String, String)> {
         ));
     }
     Ok(Line::At(offset, columns(rest)?))
+}
+
+/// Whether this is a line of `hexdump` without `-C`: an offset of seven digits, then groups of four.
+fn is_swapped(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    words.next().is_some_and(|word| word.len() == 7) && words.all(|word| word.len() == 4)
 }
 
 /// The offset that a line begins with, if it does.

@@ -387,6 +387,12 @@ fn an_offset_begins_a_packet_and_a_wrong_one_is_named() {
         why.unwrap().to_string(),
         "hex, packet 1, octet 11 (0xb) of the file: line 2: the offset 0x10 after 0x2 octets; right: 0x2, or 0 for another packet"
     );
+    let (_, why) = read(b"0000000 0045 2100\n", as_layer("ip"));
+    assert!(
+        why.unwrap()
+            .to_string()
+            .ends_with("right: octets in their order, as of hexdump -C or xxd")
+    );
     let (_, why) = read(b"45 0g\n", as_layer("ip"));
     assert!(
         why.unwrap()

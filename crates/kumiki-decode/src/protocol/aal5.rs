@@ -129,18 +129,21 @@ fn pdu(reading: &mut Reading<'_>) {
         ));
     }
     if let Err(fault) = trailer.check(total, crc) {
-        reading.bad(fault.to_string().trim_start_matches("AAL5: "));
-        if matches!(fault, Fault::Crc { .. }) && !plausible {
-            let (wanted, length) = (cells(sdu_len), trailer.length);
-            reading.bad(if wanted > came {
-                format!("Length {length} takes {wanted} cells and {came} came: {} lost", wanted - came)
-            } else {
-                format!(
-                    "Length {length} takes {wanted} cells and {came} came: the last cell of an earlier PDU was lost, of which {} are here",
-                    came.saturating_sub(wanted)
-                )
-            });
+        // What is lost says more than the sum that it spoils, so it comes first.
+        let (wanted, length) = (cells(sdu_len), trailer.length);
+        let is_damaged = matches!(fault, Fault::Crc { .. }) && length > 0;
+        if is_damaged && wanted > came {
+            let lost = wanted - came;
+            reading.bad(format!(
+                "Length {length} takes {wanted} cells and {came} came: {lost} lost"
+            ));
+        } else if is_damaged && wanted < came {
+            let more = came - wanted;
+            reading.bad(format!(
+                "Length {length} takes {wanted} cells and {came} came: the last cell of an earlier PDU was lost, of which {more} are here"
+            ));
         }
+        reading.bad(fault.to_string().trim_start_matches("AAL5: "));
     }
     if plausible {
         reading.follow(&[Key::Named("aal5-sdu")], 0, sdu_len);
