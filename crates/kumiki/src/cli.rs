@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Limit(One),
     /// Show the protocol graph
     Graph(Graph),
+    /// Show what is in a capture, in octets or in hexadecimal text, and what is wrong with it
+    Decode(Decode),
 }
 
 #[derive(Args, Debug)]
@@ -61,6 +63,39 @@ pub(crate) struct Graph {
     /// As SVG instead of text
     #[arg(long)]
     pub(crate) svg: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Decode {
+    /// pcap, pcapng, ERF, hexadecimal text (plain, or as of xxd, hexdump -C, tshark -x) or raw octets; - for standard
+    /// input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The format, where it is not to be guessed: pcap, pcapng, erf, hex or raw
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// The first layer, such as ethernet, ip, llc-snap, cells, aal5 or tcp; a wrong name is answered with all. Of a capture
+    /// it takes the place of the link type
+    #[arg(long = "as", value_name = "LAYER")]
+    pub(crate) layer: Option<String>,
+    /// Who reads the user cells of a virtual channel, where that is not AAL5; may be given several times
+    #[arg(long, value_name = "VPI/VCI=LAYER")]
+    pub(crate) channel: Vec<String>,
+    /// Only packets in which this layer was found; may be given several times, and then any of them will do
+    #[arg(long, value_name = "LAYER")]
+    pub(crate) only: Vec<String>,
+    /// Only packets with something wrong
+    #[arg(long)]
+    pub(crate) bad: bool,
+    /// Stop after so many packets shown
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// All fields of all layers, with their places, and the octets that were not understood
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+    /// One JSON object for each packet, on one line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Which scenario, and what of it to change.

@@ -11,6 +11,7 @@ use kumiki_lab::table::{Layout, Lines};
 use crate::cli;
 use crate::laboratory::Laboratory;
 
+mod decode;
 #[cfg(test)]
 mod tests;
 
@@ -94,6 +95,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
                 point.scenario.graph_text()
             })
         }
+        cli::Command::Decode(wanted) => decode::run(&wanted),
     }
 }
 

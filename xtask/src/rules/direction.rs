@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("kumiki-octets", &[]),
     ("kumiki-wire", &["kumiki-octets"]),
     ("kumiki-graph", &["kumiki-octets"]),
@@ -33,6 +33,8 @@ const MAY_USE: [(&str, &[&str]); 12] = [
         "kumiki-io",
         &["kumiki-octets", "kumiki-graph", "kumiki-link"],
     ),
+    // An analyser judges octets by the codecs alone, not by what our state machines believe.
+    ("kumiki-decode", &["kumiki-octets", "kumiki-wire"]),
     ("kumiki-lab", EVERYTHING_BELOW_LAB),
     ("kumiki", EVERYTHING_BELOW_KUMIKI),
     // Nobody may use these three.
@@ -59,6 +61,7 @@ const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
     "kumiki-link",
     "kumiki-sim",
     "kumiki-io",
+    "kumiki-decode",
     "kumiki-lab",
 ];
 

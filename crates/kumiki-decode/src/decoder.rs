@@ -1,0 +1,145 @@
+//! From recorded octets to layers: takes each PDU to the dissector that claims it, until nothing follows.
+
+use crate::capture::Record;
+use crate::key::Key;
+use crate::packet::{Packet, Rest};
+use crate::reading::{Around, Follow, Reading};
+use crate::reassembly::{State, Unfinished};
+use crate::registry::{Dissector, Registry};
+
+/// Layers in one packet at most: an error message can quote an error message, and a frame can carry a frame.
+const MOST_LAYERS: usize = 256;
+
+/// Decodes packets one after the other; remembers only what is being reassembled, see [`State`].
+#[derive(Debug, Default)]
+pub struct Decoder {
+    registry: Registry,
+    state: State,
+    /// Takes the place of the link type.
+    forced: Option<&'static Dissector>,
+}
+
+impl Decoder {
+    /// With nothing under way.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads every packet as `dissector` says, whatever its link type.
+    #[must_use]
+    pub fn reading_as(mut self, dissector: Option<&'static Dissector>) -> Self {
+        self.forced = dissector;
+        self
+    }
+
+    /// Gives the payloads of user cells on a virtual channel to `dissector`, where AAL5 would be taken.
+    #[must_use]
+    pub fn adapting(mut self, vpi: u16, vci: u16, dissector: &'static Dissector) -> Self {
+        self.state.adapt(vpi, vci, dissector.name);
+        self
+    }
+
+    /// Decodes one packet.
+    pub fn decode(&mut self, record: &Record) -> Packet {
+        let first = match self.forced {
+            Some(dissector) => Key::Named(dissector.name),
+            None => record.link.key(),
+        };
+        let mut packet = Packet::default();
+        let mut waiting = vec![Follow {
+            keys: vec![first],
+            buffer: 0,
+            offset: 0,
+            captured: record.octets.len(),
+            total: record.original_len.max(record.octets.len()),
+            around: Around {
+                packet: record.number,
+                interface: record.interface,
+                fcs_len: record.fcs_len,
+                ..Around::default()
+            },
+        }];
+        let mut steps = 0_usize;
+        while let Some(follow) = waiting.pop() {
+            steps = steps.saturating_add(1);
+            let whole = match follow.buffer.checked_sub(1) {
+                None => record.octets.as_slice(),
+                Some(at) => packet
+                    .reassembled
+                    .get(at)
+                    .map_or(&[][..], |pdu| pdu.octets.as_slice()),
+            };
+            let octets = whole
+                .get(follow.offset..)
+                .and_then(|from| from.get(..follow.captured))
+                .unwrap_or_default();
+            let dissector = if steps <= MOST_LAYERS {
+                self.registry.find(&follow.keys)
+            } else {
+                None
+            };
+            let Some(dissector) = dissector else {
+                let why = if steps <= MOST_LAYERS {
+                    nobody(&follow.keys)
+                } else {
+                    format!("the packet has more than {MOST_LAYERS} layers")
+                };
+                let rest = Rest {
+                    buffer: follow.buffer,
+                    offset: follow.offset,
+                    length: follow.total,
+                    why,
+                    octets: octets.to_vec(),
+                };
+                packet.rest.push(rest);
+                continue;
+            };
+            let mut reading = Reading::new(
+                dissector.name,
+                octets,
+                &follow,
+                &mut self.state,
+                packet.reassembled.len().saturating_add(1),
+            );
+            (dissector.dissect)(&mut reading);
+            let Reading {
+                layer,
+                follow: mut inside,
+                rest,
+                reassembled,
+                reread,
+                ..
+            } = reading;
+            if !reread {
+                packet.layers.push(layer);
+            }
+            packet.rest.extend(rest);
+            packet.reassembled.extend(reassembled);
+            // The last one is popped first, so this keeps the order of the wire.
+            inside.reverse();
+            waiting.extend(inside);
+        }
+        packet
+    }
+
+    /// What has begun and not ended: to be asked once there are no more packets.
+    #[must_use]
+    pub fn unfinished(&self) -> Vec<Unfinished> {
+        self.state.unfinished()
+    }
+}
+
+/// Why nobody takes what these keys name. What a program sends is data, whoever might know it.
+fn nobody(keys: &[Key]) -> String {
+    let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    let ports = |key: &Key| matches!(key, Key::TcpPort(_) | Key::UdpPort(_));
+    let missing = format!("no decoder for {}", names.join(" or "));
+    if keys.is_empty() {
+        "data".to_owned()
+    } else if keys.iter().all(ports) {
+        format!("data ({missing})")
+    } else {
+        missing
+    }
+}

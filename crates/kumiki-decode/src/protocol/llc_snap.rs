@@ -1,0 +1,93 @@
+//! LLC and SNAP in front of datagrams and bridged frames.
+//!
+//! | | |
+//! |---|---|
+//! | Codec | [`kumiki_wire::llc_snap`] |
+//! | Found | IEEE 802.3 frames, AAL5 SDUs, link types 11 and 100 |
+//! | Other LLC | two access points and a control octet are shown without a codec; what they carry is found by the DSAP |
+//! | Left out | LLC of types 2 and 3, whose control field may have two octets; bridged media other than Ethernet are shown as data |
+
+use kumiki_wire::Malformed;
+use kumiki_wire::llc_snap::{Header, LLC_LEN, Media};
+
+use super::emitted;
+use crate::key::Key;
+use crate::packet::Value;
+use crate::reading::Reading;
+use crate::registry::Dissector;
+
+pub(super) const DISSECTOR: Dissector = Dissector {
+    name: "llc-snap",
+    title: "LLC/SNAP of RFC 1042 and RFC 2684",
+    // 11 is what some systems write for 100.
+    claims: &[Key::LinkType(11), Key::LinkType(100)],
+    dissect,
+};
+
+fn dissect(reading: &mut Reading<'_>) {
+    let (header, len) = match Header::parse(reading.octets()) {
+        Ok(found) => found,
+        Err(Malformed::Field { .. }) => return other(reading),
+        Err(why) => return reading.malformed(&why),
+    };
+    reading.header_len(len);
+    reading.summary(header);
+    emitted!(reading, header);
+    reading.field("dsap, ssap, control", 0, 3, reading.part(0, 3));
+    let inside = reading.total().saturating_sub(len);
+    if header == Header::Nlpid {
+        // The identifier belongs to the PDU of the protocol that it names.
+        let keys: Vec<Key> = reading
+            .part(len, 1)
+            .iter()
+            .map(|octet| Key::Nlpid(*octet))
+            .collect();
+        return reading.follow(&keys, len, inside);
+    }
+    reading.field("organisation", 3, 3, reading.part(3, 3));
+    let pid = reading
+        .part(6, 2)
+        .first_chunk()
+        .map_or(0, |octets| u16::from_be_bytes(*octets));
+    reading.field("pid", 6, 2, Value::Hex(pid.into(), 4));
+    if len > 8 {
+        reading.field("padding", 8, len - 8, reading.part(8, len - 8));
+    }
+    match header {
+        Header::EtherType(number) => reading.follow(&[Key::EtherType(number)], len, inside),
+        Header::Bridged {
+            media: Media::Ethernet,
+            fcs,
+        } => {
+            reading.around.fcs_len = if fcs { 4 } else { 0 };
+            reading.follow(&[Key::Named("ethernet")], len, inside);
+        }
+        Header::Bridged { media, .. } => {
+            reading.rest(
+                len,
+                inside,
+                format!("no decoder for a bridged {media:?} frame"),
+            );
+        }
+        Header::BridgedFragment => reading.rest(len, inside, "fragment of a bridged frame"),
+        Header::Bpdu => reading.rest(len, inside, "no decoder for a spanning tree BPDU"),
+        Header::Snap { .. } => reading.rest(len, inside, format!("no decoder for {header}")),
+        Header::Nlpid => {}
+    }
+}
+
+/// LLC that our codec does not know, which does not make it wrong.
+fn other(reading: &mut Reading<'_>) {
+    let Some(&[dsap, ssap, control]) = reading.octets().first_chunk::<LLC_LEN>() else {
+        return;
+    };
+    reading.header_len(LLC_LEN);
+    reading.summary(format!(
+        "LLC DSAP {dsap:#04x} SSAP {ssap:#04x} control {control:#04x}"
+    ));
+    reading.field("dsap", 0, 1, Value::Hex(dsap.into(), 2));
+    reading.field("ssap", 1, 1, Value::Hex(ssap.into(), 2));
+    reading.field("control", 2, 1, Value::Hex(control.into(), 2));
+    let inside = reading.total().saturating_sub(LLC_LEN);
+    reading.follow(&[Key::Sap(dsap)], LLC_LEN, inside);
+}

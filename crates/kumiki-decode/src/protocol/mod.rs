@@ -1,0 +1,63 @@
+//! One file for each protocol, all of the same shape: a [`Dissector`] that names the protocol and the numbers by which it is
+//! found, and a function that reads one PDU.
+//!
+//! To add a protocol, add its file and its line in [`ALL`]. The function takes the octets to the codec in `kumiki-wire`, and
+//! tells the [`Reading`](crate::Reading) in this order: `header_len`, `summary` (the header's own `Display`), `emitted`
+//! (what the codec writes from it), the fields, what is wrong, and `follow` with the key of what comes next. A codec that
+//! refuses a header for a reason that an analyser can get over, such as a wrong checksum, is asked for less.
+
+use crate::registry::Dissector;
+
+mod aal5;
+mod arp;
+mod atm;
+mod atm_arp;
+mod cisco_hdlc;
+mod erf;
+mod ethernet;
+mod exported;
+mod icmpv4;
+mod ip;
+mod ipv4;
+mod llc_snap;
+mod oam;
+mod ppp;
+mod sunatm;
+mod tcp;
+mod udp;
+
+/// Every dissector, link layers first.
+pub const ALL: &[&Dissector] = &[
+    &ethernet::DISSECTOR,
+    &llc_snap::DISSECTOR,
+    &ppp::DISSECTOR,
+    &cisco_hdlc::DISSECTOR,
+    &sunatm::DISSECTOR,
+    &exported::DISSECTOR,
+    &erf::LINK,
+    &erf::CELL,
+    &erf::PDU,
+    &erf::HDLC,
+    &erf::ETHERNET,
+    &atm::DISSECTOR,
+    &oam::DISSECTOR,
+    &aal5::CELL,
+    &aal5::PDU,
+    &aal5::SDU,
+    &arp::DISSECTOR,
+    &atm_arp::DISSECTOR,
+    &ip::DISSECTOR,
+    &ipv4::DISSECTOR,
+    &icmpv4::DISSECTOR,
+    &udp::DISSECTOR,
+    &tcp::DISSECTOR,
+];
+
+/// `len` octets of a header that knows how to write itself, compared with the wire.
+macro_rules! emitted {
+    ($reading:expr, $header:expr) => {{
+        let header = &$header;
+        $reading.emitted(|out| header.emit(out), header.len());
+    }};
+}
+use emitted;

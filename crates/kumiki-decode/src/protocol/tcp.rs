@@ -1,0 +1,175 @@
+//! TCP: one segment. Connections are not followed.
+//!
+//! | | |
+//! |---|---|
+//! | Codec | [`kumiki_wire::tcp`] |
+//! | Found | IP protocol 6 |
+//! | Left out | relative sequence numbers and what an earlier segment said, such as the window's shift count |
+
+use kumiki_wire::Malformed;
+use kumiki_wire::tcp::options::{items, kind};
+use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN};
+
+use super::emitted;
+use crate::key::Key;
+use crate::packet::{Value, in_words};
+use crate::reading::Reading;
+use crate::registry::Dissector;
+
+pub(super) const DISSECTOR: Dissector = Dissector {
+    name: "tcp",
+    title: "TCP segments",
+    claims: &[Key::IpProtocol(6)],
+    dissect,
+};
+
+fn dissect(reading: &mut Reading<'_>) {
+    let total = reading.total();
+    let (header, len) = match Header::parse(reading.octets(), total) {
+        Ok(found) => found,
+        Err(why) => return cut(reading, &why),
+    };
+    reading.header_len(len);
+    reading.summary(header);
+    emitted!(reading, header);
+    let Header {
+        source_port,
+        destination_port,
+        ..
+    } = header;
+    reading.field("source port", 0, 2, source_port);
+    reading.field("destination port", 2, 2, destination_port);
+    reading.field("sequence number", 4, 4, header.seq.0);
+    reading.field("acknowledgment number", 8, 4, header.ack.0);
+    let words = u32::try_from(len / 4).unwrap_or_default();
+    reading.named("data offset", 12, 1, words, format!("{len} octets"));
+    let flags = Value::Hex(header.flags.bits().into(), 3);
+    reading.named("control bits", 12, 2, flags, header.flags);
+    reading.field("window", 14, 2, header.window);
+    match reading.around.ends {
+        Some(ends) => {
+            let over = ends.pseudo_header(6, total);
+            reading.checksum("checksum", CHECKSUM_OFFSET, total, Some(over));
+        }
+        None => {
+            let sum = Value::Hex(header.checksum.into(), 4);
+            reading.named(
+                "checksum",
+                CHECKSUM_OFFSET,
+                2,
+                sum,
+                "not checked: no addresses",
+            );
+        }
+    }
+    reading.field("urgent pointer", 18, 2, header.urgent_pointer);
+    options(reading, len);
+    if reading.part(12, 1).iter().any(|octet| octet & 0x0e != 0) {
+        reading.note("reserved bits are set");
+    }
+    let urgent = header.flags.contains(Flags::URG);
+    if header.urgent_pointer != 0 && !urgent && !reading.around.quoted {
+        reading.note("the urgent pointer is set without URG");
+    }
+    let keys = [Key::TcpPort(destination_port), Key::TcpPort(source_port)];
+    reading.follow(&keys, len, total.saturating_sub(len));
+}
+
+/// What an error message quotes ends after 8 octets, and these say which connection it is about.
+fn cut(reading: &mut Reading<'_>, why: &Malformed) {
+    if let Some(&[s0, s1, d0, d1, q0, q1, q2, q3]) = reading.octets().first_chunk::<8>()
+        && reading.octets().len() < MIN_LEN
+    {
+        let (source, destination) = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
+        let seq = u32::from_be_bytes([q0, q1, q2, q3]);
+        reading.header_len(8);
+        reading.summary(format!("TCP {source} > {destination} seq {seq}, cut"));
+        reading.field("source port", 0, 2, source);
+        reading.field("destination port", 2, 2, destination);
+        reading.field("sequence number", 4, 4, seq);
+        return reading.malformed_at(8, why);
+    }
+    reading.malformed(why);
+}
+
+fn options(reading: &mut Reading<'_>, len: usize) {
+    let octets = reading.part(MIN_LEN, len.saturating_sub(MIN_LEN));
+    let mut at = MIN_LEN;
+    for item in items(octets) {
+        let item = match item {
+            Ok(item) => item,
+            Err(why) => return reading.bad(format!("option at octet {at}: {}", in_words(&why))),
+        };
+        if item.kind == kind::NOP {
+            at += 1;
+            continue;
+        }
+        let option_len = item.data.len() + 2;
+        let number = |data: &[u8]| {
+            data.iter()
+                .fold(0_u64, |number, octet| number << 8 | u64::from(*octet))
+        };
+        match (item.kind, item.data) {
+            (kind::MSS, data @ [_, _]) => {
+                reading.field(
+                    "maximum segment size",
+                    at,
+                    option_len,
+                    Value::Number(number(data)),
+                );
+            }
+            (kind::WINDOW_SCALE, data @ [shift]) => {
+                reading.field("window scale", at, option_len, Value::Number(number(data)));
+                if *shift > 14 {
+                    reading.bad(format!("window scale is {shift}, at most 14 is right"));
+                }
+            }
+            (kind::SACK_PERMITTED, []) => reading.field("sack permitted", at, option_len, true),
+            (kind::TIMESTAMPS, data) if data.len() == 8 => {
+                let (ts_val, ts_ecr) = data.split_at_checked(4).unwrap_or_default();
+                let text = format!("TSval {} TSecr {}", number(ts_val), number(ts_ecr));
+                reading.field("timestamps", at, option_len, Value::Text(text));
+            }
+            (kind::SACK, data) if !data.is_empty() && data.len().is_multiple_of(8) => {
+                let blocks: Vec<String> = data
+                    .chunks(8)
+                    .map(|block| {
+                        let (left, right) = block.split_at_checked(4).unwrap_or_default();
+                        format!("{}-{}", number(left), number(right))
+                    })
+                    .collect();
+                reading.field("sack", at, option_len, Value::Text(blocks.join(" ")));
+            }
+            (
+                kind::MSS
+                | kind::WINDOW_SCALE
+                | kind::SACK_PERMITTED
+                | kind::TIMESTAMPS
+                | kind::SACK,
+                _,
+            ) => {
+                reading.named("option", at, option_len, item.data, option_name(item.kind));
+                reading.bad(format!(
+                    "option {} at octet {at} has the illegal length {option_len}",
+                    item.kind
+                ));
+            }
+            (other, data) => {
+                let name = format!("kind {other}");
+                reading.named("option", at, option_len, data, name);
+            }
+        }
+        at += option_len;
+    }
+}
+
+fn option_name(number: u8) -> &'static str {
+    match number {
+        kind::MSS => "maximum segment size",
+        kind::WINDOW_SCALE => "window scale",
+        kind::SACK_PERMITTED => "sack permitted",
+        kind::SACK => "sack",
+        kind::TIMESTAMPS => "timestamps",
+        _ => "",
+    }
+}

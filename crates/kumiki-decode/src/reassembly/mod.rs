@@ -1,0 +1,87 @@
+//! What is remembered from one packet to the next, all of it bounded.
+//!
+//! | | At most |
+//! |---|---|
+//! | AAL5 PDUs under way | [`aal5::MOST_CIRCUITS`] channels of [`aal5::MOST_CELLS`] cells each: 64 MiB |
+//! | IPv4 datagrams under way | [`fragments::MOST_DATAGRAMS`] of 65,515 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
+//!
+//! Past that, what was touched longest ago is given up. There are no timeouts: a capture may hold any time.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub mod aal5;
+pub mod fragments;
+
+use crate::key::Circuit;
+
+/// All reassemblies, and what is said of channels.
+#[derive(Debug, Default)]
+pub struct State {
+    pub(crate) aal5: aal5::Circuits,
+    pub(crate) fragments: fragments::Datagrams,
+    adaptation: BTreeMap<(u16, u16), &'static str>,
+}
+
+impl State {
+    /// Who reads the payloads of user cells on this channel.
+    pub(crate) fn adaptation(&self, vpi: u16, vci: u16) -> &'static str {
+        self.adaptation
+            .get(&(vpi, vci))
+            .copied()
+            .unwrap_or("aal5-cell")
+    }
+
+    /// Gives the payloads of user cells on this channel to the dissector of this name.
+    pub(crate) fn adapt(&mut self, vpi: u16, vci: u16, dissector: &'static str) {
+        self.adaptation.insert((vpi, vci), dissector);
+    }
+
+    pub(crate) fn unfinished(&self) -> Vec<Unfinished> {
+        self.aal5
+            .unfinished()
+            .chain(self.fragments.unfinished())
+            .collect()
+    }
+}
+
+/// A PDU that has begun and did not end in the capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// What it is, and of whom.
+    pub what: String,
+    /// Parts that came.
+    pub parts: usize,
+    /// Octets that came.
+    pub octets: usize,
+    /// The packet that the first of them came in.
+    pub first_packet: u64,
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "not finished at the end: {}, {} parts with {} octets since packet {}",
+            self.what, self.parts, self.octets, self.first_packet
+        )
+    }
+}
+
+/// The packets that parts came in: the first ones, and always the last.
+fn noted(packets: &mut Vec<u64>, packet: u64) {
+    const KEPT: usize = 64;
+    if packets.last() == Some(&packet) {
+        return;
+    }
+    if packets.len() >= KEPT {
+        packets.pop();
+    }
+    packets.push(packet);
+}
+
+impl Circuit {
+    fn name(self) -> String {
+        format!("AAL5 PDU on {self}")
+    }
+}

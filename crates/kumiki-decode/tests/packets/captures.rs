@@ -1,0 +1,79 @@
+//! Parse then emit gives the same octets: every header that our codecs know, in the captures of real peers.
+//!
+//! The captures lie beside the repository, in `../shared/captures`; where they are not, the test says so and passes.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use kumiki_decode::{Capture, Decoder, Packet, Registry, Wish};
+
+use super::arrange::{bad, notes};
+
+fn folder() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+    let found = root.ancestors().skip(1).take(2);
+    let mut folders = found.map(|above| above.join("shared/captures"));
+    let folder = folders.find(|folder| folder.is_dir());
+    if folder.is_none() {
+        println!("skipped: there is no ../shared/captures beside the repository");
+    }
+    folder
+}
+
+fn decoded(file: &Path) -> Vec<Packet> {
+    let capture = Capture::open(File::open(file).unwrap(), Wish::default(), &Registry::new());
+    let mut decoder = Decoder::new();
+    let records = capture.unwrap().map(Result::unwrap);
+    records.map(|record| decoder.decode(&record)).collect()
+}
+
+#[test]
+fn what_is_read_is_written_as_the_same_octets() {
+    let Some(folder) = folder() else {
+        return;
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|end| end == "pcap" || end == "pcapng")
+        })
+        .collect();
+    files.sort();
+    assert!(files.len() >= 4, "{files:?}");
+    let mut headers = 0;
+    for file in files {
+        for (number, packet) in (1..).zip(decoded(&file)) {
+            let place = format!("{}, packet {number}", file.display());
+            assert_eq!(bad(&packet), [""; 0], "{place}");
+            for layer in &packet.layers {
+                // `None`: no codec, as for LLC with other access points than SNAP's.
+                assert_ne!(
+                    layer.verbatim,
+                    Some(false),
+                    "{place}, {}: {:?}",
+                    layer.protocol,
+                    notes(&packet)
+                );
+                headers += usize::from(layer.verbatim == Some(true));
+            }
+        }
+    }
+    // Ethernet in all of the 100 packets, IPv4 and TCP in most.
+    assert!(headers >= 220, "{headers}");
+}
+
+#[test]
+fn segments_of_a_loopback_have_their_sums_left_to_a_device() {
+    let Some(folder) = folder() else {
+        return;
+    };
+    for packet in decoded(&folder.join("isode-bin-small.pcap")) {
+        let notes = notes(&packet);
+        assert!(
+            matches!(notes.as_slice(), [one] if one.contains("left to a device")),
+            "{notes:?}"
+        );
+    }
+}

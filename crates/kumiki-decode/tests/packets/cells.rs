@@ -1,0 +1,198 @@
+//! Captured cells: put together, checked, and read on; what was lost is named.
+
+use kumiki_decode::Decoder;
+use kumiki_decode::capture::Link;
+use kumiki_wire::atm::oam::{END_POINT, Loopback};
+use kumiki_wire::atm::{self, Interface, Pti};
+
+use super::arrange::{bad, cells, decode, decode_all, names, pdu, plain, record, udp, value};
+
+const CARRIED: [&str; 7] = ["cells", "aal5-cell", "aal5", "llc-snap", "ipv4", "udp", ""];
+
+fn datagram(octets: usize) -> Vec<u8> {
+    plain(17, &udp(&vec![7; octets]))
+}
+
+#[test]
+fn a_datagram_is_read_out_of_its_cells() {
+    let row = cells(100, &pdu(&datagram(120)));
+    assert_eq!(row.len(), 4);
+    let packets = decode_all("cells", &row);
+    for packet in &packets[..3] {
+        assert_eq!(names(packet), CARRIED[..2]);
+    }
+    assert_eq!(names(&packets[3]), CARRIED[..6]);
+    assert_eq!(packets[3].reassembled[0].packets, [1, 2, 3, 4]);
+    assert_eq!(value(&packets[3], "udp", "length"), "128");
+    for packet in &packets {
+        assert_eq!(bad(packet), [""; 0]);
+        assert!(
+            packet
+                .layers
+                .iter()
+                .all(|layer| layer.verbatim != Some(false))
+        );
+    }
+    // And all in one packet.
+    let at_once = decode("cells", &row.concat());
+    let all = at_once
+        .layers
+        .iter()
+        .filter(|layer| layer.protocol == "cells");
+    assert_eq!(all.count(), 4);
+    assert_eq!(value(&at_once, "udp", "length"), "128");
+}
+
+#[test]
+fn channels_are_put_together_each_on_its_own() {
+    let (first, second) = (
+        cells(100, &pdu(&datagram(60))),
+        cells(101, &pdu(&datagram(61))),
+    );
+    let mixed: Vec<Vec<u8>> = first
+        .into_iter()
+        .zip(second)
+        .flat_map(|(a, b)| [a, b])
+        .collect();
+    let packets = decode_all("cells", &mixed);
+    let found: Vec<String> = packets
+        .iter()
+        .map(|packet| value(packet, "udp", "length"))
+        .collect();
+    assert_eq!(found[found.len() - 2..], ["68", "69"]);
+}
+
+#[test]
+fn a_lost_cell_shows_in_the_trailer() {
+    let mut row = cells(100, &pdu(&datagram(200)));
+    row.remove(2);
+    let packets = decode_all("cells", &row);
+    let remarks = bad(packets.last().unwrap());
+    assert!(remarks[1].starts_with("aal5: CRC-32 is 0x"), "{remarks:?}");
+    assert_eq!(
+        remarks[..1],
+        ["aal5: Length 236 takes 6 cells and 5 came: 1 lost"]
+    );
+    assert_eq!(packets.last().unwrap().rest[0].why, "a damaged AAL5 PDU");
+}
+
+#[test]
+fn a_lost_end_makes_two_pdus_one() {
+    let (first, second) = (
+        cells(100, &pdu(&datagram(120))),
+        cells(100, &pdu(&datagram(60))),
+    );
+    let row = [&first[..first.len() - 1], &second[..]].concat();
+    let remarks = bad(decode_all("cells", &row).last().unwrap());
+    assert!(
+        remarks[0].starts_with(
+            "aal5: Length 96 takes 3 cells and 6 came: the last cell of an earlier PDU was lost, of which 3 are here"
+        ),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn one_wrong_bit_is_named_and_the_datagram_still_read() {
+    let mut row = cells(100, &pdu(&datagram(120)));
+    // In the data of the datagram.
+    row[1][30] ^= 1;
+    let packets = decode_all("cells", &row);
+    assert_eq!(names(&packets[3]), CARRIED[..6]);
+    let remarks = bad(&packets[3]);
+    assert!(remarks[0].contains("CRC-32 is 0x") && remarks[0].contains("the octets give 0x"));
+    assert!(remarks[1].starts_with("udp: checksum is 0x"));
+}
+
+#[test]
+fn a_wrong_header_is_corrected_and_said() {
+    let mut row = cells(100, &pdu(&datagram(10)));
+    row[0][1] ^= 0x10;
+    let packet = decode("cells", &row[0]);
+    assert_eq!(value(&packet, "cells", "vpi"), "0");
+    assert_eq!(bad(&packet).len(), 1);
+    assert!(bad(&packet)[0].ends_with("one wrong bit, corrected"));
+    row[0][1] ^= 0x21;
+    assert!(bad(&decode("cells", &row[0]))[0].ends_with("more than one wrong bit"));
+}
+
+#[test]
+fn cells_without_end_are_oversize_once_and_at_the_end() {
+    let header = |pti| atm::Header {
+        vci: 100,
+        pti,
+        ..atm::Header::default()
+    };
+    let cell = |pti| [&header(pti).octets(Interface::Uni)[..], &[0; 48]].concat();
+    let mut row = vec![cell(Pti::USER); 1400];
+    row.push(cell(Pti::USER_END));
+    let packets = decode_all("cells", &row);
+    let places: Vec<usize> = (0..packets.len())
+        .filter(|at| packets[*at].is_bad())
+        .collect();
+    assert_eq!(places, [1366, 1400]);
+    assert!(
+        bad(&packets[1366])[0].contains("1367 cells and no end before: a PDU has at most 1366")
+    );
+}
+
+#[test]
+fn what_has_not_ended_is_told_at_the_end() {
+    let row = cells(100, &pdu(&datagram(120)));
+    let mut decoder = Decoder::new();
+    for octets in &row[..3] {
+        decoder.decode(&record(7, Link::Named("cells"), octets));
+    }
+    let unfinished: Vec<String> = decoder
+        .unfinished()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        unfinished,
+        ["not finished at the end: AAL5 PDU on 0/100, 3 parts with 144 octets since packet 7"]
+    );
+}
+
+#[test]
+fn oam_cells_are_read_and_checked() {
+    let header = atm::Header {
+        vci: 100,
+        pti: Pti::F5_END_TO_END,
+        ..atm::Header::default()
+    };
+    let loopback = Loopback {
+        indication: true,
+        correlation_tag: 7,
+        location: END_POINT,
+        source: [1; 16],
+    };
+    let mut cell = [&header.octets(Interface::Uni)[..], &loopback.octets()].concat();
+    let packet = decode("cells", &cell);
+    assert_eq!(names(&packet), ["cells", "oam"]);
+    assert_eq!(packet.layers[1].summary, "OAM loopback request tag 7");
+    assert_eq!(
+        (packet.layers[1].verbatim, bad(&packet).len()),
+        (Some(true), 0)
+    );
+    cell[20] ^= 1;
+    assert!(bad(&decode("cells", &cell))[0].starts_with("oam: CRC-10 is 0x"));
+}
+
+#[test]
+fn idle_cells_and_bare_ip_are_told_apart() {
+    let idle = [&atm::Header::IDLE.octets(Interface::Uni)[..], &[0x6a; 48]].concat();
+    assert_eq!(decode("cells", &idle).rest[0].why, "idle cell");
+    // VC multiplexing: no LLC before the datagram.
+    let packet = decode("aal5-sdu", &datagram(10));
+    assert_eq!(names(&packet), ["ipv4", "udp"]);
+}
+
+#[test]
+fn a_channel_can_be_given_to_another_dissector() {
+    let row = cells(100, &pdu(&datagram(10)));
+    let oam = kumiki_decode::Registry::new().by_name("oam").unwrap();
+    let mut decoder = Decoder::new().adapting(0, 100, oam);
+    let packet = decoder.decode(&record(1, Link::Named("cells"), &row[0]));
+    assert_eq!(names(&packet), ["cells", "oam"]);
+}

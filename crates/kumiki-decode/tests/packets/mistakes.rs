@@ -1,0 +1,221 @@
+//! What is wrong in a packet is named with what would be right, and the rest is read all the same.
+
+use kumiki_decode::Decoder;
+use kumiki_decode::capture::Link;
+use kumiki_decode::packet::Packet;
+use kumiki_octets::crc::Fcs32;
+use kumiki_wire::icmpv4::Message;
+use kumiki_wire::ipv4::{self, Options};
+use kumiki_wire::tcp::{self, Flags, Seq};
+
+use super::arrange::{
+    bad, decode, decode_all, ethernet, icmp, ip, names, notes, plain, record, tcp, udp, value,
+};
+
+fn segment() -> Vec<u8> {
+    let header = tcp::Header {
+        source_port: 80,
+        destination_port: 4000,
+        seq: Seq(9),
+        flags: Flags::ACK,
+        options: tcp::Options {
+            timestamps: Some((1, 2)),
+            ..tcp::Options::NONE
+        },
+        ..tcp::Header::default()
+    };
+    tcp(header, b"data")
+}
+
+#[test]
+fn a_right_packet_has_no_remarks() {
+    let packet = decode("ethernet", &ethernet(0x0800, &plain(6, &segment())));
+    assert_eq!(names(&packet), ["ethernet", "ipv4", "tcp"]);
+    assert_eq!(packet.remarks().count(), 0);
+    assert!(
+        packet
+            .layers
+            .iter()
+            .all(|layer| layer.verbatim == Some(true))
+    );
+    assert_eq!(
+        (packet.rest[0].offset, packet.rest[0].octets.as_slice()),
+        (66, &b"data"[..])
+    );
+}
+
+#[test]
+fn wrong_sums_are_named_with_the_right_ones() {
+    let mut octets = plain(6, &segment());
+    octets[8] = 1; // time to live
+    octets[20 + 14] ^= 0x80; // window
+    let packet = decode("ip", &octets);
+    let right = decode("ip", &plain(6, &segment()));
+    let (header, sum) = (
+        value(&right, "ipv4", "header checksum"),
+        value(&right, "tcp", "checksum"),
+    );
+    let remarks = bad(&packet);
+    assert!(remarks[0].starts_with(&format!(
+        "ipv4: header checksum is {header}, the octets give 0x"
+    )));
+    assert!(remarks[1].starts_with(&format!("tcp: checksum is {sum}, the octets give 0x")));
+    assert_eq!(remarks.len(), 2);
+}
+
+#[test]
+fn a_length_beyond_the_packet_is_named() {
+    let whole = plain(17, &udp(&[1; 50]));
+    let cut = decode("ip", &whole[..60]);
+    assert_eq!(
+        bad(&cut),
+        [
+            "ipv4: total length is 78 octets, expected 20 to 60",
+            "udp: length is 58 octets, expected 8 to 40"
+        ]
+    );
+    // Cut by the capture, and so nobody's mistake.
+    let mut recorded = record(1, Link::Named("ip"), &whole[..60]);
+    recorded.original_len = whole.len();
+    let packet = Decoder::new().decode(&recorded);
+    assert_eq!(bad(&packet), [""; 0]);
+    assert_eq!(
+        (packet.rest[0].length, packet.rest[0].octets.len()),
+        (50, 32)
+    );
+}
+
+#[test]
+fn headers_that_we_would_write_otherwise_are_noted() {
+    // SACK permitted before MSS, as no stack of ours writes it.
+    let mut octets = segment();
+    octets[20..32].copy_from_slice(&[4, 2, 2, 4, 5, 0xb4, 1, 1, 1, 1, 1, 1]);
+    let packet = decode("ip", &plain(6, &octets));
+    assert_eq!(value(&packet, "tcp", "maximum segment size"), "1460");
+    assert_eq!(packet.layer("tcp").unwrap().verbatim, Some(false));
+    assert_eq!(
+        notes(&packet),
+        ["tcp: written anew, the header would have 28 octets and not 32"]
+    );
+    let mut octets = ip(ipv4::Header::default(), &[]);
+    octets[6] |= 0x80;
+    let packet = decode("ip", &octets);
+    assert_eq!(packet.layer("ipv4").unwrap().verbatim, Some(false));
+    assert!(notes(&packet)[0].contains("the first, at 6, is 80 and would be 00"));
+    assert!(notes(&packet)[1].contains("the reserved flag is set"));
+}
+
+#[test]
+fn illegal_options_are_named() {
+    let mut octets = segment();
+    octets[20..22].copy_from_slice(&[tcp::options::kind::MSS, 3]);
+    let packet = decode("ip", &plain(6, &octets));
+    assert!(bad(&packet)[1].contains("option 2 at octet 20 has the illegal length 3"));
+    let header = ipv4::Header {
+        options: Options::new(&[7, 99, 0, 0]).unwrap(),
+        ..ipv4::Header::default()
+    };
+    let packet = decode("ip", &ip(header, &[]));
+    assert_eq!(
+        bad(&packet),
+        ["ipv4: option at octet 20: option-length is 99 octets, expected 2 to 4"]
+    );
+}
+
+#[test]
+fn an_error_message_shows_what_it_is_about() {
+    let quoted = plain(6, &segment());
+    let message = Message::DestinationUnreachable {
+        code: 4,
+        next_hop_mtu: 1400,
+    };
+    let packet = decode("ip", &plain(1, &icmp(message, &quoted[..28])));
+    assert_eq!(names(&packet), ["ipv4", "icmp", "ipv4", "tcp"]);
+    assert_eq!(bad(&packet), [""; 0]);
+    assert_eq!(packet.layers[3].summary, "TCP 80 > 4000 seq 9, cut");
+    let line = kumiki_decode::show::line(&record(1, Link::Named("ip"), &quoted), &packet, None);
+    assert_eq!(
+        line,
+        "    1  10.0.0.1 > 10.0.0.2  ICMP destination unreachable code 4 next-hop MTU 1400 about TCP 80 > 4000 seq 9, cut"
+    );
+}
+
+#[test]
+fn a_check_sequence_is_checked_where_the_capture_has_one() {
+    let mut frame = ethernet(0x0800, &plain(17, &udp(&[1; 50])));
+    let mut crc = Fcs32::new();
+    crc.update(&frame);
+    frame.extend(crc.finish().to_le_bytes());
+    let mut seen = record(1, Link::Number(1), &frame);
+    seen.fcs_len = 4;
+    assert_eq!(Decoder::new().decode(&seen).remarks().count(), 0);
+    seen.octets[20] ^= 1;
+    let remarks = bad(&Decoder::new().decode(&seen));
+    assert!(remarks[0].starts_with("ethernet: frame check sequence is 0x"));
+}
+
+fn fragments(data: &[u8], mtu: usize) -> Vec<Vec<u8>> {
+    let count = data.len().div_ceil(mtu);
+    data.chunks(mtu)
+        .enumerate()
+        .map(|(at, part)| {
+            let header = ipv4::Header {
+                protocol: 17,
+                identification: 77,
+                more_fragments: at + 1 < count,
+                fragment_offset: u16::try_from(at * mtu / 8).unwrap(),
+                ..ipv4::Header::default()
+            };
+            ip(header, part)
+        })
+        .collect()
+}
+
+#[test]
+fn a_datagram_is_read_out_of_its_fragments() {
+    let datagram = udp(&[9; 300]);
+    let mut packets = fragments(&datagram, 128);
+    packets.swap(0, 2);
+    let decoded = decode_all("ip", &packets);
+    let has_udp: Vec<bool> = decoded
+        .iter()
+        .map(|packet| packet.layer("udp").is_some())
+        .collect();
+    assert_eq!(has_udp, [false, false, true]);
+    assert_eq!(
+        decoded[0].rest[0].why,
+        "fragment: octets 256 to 308 of datagram 77"
+    );
+    assert_eq!(decoded[2].reassembled[0].packets, [1, 2, 3]);
+    assert!(decoded.iter().all(|packet| !packet.is_bad()));
+}
+
+#[test]
+fn fragments_that_contradict_are_named() {
+    let datagram = udp(&[9; 300]);
+    let mut packets = fragments(&datagram, 128);
+    let mut other = packets[1].clone();
+    other[60] ^= 1;
+    packets.insert(2, other);
+    let decoded = decode_all("ip", &packets);
+    assert_eq!(
+        bad(&decoded[2]),
+        ["ipv4: octets from 128 came before with other values; the datagram is given up"]
+    );
+}
+
+#[test]
+fn exported_pdus_are_read_by_the_name_in_their_tags() {
+    let tags = [
+        &[0, 12, 0, 4][..],
+        b"tcp\0",
+        &[
+            0, 20, 0, 4, 10, 0, 0, 1, 0, 21, 0, 4, 10, 0, 0, 2, 0, 0, 0, 0,
+        ],
+    ];
+    let octets = [&tags.concat()[..], &segment()].concat();
+    let packet: Packet = Decoder::new().decode(&record(1, Link::Number(252), &octets));
+    assert_eq!(names(&packet), ["exported", "tcp"]);
+    assert_eq!(value(&packet, "tcp", "source port"), "80");
+    assert_eq!(packet.remarks().count(), 0);
+}
