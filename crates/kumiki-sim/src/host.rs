@@ -206,6 +206,10 @@ impl Host {
             };
             data.set_lease(Some(&lease));
         }
+        // What the sender knew of the octets' sums did not come over the medium; what the adapter has summed stays.
+        let summed = data.meta().checksum;
+        data.forget_sums();
+        data.meta_mut().checksum = summed;
         adapter.counters.received += 1;
         let indication = Indication::Unit(UnitData {
             source: address,
