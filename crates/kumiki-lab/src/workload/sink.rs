@@ -267,6 +267,8 @@ impl Protocol for Sink {
             | Indication::Credit { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }
     }

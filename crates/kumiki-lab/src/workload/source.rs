@@ -342,6 +342,8 @@ impl Protocol for Source {
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }
     }

@@ -203,6 +203,8 @@ impl Protocol for UdpSink {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }
     }

@@ -259,7 +259,9 @@ impl Protocol for UdpSource {
             | Indication::Credit { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }
-            | Indication::Reset { .. } => {}
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => {}
         }
     }
 

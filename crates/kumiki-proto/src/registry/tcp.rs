@@ -320,8 +320,14 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
     )?;
     config.slow_beat = (!period.is_zero()).then_some(Beat { period, phase });
     settings.number(
+        "advise_after",
+        "retransmissions of one segment after which IP and the user are told that there is no answer (R1)",
+        1..=ANY,
+        &mut config.advise_after,
+    )?;
+    settings.number(
         "max_retransmissions",
-        "retransmissions of one segment after which a connection is given up (R2)",
+        "retransmissions of one segment after which a connection is given up, where there is no `user_timeout` (R2)",
         0..=ANY,
         &mut config.max_retransmissions,
     )?;
@@ -336,14 +342,61 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         "how long nothing may be acknowledged before a connection is given up",
         SOME,
         &mut config.user_timeout,
-        "for ever",
+        "as `max_retransmissions` says",
     )?;
+    failures(settings, config)?;
     settings.time(
         "time_wait",
         "how long a connection stays in TIME-WAIT (2 MSL)",
         Duration::ZERO,
         &mut config.time_wait,
     )
+}
+
+fn failures(settings: &Reader<'_>, config: &mut Config) -> Read {
+    settings.boolean(
+        "user_timeout_option",
+        "tell the peer the `user_timeout`, and heed what it tells (RFC 5482)",
+        &mut config.user_timeout_option,
+    )?;
+    settings.time(
+        "user_timeout_least",
+        "what a peer tells cannot make it shorter than this",
+        SOME,
+        &mut config.user_timeout_least,
+    )?;
+    settings.time(
+        "user_timeout_most",
+        "what a peer tells cannot make it longer than this",
+        SOME,
+        &mut config.user_timeout_most,
+    )?;
+    settings.boolean(
+        "keep_alive",
+        "ask idle peers whether they are still there, where the user does not say",
+        &mut config.keep_alive,
+    )?;
+    settings.table("keep_alive_times", |table| {
+        let times = &mut config.keep_alive_times;
+        table.time(
+            "idle",
+            "after so long without a word",
+            SOME,
+            &mut times.idle,
+        )?;
+        table.time(
+            "interval",
+            "again after so long without an answer",
+            Duration::from_secs(1),
+            &mut times.interval,
+        )?;
+        table.number(
+            "count",
+            "questions without an answer after which a connection is given up",
+            2..=ANY,
+            &mut times.count,
+        )
+    })
 }
 
 fn rto(settings: &Reader<'_>, config: &mut rtt::Config) -> Read {

@@ -125,8 +125,7 @@ impl Tcp {
             match problem {
                 Problem::TooBig { mtu } => session.on_too_big(mtu),
                 Problem::Hard { .. } => session.on_hard_error(io),
-                // SHLD-25 would have the user told; MUST-56 forbids more.
-                Problem::Soft { .. } => {}
+                Problem::Soft { .. } => session.on_soft_error(problem, io),
             }
         });
     }

@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{Coalesce, Duration};
+use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -134,12 +134,24 @@ pub struct Config {
     pub rto: rtt::Config,
     /// The beat on which the retransmission, persist and TIME-WAIT timers expire; `None`: exactly when due.
     pub slow_beat: Option<Beat>,
-    /// Retransmissions of one segment after which the connection is given up (R2).
+    /// Retransmissions of one segment after which IP and the user are told that there is no answer (R1).
+    pub advise_after: u32,
+    /// Retransmissions of one segment after which the connection is given up (R2), where there is no user timeout.
     pub max_retransmissions: u32,
     /// As `max_retransmissions`, for SYN segments.
     pub syn_retries: u32,
-    /// How long nothing may be acknowledged before the connection is given up; `None`: for ever.
+    /// How long nothing may be acknowledged before the connection is given up; `None`: as the retransmissions say.
     pub user_timeout: Option<Duration>,
+    /// Send and heed the user timeout option (ENABLED of RFC 5482).
+    pub user_timeout_option: bool,
+    /// What a peer tells cannot make the user timeout shorter than this (`L_LIMIT`).
+    pub user_timeout_least: Duration,
+    /// What a peer tells cannot make the user timeout longer than this (`U_LIMIT`).
+    pub user_timeout_most: Duration,
+    /// Ask idle peers whether they are still there, where the user does not say.
+    pub keep_alive: bool,
+    /// When `keep_alive` asks.
+    pub keep_alive_times: KeepAlive,
     /// How long a connection stays in TIME-WAIT: 2 MSL.
     pub time_wait: Duration,
     /// IP time to live; 0: the provider's default.

@@ -35,6 +35,8 @@ pub struct Counters {
     pub window_updates: u64,
     /// Pure acknowledgments sent for any other reason.
     pub acks_other: u64,
+    /// Questions to idle peers sent.
+    pub keep_alives: u64,
     /// Probes of a closed window sent.
     pub window_probes: u64,
     /// Times silly window avoidance was overridden by its timer.

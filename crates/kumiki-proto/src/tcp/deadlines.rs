@@ -36,15 +36,6 @@ impl Session {
         self.arm_user_timeout(io);
     }
 
-    fn arm_user_timeout(&mut self, io: &mut Io<'_, '_>) {
-        if let Some(limit) = io.shared.config.user_timeout
-            && !self.timers.is_set(Timer::UserTimeout)
-        {
-            let at = io.now() + limit;
-            self.timers.set(Timer::UserTimeout, at, io.cx);
-        }
-    }
-
     pub(super) fn arm_delayed_ack(&mut self, io: &mut Io<'_, '_>) {
         let at = match io.shared.config.ack_timer {
             AckTimer::Timeout(delay) => io.now() + delay,
@@ -83,6 +74,7 @@ impl Session {
                 io.shared.counters.timed_out += 1;
                 self.reset(Some(Reason::TimedOut), io);
             }
+            Timer::KeepAlive => self.on_keep_alive_timer(io),
         }
     }
 
@@ -91,20 +83,11 @@ impl Session {
             return;
         }
         let now = io.now();
-        let config = &io.shared.config;
-        let most = if self.state.is_before_established() {
-            config.syn_retries
-        } else {
-            config.max_retransmissions
-        };
-        if self.unanswered >= most {
-            io.shared.counters.timed_out += 1;
-            self.reset(Some(Reason::TimedOut), io);
+        let again = self.unanswered > 0;
+        if !self.may_try_again(io) {
             return;
         }
         io.shared.counters.timeouts += 1;
-        let again = self.unanswered > 0;
-        self.unanswered += 1;
         self.rtt.back_off();
         if self.state.is_before_established() {
             self.send_syn(io);
@@ -131,17 +114,14 @@ impl Session {
 
     /// Probes a closed window with the first unsent octet (MUST-36), which stays unsent.
     fn on_persist_timer(&mut self, io: &mut Io<'_, '_>) {
-        if self.unanswered >= io.shared.config.max_retransmissions {
-            io.shared.counters.timed_out += 1;
-            self.reset(Some(Reason::TimedOut), io);
-            return;
-        }
         let probe = self.send.peek();
         if probe.is_empty() || self.send.wnd > 0 {
             self.stirred = true;
             return;
         }
-        self.unanswered += 1;
+        if !self.may_try_again(io) {
+            return;
+        }
         self.probes += 1;
         io.shared.counters.window_probes += 1;
         let seq = self.board.nxt();

@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{Coalesce, Duration};
+use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::config::{
     AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, WindowUpdate,
@@ -82,11 +82,25 @@ pub const fn modern() -> Config {
         // As Linux: RTO from 200 ms to 120 s; RFC 6298 section 2.4 asks for at least 1 s.
         rto: rtt::Config::LINUX,
         slow_beat: None,
+        // RFC 9293 section 3.8.3 (SHLD-10), as Linux's tcp_retries1.
+        advise_after: 3,
         // As Linux's tcp_retries2, which with these RTOs is beyond 100 s (SHLD-11).
         max_retransmissions: 15,
         // RFC 9293 section 3.8.3 (MUST-23): at least 3 minutes; 1 + 2 + 4 ... + 64 + 120 s with seven.
         syn_retries: 7,
         user_timeout: None,
+        // RFC 5482 section 3: off; 100 s at least (section 3.1).
+        user_timeout_option: false,
+        user_timeout_least: Duration::from_secs(100),
+        // Assumed: a peer may ask for an hour.
+        user_timeout_most: Duration::from_secs(3600),
+        // RFC 9293 section 3.8.4 (MUST-25, MUST-28); interval and count as Linux.
+        keep_alive: false,
+        keep_alive_times: KeepAlive {
+            idle: Duration::from_secs(2 * 3600),
+            interval: Duration::from_secs(75),
+            count: 9,
+        },
         // As Linux; RFC 9293 section 3.4.2 has an MSL of 2 minutes.
         time_wait: Duration::from_secs(60),
         ttl: 0,

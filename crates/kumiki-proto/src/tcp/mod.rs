@@ -2,10 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 896 and draft-minshall-nagle-01 (small segments) |
+//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; advice to IP after R1 retransmissions (MUST-20, SHLD-9); SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
@@ -14,6 +14,7 @@
 //! | `requests`, `arrivals` | how a user's request and a segment find their session, and what happens without one |
 //! | `session` | what all states share |
 //! | `output`, `deadlines` | what goes out, and what the timers do |
+//! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
 //! | `send`, `receive` | who owns the send and the receive sequence variables, and all rules on small segments and windows |
 //! | [`congestion`], [`scoreboard`], [`rtt`], [`reassembly`] | the algorithms |
 //!
@@ -49,6 +50,7 @@ pub mod defaults;
 mod demux;
 mod isn;
 mod output;
+mod patience;
 pub mod reassembly;
 mod receive;
 mod requests;
@@ -194,6 +196,26 @@ impl Tcp {
         }
     }
 
+    fn manage(&mut self, from: Above, manage: &Manage, cx: &mut Context<'_>) {
+        match manage {
+            Manage::Session { session, quality } => {
+                if !self.with(*session, cx, |it, io| it.on_quality(quality, io)) {
+                    cx.drop("no such session");
+                }
+            }
+            Manage::Limits
+            | Manage::Route { .. }
+            | Manage::Refuse { .. }
+            | Manage::Advise { .. } => {
+                let limits = Report::Limits {
+                    unit: self.shared.own_mss(self.shared.unit),
+                    burst: 1,
+                };
+                cx.up(from, Indication::Report(Box::new(limits)));
+            }
+        }
+    }
+
     /// Draws what must be secret or random, once. A user that starts first may open before this node's own start.
     fn begin_clocks(&mut self, cx: &mut Context<'_>) {
         if core::mem::replace(&mut self.begun, true) {
@@ -262,13 +284,7 @@ impl Protocol for Tcp {
             Request::Reset { session, .. } => {
                 self.with(session, cx, Session::on_abort);
             }
-            Request::Manage(_) => {
-                let limits = Report::Limits {
-                    unit: self.shared.own_mss(self.shared.unit),
-                    burst: 1,
-                };
-                cx.up(from, Indication::Report(Box::new(limits)));
-            }
+            Request::Manage(manage) => self.manage(from, &manage, cx),
             Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
         }
@@ -286,7 +302,9 @@ impl Protocol for Tcp {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
-            | Indication::Reset { .. } => {}
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => {}
         }
     }
 

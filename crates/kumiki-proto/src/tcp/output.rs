@@ -28,6 +28,9 @@ impl Session {
                 options.sack = self.receive.queue.sack_blocks(room, true);
             }
         }
+        if text.len() + 4 <= usize::try_from(self.send.mss).unwrap_or(0) {
+            options.user_timeout = self.next_user_timeout(io, false);
+        }
         let config = &io.shared.config;
         let header = Header {
             source_port: self.pair.local.port(),
@@ -44,7 +47,7 @@ impl Session {
         self.send.max = self.send.max.max(end);
         io.shared.counters.segments_sent += 1;
         io.shared.counters.octets_sent += text.len() as u64;
-        let options = io.shared.unit_options();
+        let options = self.unit_options();
         segment::transmit(&self.pair, &header, text, options, io.cx);
         self.receive.acknowledged();
         self.timers.clear(Timer::DelayedAck);
@@ -68,6 +71,7 @@ impl Session {
             timestamps: self
                 .timestamps
                 .then(|| (self.ts_now(now), self.receive.ts_recent.0)),
+            user_timeout: self.next_user_timeout(io, true),
             ..Options::NONE
         };
         let header = Header {
@@ -93,7 +97,7 @@ impl Session {
         }
         self.send.max = self.send.max.max(self.iss + 1);
         io.shared.counters.segments_sent += 1;
-        let options = io.shared.unit_options();
+        let options = self.unit_options();
         segment::transmit(&self.pair, &header, Message::new(), options, io.cx);
         self.receive.acknowledged();
         self.arm_retransmit(io);

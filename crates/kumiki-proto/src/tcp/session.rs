@@ -13,6 +13,7 @@ use super::config::Config;
 use super::congestion::{self, Congestion};
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
+use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
@@ -116,6 +117,7 @@ pub(crate) struct Session {
     /// The congestion window held data back when last looked at.
     pub(crate) window_limited: bool,
     pub(crate) timers: Timers,
+    pub(crate) patience: Patience,
     /// Retransmissions of the first unacknowledged segment, or probes, without an answer.
     pub(crate) unanswered: u32,
     /// Probes of the closed window, answered or not.
@@ -179,6 +181,7 @@ impl Session {
             forced: false,
             window_limited: false,
             timers: Timers::new(handle),
+            patience: Patience::new(config, quality, io.now()),
             unanswered: 0,
             probes: 0,
             timestamps: config.timestamps,
@@ -233,14 +236,16 @@ impl Session {
     pub(crate) fn established(&mut self, io: &mut Io<'_, '_>) {
         self.state = State::Established;
         self.timers.clear(Timer::Retransmit);
-        self.timers.clear(Timer::UserTimeout);
         if self.unanswered > 0 {
             self.congestion.on_syn_lost();
             if self.rtt.srtt().is_none() {
                 self.rtt.restart(RTO_AFTER_SYN_LOSS);
             }
         }
-        self.unanswered = 0;
+        self.answered(io);
+        self.progressed();
+        self.patience.heard = io.now();
+        self.arm_keep_alive(io);
         io.shared.counters.established += 1;
         self.note(Event::Established, io.now());
         let (local, remote) = self.addresses();

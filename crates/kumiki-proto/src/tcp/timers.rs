@@ -17,16 +17,19 @@ pub(crate) enum Timer {
     TimeWait,
     /// Nothing was acknowledged for as long as the user is willing to wait: abort (RFC 9293 section 3.10.8).
     UserTimeout,
+    /// The peer has not been heard of for long, or has not answered a question: ask.
+    KeepAlive,
 }
 
 impl Timer {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Retransmit,
         Self::DelayedAck,
         Self::Persist,
         Self::SwsOverride,
         Self::TimeWait,
         Self::UserTimeout,
+        Self::KeepAlive,
     ];
 
     const fn kind(self) -> u32 {
@@ -37,6 +40,7 @@ impl Timer {
             Self::SwsOverride => 3,
             Self::TimeWait => 4,
             Self::UserTimeout => 5,
+            Self::KeepAlive => 6,
         }
     }
 
@@ -66,6 +70,7 @@ pub(crate) struct Timers {
     sws_override: Alarm,
     time_wait: Alarm,
     user_timeout: Alarm,
+    keep_alive: Alarm,
 }
 
 impl Timers {
@@ -84,6 +89,7 @@ impl Timers {
             Timer::SwsOverride => &mut self.sws_override,
             Timer::TimeWait => &mut self.time_wait,
             Timer::UserTimeout => &mut self.user_timeout,
+            Timer::KeepAlive => &mut self.keep_alive,
         }
     }
 

@@ -82,6 +82,10 @@ impl Session {
         if let (true, Some((value, _))) = (self.timestamps, options.timestamps) {
             self.receive.ts_recent = (value, io.now());
         }
+        if let Some(told) = options.user_timeout {
+            self.take_user_timeout(told, io);
+        }
+        let config = &io.shared.config;
         let peer = options.mss.unwrap_or(config.default_mss);
         self.set_mss(u32::from(peer).min(self.own_mss));
         // The initial window is reckoned in the segments that will be sent.

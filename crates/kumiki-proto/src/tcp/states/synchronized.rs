@@ -76,6 +76,10 @@ impl Session {
         {
             self.receive.ts_recent = (value, io.now());
         }
+        self.patience.heard = io.now();
+        if let Some(told) = segment.options.user_timeout {
+            self.take_user_timeout(told, io);
+        }
         true
     }
 
@@ -134,7 +138,7 @@ impl Session {
         }
         if self.send.wnd == 0 {
             // A peer that answers with its window closed may do so for ever (MUST-37).
-            self.unanswered = 0;
+            self.answered(io);
         }
         let una = self.board.una();
         if ack.gt(una) {
@@ -169,13 +173,12 @@ impl Session {
         self.sample(segment, &outcome, io);
         self.take_sack(segment, io);
         self.duplicates = 0;
-        self.unanswered = 0;
+        self.answered(io);
+        self.progressed();
         self.advance_recovery(&outcome, flight, io);
         if self.board.is_empty() {
             self.timers.clear(Timer::Retransmit);
-            self.timers.clear(Timer::UserTimeout);
         } else {
-            self.timers.clear(Timer::UserTimeout);
             self.arm_retransmit(io);
         }
         self.note(Event::Acknowledged, now);

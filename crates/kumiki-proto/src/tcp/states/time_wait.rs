@@ -16,6 +16,7 @@ impl Session {
             Timer::Persist,
             Timer::SwsOverride,
             Timer::UserTimeout,
+            Timer::KeepAlive,
         ] {
             self.timers.clear(timer);
         }

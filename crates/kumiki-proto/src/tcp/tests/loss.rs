@@ -109,7 +109,10 @@ fn a_silent_peer_is_given_up() {
     pair.taken_log();
     pair.write(A, b"anybody?");
     pair.run_for(ms(60_000));
-    assert_eq!(pair.app(A).heard, ["opened", "aborted: TimedOut"]);
+    assert_eq!(
+        pair.app(A).heard,
+        ["opened", "notice: NoAnswer", "aborted: TimedOut"]
+    );
     let times: Vec<u64> = pair
         .log
         .iter()
@@ -140,7 +143,10 @@ fn a_user_timeout_ends_what_nobody_acknowledges() {
     pair.run_for(ms(4999));
     assert!(!pair.app(A).over);
     pair.run_for(ms(1));
-    assert_eq!(pair.app(A).heard, ["opened", "aborted: TimedOut"]);
+    assert_eq!(
+        pair.app(A).heard,
+        ["opened", "notice: NoAnswer", "aborted: TimedOut"]
+    );
 }
 
 #[test]

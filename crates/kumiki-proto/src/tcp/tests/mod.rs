@@ -7,6 +7,7 @@ mod closing;
 mod loss;
 mod opening;
 mod pair;
+mod patience;
 mod random;
 mod small;
 mod windows;

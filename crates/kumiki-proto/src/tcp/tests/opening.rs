@@ -221,7 +221,7 @@ fn a_call_that_nobody_answers_is_given_up() {
     let mut pair = Pair::with_rule(config, plain(), |_| Vec::new());
     pair.call(A);
     pair.run_for(ms(100_000));
-    assert_eq!(pair.app(A).heard, ["aborted: TimedOut"]);
+    assert_eq!(pair.app(A).heard, ["notice: NoAnswer", "aborted: TimedOut"]);
     let times: Vec<u64> = pair
         .log
         .iter()
@@ -278,7 +278,10 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     pair.call(A);
     let report = unreachable(&pair, false);
     pair.report(A, report);
-    assert!(pair.app(A).heard.is_empty());
+    assert_eq!(
+        core::mem::take(&mut pair.app(A).heard),
+        ["notice: Problem(Soft { kind: 3, code: 0 })"]
+    );
     let report = unreachable(&pair, true);
     pair.report(A, report);
     assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);

@@ -158,9 +158,11 @@ impl Protocol for App {
                 self.over = true;
                 self.heard.push(format!("aborted: {reason:?}"));
             }
+            Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
             Indication::Unit(_)
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
+            | Indication::Urgent { .. }
             | Indication::Report(_) => panic!("unexpected {indication:?}"),
         }
     }
@@ -242,6 +244,10 @@ pub(super) struct Pair {
     shown: usize,
     mtu: Option<u32>,
     batch: usize,
+    /// What the layer below was advised of: by whom, and whether there was an answer.
+    pub(super) advice: Vec<(usize, bool)>,
+    /// Who sent each unit, and with which time to live and type of service.
+    pub(super) travelled: Vec<(usize, u8, u8)>,
 }
 
 fn host(config: Config, number: u64, seed: u64) -> Host {
@@ -326,6 +332,8 @@ impl Pair {
             shown: 0,
             mtu: None,
             batch: 1,
+            advice: Vec::new(),
+            travelled: Vec::new(),
         }
     }
 
@@ -415,6 +423,13 @@ impl Pair {
         );
     }
 
+    /// Changes what the user of the connection asks for.
+    pub(super) fn change(&mut self, host: usize, quality: Quality) {
+        let session = self.app(host).session.unwrap();
+        let change = Manage::Session { session, quality };
+        self.ask(host, vec![Request::Manage(Box::new(change))]);
+    }
+
     /// Lets `header` and `text` arrive at `host` from the other one, with sequence numbers relative to the first ones.
     pub(super) fn inject(&mut self, host: usize, mut header: Header, text: &[u8]) {
         let base = |at: usize| self.first[at].unwrap_or_default();
@@ -448,6 +463,23 @@ impl Pair {
         let Host { graph, wire, .. } = &mut self.hosts[host];
         graph.input(self.now, *wire, Indication::Report(Box::new(report)));
         self.run_until(self.now);
+    }
+
+    /// ICMP tells `host` that what it sent last met `problem`.
+    pub(super) fn icmp(&mut self, host: usize, problem: Problem) {
+        let sent = self.log.iter().rev().find(|packet| packet.from == host);
+        let mut start = vec![0; 20];
+        let options = kumiki_wire::tcp::Options::NONE;
+        let header = sent.unwrap().header;
+        Header { options, ..header }.emit(&mut start);
+        let ip = |host: usize| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8));
+        let report = Report::Unreachable {
+            source: ip(host),
+            destination: ip(1 - host),
+            problem,
+            start: Message::from_octets(&start[..8]),
+        };
+        self.report(host, report);
     }
 
     /// The ports of the connection as A's segments carry them.
@@ -517,6 +549,14 @@ impl Pair {
 
     /// What the layer below has to say, unless it is silent.
     fn answer(&mut self, from: usize, manage: Manage) {
+        if let Manage::Advise { to, answered } = manage {
+            let Address::Socket(other) = address(1 - from, 0) else {
+                return;
+            };
+            assert_eq!(to.to_string(), other.ip().to_string());
+            self.advice.push((from, answered));
+            return;
+        }
         let Some(mtu) = self.mtu else {
             return;
         };
@@ -529,7 +569,7 @@ impl Pair {
                 unit,
                 burst,
             },
-            Manage::Refuse { .. } => return,
+            Manage::Refuse { .. } | Manage::Session { .. } | Manage::Advise { .. } => return,
         };
         let Host {
             graph, wire, task, ..
@@ -554,6 +594,8 @@ impl Pair {
             ack: header.ack - base(1 - from),
             text: octets[len..].to_vec(),
         };
+        let options = unit.options;
+        self.travelled.push((from, options.ttl, options.tos));
         for delay in (self.rule)(&packet) {
             self.order += 1;
             let mut unit = unit.clone();
