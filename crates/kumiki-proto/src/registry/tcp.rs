@@ -346,6 +346,18 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
     )?;
     failures(settings, config)?;
     settings.time(
+        "challenge_interval",
+        "one connection answers segments that cannot be only so often (RFC 5961 section 7)",
+        Duration::ZERO,
+        &mut config.challenge_interval,
+    )?;
+    settings.number(
+        "challenge_limit",
+        "and all connections together about so many times a second; 0: as often as each may",
+        0..=ANY,
+        &mut config.challenge_limit,
+    )?;
+    settings.time(
         "time_wait",
         "how long a connection stays in TIME-WAIT (2 MSL)",
         Duration::ZERO,

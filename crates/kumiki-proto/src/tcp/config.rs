@@ -152,6 +152,11 @@ pub struct Config {
     pub keep_alive: bool,
     /// When `keep_alive` asks.
     pub keep_alive_times: KeepAlive,
+    /// The least time between two challenges of one connection; copies of what it received lately are answered more often
+    /// (RFC 5961 section 7).
+    pub challenge_interval: Duration,
+    /// Challenges that all connections together may send in a second, about; 0: no such limit.
+    pub challenge_limit: u32,
     /// How long a connection stays in TIME-WAIT: 2 MSL.
     pub time_wait: Duration,
     /// IP time to live; 0: the provider's default.

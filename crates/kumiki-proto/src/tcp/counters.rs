@@ -49,6 +49,8 @@ pub struct Counters {
     pub paws_rejected: u64,
     /// Segments outside the window, and challenges.
     pub unacceptable: u64,
+    /// Of these, such that were not answered, for the limits of RFC 5961 section 7.
+    pub challenges_spared: u64,
     /// Resets sent.
     pub resets_sent: u64,
     /// Resets accepted.

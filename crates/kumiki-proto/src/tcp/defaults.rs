@@ -101,6 +101,9 @@ pub const fn modern() -> Config {
             interval: Duration::from_secs(75),
             count: 9,
         },
+        // Assumed; RFC 5961 section 7 leaves both open.
+        challenge_interval: Duration::from_millis(500),
+        challenge_limit: 0,
         // As Linux; RFC 9293 section 3.4.2 has an MSL of 2 minutes.
         time_wait: Duration::from_secs(60),
         ttl: 0,

@@ -2,10 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 896 and draft-minshall-nagle-01 (small segments) |
+//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
@@ -14,6 +14,8 @@
 //! | `requests`, `arrivals` | how a user's request and a segment find their session, and what happens without one |
 //! | `session` | what all states share |
 //! | `output`, `deadlines` | what goes out, and what the timers do |
+//! | `urgent` | the urgent pointers |
+//! | `challenge` | how often what cannot be is answered |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
 //! | `send`, `receive` | who owns the send and the receive sequence variables, and all rules on small segments and windows |
 //! | [`congestion`], [`scoreboard`], [`rtt`], [`reassembly`] | the algorithms |
@@ -42,6 +44,7 @@ use kumiki_graph::{
 };
 
 mod arrivals;
+mod challenge;
 pub mod config;
 pub mod congestion;
 mod counters;
@@ -65,6 +68,7 @@ mod table;
 mod tests;
 mod timers;
 mod trace;
+mod urgent;
 
 pub use config::Config;
 pub use counters::Counters;
@@ -115,6 +119,7 @@ impl Tcp {
                 ack_phase: Duration::ZERO,
                 slow_phase: Duration::ZERO,
                 traces: Vec::new(),
+                budget: challenge::Budget::default(),
             },
             demux: Demux::default(),
             table: Table::default(),
@@ -263,9 +268,8 @@ impl Protocol for Tcp {
                     cx.drop("no such session");
                 }
             }
-            // Urgent data is left out: it goes in its turn.
             Request::Expedited { session, data } => {
-                self.with(session, cx, |session, io| session.on_data(data, true, io));
+                self.with(session, cx, |session, io| session.on_urgent(data, io));
             }
             Request::Credit { session, credit } => {
                 self.with(session, cx, |session, _| session.on_credit(credit));

@@ -31,16 +31,22 @@ impl Session {
         if text.len() + 4 <= usize::try_from(self.send.mss).unwrap_or(0) {
             options.user_timeout = self.next_user_timeout(io, false);
         }
+        let urgent_pointer = self.urgent_pointer(seq);
+        let urg = if urgent_pointer > 0 {
+            Flags::URG
+        } else {
+            Flags::NONE
+        };
         let config = &io.shared.config;
         let header = Header {
             source_port: self.pair.local.port(),
             destination_port: self.pair.remote.port(),
             seq,
             ack: self.receive.nxt,
-            flags,
+            flags: flags | urg,
             window: self.receive.advertise(config.edge, self.send.mss, false),
             checksum: 0,
-            urgent_pointer: 0,
+            urgent_pointer,
             options,
         };
         let end = seq.advance(text.len()) + u32::from(flags.contains(Flags::FIN));

@@ -17,6 +17,8 @@ pub(crate) struct Segment {
     pub(crate) flags: Flags,
     /// SEG.WND as on the wire.
     pub(crate) window: u16,
+    /// The urgent pointer, significant with URG.
+    pub(crate) urgent: u16,
     pub(crate) options: Options,
     pub(crate) text: Message,
 }
@@ -82,6 +84,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         ack: header.ack,
         flags: header.flags,
         window: header.window,
+        urgent: header.urgent_pointer,
         options: header.options,
         text,
     };

@@ -9,6 +9,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Seq};
 
+use super::challenge::{Budget, Challenges};
 use super::config::Config;
 use super::congestion::{self, Congestion};
 use super::counters::Counters;
@@ -21,6 +22,7 @@ use super::send::{Fin, Send};
 use super::states::State;
 use super::timers::{Timer, Timers};
 use super::trace::{Entry, Event, Trace};
+use super::urgent::Urgent;
 
 /// RTO where the SYN had to be sent again and there is no sample (RFC 6298 rule 5.7).
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
@@ -35,6 +37,8 @@ pub(crate) struct Shared {
     /// Phases of the two clocks that beat.
     pub(crate) ack_phase: Duration,
     pub(crate) slow_phase: Duration,
+    /// For challenges.
+    pub(crate) budget: Budget,
     /// Of connections that are over.
     pub(crate) traces: Vec<(Pair, Trace)>,
 }
@@ -127,8 +131,8 @@ pub(crate) struct Session {
     pub(crate) ts_offset: u32,
     pub(crate) sack: bool,
     pub(crate) last_sent: Instant,
-    /// When a segment without text last drew a challenge.
-    pub(crate) last_challenge: Option<Instant>,
+    pub(crate) challenges: Challenges,
+    pub(crate) urgent: Urgent,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
@@ -188,7 +192,8 @@ impl Session {
             ts_offset: super::isn::clock_offset(io.shared.secret, &pair),
             sack: config.sack,
             last_sent: io.now(),
-            last_challenge: None,
+            challenges: Challenges::default(),
+            urgent: Urgent::default(),
             ended: false,
             stirred: false,
             listed: false,

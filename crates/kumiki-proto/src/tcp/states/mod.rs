@@ -89,10 +89,12 @@ impl Session {
         self.stirred = true;
         self.on_quality(quality, io);
         self.announce(io);
+        self.accept_urgent(io);
         while let Some((data, end)) = self.receive.held.pop_front() {
             let session = user;
             self.up(Indication::Data { session, data, end }, io);
         }
+        self.settle_urgent(io);
         if self.receive.fin {
             let session = user;
             self.up(

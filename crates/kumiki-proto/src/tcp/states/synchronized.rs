@@ -17,9 +17,6 @@ use crate::tcp::trace::Event;
 
 /// TS.Recent is too old to judge by (RFC 7323 section 5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
-/// The least time between two challenges of one connection to segments without text; assumed, RFC 5961 section 7 leaves
-/// it open.
-const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Session {
     pub(super) fn in_data_transfer(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
@@ -29,6 +26,7 @@ impl Session {
         if self.state == State::FinWait1 && self.send.fin_acked(self.board.una()) {
             self.state = State::FinWait2;
         }
+        self.take_urgent(&segment, io);
         self.take_text(segment, io);
     }
 
@@ -109,20 +107,28 @@ impl Session {
         self.challenge(segment, io);
     }
 
-    /// Says where we stand, to whoever sent `segment`. Not more often than RFC 5961 section 7 allows where there is no
-    /// text to justify it: two ends that disagree would otherwise answer each other for ever.
+    /// Says where we stand, to whoever sent `segment`, as often as RFC 5961 section 7 allows.
     pub(super) fn challenge(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         io.shared.counters.unacceptable += 1;
-        if segment.text.is_empty() {
-            let now = io.now();
-            let since = |last| now.saturating_since(last);
-            if self
-                .last_challenge
-                .is_some_and(|last| since(last) < CHALLENGE_INTERVAL)
-            {
-                return;
-            }
-            self.last_challenge = Some(now);
+        let now = io.now();
+        let config = &io.shared.config;
+        // Copies of what was received lately. Anything else with text is a guess, and each answer to it would be a
+        // duplicate acknowledgment to the peer.
+        let behind = self.receive.nxt.distance_from(segment.seq);
+        let lately = i64::from(self.receive.buffer.max(65_535));
+        let is_copy = segment.len() > 0
+            && !segment.has(Flags::SYN)
+            && (0..=lately).contains(&i64::from(behind));
+        let allowed = self
+            .challenges
+            .allow(is_copy, config.challenge_interval, now)
+            && io
+                .shared
+                .budget
+                .take(config.challenge_limit, now, io.cx.rng());
+        if !allowed {
+            io.shared.counters.challenges_spared += 1;
+            return;
         }
         self.receive.owe_now(AckReason::Unacceptable);
     }
@@ -325,7 +331,7 @@ impl Session {
         }
         if !self.state.may_receive() {
             // CLOSE-WAIT: a copy of what ended with the FIN.
-            self.receive.owe_now(AckReason::Unacceptable);
+            self.challenge(&segment, io);
             return;
         }
         let window = self.receive.window();
@@ -388,6 +394,7 @@ impl Session {
             end: push,
         };
         self.up(indication, io);
+        self.settle_urgent(io);
     }
 
     fn take_fin(&mut self, io: &mut Io<'_, '_>) {
@@ -398,6 +405,7 @@ impl Session {
         self.receive.nxt += 1;
         self.receive.edge = self.receive.edge.max(self.receive.nxt);
         self.receive.owe_now(AckReason::Fin);
+        self.settle_urgent(io);
         if self.accepted {
             let session = self.user;
             self.up(

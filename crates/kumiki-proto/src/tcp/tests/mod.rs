@@ -3,6 +3,7 @@
     reason = "numbers in tests are small"
 )]
 
+mod attacks;
 mod closing;
 mod loss;
 mod opening;
@@ -10,4 +11,5 @@ mod pair;
 mod patience;
 mod random;
 mod small;
+mod urgent;
 mod windows;

@@ -158,11 +158,14 @@ impl Protocol for App {
                 self.over = true;
                 self.heard.push(format!("aborted: {reason:?}"));
             }
+            Indication::Urgent { ahead, .. } => {
+                let at = self.received.len();
+                self.heard.push(format!("urgent: {ahead} after {at}"));
+            }
             Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
             Indication::Unit(_)
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Report(_) => panic!("unexpected {indication:?}"),
         }
     }
@@ -208,6 +211,7 @@ impl core::fmt::Display for Packet {
             (Flags::FIN, 'F'),
             (Flags::RST, 'R'),
             (Flags::PSH, 'P'),
+            (Flags::URG, 'U'),
             (Flags::ACK, '.'),
         ]
         .iter()
@@ -391,6 +395,13 @@ impl Pair {
             .outbox
             .push_back(Message::from_octets(octets));
         self.ask(host, Vec::new());
+    }
+
+    /// An urgent write of `octets`.
+    pub(super) fn urge(&mut self, host: usize, octets: &[u8]) {
+        let session = self.app(host).session.unwrap();
+        let data = Message::from_octets(octets);
+        self.ask(host, vec![Request::Expedited { session, data }]);
     }
 
     pub(super) fn take(&mut self, host: usize, octets: u64) {

@@ -1,0 +1,164 @@
+//! Input that somebody made to do harm: what it costs is bounded, and what it aims at goes on.
+
+use kumiki_graph::Duration;
+use kumiki_wire::tcp::{Flags, Header, Seq};
+
+use super::pair::*;
+use crate::tcp::Config;
+
+/// Milliseconds that B needs to receive `octets` from A while `attack` is let loose after every millisecond.
+fn transfer(pair: &mut Pair, octets: usize, mut attack: impl FnMut(&mut Pair)) -> u64 {
+    let began = pair.now;
+    pair.write(A, &numbered(octets));
+    while pair.app(B).received.len() < octets {
+        pair.run_for(ms(1));
+        attack(pair);
+        let took = pair.now.saturating_since(began);
+        assert!(took < Duration::from_secs(600), "it stalled");
+    }
+    assert_eq!(pair.app(B).received, numbered(octets));
+    pair.now.saturating_since(began).as_nanos() / 1_000_000
+}
+
+/// Holds a transfer of 2 MB under attack to 110 % of the time that it takes alone.
+fn unharmed(attack: impl FnMut(&mut Pair)) -> Pair {
+    let config = Config {
+        send_buffer: 2_000_000,
+        ..plain()
+    };
+    let alone = || Pair::new(config.clone(), config.clone(), ms(10)).connected();
+    let free = transfer(&mut alone(), 2_000_000, |_| {});
+    let mut pair = alone();
+    let attacked = transfer(&mut pair, 2_000_000, attack);
+    assert!(
+        attacked <= free + free / 10,
+        "{attacked} ms, alone {free} ms"
+    );
+    pair
+}
+
+/// A guess of somebody who knows addresses and ports, but no sequence numbers.
+fn guess(pair: &Pair, flags: Flags, n: u32) -> Header {
+    Header {
+        flags,
+        seq: Seq(n.wrapping_mul(2_654_435_761) | 1 << 20),
+        ack: Seq(n.wrapping_mul(40_503) ^ 0x4000_0000),
+        ..pair.header(A)
+    }
+}
+
+#[test]
+fn blind_resets_syns_and_data_do_no_harm() {
+    for (flags, text) in [
+        (Flags::RST, &b""[..]),
+        (Flags::RST | Flags::ACK, b""),
+        (Flags::SYN, b""),
+        (Flags::SYN | Flags::ACK, b""),
+        (Flags::ACK, b"evil"),
+        (Flags::ACK | Flags::FIN, b""),
+    ] {
+        let mut n = 0;
+        let pair = unharmed(|pair| {
+            for _ in 0..20 {
+                n += 1;
+                let header = guess(pair, flags, n);
+                pair.inject(B, header, text);
+            }
+        });
+        let counters = pair.counters(B);
+        assert_eq!(counters.resets_received, 0, "{flags}");
+        assert_eq!(counters.octets_received, 2_000_000, "{flags}");
+    }
+}
+
+#[test]
+fn challenges_are_limited_per_connection_whatever_draws_them() {
+    for (flags, text, most) in [
+        (Flags::SYN, &b""[..], 2),
+        (Flags::ACK, b"", 2),
+        // A burst of 256, and one each millisecond.
+        (Flags::ACK, b"old text", 256 + 1000),
+    ] {
+        let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+        pair.write(A, &numbered(2000));
+        pair.run_for(ms(500));
+        let before = pair.counters(B).segments_sent;
+        for n in 0..10_000 {
+            let mut header = guess(&pair, flags, n);
+            (header.seq, header.ack) = (Seq(1), Seq(1));
+            pair.inject(B, header, text);
+            if n % 10 == 9 {
+                pair.run_for(ms(1));
+            }
+        }
+        let answers = pair.counters(B).segments_sent - before;
+        assert!(answers <= most, "{answers} answers to {flags}");
+        assert!(answers > 0);
+    }
+}
+
+#[test]
+fn two_ends_that_disagree_do_not_answer_each_other_for_ever() {
+    let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+    // A comes to believe that B is far ahead, and B that A is.
+    let far = Header {
+        flags: Flags::ACK,
+        seq: Seq(50_000_000),
+        ack: Seq(1),
+        ..pair.header(B)
+    };
+    let from = pair.log.len();
+    pair.inject(A, far, b"");
+    let far = Header {
+        flags: Flags::ACK,
+        seq: Seq(60_000_000),
+        ack: Seq(50_000_000),
+        ..pair.header(A)
+    };
+    pair.inject(B, far, b"");
+    pair.run_for(Duration::from_secs(100));
+    assert!(pair.log.len() - from <= 4, "{:#?}", pair.taken_log());
+}
+
+#[test]
+fn what_one_connection_is_asked_does_not_show_at_another() {
+    // The attacker has a connection of his own, and counts its challenges while he guesses at another.
+    let challenges = |guesses: u32, limit| {
+        let config = Config {
+            challenge_limit: limit,
+            ..plain()
+        };
+        let mut pair = Pair::new(plain(), config, ms(10)).connected();
+        let victim = pair.header(A);
+        pair.call(A);
+        pair.run_for(ms(500));
+        let ports = |pair: &Pair| {
+            let syns = pair.log.iter().filter(|p| p.from == A && p.has(Flags::SYN));
+            syns.map(|p| p.header.source_port).collect::<Vec<_>>()
+        };
+        let own = ports(&pair)[1];
+        for _ in 0..guesses {
+            let header = Header {
+                flags: Flags::SYN,
+                ..victim
+            };
+            pair.inject(B, header, b"");
+        }
+        let from = pair.log.len();
+        for _ in 0..10 {
+            let header = Header {
+                flags: Flags::SYN,
+                source_port: own,
+                ..victim
+            };
+            pair.inject(B, header, b"");
+            pair.run_for(ms(500));
+        }
+        let answers = pair.log[from..].iter().filter(|p| p.from == B);
+        answers.count()
+    };
+    assert_eq!(challenges(0, 0), 10);
+    assert_eq!(challenges(5000, 0), 10);
+    // Overall limits are random from second to second.
+    assert!(challenges(0, 1) < 10);
+}
