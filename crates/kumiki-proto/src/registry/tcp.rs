@@ -5,7 +5,7 @@ use kumiki_graph::{Coalesce, Duration};
 use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
-use crate::tcp::config::{AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding};
+use crate::tcp::config::{AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, SynCookies};
 use crate::tcp::congestion::{Algorithm, InitialWindow};
 use crate::tcp::{Tcp, defaults, rtt};
 
@@ -345,6 +345,23 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         "as `max_retransmissions` says",
     )?;
     failures(settings, config)?;
+    settings.number(
+        "half_open",
+        "callers that may be in the handshake at one time",
+        1..=ANY,
+        &mut config.half_open,
+    )?;
+    let cookies = [
+        ("never", SynCookies::Never),
+        ("when-full", SynCookies::WhenFull),
+        ("always", SynCookies::Always),
+    ];
+    settings.word(
+        "syn_cookies",
+        "when a call is answered without keeping anything of it (RFC 4987); when-full: where there are `half_open`",
+        &cookies,
+        &mut config.syn_cookies,
+    )?;
     settings.time(
         "challenge_interval",
         "one connection answers segments that cannot be only so often (RFC 5961 section 7)",

@@ -40,27 +40,27 @@ impl Tcp {
         if let Some(handle) = found {
             self.with(handle, cx, |session, io| session.on_segment(segment, io));
         } else {
-            self.uncalled(pair, &segment, cx);
+            self.uncalled(pair, segment, cx);
         }
     }
 
     /// A segment for no connection: somebody may listen.
-    fn uncalled(&mut self, pair: Pair, segment: &Segment, cx: &mut Context<'_>) {
+    fn uncalled(&mut self, pair: Pair, segment: Segment, cx: &mut Context<'_>) {
+        if let Some(caller) = self.half_open.find(self.shared.secret, &pair) {
+            self.caller_says(caller, segment, cx);
+            return;
+        }
         let listener = self.demux.listener(pair.local);
         let verdict = listener
             .and_then(|listener| self.table.listener(listener))
-            .map_or(Verdict::Reset, |listener| listener.judge(&pair, segment));
+            .map_or(Verdict::Reset, |listener| listener.judge(&pair, &segment));
+        let segment = match self.cookie_returned(listener, &pair, segment, cx) {
+            Ok(()) => return,
+            Err(segment) => segment,
+        };
         match (verdict, listener) {
             (Verdict::Begin, Some(at)) => {
-                let Some(listener) = self.table.listener(at) else {
-                    return;
-                };
-                listener.waiting += 1;
-                let (above, user, quality) = (listener.above, listener.user, listener.quality);
-                let handle = self.begin(above, user, pair, &quality, self.shared.unit, cx);
-                self.with(handle, cx, |session, io| {
-                    session.call_received(at, segment, io);
-                });
+                self.called(at, pair, segment, cx);
             }
             (Verdict::Full, _) => {
                 self.shared.counters.backlog_full += 1;
@@ -69,7 +69,7 @@ impl Tcp {
             (Verdict::Ignore, _) => {}
             (Verdict::Reset | Verdict::Begin, _) => {
                 let options = self.shared.unit_options();
-                if segment::reset(&pair, segment, options, cx) {
+                if segment::reset(&pair, &segment, options, cx) {
                     self.shared.counters.resets_sent += 1;
                 }
             }

@@ -66,6 +66,17 @@ pub enum AckTimer {
     Heartbeat(Beat),
 }
 
+/// When a call is answered without keeping anything of it (RFC 4987 section 3.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SynCookies {
+    /// Never: where there is no room, calls are dropped.
+    Never,
+    /// Where there is no room.
+    WhenFull,
+    /// Always.
+    Always,
+}
+
 /// A clock that beats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Beat {
@@ -152,6 +163,10 @@ pub struct Config {
     pub keep_alive: bool,
     /// When `keep_alive` asks.
     pub keep_alive_times: KeepAlive,
+    /// Callers, over all passive opens, that may be in the handshake at one time.
+    pub half_open: u32,
+    /// What is done where there are more.
+    pub syn_cookies: SynCookies,
     /// The least time between two challenges of one connection; copies of what it received lately are answered more often
     /// (RFC 5961 section 7).
     pub challenge_interval: Duration,

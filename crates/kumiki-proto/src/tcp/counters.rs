@@ -17,7 +17,11 @@ pub struct Counters {
     pub malformed: u64,
     /// Connections that reached ESTABLISHED.
     pub established: u64,
-    /// Calls dropped because the backlog was full.
+    /// SYN cookies sent.
+    pub cookies_sent: u64,
+    /// SYN cookies that came back and were good.
+    pub cookies_returned: u64,
+    /// Calls, or the last segments of handshakes, dropped because as many wait as may.
     pub backlog_full: u64,
     /// Segments sent again, for whatever reason.
     pub retransmissions: u64,

@@ -3,7 +3,7 @@
 use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_wire::tcp::Flags;
 
-use super::config::{AckTimer, Beat};
+use super::config::{AckTimer, Beat, Config};
 use super::congestion;
 use super::receive::{AckReason, Due};
 use super::session::{Io, Recovery, Session};
@@ -16,10 +16,7 @@ const PROBE_MAX: Duration = Duration::from_secs(60);
 impl Session {
     /// When a slow timer of `delay` expires.
     pub(crate) fn slow(&self, delay: Duration, io: &Io<'_, '_>) -> Instant {
-        match io.shared.config.slow_beat {
-            None => io.now() + delay,
-            Some(beat) => beat_after(io.now(), delay, beat, io.shared.slow_phase),
-        }
+        slow_deadline(&io.shared.config, io.shared.slow_phase, io.now(), delay)
     }
 
     pub(crate) fn arm_retransmit(&mut self, io: &mut Io<'_, '_>) {
@@ -128,6 +125,19 @@ impl Session {
         self.emit(seq, Flags::ACK, probe, io);
         self.note(Event::Probed, io.now());
         self.arm_persist(io);
+    }
+}
+
+/// When a slow timer of `delay` that is set now expires.
+pub(super) fn slow_deadline(
+    config: &Config,
+    phase: Duration,
+    now: Instant,
+    delay: Duration,
+) -> Instant {
+    match config.slow_beat {
+        None => now + delay,
+        Some(beat) => beat_after(now, delay, beat, phase),
     }
 }
 

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::config::{
-    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, WindowUpdate,
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, SynCookies, WindowUpdate,
 };
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -101,6 +101,10 @@ pub const fn modern() -> Config {
             interval: Duration::from_secs(75),
             count: 9,
         },
+        // Assumed: 200 KiB at most.
+        half_open: 1024,
+        // As Linux; RFC 4987 section 3.6.
+        syn_cookies: SynCookies::WhenFull,
         // Assumed; RFC 5961 section 7 leaves both open.
         challenge_interval: Duration::from_millis(500),
         challenge_limit: 0,
@@ -175,6 +179,8 @@ pub const fn bsd43() -> Config {
         max_retransmissions: 12,
         // Stevens vol. 1 section 18.5: 75 s, which with 6 and 24 s is three SYNs.
         syn_retries: 2,
+        // RFC 4987 is younger.
+        syn_cookies: SynCookies::Never,
         // Stevens vol. 1 section 18.6: 2 MSL of 30 s each.
         time_wait: Duration::from_secs(60),
         ..modern()

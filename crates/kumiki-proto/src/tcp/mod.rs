@@ -2,16 +2,17 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 896 and draft-minshall-nagle-01 (small segments) |
+//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; data with a SYN that we send (it is not asked for; what comes is kept); ECN; RACK-TLP; PRR; F-RTO; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
 //! | [`Config`], [`defaults`] | what can be chosen, and the profiles |
 //! | `states` | RFC 9293 section 3.10: what a segment does in which state |
 //! | `requests`, `arrivals` | how a user's request and a segment find their session, and what happens without one |
+//! | `callers`, `half_open`, `cookies` | what comes before the session of a passive open |
 //! | `session` | what all states share |
 //! | `output`, `deadlines` | what goes out, and what the timers do |
 //! | `urgent` | the urgent pointers |
@@ -39,20 +40,24 @@
 use core::net::SocketAddrV4;
 
 use kumiki_graph::{
-    Above, Below, Context, Duration, Handle, Indication, Key, Manage, Open, Protocol, Report,
-    Request, Service, Shape, TimerSlot, Token,
+    Above, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Open, Protocol,
+    Report, Request, Service, Shape, TimerSlot, Token,
 };
 
 mod arrivals;
+mod callers;
 mod challenge;
 pub mod config;
 pub mod congestion;
+mod cookies;
 mod counters;
 mod deadlines;
 pub mod defaults;
 mod demux;
+mod half_open;
 mod isn;
 mod output;
+mod pairs;
 mod patience;
 pub mod reassembly;
 mod receive;
@@ -77,6 +82,7 @@ pub use trace::{Entry as TraceEntry, Event, Trace};
 
 use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
+use half_open::HalfOpen;
 use session::{Io, Session, Shared};
 use table::{Entry, Table};
 use timers::Timer;
@@ -96,6 +102,9 @@ const ANSWER: Token = Token {
 pub struct Tcp {
     shared: Shared,
     demux: Demux,
+    half_open: HalfOpen,
+    /// Until when cookies may come back.
+    cookies_until: Instant,
     table: Table,
     /// Sessions that something happened to in this batch.
     stirred: Vec<Handle>,
@@ -122,6 +131,8 @@ impl Tcp {
                 budget: challenge::Budget::default(),
             },
             demux: Demux::default(),
+            half_open: HalfOpen::default(),
+            cookies_until: Instant::ZERO,
             table: Table::default(),
             stirred: Vec::new(),
             ports_given: 0,
@@ -153,6 +164,12 @@ impl Tcp {
             .filter_map(|session| Some((&session.pair, session.trace.as_ref()?)));
         over.chain(alive)
             .map(|(pair, trace)| (pair.local, pair.remote, trace))
+    }
+
+    /// How many callers have not completed the handshake.
+    #[must_use]
+    pub fn half_open(&self) -> usize {
+        self.half_open.len()
     }
 
     /// How many connections there are, those in TIME-WAIT included.
@@ -315,6 +332,8 @@ impl Protocol for Tcp {
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         if token == ANSWER {
             self.open_early(cx);
+        } else if token == half_open::TOKEN {
+            self.callers_due(cx);
         } else if let Some(timer) = Timer::of_kind(token.kind) {
             self.with(token.session, cx, |session, io| session.on_timer(timer, io));
         }

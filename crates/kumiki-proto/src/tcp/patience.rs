@@ -121,6 +121,11 @@ fn option(limit: Duration) -> Option<UserTimeout> {
     Some(UserTimeout { value, minutes })
 }
 
+/// What a SYN,ACK tells, before there is a connection.
+pub(super) fn configured_option(config: &Config) -> Option<UserTimeout> {
+    option(config.user_timeout.filter(|_| config.user_timeout_option)?)
+}
+
 impl Session {
     /// The user changes what it asked for, while the connection stands (MUST-21, MUST-24, SHLD-21).
     pub(crate) fn on_quality(&mut self, quality: &Quality, io: &mut Io<'_, '_>) {

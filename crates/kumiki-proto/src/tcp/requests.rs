@@ -6,6 +6,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened, Quality,
     Reason, Request,
 };
+use kumiki_wire::tcp::Seq;
 
 use super::demux::Pair;
 use super::isn;
@@ -97,12 +98,17 @@ impl Tcp {
             local.set_port(self.choose_port(local, remote)?);
         }
         let pair = Pair { local, remote };
-        if self.demux.find(&pair).is_some() {
+        if self.is_taken(&pair) {
             return Err(Reason::BadAddress);
         }
-        let handle = self.begin(above, open.user, pair, &open.quality, unit, cx);
+        let handle = self.begin(above, open.user, pair, &open.quality, (unit, None), cx);
         self.with(handle, cx, Session::call);
         Ok(())
+    }
+
+    /// Whether there is a connection, or the beginning of one, between these.
+    fn is_taken(&mut self, pair: &Pair) -> bool {
+        self.demux.find(pair).is_some() || self.half_open.find(self.shared.secret, pair).is_some()
     }
 
     fn choose_port(&mut self, local: SocketAddrV4, remote: SocketAddrV4) -> Result<u16, Reason> {
@@ -110,22 +116,21 @@ impl Tcp {
         let port = isn::ports(secret, local, remote, self.ports_given)
             .find(|&port| {
                 let local = SocketAddrV4::new(*local.ip(), port);
-                self.demux.find(&Pair { local, remote }).is_none()
-                    && self.demux.listener(local).is_none()
+                !self.is_taken(&Pair { local, remote }) && self.demux.listener(local).is_none()
             })
             .ok_or(Reason::NoResources)?;
         self.ports_given = self.ports_given.wrapping_add(1);
         Ok(port)
     }
 
-    /// Makes a session in state CLOSED.
+    /// Makes a session in state CLOSED, with the ISS that it has already, if it has.
     pub(super) fn begin(
         &mut self,
         above: Above,
         user: Handle,
         pair: Pair,
         quality: &Quality,
-        unit: u32,
+        (unit, iss): (u32, Option<Seq>),
         cx: &mut Context<'_>,
     ) -> Handle {
         let handle = self.table.reserve();
@@ -133,7 +138,7 @@ impl Tcp {
             cx,
             shared: &mut self.shared,
         };
-        let session = Session::new((handle, above, user), pair, quality, unit, &mut io);
+        let session = Session::new((handle, above, user), pair, quality, (unit, iss), &mut io);
         self.table.fill(handle, Entry::Session(Box::new(session)));
         self.demux.insert(pair, handle);
         handle
@@ -234,6 +239,7 @@ impl Tcp {
             return;
         };
         self.demux.unlisten(listener.local);
+        self.refuse_callers(handle, cx);
         let waiting: Vec<Handle> = self
             .table
             .sessions()

@@ -148,11 +148,11 @@ impl Session {
         (handle, above, user): (Handle, Above, Handle),
         pair: Pair,
         quality: &kumiki_graph::Quality,
-        unit: u32,
+        (unit, iss): (u32, Option<Seq>),
         io: &mut Io<'_, '_>,
     ) -> Self {
         let config = &io.shared.config;
-        let iss = super::isn::initial(io.shared.secret, &pair, io.now());
+        let iss = iss.unwrap_or_else(|| super::isn::initial(io.shared.secret, &pair, io.now()));
         let own_mss = io.shared.own_mss(unit);
         let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
         receive.round(config.rounding, own_mss);
@@ -226,9 +226,7 @@ impl Session {
 
     /// The timestamp clock: milliseconds, from an offset of its own (RFC 7323 section 5.4).
     pub(crate) fn ts_now(&self, now: Instant) -> u32 {
-        let milliseconds = now.as_nanos() / 1_000_000;
-        let [.., a, b, c, d] = milliseconds.to_be_bytes();
-        u32::from_be_bytes([a, b, c, d]).wrapping_add(self.ts_offset)
+        super::isn::clock(now).wrapping_add(self.ts_offset)
     }
 
     // What goes up.

@@ -1,4 +1,5 @@
-//! SYN-RECEIVED: RFC 9293 section 3.10.7.4 as far as it concerns this state.
+//! SYN-RECEIVED: RFC 9293 section 3.10.7.4 as far as it concerns this state. Who was called comes through it at once, see
+//! [`crate::tcp::half_open`]; who calls is here in a simultaneous open.
 
 use kumiki_graph::Reason;
 use kumiki_wire::tcp::{Flags, Options, Seq};
@@ -43,6 +44,8 @@ impl Session {
         if !segment.has(Flags::SYN) {
             self.in_data_transfer(segment, io);
         }
+        // What came with the SYN.
+        self.take_queued(false, io);
     }
 
     /// A reset in SYN-RECEIVED.
@@ -61,11 +64,11 @@ impl Session {
     }
 
     /// The window of a SYN segment, which is never scaled.
-    pub(super) fn take_syn_window(&mut self, segment: &Segment) {
-        self.send.wnd = segment.window.into();
+    pub(super) fn take_syn_window(&mut self, window: u16, seq: Seq, ack: Seq) {
+        self.send.wnd = window.into();
         self.send.max_wnd = self.send.wnd;
-        self.send.wl1 = segment.seq;
-        self.send.wl2 = segment.ack;
+        self.send.wl1 = seq;
+        self.send.wl2 = ack;
     }
 
     /// What both SYNs offer is used (RFC 7323 sections 2.2 and 3.2, RFC 2018 section 2).

@@ -36,11 +36,12 @@ impl Session {
         }
         self.receive.start(segment.seq);
         self.negotiate(&segment.options, io);
-        self.take_syn_window(&segment);
+        self.take_syn_window(segment.window, segment.seq, segment.ack);
         if !acked {
             // Simultaneous open (MUST-10).
             self.state = State::SynReceived;
             self.send_syn(io);
+            self.queue_early(segment.text, segment.flags.contains(Flags::FIN));
             return;
         }
         self.syn_acked(segment.ack, io);

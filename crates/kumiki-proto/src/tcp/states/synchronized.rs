@@ -369,8 +369,14 @@ impl Session {
             Inserted::Duplicate | Inserted::Outside => io.shared.counters.duplicates += 1,
             Inserted::Full => io.cx.drop("reassembly queue full"),
         }
+        self.take_queued(push, io);
+    }
+
+    /// What is queued and now in order.
+    pub(super) fn take_queued(&mut self, push: bool, io: &mut Io<'_, '_>) {
         while let Some(text) = self.receive.queue.pop_in_order(self.receive.nxt) {
             self.deliver(text, push, io);
+            self.receive.owe_now(AckReason::OutOfOrder);
         }
         if self.receive.queue.fin_is_next(self.receive.nxt) {
             self.take_fin(io);

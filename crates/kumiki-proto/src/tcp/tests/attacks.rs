@@ -162,3 +162,93 @@ fn what_one_connection_is_asked_does_not_show_at_another() {
     // Overall limits are random from second to second.
     assert!(challenges(0, 1) < 10);
 }
+
+/// SYNs, twenty after each millisecond, each from another address.
+fn flood(pair: &mut Pair, n: &mut u32) {
+    for _ in 0..20 {
+        *n += 1;
+        let header = Header {
+            source_port: 1024 + (*n % 50_000) as u16,
+            destination_port: PORT,
+            seq: Seq(n.wrapping_mul(2_654_435_761)),
+            flags: Flags::SYN,
+            window: 5000,
+            ..Header::default()
+        };
+        pair.forge(B, *n, header, b"some text with it");
+    }
+}
+
+#[test]
+fn a_flood_of_syns_takes_bounded_memory_and_nobody_is_kept_out() {
+    let config = Config {
+        half_open: 64,
+        send_buffer: 2_000_000,
+        timestamps: true,
+        sack: true,
+        window_scaling: true,
+        ..plain()
+    };
+    let alone = || Pair::new(config.clone(), config.clone(), ms(10)).connected();
+    let free = transfer(&mut alone(), 2_000_000, |_| {});
+    let mut pair = alone();
+    let (mut n, mut most) = (0, 0);
+    let attacked = transfer(&mut pair, 2_000_000, |pair| {
+        flood(pair, &mut n);
+        most = most.max(pair.tcp(B).half_open());
+    });
+    assert!(
+        attacked <= free + free / 10,
+        "{attacked} ms, alone {free} ms"
+    );
+    assert_eq!((most, pair.tcp(B).connections()), (64, 1));
+    assert!(pair.counters(B).cookies_sent > 1000);
+    // One SYN,ACK for each SYN, and a few again for those that are kept.
+    assert!(pair.strays < n as usize + 64 * 8);
+    // A new caller gets in, with all its options, while the flood goes on.
+    pair.call(A);
+    for _ in 0..100 {
+        pair.run_for(ms(1));
+        flood(&mut pair, &mut n);
+    }
+    assert_eq!(pair.counters(B).cookies_returned, 1);
+    assert_eq!(pair.app(B).heard, ["offered", "offered"]);
+    let answers = pair.log.iter().filter(|p| p.from == B && p.has(Flags::SYN));
+    let answer = answers.last().unwrap().header.options;
+    assert!(answer.sack_permitted && answer.window_scale.is_some());
+    pair.app(B).received.clear();
+    pair.write(A, &numbered(200_000));
+    for _ in 0..400 {
+        pair.run_for(ms(1));
+        flood(&mut pair, &mut n);
+    }
+    assert_eq!(pair.app(B).received, numbered(200_000));
+    // After the flood the room comes free.
+    pair.run_for(Duration::from_secs(300));
+    assert_eq!(pair.tcp(B).half_open(), 0);
+}
+
+#[test]
+fn where_cookies_are_off_a_flood_takes_bounded_memory_and_connections_go_on() {
+    let mut n = 0;
+    let config = Config {
+        syn_cookies: crate::tcp::config::SynCookies::Never,
+        half_open: 32,
+        ..plain()
+    };
+    let mut pair = Pair::new(plain(), config, ms(10)).connected();
+    transfer(&mut pair, 200_000, |pair| flood(pair, &mut n));
+    assert_eq!(pair.tcp(B).half_open(), 32);
+    assert!(pair.counters(B).backlog_full > 1000);
+    // Entries are given up soon while room is short.
+    pair.run_for(Duration::from_secs(10));
+    assert_eq!(pair.tcp(B).half_open(), 16);
+}
+
+#[test]
+fn a_caller_takes_little_memory() {
+    let caller = size_of::<crate::tcp::half_open::Caller>();
+    let session = size_of::<crate::tcp::session::Session>();
+    assert!(caller <= 128, "{caller}");
+    assert!(session > 8 * caller, "{session} against {caller}");
+}

@@ -4,6 +4,7 @@
 )]
 
 mod attacks;
+mod calls;
 mod closing;
 mod loss;
 mod opening;

@@ -127,15 +127,25 @@ fn a_full_backlog_lets_callers_wait() {
     }
     pair.run_for(ms(500));
     assert_eq!(pair.app(B).offers.len(), 2);
-    assert_eq!(pair.app(A).heard, ["opened", "opened"]);
-    assert_eq!(pair.counters(B).backlog_full, 1);
-    // One is taken; the third gets through when it calls again.
+    // The third has been answered, but its acknowledgment found no place.
+    assert_eq!(
+        (pair.counters(B).backlog_full, pair.tcp(B).half_open()),
+        (1, 1)
+    );
+    // One is taken; the third gets through when our SYN,ACK is sent again.
     let session = pair.app(B).offers[0];
     let accept = accept(session);
     pair.ask(B, vec![accept]);
     pair.run_for(ms(1000));
     assert_eq!(pair.app(B).offers.len(), 3);
     assert_eq!(pair.app(A).heard.len(), 3);
+    // A fourth that calls while the places are taken is not answered at all.
+    pair.call(A);
+    pair.run_for(ms(500));
+    assert_eq!(
+        (pair.counters(B).backlog_full, pair.tcp(B).half_open()),
+        (2, 0)
+    );
 }
 
 #[test]

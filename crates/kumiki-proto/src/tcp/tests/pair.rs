@@ -252,6 +252,8 @@ pub(super) struct Pair {
     pub(super) advice: Vec<(usize, bool)>,
     /// Who sent each unit, and with which time to live and type of service.
     pub(super) travelled: Vec<(usize, u8, u8)>,
+    /// Segments to addresses that nobody has.
+    pub(super) strays: usize,
 }
 
 fn host(config: Config, number: u64, seed: u64) -> Host {
@@ -338,6 +340,7 @@ impl Pair {
             batch: 1,
             advice: Vec::new(),
             travelled: Vec::new(),
+            strays: 0,
         }
     }
 
@@ -456,10 +459,24 @@ impl Pair {
         self.deliver(host, data);
     }
 
+    /// As [`Self::inject`], from an address that nobody has; sequence numbers are as they are.
+    pub(super) fn forge(&mut self, host: usize, from: u32, header: Header, text: &[u8]) {
+        let mut octets = vec![0; header.len()];
+        header.emit(&mut octets);
+        octets.extend(text);
+        let mut data = Message::from_octets(&octets);
+        data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
+        let source = core::net::Ipv4Addr::from_bits(0x0b00_0000 | from & 0xff_ffff);
+        self.deliver_from(Address::Ip4(source), host, data);
+    }
+
     pub(super) fn deliver(&mut self, host: usize, data: Message) {
-        let ip = |host: usize| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8));
+        self.deliver_from(ip(1 - host), host, data);
+    }
+
+    fn deliver_from(&mut self, source: Address, host: usize, data: Message) {
         let unit = Unit {
-            source: ip(1 - host),
+            source,
             destination: ip(host),
             data,
             ..Unit::default()
@@ -483,7 +500,7 @@ impl Pair {
         let options = kumiki_wire::tcp::Options::NONE;
         let header = sent.unwrap().header;
         Header { options, ..header }.emit(&mut start);
-        let ip = |host: usize| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8));
+
         let report = Report::Unreachable {
             source: ip(host),
             destination: ip(1 - host),
@@ -590,6 +607,11 @@ impl Pair {
     }
 
     fn send(&mut self, from: usize, unit: Unit) {
+        let host = |host| unit.destination == ip(host);
+        if !host(A) && !host(B) {
+            self.strays += 1;
+            return;
+        }
         let octets = unit.data.to_vec();
         let (header, len) = Header::parse(&octets, octets.len()).unwrap();
         if header.flags.contains(Flags::SYN) {
@@ -626,6 +648,10 @@ impl Pair {
         let from = core::mem::replace(&mut self.shown, self.log.len());
         self.log[from..].iter().map(Packet::to_string).collect()
     }
+}
+
+fn ip(host: usize) -> Address {
+    Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8))
 }
 
 pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
