@@ -374,6 +374,12 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         0..=ANY,
         &mut config.challenge_limit,
     )?;
+    settings.number(
+        "time_waits",
+        "connections that may be in TIME-WAIT at one time; of more the oldest is forgotten",
+        0..=ANY,
+        &mut config.time_waits,
+    )?;
     settings.time(
         "time_wait",
         "how long a connection stays in TIME-WAIT (2 MSL)",

@@ -26,17 +26,7 @@ impl Tcp {
             }
         };
         self.shared.counters.segments_received += 1;
-        let mut found = self.demux.find(&pair);
-        if let Some(handle) = found
-            && self
-                .table
-                .session(handle)
-                .is_some_and(|session| session.may_be_replaced(&segment))
-            && self.demux.listener(pair.local).is_some()
-        {
-            self.with(handle, cx, |session, io| session.end(None, io));
-            found = None;
-        }
+        let found = self.demux.find(&pair);
         if let Some(handle) = found {
             self.with(handle, cx, |session, io| session.on_segment(segment, io));
         } else {
@@ -50,6 +40,13 @@ impl Tcp {
             self.caller_says(caller, segment, cx);
             return;
         }
+        let mut least = None;
+        if let Some(remains) = self.time_waits.find(self.shared.secret, &pair) {
+            least = self.in_time_wait(remains, &segment, cx);
+            if least.is_none() {
+                return;
+            }
+        }
         let listener = self.demux.listener(pair.local);
         let verdict = listener
             .and_then(|listener| self.table.listener(listener))
@@ -60,7 +57,7 @@ impl Tcp {
         };
         match (verdict, listener) {
             (Verdict::Begin, Some(at)) => {
-                self.called(at, pair, segment, cx);
+                self.called(at, pair, segment, least, cx);
             }
             (Verdict::Full, _) => {
                 self.shared.counters.backlog_full += 1;

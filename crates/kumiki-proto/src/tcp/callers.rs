@@ -17,13 +17,19 @@ use super::{Tcp, cookies, isn, patience};
 /// sooner (RFC 4987 section 3.4); assumed.
 const RETRIES_IN_NEED: u32 = 2;
 
+/// How far after the last sequence number of an old connection a new one begins where the clock has not got so far; beyond
+/// any window without scaling, as in Linux.
+const BEYOND: u32 = 65_537;
+
 impl Tcp {
-    /// A SYN for the passive open `at` (RFC 9293 section 3.10.7.2).
+    /// A SYN for the passive open `at` (RFC 9293 section 3.10.7.2); `least` is what the ISS must be beyond, after a
+    /// connection of the same pair.
     pub(super) fn called(
         &mut self,
         at: kumiki_graph::Handle,
         pair: Pair,
         segment: Segment,
+        least: Option<Seq>,
         cx: &mut Context<'_>,
     ) {
         let Some(quality) = self.table.listener(at).map(|listener| listener.quality) else {
@@ -49,7 +55,11 @@ impl Tcp {
             let mss = offer.mss.unwrap_or(config.default_mss);
             cookies::make(secret, &pair, segment.seq, mss, now)
         } else {
-            isn::initial(secret, &pair, now)
+            let iss = isn::initial(secret, &pair, now);
+            match least {
+                Some(least) if iss.leq(least) => least + BEYOND,
+                _ => iss,
+            }
         };
         let fin = segment.has(Flags::FIN);
         let keep = (!segment.text.is_empty() || fin)

@@ -172,6 +172,8 @@ pub struct Config {
     pub challenge_interval: Duration,
     /// Challenges that all connections together may send in a second, about; 0: no such limit.
     pub challenge_limit: u32,
+    /// Connections that may be in TIME-WAIT at one time; of more the oldest is forgotten.
+    pub time_waits: u32,
     /// How long a connection stays in TIME-WAIT: 2 MSL.
     pub time_wait: Duration,
     /// IP time to live; 0: the provider's default.

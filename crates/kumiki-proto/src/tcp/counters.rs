@@ -17,6 +17,8 @@ pub struct Counters {
     pub malformed: u64,
     /// Connections that reached ESTABLISHED.
     pub established: u64,
+    /// Connections that left TIME-WAIT early to make room.
+    pub time_waits_cut: u64,
     /// SYN cookies sent.
     pub cookies_sent: u64,
     /// SYN cookies that came back and were good.

@@ -66,7 +66,6 @@ impl Session {
                 }
                 self.stirred = true;
             }
-            Timer::TimeWait => self.end(None, io),
             Timer::UserTimeout => {
                 io.shared.counters.timed_out += 1;
                 self.reset(Some(Reason::TimedOut), io);

@@ -108,6 +108,8 @@ pub const fn modern() -> Config {
         // Assumed; RFC 5961 section 7 leaves both open.
         challenge_interval: Duration::from_millis(500),
         challenge_limit: 0,
+        // Assumed: 3 MiB at most.
+        time_waits: 32_768,
         // As Linux; RFC 9293 section 3.4.2 has an MSL of 2 minutes.
         time_wait: Duration::from_secs(60),
         ttl: 0,

@@ -13,6 +13,7 @@
 //! | `states` | RFC 9293 section 3.10: what a segment does in which state |
 //! | `requests`, `arrivals` | how a user's request and a segment find their session, and what happens without one |
 //! | `callers`, `half_open`, `cookies` | what comes before the session of a passive open |
+//! | `time_waits` | what comes after a session |
 //! | `session` | what all states share |
 //! | `output`, `deadlines` | what goes out, and what the timers do |
 //! | `urgent` | the urgent pointers |
@@ -30,7 +31,7 @@
 //! Each caller that has completed the handshake is `Offered`; the answer is `Accept` (credit follows) or `Abort`. Data
 //! is indicated as soon as it is in order; the receive window shrinks until the user gives the credit back. `Release`
 //! sends FIN after the data; `Released` is the peer's FIN; `Closed` comes when both have been exchanged, and the handle
-//! is void then, although TIME-WAIT goes on. `Aborted` is the end at once; a user's own `Abort` is not answered.
+//! is void then, although TIME-WAIT goes on without the session. `Aborted` is the end at once; a user's own `Abort` is not answered.
 //!
 //! # When segments are sent
 //!
@@ -71,6 +72,7 @@ mod states;
 mod table;
 #[cfg(test)]
 mod tests;
+mod time_waits;
 mod timers;
 mod trace;
 mod urgent;
@@ -85,6 +87,7 @@ use demux::{Demux, Secret};
 use half_open::HalfOpen;
 use session::{Io, Session, Shared};
 use table::{Entry, Table};
+use time_waits::TimeWaits;
 use timers::Timer;
 
 /// How long an active open waits for the layer below to say how it would travel.
@@ -103,6 +106,7 @@ pub struct Tcp {
     shared: Shared,
     demux: Demux,
     half_open: HalfOpen,
+    time_waits: TimeWaits,
     /// Until when cookies may come back.
     cookies_until: Instant,
     table: Table,
@@ -132,6 +136,7 @@ impl Tcp {
             },
             demux: Demux::default(),
             half_open: HalfOpen::default(),
+            time_waits: TimeWaits::default(),
             cookies_until: Instant::ZERO,
             table: Table::default(),
             stirred: Vec::new(),
@@ -175,7 +180,7 @@ impl Tcp {
     /// How many connections there are, those in TIME-WAIT included.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.table.sessions().count()
+        self.table.sessions().count() + self.time_waits.len()
     }
 
     /// Lets `act` work on a session, then sees what has become of it; false where there is none.
@@ -194,7 +199,7 @@ impl Tcp {
         };
         act(session, &mut io);
         if session.ended {
-            self.forget(handle);
+            self.forget(handle, cx);
         } else if session.stirred && !session.listed {
             session.listed = true;
             self.stirred.push(handle);
@@ -202,7 +207,7 @@ impl Tcp {
         true
     }
 
-    fn forget(&mut self, handle: Handle) {
+    fn forget(&mut self, handle: Handle, cx: &mut Context<'_>) {
         let Entry::Session(session) = self.table.remove(handle) else {
             return;
         };
@@ -215,6 +220,9 @@ impl Tcp {
         }
         if let Some(trace) = session.trace {
             self.shared.traces.push((session.pair, trace));
+        }
+        if let Some(remains) = session.remains {
+            self.begin_time_wait(remains, cx);
         }
     }
 
@@ -334,6 +342,8 @@ impl Protocol for Tcp {
             self.open_early(cx);
         } else if token == half_open::TOKEN {
             self.callers_due(cx);
+        } else if token == time_waits::TOKEN {
+            self.time_waits_due(cx);
         } else if let Some(timer) = Timer::of_kind(token.kind) {
             self.with(token.session, cx, |session, io| session.on_timer(timer, io));
         }

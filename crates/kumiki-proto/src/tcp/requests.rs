@@ -10,6 +10,7 @@ use kumiki_wire::tcp::Seq;
 
 use super::demux::Pair;
 use super::isn;
+use super::segment;
 use super::session::{Io, Session};
 use super::states::Listener;
 use super::table::Entry;
@@ -108,7 +109,10 @@ impl Tcp {
 
     /// Whether there is a connection, or the beginning of one, between these.
     fn is_taken(&mut self, pair: &Pair) -> bool {
-        self.demux.find(pair).is_some() || self.half_open.find(self.shared.secret, pair).is_some()
+        let secret = self.shared.secret;
+        self.demux.find(pair).is_some()
+            || self.half_open.find(secret, pair).is_some()
+            || self.time_waits.find(secret, pair).is_some()
     }
 
     fn choose_port(&mut self, local: SocketAddrV4, remote: SocketAddrV4) -> Result<u16, Reason> {
@@ -268,7 +272,7 @@ const fn socket(address: Address) -> Option<SocketAddrV4> {
 /// Whether somebody can be called there.
 const fn is_host(remote: SocketAddrV4) -> bool {
     let ip = *remote.ip();
-    remote.port() != 0 && !ip.is_unspecified() && !ip.is_broadcast() && !ip.is_multicast()
+    remote.port() != 0 && segment::may_speak(ip)
 }
 
 /// Answers an open or an accept in the negative.

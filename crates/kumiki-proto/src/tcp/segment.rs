@@ -55,9 +55,9 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
     let (Address::Ip4(source), Address::Ip4(destination)) = (unit.source, unit.destination) else {
         return Err("not from IPv4");
     };
-    if unit.options.group || source.is_broadcast() || source.is_multicast() {
+    if unit.options.group || !may_speak(destination) || !may_speak(source) {
         // MUST-57, MUST-63.
-        return Err("broadcast or multicast");
+        return Err("address that no connection can have");
     }
     let mut text = unit.data;
     if !is_intact(&mut text, source, destination, cx) {
@@ -89,6 +89,13 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         text,
     };
     Ok((pair, segment))
+}
+
+/// Whether a connection can have this end: no group, nobody, and none of the addresses that are kept for later (RFC 1122
+/// section 3.2.1.3).
+pub(crate) const fn may_speak(address: Ipv4Addr) -> bool {
+    let [first, ..] = address.octets();
+    first != 0 && first < 224
 }
 
 fn is_intact(

@@ -20,6 +20,7 @@ use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::send::{Fin, Send};
 use super::states::State;
+use super::time_waits::Remains;
 use super::timers::{Timer, Timers};
 use super::trace::{Entry, Event, Trace};
 use super::urgent::Urgent;
@@ -139,6 +140,8 @@ pub(crate) struct Session {
     pub(crate) stirred: bool,
     /// It is in the list of those to settle.
     pub(crate) listed: bool,
+    /// What goes on in TIME-WAIT without it.
+    pub(crate) remains: Option<Remains>,
     pub(crate) trace: Option<Trace>,
 }
 
@@ -197,6 +200,7 @@ impl Session {
             ended: false,
             stirred: false,
             listed: false,
+            remains: None,
             trace: config.trace.then(Trace::default),
         }
     }
@@ -359,5 +363,8 @@ impl Session {
             Due::Now(_) | Due::Delayed | Due::No => {}
         }
         self.announce(io);
+        if self.state == State::TimeWait {
+            self.leave_remains(io);
+        }
     }
 }

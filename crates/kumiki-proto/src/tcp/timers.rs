@@ -13,8 +13,6 @@ pub(crate) enum Timer {
     Persist,
     /// Sender silly window avoidance has held back what could have been sent: send it.
     SwsOverride,
-    /// 2 MSL have passed since both directions ended: forget the connection.
-    TimeWait,
     /// Nothing was acknowledged for as long as the user is willing to wait: abort (RFC 9293 section 3.10.8).
     UserTimeout,
     /// The peer has not been heard of for long, or has not answered a question: ask.
@@ -22,12 +20,11 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 6] = [
         Self::Retransmit,
         Self::DelayedAck,
         Self::Persist,
         Self::SwsOverride,
-        Self::TimeWait,
         Self::UserTimeout,
         Self::KeepAlive,
     ];
@@ -38,9 +35,8 @@ impl Timer {
             Self::DelayedAck => 1,
             Self::Persist => 2,
             Self::SwsOverride => 3,
-            Self::TimeWait => 4,
-            Self::UserTimeout => 5,
-            Self::KeepAlive => 6,
+            Self::UserTimeout => 4,
+            Self::KeepAlive => 5,
         }
     }
 
@@ -68,7 +64,6 @@ pub(crate) struct Timers {
     delayed_ack: Alarm,
     persist: Alarm,
     sws_override: Alarm,
-    time_wait: Alarm,
     user_timeout: Alarm,
     keep_alive: Alarm,
 }
@@ -87,7 +82,6 @@ impl Timers {
             Timer::DelayedAck => &mut self.delayed_ack,
             Timer::Persist => &mut self.persist,
             Timer::SwsOverride => &mut self.sws_override,
-            Timer::TimeWait => &mut self.time_wait,
             Timer::UserTimeout => &mut self.user_timeout,
             Timer::KeepAlive => &mut self.keep_alive,
         }

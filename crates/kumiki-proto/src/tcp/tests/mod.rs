@@ -3,6 +3,7 @@
     reason = "numbers in tests are small"
 )]
 
+mod addresses;
 mod attacks;
 mod calls;
 mod closing;

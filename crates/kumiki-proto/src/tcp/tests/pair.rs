@@ -481,6 +481,10 @@ impl Pair {
             data,
             ..Unit::default()
         };
+        self.deliver_unit(host, unit);
+    }
+
+    pub(super) fn deliver_unit(&mut self, host: usize, unit: Unit) {
         let Host { graph, wire, .. } = &mut self.hosts[host];
         graph.input(self.now, *wire, Indication::Unit(unit));
         self.run_until(self.now);
@@ -612,6 +616,7 @@ impl Pair {
             self.strays += 1;
             return;
         }
+        let to = if host(A) { A } else { B };
         let octets = unit.data.to_vec();
         let (header, len) = Header::parse(&octets, octets.len()).unwrap();
         if header.flags.contains(Flags::SYN) {
@@ -634,7 +639,7 @@ impl Pair {
             let mut unit = unit.clone();
             unit.data.forget_sums();
             self.in_flight
-                .push((self.now + delay, self.order, 1 - from, unit));
+                .push((self.now + delay, self.order, to, unit));
         }
         self.log.push(packet);
         if self.log.len() > 100_000 {
@@ -650,7 +655,7 @@ impl Pair {
     }
 }
 
-fn ip(host: usize) -> Address {
+pub(super) fn ip(host: usize) -> Address {
     Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8))
 }
 
