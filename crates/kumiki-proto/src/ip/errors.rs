@@ -294,7 +294,7 @@ fn problem(message: Icmp, quoted: &Header) -> Option<Problem> {
             kind: kind::PARAMETER,
             code,
         }),
-        // Quench: RFC 6633. The rest are no errors.
+        // Quench: RFC 6633 (MUST-55). The rest are no errors.
         Icmp::SourceQuench
         | Icmp::Redirect { .. }
         | Icmp::EchoReply { .. }

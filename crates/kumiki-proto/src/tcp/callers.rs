@@ -139,6 +139,7 @@ impl Tcp {
         // A cookie remembers these only by timestamps.
         let remembers = !cookie || timestamps.is_some();
         let options = Options {
+            // MUST-14, SHLD-5.
             mss: Some(u16::try_from(own_mss).unwrap_or(u16::MAX)),
             window_scale: Receive::shift_for(config, receive.buffer)
                 .filter(|_| window_scale.is_some() && remembers),

@@ -108,7 +108,7 @@ impl Session {
         self.stirred = true;
     }
 
-    /// Probes a closed window with the first unsent octet (MUST-36), which stays unsent.
+    /// Probes a closed window (MUST-35, SHLD-29, SHLD-30) with the first unsent octet (MUST-36), which stays unsent.
     fn on_persist_timer(&mut self, io: &mut Io<'_, '_>) {
         let probe = self.send.peek();
         if probe.is_empty() || self.send.wnd > 0 {

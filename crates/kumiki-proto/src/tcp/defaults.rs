@@ -77,7 +77,7 @@ pub const fn modern() -> Config {
             every: 2,
             count_small: false,
         },
-        // The lower of the delays Linux uses.
+        // The lower of the delays Linux uses (MUST-40, SHLD-18).
         ack_timer: AckTimer::Timeout(Duration::from_millis(40)),
         // As Linux: RTO from 200 ms to 120 s; RFC 6298 section 2.4 asks for at least 1 s.
         rto: rtt::Config::LINUX,

@@ -76,6 +76,7 @@ mod tests {
         }
     }
 
+    // RFC 9293: MUST-8, MUST-9, SHLD-1
     #[test]
     fn later_connections_of_one_pair_begin_later() {
         let secret = Secret::draw(&mut Rng::new(3, 4));

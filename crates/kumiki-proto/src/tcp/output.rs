@@ -71,6 +71,7 @@ impl Session {
         // A SYN,ACK offers only what the SYN did; before that, negotiation has not happened.
         let shift = Receive::shift_for(config, self.receive.buffer);
         let options = Options {
+            // MUST-14, MUST-65, SHLD-5.
             mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
             window_scale: shift.filter(|_| !answer || self.receive.scaling),
             sack_permitted: self.sack,
@@ -223,6 +224,7 @@ impl Session {
         }
         let last = self.send.unsent() == 0;
         let mut flags = Flags::ACK;
+        // MUST-60, MUST-61, SHLD-27: unsent data of one push joins that of the next.
         if last && self.send.pushed && next.octets > 0 {
             flags |= Flags::PSH;
         }

@@ -22,7 +22,7 @@ impl Tcp {
         let opened = match (open.mode, socket(open.remote)) {
             (Mode::Passive { backlog }, _) => self.open_passive(above, &open, backlog, cx),
             (Mode::Active, Some(remote)) if is_host(remote) => {
-                // Source address and MSS hang on the route, and both go with the SYN.
+                // Source address (MUST-44) and MSS hang on the route, and both go with the SYN.
                 let to = Address::Ip4(*remote.ip());
                 let at = cx.now() + ANSWER_TIME;
                 cx.set_timer(&mut self.answer, ANSWER, at);
@@ -155,6 +155,7 @@ impl Tcp {
         backlog: u32,
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
+        // MUST-43, and MUST-41: where somebody listens already, only this open fails.
         let local = local_socket(open.local).ok_or(Reason::BadAddress)?;
         let remote = socket(open.remote);
         if remote.is_none() && open.remote != Address::None {

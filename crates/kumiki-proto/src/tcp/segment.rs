@@ -50,7 +50,7 @@ fn pseudo(source: Ipv4Addr, destination: Ipv4Addr, len: usize) -> Sum {
         .add_u16(u16::try_from(len).unwrap_or(u16::MAX))
 }
 
-/// Reads what IP indicated; `Err` says why it was dropped.
+/// MUST-3. Reads what IP indicated; `Err` says why it was dropped.
 pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
     let (Address::Ip4(source), Address::Ip4(destination)) = (unit.source, unit.destination) else {
         return Err("not from IPv4");
@@ -116,7 +116,7 @@ fn is_intact(
     pseudo(source, destination, len).plus(sum).is_valid()
 }
 
-/// Sends `header` and `text` from `pair.local` to `pair.remote`.
+/// Sends `header` and `text`, with their checksum (MUST-2), from the address of the connection (MUST-45), `pair.local` to `pair.remote`.
 pub(crate) fn transmit(
     pair: &Pair,
     header: &Header,

@@ -45,7 +45,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The largest text of a segment without options, where segments of `unit` octets can be sent (0: not known).
+    /// MUST-67, SHLD-6. The largest text of a segment without options, where segments of `unit` octets can be sent (0: not known).
     pub(crate) fn own_mss(&self, unit: u32) -> u32 {
         let header = u32::try_from(kumiki_wire::tcp::MIN_LEN).unwrap_or(20);
         let link = match unit {
@@ -307,6 +307,7 @@ impl Session {
             && (self.accepted || !self.passive)
             && self.state != State::TimeWait
             && !self.ended
+        // MUST-12.
         {
             let session = self.user;
             self.up(
@@ -333,7 +334,7 @@ impl Session {
         }
     }
 
-    /// Ends with a reset to the peer (RFC 9293 section 3.10.5).
+    /// Ends with a reset to the peer (RFC 9293 section 3.10.5), which learns so that data is lost (SHLD-3).
     pub(crate) fn reset(&mut self, reason: Option<Reason>, io: &mut Io<'_, '_>) {
         if self.state.is_synchronized() {
             io.shared.counters.resets_sent += 1;

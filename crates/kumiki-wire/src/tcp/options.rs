@@ -34,8 +34,9 @@ pub const MAX_WINDOW_SCALE: u8 = 14;
 
 /// The options that this stack understands.
 ///
-/// [`Options::parse`] keeps the last of several options of one kind and steps over kinds that are not here (MUST-6).
-/// [`Options::emit`] writes them in the order that Linux uses, which old peers are known to bear.
+/// [`Options::parse`] keeps the last of several options of one kind (MUST-4, MUST-5) and steps over kinds that are not here
+/// (MUST-6), whatever their alignment (MUST-64).
+/// [`Options::emit`] writes them (MUST-68), without padding after them (MUST-69), in the order that Linux uses, which old peers are known to bear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
     /// Maximum segment size the sender of the segment can receive; belongs to SYN segments (MUST-65).

@@ -44,7 +44,7 @@ impl Session {
             return false;
         }
         if segment.has(Flags::RST) {
-            // RFC 5961 section 3.2.
+            // RFC 5961 section 3.2. Its text is not looked at (SHLD-2).
             if segment.seq != self.receive.nxt {
                 self.challenge(segment, io);
                 return false;

@@ -252,3 +252,156 @@ fn a_caller_takes_little_memory() {
     assert!(caller <= 128, "{caller}");
     assert!(session > 8 * caller, "{session} against {caller}");
 }
+
+/// Text of A's stream for B, from A's place in it, `at` octets further on.
+fn ahead(pair: &Pair, at: u32) -> Header {
+    let sent = pair.log.iter().rfind(|packet| packet.from == A).unwrap();
+    Header {
+        flags: Flags::ACK,
+        seq: Seq(sent.seq.wrapping_add(at)),
+        ack: Seq(1),
+        ..pair.header(A)
+    }
+}
+
+#[test]
+fn endless_holes_take_bounded_memory_and_other_connections_go_on() {
+    let config = Config {
+        send_buffer: 2_000_000,
+        ..plain()
+    };
+    // Two connections; the first is the attacker's.
+    let both = || {
+        let mut pair = Pair::new(config.clone(), config.clone(), ms(10)).connected();
+        let [a, b] = pair.first.map(Option::unwrap);
+        let own = Header {
+            flags: Flags::ACK,
+            seq: a,
+            ack: b + 1,
+            ..pair.header(A)
+        };
+        pair.call(A);
+        pair.run_for(ms(500));
+        (pair, own)
+    };
+    let (mut pair, own) = both();
+    let free = transfer(&mut pair, 2_000_000, |_| {});
+    let (mut pair, _) = both();
+    let mut at = 0;
+    let attacked = transfer(&mut pair, 2_000_000, |pair| {
+        // One octet, one hole, and overlaps of them; the octet at the left edge never comes.
+        for _ in 0..20 {
+            at = (at + 2) % 60_000;
+            let header = Header {
+                seq: own.seq + 2 + at,
+                ..own
+            };
+            let mut octets = vec![0; header.len()];
+            header.emit(&mut octets);
+            octets.resize(octets.len() + 1 + at as usize % 5, 0);
+            let mut data = kumiki_octets::Message::from_octets(&octets);
+            data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
+            pair.deliver(B, data);
+        }
+    });
+    assert!(
+        attacked <= free + free / 10,
+        "{attacked} ms, alone {free} ms"
+    );
+    assert!(pair.counters(B).out_of_order > 3_000);
+}
+
+#[test]
+fn a_peer_that_acknowledges_what_was_not_sent_gains_nothing() {
+    let mut pair = Pair::with_rule(plain(), plain(), |packet| {
+        if packet.from == A && packet.len() > 0 {
+            Vec::new()
+        } else {
+            vec![ms(10)]
+        }
+    })
+    .connected();
+    pair.write(A, &numbered(60_000));
+    let sent = |pair: &Pair| pair.counters(A).octets_sent;
+    let before = sent(&pair);
+    for n in 1..100 {
+        let header = Header {
+            flags: Flags::ACK,
+            seq: Seq(1),
+            ack: Seq(60_000 + 1000 * n),
+            ..pair.header(B)
+        };
+        pair.inject(A, header, b"");
+    }
+    assert_eq!(sent(&pair), before);
+    assert_eq!(pair.counters(A).unacceptable, 99);
+}
+
+#[test]
+fn acknowledgments_in_small_pieces_open_the_window_no_faster() {
+    let octets_sent = |pieces: u32| {
+        let mut pair = Pair::with_rule(plain(), plain(), |packet| {
+            if packet.from == A && packet.len() > 0 {
+                Vec::new()
+            } else {
+                vec![ms(10)]
+            }
+        })
+        .connected();
+        pair.write(A, &numbered(60_000));
+        for n in 1..=pieces {
+            let header = Header {
+                flags: Flags::ACK,
+                seq: Seq(1),
+                ack: Seq(1 + 4000 * n / pieces),
+                ..pair.header(B)
+            };
+            pair.inject(A, header, b"");
+        }
+        pair.counters(A).octets_sent
+    };
+    // RFC 3465: octets count, not acknowledgments. A segment more is rounding.
+    assert!(octets_sent(400) <= octets_sent(4) + 1000);
+}
+
+#[test]
+fn peers_that_keep_their_windows_closed_are_ended_where_the_user_wants_and_cost_little_until_then()
+{
+    let config = Config {
+        user_timeout: Some(Duration::from_secs(120)),
+        ..plain()
+    };
+    let small = Config {
+        receive_buffer: 1000,
+        ..plain()
+    };
+    let mut pair = Pair::new(small, config, ms(10));
+    pair.listen(B, 100);
+    pair.app(A).idle = true;
+    for _ in 0..50 {
+        pair.call(A);
+        pair.run_for(ms(100));
+        pair.write(B, &numbered(5000));
+    }
+    let before = pair.counters(B).segments_sent;
+    pair.run_for(Duration::from_secs(60));
+    let probes = pair.counters(B).segments_sent - before;
+    assert!(probes < 50 * 20, "{probes}");
+    assert_eq!(pair.tcp(B).connections(), 50);
+    pair.run_for(Duration::from_secs(120));
+    assert_eq!(pair.tcp(B).connections(), 0);
+}
+
+#[test]
+fn tiny_segments_are_taken_for_what_they_are() {
+    let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+    let before = pair.counters(B).segments_sent;
+    for n in 0..10_000u32 {
+        let header = ahead(&pair, n);
+        pair.inject(B, header, b"x");
+    }
+    assert_eq!(pair.app(B).received.len(), 10_000);
+    // No acknowledgment for each: they are not full (SHLD-19).
+    let acks = pair.counters(B).segments_sent - before;
+    assert!(acks <= 6, "{acks}");
+}

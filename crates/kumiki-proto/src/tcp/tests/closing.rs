@@ -52,6 +52,7 @@ fn after_a_half_close_the_other_direction_goes_on() {
     assert_eq!(pair.app(B).heard, ["offered", "released", "closed"]);
 }
 
+// RFC 9293: MUST-12
 #[test]
 fn a_closed_port_answers_with_a_reset() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
@@ -65,6 +66,7 @@ fn a_closed_port_answers_with_a_reset() {
     assert_eq!(pair.tcp(A).connections(), 0);
 }
 
+// RFC 9293: MUST-12
 #[test]
 fn an_abort_resets_the_peer() {
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();

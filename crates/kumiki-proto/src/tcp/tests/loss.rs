@@ -92,6 +92,7 @@ fn three_duplicates_bring_a_lost_segment_back_before_the_timer() {
     }
 }
 
+// RFC 9293: MUST-20
 #[test]
 fn a_silent_peer_is_given_up() {
     let config = Config {

@@ -13,5 +13,6 @@ mod pair;
 mod patience;
 mod random;
 mod small;
+mod standard;
 mod urgent;
 mod windows;
