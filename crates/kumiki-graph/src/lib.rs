@@ -31,8 +31,8 @@ pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rng::Rng;
 pub use service::{
     Accept, AccessPoint, Coalesce, Credit, Handle, Indication, KeepAlive, Key, Manage, Mode,
-    Notice, Offered, Open, Opened, Problem, Quality, Reason, Report, Request, Service, Unit,
-    UnitOptions,
+    Notice, Offered, Open, Opened, Problem, Quality, Reason, Report, Request, Service, SourceRoute,
+    Unit, UnitOptions,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

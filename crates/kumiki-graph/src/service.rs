@@ -10,6 +10,8 @@
 //! **Credit.** Nobody sends data without credit for it. Credit is granted in octets or in messages, per session (or per
 //! access point, where the service has no sessions), by whoever has the room; see [`Credit`].
 
+use core::net::Ipv4Addr;
+
 use kumiki_octets::Message;
 
 use crate::{Address, Duration};
@@ -102,8 +104,19 @@ pub struct Unit {
     pub destination: Address,
     /// How it should travel.
     pub options: UnitOptions,
+    /// By which gateways: on requests the way to go, on indications the way back to the source.
+    pub route: Option<Box<SourceRoute>>,
     /// The user's data.
     pub data: Message,
+}
+
+/// A source route (RFC 791 section 3.1).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SourceRoute {
+    /// The gateways in order, without the destination; at most eight.
+    pub gateways: Vec<Ipv4Addr>,
+    /// No others may be between them.
+    pub strict: bool,
 }
 
 /// How a datagram should travel, or how it did.
@@ -204,6 +217,8 @@ pub struct Open {
     pub remote: Address,
     /// What the user asks for.
     pub quality: Quality,
+    /// By which gateways units of the session go.
+    pub route: Option<Box<SourceRoute>>,
     /// Data to go with the request, where the service can carry it.
     pub data: Option<Message>,
 }

@@ -228,6 +228,7 @@ impl AtmArp {
                     ..UnitOptions::default()
                 },
                 data,
+                ..Unit::default()
             }),
         );
     }

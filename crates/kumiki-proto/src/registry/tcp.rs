@@ -40,6 +40,11 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
     window(settings, &mut config)?;
     acknowledging(settings, &mut config)?;
     timing(settings, &mut config)?;
+    settings.boolean(
+        "return_routes",
+        "answer by the source route by which a peer's segments came (RFC 9293 section 3.9.2.1)",
+        &mut config.return_routes,
+    )?;
     settings.number(
         "ttl",
         "IP time to live; 0: IP's default",

@@ -77,6 +77,7 @@ impl Tcp {
             at: Some(now),
             due: now,
             challenged: None,
+            route: segment.route.filter(|_| config.return_routes),
             text: keep.then(|| Box::new((segment.text, fin))),
         };
         self.answer_call(&mut caller, &quality, cookie, cx);
@@ -161,7 +162,14 @@ impl Tcp {
         };
         self.shared.counters.segments_sent += 1;
         let how = self.call_options(quality);
-        segment::transmit(&caller.pair, &header, Message::new(), how, cx);
+        segment::transmit_by(
+            caller.route.as_deref(),
+            &caller.pair,
+            &header,
+            Message::new(),
+            how,
+            cx,
+        );
     }
 
     fn answer_again(&mut self, index: u32, cx: &mut Context<'_>) {
@@ -319,7 +327,14 @@ impl Tcp {
         shared.counters.segments_sent += 1;
         shared.counters.acks_other += 1;
         let options = shared.unit_options();
-        segment::transmit(&caller.pair, &header, Message::new(), options, cx);
+        segment::transmit_by(
+            caller.route.as_deref(),
+            &caller.pair,
+            &header,
+            Message::new(),
+            options,
+            cx,
+        );
     }
 
     /// An acknowledgment without a connection may bring a cookie back; the segment is given back where it does not.
@@ -370,6 +385,10 @@ impl Tcp {
             at: None,
             due: now,
             challenged: None,
+            route: segment
+                .route
+                .clone()
+                .filter(|_| self.shared.config.return_routes),
             text: None,
         };
         self.promote(caller, segment, cx);
@@ -407,7 +426,14 @@ impl Tcp {
             self.shared.counters.resets_sent += 1;
             self.shared.counters.segments_sent += 1;
             let options = self.shared.unit_options();
-            segment::transmit(&caller.pair, &header, Message::new(), options, cx);
+            segment::transmit_by(
+                caller.route.as_deref(),
+                &caller.pair,
+                &header,
+                Message::new(),
+                options,
+                cx,
+            );
         }
     }
 }

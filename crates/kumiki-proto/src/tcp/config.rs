@@ -176,6 +176,9 @@ pub struct Config {
     pub time_waits: u32,
     /// How long a connection stays in TIME-WAIT: 2 MSL.
     pub time_wait: Duration,
+    /// Answer by the source route by which a peer's segments came (MUST-53). Hosts of today switch this off, for it lets
+    /// others answer for an address that is not theirs.
+    pub return_routes: bool,
     /// IP time to live; 0: the provider's default.
     pub ttl: u8,
     /// IP type of service octet.

@@ -112,6 +112,8 @@ pub const fn modern() -> Config {
         time_waits: 32_768,
         // As Linux; RFC 9293 section 3.4.2 has an MSL of 2 minutes.
         time_wait: Duration::from_secs(60),
+        // RFC 9293 section 3.9.2.1.
+        return_routes: true,
         ttl: 0,
         tos: 0,
         trace: false,

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use kumiki_graph::{Context, Handle, Instant, TimerSlot, Token};
+use kumiki_graph::{Context, Handle, Instant, SourceRoute, TimerSlot, Token};
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Options, Seq};
 
@@ -78,6 +78,8 @@ pub(crate) struct Caller {
     pub(crate) due: Instant,
     /// When something that could not be was answered last.
     pub(crate) challenged: Option<Instant>,
+    /// The way back to it (MUST-53).
+    pub(crate) route: Option<Box<SourceRoute>>,
     /// Text that came with the SYN, and whether a FIN did.
     pub(crate) text: Option<Box<(Message, bool)>>,
 }

@@ -16,7 +16,7 @@
 //! | `time_waits` | what comes after a session |
 //! | `session` | what all states share |
 //! | `output`, `deadlines` | what goes out, and what the timers do |
-//! | `urgent` | the urgent pointers |
+//! | `urgent`, `way` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
 //! | `send`, `receive` | who owns the send and the receive sequence variables, and all rules on small segments and windows |
@@ -76,6 +76,7 @@ mod time_waits;
 mod timers;
 mod trace;
 mod urgent;
+mod way;
 
 pub use config::Config;
 pub use counters::Counters;

@@ -54,7 +54,14 @@ impl Session {
         io.shared.counters.segments_sent += 1;
         io.shared.counters.octets_sent += text.len() as u64;
         let options = self.unit_options();
-        segment::transmit(&self.pair, &header, text, options, io.cx);
+        segment::transmit_by(
+            self.way.route.as_deref(),
+            &self.pair,
+            &header,
+            text,
+            options,
+            io.cx,
+        );
         self.receive.acknowledged();
         self.timers.clear(Timer::DelayedAck);
     }
@@ -105,7 +112,14 @@ impl Session {
         self.send.max = self.send.max.max(self.iss + 1);
         io.shared.counters.segments_sent += 1;
         let options = self.unit_options();
-        segment::transmit(&self.pair, &header, Message::new(), options, io.cx);
+        segment::transmit_by(
+            self.way.route.as_deref(),
+            &self.pair,
+            &header,
+            Message::new(),
+            options,
+            io.cx,
+        );
         self.receive.acknowledged();
         self.arm_retransmit(io);
     }

@@ -103,7 +103,12 @@ impl Tcp {
             return Err(Reason::BadAddress);
         }
         let handle = self.begin(above, open.user, pair, &open.quality, (unit, None), cx);
-        self.with(handle, cx, Session::call);
+        self.with(handle, cx, |session, io| {
+            if let Some(route) = &open.route {
+                session.choose_way(route.clone());
+            }
+            session.call(io);
+        });
         Ok(())
     }
 

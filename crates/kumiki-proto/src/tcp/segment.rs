@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, SocketAddrV4};
 
-use kumiki_graph::{Address, Below, Context, Request, Unit, UnitOptions, Work};
+use kumiki_graph::{Address, Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::ipv4::protocol;
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
@@ -20,6 +20,8 @@ pub(crate) struct Segment {
     /// The urgent pointer, significant with URG.
     pub(crate) urgent: u16,
     pub(crate) options: Options,
+    /// The way back to who sent it.
+    pub(crate) route: Option<Box<SourceRoute>>,
     pub(crate) text: Message,
 }
 
@@ -59,6 +61,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         // MUST-57, MUST-63.
         return Err("address that no connection can have");
     }
+    let route = unit.route;
     let mut text = unit.data;
     if !is_intact(&mut text, source, destination, cx) {
         return Err("bad checksum");
@@ -86,6 +89,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         window: header.window,
         urgent: header.urgent_pointer,
         options: header.options,
+        route,
         text,
     };
     Ok((pair, segment))
@@ -120,6 +124,18 @@ fn is_intact(
 pub(crate) fn transmit(
     pair: &Pair,
     header: &Header,
+    text: Message,
+    options: UnitOptions,
+    cx: &mut Context<'_>,
+) {
+    transmit_by(None, pair, header, text, options, cx);
+}
+
+/// As [`transmit`], by the gateways of a source route.
+pub(crate) fn transmit_by(
+    route: Option<&SourceRoute>,
+    pair: &Pair,
+    header: &Header,
     mut text: Message,
     options: UnitOptions,
     cx: &mut Context<'_>,
@@ -144,6 +160,7 @@ pub(crate) fn transmit(
         source: Address::Ip4(*pair.local.ip()),
         destination: Address::Ip4(*pair.remote.ip()),
         options,
+        route: route.map(|route| Box::new(route.clone())),
         data: text,
     };
     cx.down(Below(0), Request::Unit(unit));

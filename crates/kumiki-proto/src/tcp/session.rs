@@ -24,6 +24,7 @@ use super::time_waits::Remains;
 use super::timers::{Timer, Timers};
 use super::trace::{Entry, Event, Trace};
 use super::urgent::Urgent;
+use super::way::Way;
 
 /// RTO where the SYN had to be sent again and there is no sample (RFC 6298 rule 5.7).
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
@@ -134,6 +135,7 @@ pub(crate) struct Session {
     pub(crate) last_sent: Instant,
     pub(crate) challenges: Challenges,
     pub(crate) urgent: Urgent,
+    pub(crate) way: Way,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
@@ -197,6 +199,7 @@ impl Session {
             last_sent: io.now(),
             challenges: Challenges::default(),
             urgent: Urgent::default(),
+            way: Way::default(),
             ended: false,
             stirred: false,
             listed: false,

@@ -262,6 +262,7 @@ impl Udp {
                 destination: Address::Ip4(*peer.ip()),
                 options,
                 data,
+                ..Unit::default()
             }),
         );
     }

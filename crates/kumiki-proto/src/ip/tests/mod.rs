@@ -8,8 +8,8 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request, Unit,
-    UnitOptions,
+    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request,
+    SourceRoute, Unit, UnitOptions,
 };
 use kumiki_octets::{Checksum, Message, Meta, Pattern, Sum};
 use kumiki_wire::ipv4::{Header, Options};

@@ -70,6 +70,7 @@ impl Session {
         self.listener = Some(caller.listener);
         self.state = State::SynReceived;
         self.receive.start(caller.irs);
+        self.way.route = caller.route;
         self.negotiate(&caller.offer.options(), io);
         self.take_syn_window(caller.window, caller.irs, Seq(0));
         let config = &io.shared.config;

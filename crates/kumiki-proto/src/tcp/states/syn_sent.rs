@@ -35,6 +35,7 @@ impl Session {
             return;
         }
         self.receive.start(segment.seq);
+        self.take_way(&segment, io);
         self.negotiate(&segment.options, io);
         self.take_syn_window(segment.window, segment.seq, segment.ack);
         if !acked {

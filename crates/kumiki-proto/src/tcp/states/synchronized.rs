@@ -75,6 +75,7 @@ impl Session {
             self.receive.ts_recent = (value, io.now());
         }
         self.patience.heard = io.now();
+        self.take_way(segment, io);
         if let Some(told) = segment.options.user_timeout {
             self.take_user_timeout(told, io);
         }

@@ -2,11 +2,13 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 
-use kumiki_graph::{Address, Mode, Open, Request, Unit, UnitOptions};
+use kumiki_graph::{Address, Mode, Open, Request, SourceRoute, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
+use crate::tcp::Config;
+use crate::tcp::config::SynCookies;
 
 fn passive(local: [u8; 4], remote: Address) -> Request {
     Request::Open(Box::new(Open {
@@ -149,6 +151,71 @@ fn one_may_call_oneself() {
     pair.release(A);
     pair.run_for(ms(1000));
     assert_eq!(pair.app(A).heard, ["opened", "released", "closed"]);
+}
+
+fn by(last: u8) -> SourceRoute {
+    SourceRoute {
+        gateways: vec![Ipv4Addr::new(10, 0, 0, last)],
+        strict: false,
+    }
+}
+
+// RFC 9293: MUST-51, MUST-52
+#[test]
+fn a_caller_may_say_the_way_and_nothing_that_comes_changes_it() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.listen(B, 5);
+    pair.return_route = Some((B, by(9)));
+    let call = Open {
+        local: Address::None,
+        remote: address(B, PORT),
+        route: Some(Box::new(by(8))),
+        ..Open::default()
+    };
+    pair.ask(A, vec![Request::Open(Box::new(call))]);
+    pair.run_for(ms(100));
+    pair.write(A, &numbered(2000));
+    pair.write(B, &numbered(2000));
+    pair.run_for(ms(100));
+    for (packet, way) in pair.log.iter().zip(&pair.ways) {
+        let chosen = (packet.from == A).then(|| Box::new(by(8)));
+        assert_eq!(*way, chosen, "{packet}");
+        // MSS 1000, of which the option takes eight octets.
+        assert!(packet.len() <= if packet.from == A { 992 } else { 1000 });
+    }
+    assert_eq!(pair.app(B).received, numbered(2000));
+}
+
+// RFC 9293: MUST-53, SHLD-24
+#[test]
+fn who_is_called_by_a_source_route_answers_by_it_and_by_a_later_one() {
+    for (wanted, cookies) in [
+        (true, SynCookies::Never),
+        (true, SynCookies::Always),
+        (false, SynCookies::Never),
+    ] {
+        let config = Config {
+            return_routes: wanted,
+            syn_cookies: cookies,
+            ..plain()
+        };
+        let mut pair = Pair::new(plain(), config, ms(10));
+        pair.return_route = Some((A, by(8)));
+        let mut pair = pair.connected();
+        pair.write(B, &numbered(2000));
+        pair.run_for(ms(100));
+        let then = pair.log.len();
+        pair.return_route = Some((A, by(7)));
+        pair.write(A, b"by another way");
+        pair.run_for(ms(100));
+        pair.write(B, &numbered(2000));
+        pair.run_for(ms(100));
+        for (packet, way) in pair.log.iter().zip(&pair.ways).filter(|it| it.0.from == B) {
+            let last = if packet.number < then { 8 } else { 7 };
+            assert_eq!(*way, wanted.then(|| Box::new(by(last))), "{packet}");
+        }
+        assert_eq!(pair.app(A).received.len(), 4000);
+    }
 }
 
 #[test]

@@ -252,6 +252,10 @@ pub(super) struct Pair {
     pub(super) advice: Vec<(usize, bool)>,
     /// Who sent each unit, and with which time to live and type of service.
     pub(super) travelled: Vec<(usize, u8, u8)>,
+    /// The way back that units of this sender bring.
+    pub(super) return_route: Option<(usize, SourceRoute)>,
+    /// By which gateways each unit went.
+    pub(super) ways: Vec<Option<Box<SourceRoute>>>,
     /// Segments to addresses that nobody has.
     pub(super) strays: usize,
 }
@@ -340,6 +344,8 @@ impl Pair {
             batch: 1,
             advice: Vec::new(),
             travelled: Vec::new(),
+            ways: Vec::new(),
+            return_route: None,
             strays: 0,
         }
     }
@@ -610,7 +616,7 @@ impl Pair {
         graph.run(*task, self.now, 1);
     }
 
-    fn send(&mut self, from: usize, unit: Unit) {
+    fn send(&mut self, from: usize, mut unit: Unit) {
         let host = |host| unit.destination == ip(host);
         if !host(A) && !host(B) {
             self.strays += 1;
@@ -636,6 +642,12 @@ impl Pair {
         };
         let options = unit.options;
         self.travelled.push((from, options.ttl, options.tos));
+        self.ways.push(unit.route.take());
+        let ways = self
+            .return_route
+            .iter()
+            .filter(|(sender, _)| *sender == from);
+        unit.route = ways.last().map(|(_, route)| Box::new(route.clone()));
         for delay in (self.rule)(&packet) {
             self.order += 1;
             let mut unit = unit.clone();
@@ -670,8 +682,7 @@ pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
             port,
         )),
         remote,
-        quality: Quality::default(),
-        data: None,
+        ..Open::default()
     }))
 }
 
