@@ -226,7 +226,8 @@ impl Session {
         if self.timers.is_set(Timer::UserTimeout) {
             return;
         }
-        let since = *self.patience.waiting.get_or_insert(io.now());
+        let now = io.now();
+        let since = *self.patience.waiting.get_or_insert(now);
         if let Some(limit) = self.user_timeout(io) {
             self.timers.set(Timer::UserTimeout, since + limit, io.cx);
         }

@@ -75,7 +75,8 @@ impl Session {
         self.take_syn_window(caller.window, caller.irs, Seq(0));
         let config = &io.shared.config;
         self.receive.advertise(config.edge, self.send.mss, true);
-        self.board.on_send(1, caller.at.unwrap_or(io.now()), false);
+        let now = io.now();
+        self.board.on_send(1, caller.at.unwrap_or(now), false);
         if caller.retries > 0 || caller.at.is_none() {
             // Nobody knows which SYN,ACK was answered (Karn, MUST-18).
             let (start, end) = (self.iss, self.iss + 1);

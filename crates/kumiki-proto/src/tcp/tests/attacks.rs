@@ -213,8 +213,8 @@ fn a_flood_of_syns_takes_bounded_memory_and_nobody_is_kept_out() {
     }
     assert_eq!(pair.counters(B).cookies_returned, 1);
     assert_eq!(pair.app(B).heard, ["offered", "offered"]);
-    let answers = pair.log.iter().filter(|p| p.from == B && p.has(Flags::SYN));
-    let answer = answers.last().unwrap().header.options;
+    let syns = |p: &&Packet| p.from == B && p.has(Flags::SYN);
+    let answer = pair.log.iter().rfind(syns).unwrap().header.options;
     assert!(answer.sack_permitted && answer.window_scale.is_some());
     pair.app(B).received.clear();
     pair.write(A, &numbered(200_000));

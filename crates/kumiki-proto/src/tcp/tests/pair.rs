@@ -643,11 +643,10 @@ impl Pair {
         let options = unit.options;
         self.travelled.push((from, options.ttl, options.tos));
         self.ways.push(unit.route.take());
-        let ways = self
-            .return_route
-            .iter()
-            .filter(|(sender, _)| *sender == from);
-        unit.route = ways.last().map(|(_, route)| Box::new(route.clone()));
+        unit.route = match &self.return_route {
+            Some((sender, route)) if *sender == from => Some(Box::new(route.clone())),
+            _ => None,
+        };
         for delay in (self.rule)(&packet) {
             self.order += 1;
             let mut unit = unit.clone();
