@@ -101,8 +101,8 @@ pub const fn modern() -> Config {
             interval: Duration::from_secs(75),
             count: 9,
         },
-        // Assumed: 200 KiB at most.
-        half_open: 1024,
+        // Assumed: 3 MiB at most. Many hosts of a simulation may call at one instant, and a cookie remembers no exact MSS.
+        half_open: 16_384,
         // As Linux; RFC 4987 section 3.6.
         syn_cookies: SynCookies::WhenFull,
         // Assumed; RFC 5961 section 7 leaves both open.

@@ -212,6 +212,7 @@ impl Session {
         }
     }
 
+    /// Sends `span` again, wherever the window's edge is now (MUST-34, SHLD-16).
     fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
         let text = self.send.again(span);
         let mut flags = Flags::ACK;

@@ -35,7 +35,8 @@ impl Session {
         if !self.passes_paws(segment, io) {
             return false;
         }
-        // Where the window is closed, the acknowledgment of a segment at its left edge still counts.
+        // Where the window is closed, the acknowledgment of a segment at its left edge still counts, and so do RST and URG
+        // (MUST-66).
         let at_closed_window = self.receive.window() == 0 && segment.seq == self.receive.nxt;
         if !at_closed_window && !self.receive.is_acceptable(segment.seq, segment.len()) {
             if !segment.has(Flags::RST) {
@@ -144,7 +145,8 @@ impl Session {
             return false;
         }
         if self.send.wnd == 0 {
-            // A peer that answers with its window closed may do so for ever (MUST-37).
+            // A peer that answers with its window closed may do so for ever (MUST-37), also where it closed it over what was
+            // under way (SHLD-17).
             self.answered(io);
         }
         let una = self.board.una();
