@@ -10,9 +10,11 @@
 //! **Credit.** Nobody sends data without credit for it. Credit is granted in octets or in messages, per session (or per
 //! access point, where the service has no sessions), by whoever has the room; see [`Credit`].
 
+use core::net::Ipv4Addr;
+
 use kumiki_octets::Message;
 
-use crate::Address;
+use crate::{Address, Duration};
 
 /// A side's own name for a session; meaning belongs to the side that made it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -102,8 +104,19 @@ pub struct Unit {
     pub destination: Address,
     /// How it should travel.
     pub options: UnitOptions,
+    /// By which gateways: on requests the way to go, on indications the way back to the source.
+    pub route: Option<Box<SourceRoute>>,
     /// The user's data.
     pub data: Message,
+}
+
+/// A source route (RFC 791 section 3.1).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SourceRoute {
+    /// The gateways in order, without the destination; at most eight.
+    pub gateways: Vec<Ipv4Addr>,
+    /// No others may be between them.
+    pub strict: bool,
 }
 
 /// How a datagram should travel, or how it did.
@@ -146,6 +159,38 @@ pub struct Quality {
     pub receive_buffer: Option<u32>,
     /// What to do with small segments while data is unacknowledged.
     pub coalesce: Option<Coalesce>,
+    /// Whether and when to ask an idle peer if it is still there.
+    pub keep_alive: Option<KeepAlive>,
+    /// How long nothing may be acknowledged before the session is given up; zero: no such limit.
+    pub user_timeout: Option<Duration>,
+    /// How often the same data may be sent again before the session is given up (R2 of RFC 9293 section 3.8.3).
+    pub retransmissions: Option<u32>,
+    /// Whether [`Indication::Notice`]s come; they do unless the user says otherwise.
+    pub notices: Option<bool>,
+    /// As [`UnitOptions::ttl`], for all units of the session.
+    pub ttl: Option<u8>,
+    /// As [`UnitOptions::tos`], for all units of the session.
+    pub tos: Option<u8>,
+}
+
+/// When an idle peer is asked whether it is still there (RFC 9293 section 3.8.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeepAlive {
+    /// After so long without a word from it; zero: never.
+    pub idle: Duration,
+    /// Again after so long without an answer.
+    pub interval: Duration,
+    /// How many times before the session is given up.
+    pub count: u32,
+}
+
+impl KeepAlive {
+    /// Never.
+    pub const OFF: Self = Self {
+        idle: Duration::ZERO,
+        interval: Duration::ZERO,
+        count: 0,
+    };
 }
 
 /// What to do with a small segment while data is unacknowledged.
@@ -172,6 +217,8 @@ pub struct Open {
     pub remote: Address,
     /// What the user asks for.
     pub quality: Quality,
+    /// By which gateways units of the session go.
+    pub route: Option<Box<SourceRoute>>,
     /// Data to go with the request, where the service can carry it.
     pub data: Option<Message>,
 }
@@ -404,8 +451,35 @@ pub enum Indication {
         /// Why, where it is not a confirm.
         reason: Reason,
     },
+    /// Urgent data is under way: the user should take what comes without delay (RFC 9293 section 3.8.5).
+    Urgent {
+        /// The user's handle.
+        session: Handle,
+        /// It ends so many octets after the last one that was indicated; 0 when that one was its last.
+        ahead: u32,
+    },
+    /// Something that the user of a session may want to know of, and that has not ended it.
+    Notice {
+        /// The user's handle.
+        session: Handle,
+        /// What.
+        notice: Notice,
+    },
     /// Something happened that concerns the layer rather than a session, or a request to manage was answered.
     Report(Box<Report>),
+}
+
+/// What has not ended a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// The peer has not answered for a while (R1 of RFC 9293 section 3.8.3); the provider goes on trying.
+    NoAnswer,
+    /// It has answered since.
+    Answered,
+    /// A unit of the session met an error on its way.
+    Problem(Problem),
+    /// The peer gives up when nothing is acknowledged for so long (RFC 5482).
+    UserTimeout(Duration),
 }
 
 /// Management that goes down.
@@ -424,6 +498,21 @@ pub enum Manage {
         unit: Unit,
         /// What to say.
         problem: Problem,
+    },
+    /// Changes what a session was opened or accepted with, while it stands; what is `None` stays as it is.
+    Session {
+        /// The provider's handle.
+        session: Handle,
+        /// The change.
+        quality: Quality,
+    },
+    /// Advice on a destination (RFC 1122 section 3.3.1.4): whether units sent there have been answered lately. The
+    /// provider may try another way, or ignore it.
+    Advise {
+        /// The destination.
+        to: Address,
+        /// Whether they have.
+        answered: bool,
     },
 }
 
@@ -517,9 +606,12 @@ impl Indication {
             Self::Opened(opened) => opened.data.as_ref(),
             Self::Offered(offered) => offered.data.as_ref(),
             Self::Released { data, .. } | Self::Aborted { data, .. } => data.as_ref(),
-            Self::Credit { .. } | Self::Closed { .. } | Self::Reset { .. } | Self::Report(_) => {
-                None
-            }
+            Self::Credit { .. }
+            | Self::Closed { .. }
+            | Self::Reset { .. }
+            | Self::Urgent { .. }
+            | Self::Notice { .. }
+            | Self::Report(_) => None,
         }
     }
 }

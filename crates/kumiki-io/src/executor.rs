@@ -461,7 +461,10 @@ impl<C: Clock> Executor<C> {
                             .input(now, device, Indication::Report(Box::new(limits)));
                     }
                     // A device knows no routes and can tell nobody anything.
-                    Manage::Route { .. } | Manage::Refuse { .. } => {}
+                    Manage::Route { .. }
+                    | Manage::Refuse { .. }
+                    | Manage::Session { .. }
+                    | Manage::Advise { .. } => {}
                 },
                 // A device has no sessions.
                 Request::Open(_)

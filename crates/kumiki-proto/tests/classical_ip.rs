@@ -180,7 +180,7 @@ fn open(port: u16) -> Request {
         local: socket(Ipv4Addr::UNSPECIFIED, port),
         remote: Address::None,
         quality: Quality::default(),
-        data: None,
+        ..Open::default()
     }))
 }
 

@@ -373,7 +373,10 @@ impl Host {
                         .input(at, device, Indication::Report(Box::new(limits)));
                 }
                 // A device knows no routes and can tell nobody anything.
-                Manage::Route { .. } | Manage::Refuse { .. } => {}
+                Manage::Route { .. }
+                | Manage::Refuse { .. }
+                | Manage::Session { .. }
+                | Manage::Advise { .. } => {}
             },
             Request::Open(_)
             | Request::Accept(_)

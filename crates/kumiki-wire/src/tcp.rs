@@ -2,9 +2,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293 section 3.1; options of RFC 7323 and RFC 2018; the AE flag of RFC 9768 |
+//! | Specification | RFC 9293 section 3.1; options of RFC 7323, RFC 2018 and RFC 5482; the AE flag of RFC 9768 |
 //! | Checksum | over [`pseudo_header`](crate::ipv4::pseudo_header), header and data: by whoever holds the data |
-//! | Left out | options other than MSS, window scale, SACK and timestamps (stepped over); the three reserved bits (ignored, sent as zero) |
+//! | Left out | options other than MSS, window scale, SACK, timestamps and user timeout (stepped over); the three reserved bits (ignored, sent as zero) |
 
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
@@ -16,7 +16,7 @@ mod seq;
 #[cfg(test)]
 mod tests;
 
-pub use options::{Options, SackBlock, SackBlocks};
+pub use options::{Options, SackBlock, SackBlocks, UserTimeout};
 pub use seq::Seq;
 
 /// Octets of a header without options.

@@ -431,6 +431,7 @@ fn quality(workload: &Workload) -> Result<Quality, Fault> {
         send_buffer: buffer,
         receive_buffer: buffer,
         coalesce: coalesce.transpose()?,
+        ..Quality::default()
     })
 }
 

@@ -227,7 +227,9 @@ impl Protocol for Ping {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
-            | Indication::Reset { .. } => {}
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => {}
         }
     }
 

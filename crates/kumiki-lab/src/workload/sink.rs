@@ -199,7 +199,7 @@ impl Protocol for Sink {
             local: Address::Socket(self.config.local),
             remote: Address::None,
             quality: self.config.quality,
-            data: None,
+            ..Open::default()
         };
         cx.down(STACK, Request::Open(Box::new(open)));
     }
@@ -267,6 +267,8 @@ impl Protocol for Sink {
             | Indication::Credit { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }
     }

@@ -136,7 +136,7 @@ impl Source {
             local: Address::Socket(self.config.local),
             remote: Address::Socket(*peer),
             quality: self.config.quality,
-            data: None,
+            ..Open::default()
         };
         cx.down(STACK, Request::Open(Box::new(open)));
     }
@@ -342,6 +342,8 @@ impl Protocol for Source {
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }
     }

@@ -182,7 +182,7 @@ impl Protocol for UdpSink {
             local: Address::Socket(self.config.local),
             remote: Address::None,
             quality: Quality::default(),
-            data: None,
+            ..Open::default()
         };
         cx.down(STACK, Request::Open(Box::new(open)));
     }
@@ -203,6 +203,8 @@ impl Protocol for UdpSink {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }
     }

@@ -118,7 +118,7 @@ impl UdpSource {
             local: Address::Socket(self.config.local),
             remote: Address::Socket(*peer),
             quality: Quality::default(),
-            data: None,
+            ..Open::default()
         };
         cx.down(STACK, Request::Open(Box::new(open)));
     }
@@ -259,7 +259,9 @@ impl Protocol for UdpSource {
             | Indication::Credit { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }
-            | Indication::Reset { .. } => {}
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => {}
         }
     }
 

@@ -228,6 +228,7 @@ impl AtmArp {
                     ..UnitOptions::default()
                 },
                 data,
+                ..Unit::default()
             }),
         );
     }
@@ -419,7 +420,9 @@ impl Protocol for AtmArp {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
-            | Indication::Reset { .. } => cx.drop("not a unit"),
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => cx.drop("not a unit"),
         }
     }
 

@@ -170,6 +170,7 @@ impl IcmpEcho {
             source,
             destination,
             options: UnitOptions { tos, group, .. },
+            route,
             mut data,
         } = unit;
         let _ = data.pop_header(MIN_LEN);
@@ -193,6 +194,8 @@ impl IcmpEcho {
                 source: if group { Address::None } else { destination },
                 destination: source,
                 options,
+                // RFC 1122 section 3.2.2.6: by the way it came.
+                route,
                 data,
             }),
         );
@@ -290,7 +293,9 @@ impl Protocol for IcmpEcho {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
-            | Indication::Reset { .. } => cx.drop("not a unit"),
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => cx.drop("not a unit"),
         }
     }
 }

@@ -143,7 +143,14 @@ impl Ip {
         };
         self.counters.icmp_out_errors += 1;
         // An error that cannot be sent is lost.
-        let _ = self.originate(protocol::ICMP, from, source, options, error, cx);
+        let _ = self.originate(
+            protocol::ICMP,
+            from,
+            source,
+            (options, ipv4::Options::NONE),
+            error,
+            cx,
+        );
     }
 
     /// Whether the datagram is an ICMP error, or cannot be told from one; its header has `len` octets.
@@ -171,6 +178,7 @@ impl Ip {
             destination: Address::Ip4(destination),
             options,
             mut data,
+            ..
         } = unit
         else {
             return;
@@ -294,7 +302,7 @@ fn problem(message: Icmp, quoted: &Header) -> Option<Problem> {
             kind: kind::PARAMETER,
             code,
         }),
-        // Quench: RFC 6633. The rest are no errors.
+        // Quench: RFC 6633 (MUST-55). The rest are no errors.
         Icmp::SourceQuench
         | Icmp::Redirect { .. }
         | Icmp::EchoReply { .. }

@@ -293,6 +293,8 @@ impl Ip {
                 self.refuse(from, unit, problem, cx);
                 return;
             }
+            // Routes are chosen by prefix alone, so advice could not lead to another.
+            Manage::Session { .. } | Manage::Advise { .. } => return,
         };
         cx.up(from, Indication::Report(Box::new(answer)));
     }
@@ -411,7 +413,9 @@ impl Protocol for Ip {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
-            | Indication::Reset { .. } => cx.drop("not a unit"),
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => cx.drop("not a unit"),
         }
     }
 

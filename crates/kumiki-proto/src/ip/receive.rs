@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
+use kumiki_graph::{Address, Below, Context, Indication, Key, SourceRoute, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::icmpv4::unreachable;
 use kumiki_wire::ipv4::options::kind;
@@ -40,6 +40,23 @@ fn has_live_source_route(header: &Header) -> bool {
             }
             _ => false,
         })
+}
+
+/// The way back of a datagram whose source route has come to its end: what it recorded, turned around (RFC 1122 section
+/// 3.2.1.8 (c)).
+fn return_route(header: &Header) -> Option<Box<SourceRoute>> {
+    if header.options.is_empty() {
+        return None;
+    }
+    let routes = |kind| matches!(kind, kind::LOOSE_SOURCE_ROUTE | kind::STRICT_SOURCE_ROUTE);
+    let mut options = header.options.items().map_while(Result::ok);
+    let option = options.find(|option| routes(option.kind))?;
+    let (hops, []) = option.octets.get(3..)?.as_chunks::<4>() else {
+        return None;
+    };
+    let gateways: Vec<Ipv4Addr> = hops.iter().rev().map(|&hop| hop.into()).collect();
+    let strict = option.kind == kind::STRICT_SOURCE_ROUTE;
+    (!gateways.is_empty()).then(|| Box::new(SourceRoute { gateways, strict }))
 }
 
 /// Whether no datagram may come from `source` (RFC 1122 section 3.2.1.3, RFC 1812 section 5.3.7); [`Ip`] knows more.
@@ -150,6 +167,7 @@ impl Ip {
                 under: Some(Key::IpProtocol(header.protocol)),
                 identification: header.identification,
             },
+            route: return_route(&header),
             data: datagram,
         };
         cx.up(user, Indication::Unit(unit));

@@ -3,10 +3,11 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Above, Address, Context, Indication, Problem, Report, Request, Unit, UnitOptions,
+    Above, Address, Context, Indication, Problem, Report, Request, SourceRoute, Unit, UnitOptions,
 };
 use kumiki_octets::{Checksum, Message};
 use kumiki_wire::icmpv4::{QUOTED_DATA, unreachable};
+use kumiki_wire::ipv4::options::kind;
 use kumiki_wire::ipv4::{self, Header, protocol};
 
 use super::config::Neighbours;
@@ -60,7 +61,12 @@ impl Ip {
                 return;
             }
         };
-        let sent = self.originate(protocol, source, destination, unit.options, unit.data, cx);
+        let Some((towards, by)) = routed(destination, unit.route.as_deref()) else {
+            self.discard("source route too long", cx);
+            return;
+        };
+        let how = (unit.options, by);
+        let sent = self.originate(protocol, source, towards, how, unit.data, cx);
         if let Err(unsent) = sent
             && let Some(problem) = unsent.refused.problem()
         {
@@ -82,7 +88,7 @@ impl Ip {
         protocol: u8,
         source: Option<Ipv4Addr>,
         destination: Ipv4Addr,
-        options: UnitOptions,
+        (options, by): (UnitOptions, ipv4::Options),
         mut data: Message,
         cx: &mut Context<'_>,
     ) -> Result<(), Unsent> {
@@ -93,7 +99,7 @@ impl Ip {
             (None, true, _) => Some(destination),
             (None, false, hop) => hop.and_then(|hop| self.address(hop.interface)),
         };
-        let total = data.len().saturating_add(ipv4::MIN_LEN);
+        let total = data.len().saturating_add(ipv4::MIN_LEN + by.len());
         let (Some(source), Ok(total_length)) = (chosen, u16::try_from(total)) else {
             let refused = if chosen.is_none() {
                 Refused::NoRoute
@@ -121,9 +127,10 @@ impl Ip {
             protocol,
             source,
             destination,
+            options: by,
             ..Header::default()
         };
-        header.emit_summed(data.push_header(ipv4::MIN_LEN));
+        header.emit_summed(data.push_header(header.len()));
         if local {
             self.loop_back(data, cx);
             return Ok(());
@@ -134,7 +141,7 @@ impl Ip {
         };
         sent.map_err(|(refused, mut data)| {
             self.count(refused, cx);
-            let _ = data.pop_header(ipv4::MIN_LEN);
+            let _ = data.pop_header(header.len());
             Unsent {
                 refused,
                 source: Some(source),
@@ -187,6 +194,7 @@ impl Ip {
                 destination: link,
                 options,
                 data,
+                ..Unit::default()
             })
         };
         if wire_len(&datagram) <= mtu as usize {
@@ -243,6 +251,25 @@ impl Refused {
             Self::Impossible(_) => None,
         }
     }
+}
+
+/// Where a datagram to `destination` goes first, and the option that says where it goes then (RFC 791 section 3.1); `None`
+/// where that does not fit.
+fn routed(destination: Ipv4Addr, route: Option<&SourceRoute>) -> Option<(Ipv4Addr, ipv4::Options)> {
+    let Some((first, rest)) = route.and_then(|route| route.gateways.split_first()) else {
+        return Some((destination, ipv4::Options::NONE));
+    };
+    let kind = if route.is_some_and(|route| route.strict) {
+        kind::STRICT_SOURCE_ROUTE
+    } else {
+        kind::LOOSE_SOURCE_ROUTE
+    };
+    let hops = rest.iter().chain([&destination]);
+    let data: Vec<u8> = hops.flat_map(|hop| hop.octets()).collect();
+    let length = u8::try_from(data.len() + 3).ok()?;
+    let mut octets = vec![kind, length, 4];
+    octets.extend(data);
+    Some((*first, ipv4::Options::new(&octets)?))
 }
 
 /// How long the longest datagram is that will be on the wire.

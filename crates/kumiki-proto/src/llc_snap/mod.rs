@@ -195,7 +195,9 @@ impl Protocol for LlcSnap {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
-            | Indication::Reset { .. } => cx.drop("not a unit"),
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => cx.drop("not a unit"),
         }
     }
 }

@@ -5,7 +5,7 @@ use kumiki_graph::{Coalesce, Duration};
 use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
-use crate::tcp::config::{AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding};
+use crate::tcp::config::{AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, SynCookies};
 use crate::tcp::congestion::{Algorithm, InitialWindow};
 use crate::tcp::{Tcp, defaults, rtt};
 
@@ -40,6 +40,11 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
     window(settings, &mut config)?;
     acknowledging(settings, &mut config)?;
     timing(settings, &mut config)?;
+    settings.boolean(
+        "return_routes",
+        "answer by the source route by which a peer's segments came (RFC 9293 section 3.9.2.1)",
+        &mut config.return_routes,
+    )?;
     settings.number(
         "ttl",
         "IP time to live; 0: IP's default",
@@ -320,8 +325,14 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
     )?;
     config.slow_beat = (!period.is_zero()).then_some(Beat { period, phase });
     settings.number(
+        "advise_after",
+        "retransmissions of one segment after which IP and the user are told that there is no answer (R1)",
+        1..=ANY,
+        &mut config.advise_after,
+    )?;
+    settings.number(
         "max_retransmissions",
-        "retransmissions of one segment after which a connection is given up (R2)",
+        "retransmissions of one segment after which a connection is given up, where there is no `user_timeout` (R2)",
         0..=ANY,
         &mut config.max_retransmissions,
     )?;
@@ -336,7 +347,43 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         "how long nothing may be acknowledged before a connection is given up",
         SOME,
         &mut config.user_timeout,
-        "for ever",
+        "as `max_retransmissions` says",
+    )?;
+    failures(settings, config)?;
+    settings.number(
+        "half_open",
+        "callers that may be in the handshake at one time",
+        1..=ANY,
+        &mut config.half_open,
+    )?;
+    let cookies = [
+        ("never", SynCookies::Never),
+        ("when-full", SynCookies::WhenFull),
+        ("always", SynCookies::Always),
+    ];
+    settings.word(
+        "syn_cookies",
+        "when a call is answered without keeping anything of it (RFC 4987); when-full: where there are `half_open`",
+        &cookies,
+        &mut config.syn_cookies,
+    )?;
+    settings.time(
+        "challenge_interval",
+        "one connection answers segments that cannot be only so often (RFC 5961 section 7)",
+        Duration::ZERO,
+        &mut config.challenge_interval,
+    )?;
+    settings.number(
+        "challenge_limit",
+        "and all connections together about so many times a second; 0: as often as each may",
+        0..=ANY,
+        &mut config.challenge_limit,
+    )?;
+    settings.number(
+        "time_waits",
+        "connections that may be in TIME-WAIT at one time; of more the oldest is forgotten",
+        0..=ANY,
+        &mut config.time_waits,
     )?;
     settings.time(
         "time_wait",
@@ -344,6 +391,52 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         Duration::ZERO,
         &mut config.time_wait,
     )
+}
+
+fn failures(settings: &Reader<'_>, config: &mut Config) -> Read {
+    settings.boolean(
+        "user_timeout_option",
+        "tell the peer the `user_timeout`, and heed what it tells (RFC 5482)",
+        &mut config.user_timeout_option,
+    )?;
+    settings.time(
+        "user_timeout_least",
+        "what a peer tells cannot make it shorter than this",
+        SOME,
+        &mut config.user_timeout_least,
+    )?;
+    settings.time(
+        "user_timeout_most",
+        "what a peer tells cannot make it longer than this",
+        SOME,
+        &mut config.user_timeout_most,
+    )?;
+    settings.boolean(
+        "keep_alive",
+        "ask idle peers whether they are still there, where the user does not say",
+        &mut config.keep_alive,
+    )?;
+    settings.table("keep_alive_times", |table| {
+        let times = &mut config.keep_alive_times;
+        table.time(
+            "idle",
+            "after so long without a word",
+            SOME,
+            &mut times.idle,
+        )?;
+        table.time(
+            "interval",
+            "again after so long without an answer",
+            Duration::from_secs(1),
+            &mut times.interval,
+        )?;
+        table.number(
+            "count",
+            "questions without an answer after which a connection is given up",
+            2..=ANY,
+            &mut times.count,
+        )
+    })
 }
 
 fn rto(settings: &Reader<'_>, config: &mut rtt::Config) -> Read {

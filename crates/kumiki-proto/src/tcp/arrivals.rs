@@ -26,41 +26,38 @@ impl Tcp {
             }
         };
         self.shared.counters.segments_received += 1;
-        let mut found = self.demux.find(&pair);
-        if let Some(handle) = found
-            && self
-                .table
-                .session(handle)
-                .is_some_and(|session| session.may_be_replaced(&segment))
-            && self.demux.listener(pair.local).is_some()
-        {
-            self.with(handle, cx, |session, io| session.end(None, io));
-            found = None;
-        }
+        let found = self.demux.find(&pair);
         if let Some(handle) = found {
             self.with(handle, cx, |session, io| session.on_segment(segment, io));
         } else {
-            self.uncalled(pair, &segment, cx);
+            self.uncalled(pair, segment, cx);
         }
     }
 
     /// A segment for no connection: somebody may listen.
-    fn uncalled(&mut self, pair: Pair, segment: &Segment, cx: &mut Context<'_>) {
+    fn uncalled(&mut self, pair: Pair, segment: Segment, cx: &mut Context<'_>) {
+        if let Some(caller) = self.half_open.find(self.shared.secret, &pair) {
+            self.caller_says(caller, segment, cx);
+            return;
+        }
+        let mut least = None;
+        if let Some(remains) = self.time_waits.find(self.shared.secret, &pair) {
+            least = self.in_time_wait(remains, &segment, cx);
+            if least.is_none() {
+                return;
+            }
+        }
         let listener = self.demux.listener(pair.local);
         let verdict = listener
             .and_then(|listener| self.table.listener(listener))
-            .map_or(Verdict::Reset, |listener| listener.judge(&pair, segment));
+            .map_or(Verdict::Reset, |listener| listener.judge(&pair, &segment));
+        let segment = match self.cookie_returned(listener, &pair, segment, cx) {
+            Ok(()) => return,
+            Err(segment) => segment,
+        };
         match (verdict, listener) {
             (Verdict::Begin, Some(at)) => {
-                let Some(listener) = self.table.listener(at) else {
-                    return;
-                };
-                listener.waiting += 1;
-                let (above, user, quality) = (listener.above, listener.user, listener.quality);
-                let handle = self.begin(above, user, pair, &quality, self.shared.unit, cx);
-                self.with(handle, cx, |session, io| {
-                    session.call_received(at, segment, io);
-                });
+                self.called(at, pair, segment, least, cx);
             }
             (Verdict::Full, _) => {
                 self.shared.counters.backlog_full += 1;
@@ -69,7 +66,7 @@ impl Tcp {
             (Verdict::Ignore, _) => {}
             (Verdict::Reset | Verdict::Begin, _) => {
                 let options = self.shared.unit_options();
-                if segment::reset(&pair, segment, options, cx) {
+                if segment::reset(&pair, &segment, options, cx) {
                     self.shared.counters.resets_sent += 1;
                 }
             }
@@ -125,8 +122,7 @@ impl Tcp {
             match problem {
                 Problem::TooBig { mtu } => session.on_too_big(mtu),
                 Problem::Hard { .. } => session.on_hard_error(io),
-                // SHLD-25 would have the user told; MUST-56 forbids more.
-                Problem::Soft { .. } => {}
+                Problem::Soft { .. } => session.on_soft_error(problem, io),
             }
         });
     }

@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{Coalesce, Duration};
+use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -64,6 +64,17 @@ pub enum AckTimer {
     Timeout(Duration),
     /// At the next beat of a clock that beats for all connections alike.
     Heartbeat(Beat),
+}
+
+/// When a call is answered without keeping anything of it (RFC 4987 section 3.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SynCookies {
+    /// Never: where there is no room, calls are dropped.
+    Never,
+    /// Where there is no room.
+    WhenFull,
+    /// Always.
+    Always,
 }
 
 /// A clock that beats.
@@ -134,14 +145,40 @@ pub struct Config {
     pub rto: rtt::Config,
     /// The beat on which the retransmission, persist and TIME-WAIT timers expire; `None`: exactly when due.
     pub slow_beat: Option<Beat>,
-    /// Retransmissions of one segment after which the connection is given up (R2).
+    /// Retransmissions of one segment after which IP and the user are told that there is no answer (R1).
+    pub advise_after: u32,
+    /// Retransmissions of one segment after which the connection is given up (R2), where there is no user timeout.
     pub max_retransmissions: u32,
     /// As `max_retransmissions`, for SYN segments.
     pub syn_retries: u32,
-    /// How long nothing may be acknowledged before the connection is given up; `None`: for ever.
+    /// How long nothing may be acknowledged before the connection is given up; `None`: as the retransmissions say.
     pub user_timeout: Option<Duration>,
+    /// Send and heed the user timeout option (ENABLED of RFC 5482).
+    pub user_timeout_option: bool,
+    /// What a peer tells cannot make the user timeout shorter than this (`L_LIMIT`).
+    pub user_timeout_least: Duration,
+    /// What a peer tells cannot make the user timeout longer than this (`U_LIMIT`).
+    pub user_timeout_most: Duration,
+    /// Ask idle peers whether they are still there, where the user does not say.
+    pub keep_alive: bool,
+    /// When `keep_alive` asks.
+    pub keep_alive_times: KeepAlive,
+    /// Callers, over all passive opens, that may be in the handshake at one time.
+    pub half_open: u32,
+    /// What is done where there are more.
+    pub syn_cookies: SynCookies,
+    /// The least time between two challenges of one connection; copies of what it received lately are answered more often
+    /// (RFC 5961 section 7).
+    pub challenge_interval: Duration,
+    /// Challenges that all connections together may send in a second, about; 0: no such limit.
+    pub challenge_limit: u32,
+    /// Connections that may be in TIME-WAIT at one time; of more the oldest is forgotten.
+    pub time_waits: u32,
     /// How long a connection stays in TIME-WAIT: 2 MSL.
     pub time_wait: Duration,
+    /// Answer by the source route by which a peer's segments came (MUST-53). Hosts of today switch this off, for it lets
+    /// others answer for an address that is not theirs.
+    pub return_routes: bool,
     /// IP time to live; 0: the provider's default.
     pub ttl: u8,
     /// IP type of service octet.

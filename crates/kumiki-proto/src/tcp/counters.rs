@@ -17,7 +17,13 @@ pub struct Counters {
     pub malformed: u64,
     /// Connections that reached ESTABLISHED.
     pub established: u64,
-    /// Calls dropped because the backlog was full.
+    /// Connections that left TIME-WAIT early to make room.
+    pub time_waits_cut: u64,
+    /// SYN cookies sent.
+    pub cookies_sent: u64,
+    /// SYN cookies that came back and were good.
+    pub cookies_returned: u64,
+    /// Calls, or the last segments of handshakes, dropped because as many wait as may.
     pub backlog_full: u64,
     /// Segments sent again, for whatever reason.
     pub retransmissions: u64,
@@ -35,6 +41,8 @@ pub struct Counters {
     pub window_updates: u64,
     /// Pure acknowledgments sent for any other reason.
     pub acks_other: u64,
+    /// Questions to idle peers sent.
+    pub keep_alives: u64,
     /// Probes of a closed window sent.
     pub window_probes: u64,
     /// Times silly window avoidance was overridden by its timer.
@@ -47,6 +55,8 @@ pub struct Counters {
     pub paws_rejected: u64,
     /// Segments outside the window, and challenges.
     pub unacceptable: u64,
+    /// Of these, such that were not answered, for the limits of RFC 5961 section 7.
+    pub challenges_spared: u64,
     /// Resets sent.
     pub resets_sent: u64,
     /// Resets accepted.

@@ -3,7 +3,7 @@
 use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_wire::tcp::Flags;
 
-use super::config::{AckTimer, Beat};
+use super::config::{AckTimer, Beat, Config};
 use super::congestion;
 use super::receive::{AckReason, Due};
 use super::session::{Io, Recovery, Session};
@@ -16,10 +16,7 @@ const PROBE_MAX: Duration = Duration::from_secs(60);
 impl Session {
     /// When a slow timer of `delay` expires.
     pub(crate) fn slow(&self, delay: Duration, io: &Io<'_, '_>) -> Instant {
-        match io.shared.config.slow_beat {
-            None => io.now() + delay,
-            Some(beat) => beat_after(io.now(), delay, beat, io.shared.slow_phase),
-        }
+        slow_deadline(&io.shared.config, io.shared.slow_phase, io.now(), delay)
     }
 
     pub(crate) fn arm_retransmit(&mut self, io: &mut Io<'_, '_>) {
@@ -34,15 +31,6 @@ impl Session {
         let at = self.slow(delay, io);
         self.timers.set(Timer::Persist, at, io.cx);
         self.arm_user_timeout(io);
-    }
-
-    fn arm_user_timeout(&mut self, io: &mut Io<'_, '_>) {
-        if let Some(limit) = io.shared.config.user_timeout
-            && !self.timers.is_set(Timer::UserTimeout)
-        {
-            let at = io.now() + limit;
-            self.timers.set(Timer::UserTimeout, at, io.cx);
-        }
     }
 
     pub(super) fn arm_delayed_ack(&mut self, io: &mut Io<'_, '_>) {
@@ -78,11 +66,11 @@ impl Session {
                 }
                 self.stirred = true;
             }
-            Timer::TimeWait => self.end(None, io),
             Timer::UserTimeout => {
                 io.shared.counters.timed_out += 1;
                 self.reset(Some(Reason::TimedOut), io);
             }
+            Timer::KeepAlive => self.on_keep_alive_timer(io),
         }
     }
 
@@ -91,20 +79,11 @@ impl Session {
             return;
         }
         let now = io.now();
-        let config = &io.shared.config;
-        let most = if self.state.is_before_established() {
-            config.syn_retries
-        } else {
-            config.max_retransmissions
-        };
-        if self.unanswered >= most {
-            io.shared.counters.timed_out += 1;
-            self.reset(Some(Reason::TimedOut), io);
+        let again = self.unanswered > 0;
+        if !self.may_try_again(io) {
             return;
         }
         io.shared.counters.timeouts += 1;
-        let again = self.unanswered > 0;
-        self.unanswered += 1;
         self.rtt.back_off();
         if self.state.is_before_established() {
             self.send_syn(io);
@@ -129,25 +108,35 @@ impl Session {
         self.stirred = true;
     }
 
-    /// Probes a closed window with the first unsent octet (MUST-36), which stays unsent.
+    /// Probes a closed window (MUST-35, SHLD-29, SHLD-30) with the first unsent octet (MUST-36), which stays unsent.
     fn on_persist_timer(&mut self, io: &mut Io<'_, '_>) {
-        if self.unanswered >= io.shared.config.max_retransmissions {
-            io.shared.counters.timed_out += 1;
-            self.reset(Some(Reason::TimedOut), io);
-            return;
-        }
         let probe = self.send.peek();
         if probe.is_empty() || self.send.wnd > 0 {
             self.stirred = true;
             return;
         }
-        self.unanswered += 1;
+        if !self.may_try_again(io) {
+            return;
+        }
         self.probes += 1;
         io.shared.counters.window_probes += 1;
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, probe, io);
         self.note(Event::Probed, io.now());
         self.arm_persist(io);
+    }
+}
+
+/// When a slow timer of `delay` that is set now expires.
+pub(super) fn slow_deadline(
+    config: &Config,
+    phase: Duration,
+    now: Instant,
+    delay: Duration,
+) -> Instant {
+    match config.slow_beat {
+        None => now + delay,
+        Some(beat) => beat_after(now, delay, beat, phase),
     }
 }
 

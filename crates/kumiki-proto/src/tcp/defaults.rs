@@ -2,10 +2,10 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{Coalesce, Duration};
+use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::config::{
-    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, WindowUpdate,
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, SynCookies, WindowUpdate,
 };
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -77,18 +77,43 @@ pub const fn modern() -> Config {
             every: 2,
             count_small: false,
         },
-        // The lower of the delays Linux uses.
+        // The lower of the delays Linux uses (MUST-40, SHLD-18).
         ack_timer: AckTimer::Timeout(Duration::from_millis(40)),
         // As Linux: RTO from 200 ms to 120 s; RFC 6298 section 2.4 asks for at least 1 s.
         rto: rtt::Config::LINUX,
         slow_beat: None,
+        // RFC 9293 section 3.8.3 (SHLD-10), as Linux's tcp_retries1.
+        advise_after: 3,
         // As Linux's tcp_retries2, which with these RTOs is beyond 100 s (SHLD-11).
         max_retransmissions: 15,
         // RFC 9293 section 3.8.3 (MUST-23): at least 3 minutes; 1 + 2 + 4 ... + 64 + 120 s with seven.
         syn_retries: 7,
         user_timeout: None,
+        // RFC 5482 section 3: off; 100 s at least (section 3.1).
+        user_timeout_option: false,
+        user_timeout_least: Duration::from_secs(100),
+        // Assumed: a peer may ask for an hour.
+        user_timeout_most: Duration::from_secs(3600),
+        // RFC 9293 section 3.8.4 (MUST-25, MUST-28); interval and count as Linux.
+        keep_alive: false,
+        keep_alive_times: KeepAlive {
+            idle: Duration::from_secs(2 * 3600),
+            interval: Duration::from_secs(75),
+            count: 9,
+        },
+        // Assumed: 3 MiB at most. Many hosts of a simulation may call at one instant, and a cookie remembers no exact MSS.
+        half_open: 16_384,
+        // As Linux; RFC 4987 section 3.6.
+        syn_cookies: SynCookies::WhenFull,
+        // Assumed; RFC 5961 section 7 leaves both open.
+        challenge_interval: Duration::from_millis(500),
+        challenge_limit: 0,
+        // Assumed: 3 MiB at most.
+        time_waits: 32_768,
         // As Linux; RFC 9293 section 3.4.2 has an MSL of 2 minutes.
         time_wait: Duration::from_secs(60),
+        // RFC 9293 section 3.9.2.1.
+        return_routes: true,
         ttl: 0,
         tos: 0,
         trace: false,
@@ -158,6 +183,8 @@ pub const fn bsd43() -> Config {
         max_retransmissions: 12,
         // Stevens vol. 1 section 18.5: 75 s, which with 6 and 24 s is three SYNs.
         syn_retries: 2,
+        // RFC 4987 is younger.
+        syn_cookies: SynCookies::Never,
         // Stevens vol. 1 section 18.6: 2 MSL of 30 s each.
         time_wait: Duration::from_secs(60),
         ..modern()

@@ -102,7 +102,7 @@ impl Demux {
         self.passive.remove(&(local.port(), *local.ip()));
     }
 
-    /// Who listens at `local`: for this address before for any (RFC 9293 MUST-42).
+    /// Who listens at `local`: for this address before for any (RFC 9293 MUST-42, MUST-43).
     pub(crate) fn listener(&self, local: SocketAddrV4) -> Option<Handle> {
         let port = local.port();
         self.passive
@@ -144,6 +144,7 @@ mod tests {
         }
     }
 
+    // RFC 9293: MUST-43
     #[test]
     fn a_listener_for_the_address_comes_before_one_for_any() {
         let mut demux = Demux::default();

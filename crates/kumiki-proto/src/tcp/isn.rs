@@ -26,6 +26,16 @@ pub(crate) fn clock_offset(secret: Secret, pair: &Pair) -> u32 {
     low(secret.hash(&(pair, "timestamps")))
 }
 
+/// The timestamp clock, without offset: milliseconds.
+pub(crate) fn clock(now: Instant) -> u32 {
+    low(now.as_nanos() / 1_000_000)
+}
+
+/// TSval of the connection `pair`.
+pub(crate) fn timestamp(secret: Secret, pair: &Pair, now: Instant) -> u32 {
+    clock(now).wrapping_add(clock_offset(secret, pair))
+}
+
 /// The low half; sequence numbers are modulo 2^32.
 fn low(n: u64) -> u32 {
     let [.., a, b, c, d] = n.to_be_bytes();
@@ -66,6 +76,7 @@ mod tests {
         }
     }
 
+    // RFC 9293: MUST-8, MUST-9, SHLD-1
     #[test]
     fn later_connections_of_one_pair_begin_later() {
         let secret = Secret::draw(&mut Rng::new(3, 4));

@@ -2,18 +2,23 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 896 and draft-minshall-nagle-01 (small segments) |
+//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; RACK-TLP; PRR; F-RTO; keep-alive; advice to IP after R1 retransmissions (MUST-20, SHLD-9); SYN cookies; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; data with a SYN that we send (it is not asked for; what comes is kept); ECN; RACK-TLP; PRR; F-RTO; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
 //! | [`Config`], [`defaults`] | what can be chosen, and the profiles |
 //! | `states` | RFC 9293 section 3.10: what a segment does in which state |
 //! | `requests`, `arrivals` | how a user's request and a segment find their session, and what happens without one |
+//! | `callers`, `half_open`, `cookies` | what comes before the session of a passive open |
+//! | `time_waits` | what comes after a session |
 //! | `session` | what all states share |
 //! | `output`, `deadlines` | what goes out, and what the timers do |
+//! | `urgent`, `way` | the urgent pointers, source routes |
+//! | `challenge` | how often what cannot be is answered |
+//! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
 //! | `send`, `receive` | who owns the send and the receive sequence variables, and all rules on small segments and windows |
 //! | [`congestion`], [`scoreboard`], [`rtt`], [`reassembly`] | the algorithms |
 //!
@@ -26,7 +31,7 @@
 //! Each caller that has completed the handshake is `Offered`; the answer is `Accept` (credit follows) or `Abort`. Data
 //! is indicated as soon as it is in order; the receive window shrinks until the user gives the credit back. `Release`
 //! sends FIN after the data; `Released` is the peer's FIN; `Closed` comes when both have been exchanged, and the handle
-//! is void then, although TIME-WAIT goes on. `Aborted` is the end at once; a user's own `Abort` is not answered.
+//! is void then, although TIME-WAIT goes on without the session. `Aborted` is the end at once; a user's own `Abort` is not answered.
 //!
 //! # When segments are sent
 //!
@@ -36,19 +41,25 @@
 use core::net::SocketAddrV4;
 
 use kumiki_graph::{
-    Above, Below, Context, Duration, Handle, Indication, Key, Manage, Open, Protocol, Report,
-    Request, Service, Shape, TimerSlot, Token,
+    Above, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Open, Protocol,
+    Report, Request, Service, Shape, TimerSlot, Token,
 };
 
 mod arrivals;
+mod callers;
+mod challenge;
 pub mod config;
 pub mod congestion;
+mod cookies;
 mod counters;
 mod deadlines;
 pub mod defaults;
 mod demux;
+mod half_open;
 mod isn;
 mod output;
+mod pairs;
+mod patience;
 pub mod reassembly;
 mod receive;
 mod requests;
@@ -61,8 +72,11 @@ mod states;
 mod table;
 #[cfg(test)]
 mod tests;
+mod time_waits;
 mod timers;
 mod trace;
+mod urgent;
+mod way;
 
 pub use config::Config;
 pub use counters::Counters;
@@ -71,8 +85,10 @@ pub use trace::{Entry as TraceEntry, Event, Trace};
 
 use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
+use half_open::HalfOpen;
 use session::{Io, Session, Shared};
 use table::{Entry, Table};
+use time_waits::TimeWaits;
 use timers::Timer;
 
 /// How long an active open waits for the layer below to say how it would travel.
@@ -90,6 +106,10 @@ const ANSWER: Token = Token {
 pub struct Tcp {
     shared: Shared,
     demux: Demux,
+    half_open: HalfOpen,
+    time_waits: TimeWaits,
+    /// Until when cookies may come back.
+    cookies_until: Instant,
     table: Table,
     /// Sessions that something happened to in this batch.
     stirred: Vec<Handle>,
@@ -113,8 +133,12 @@ impl Tcp {
                 ack_phase: Duration::ZERO,
                 slow_phase: Duration::ZERO,
                 traces: Vec::new(),
+                budget: challenge::Budget::default(),
             },
             demux: Demux::default(),
+            half_open: HalfOpen::default(),
+            time_waits: TimeWaits::default(),
+            cookies_until: Instant::ZERO,
             table: Table::default(),
             stirred: Vec::new(),
             ports_given: 0,
@@ -148,10 +172,16 @@ impl Tcp {
             .map(|(pair, trace)| (pair.local, pair.remote, trace))
     }
 
+    /// How many callers have not completed the handshake.
+    #[must_use]
+    pub fn half_open(&self) -> usize {
+        self.half_open.len()
+    }
+
     /// How many connections there are, those in TIME-WAIT included.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.table.sessions().count()
+        self.table.sessions().count() + self.time_waits.len()
     }
 
     /// Lets `act` work on a session, then sees what has become of it; false where there is none.
@@ -170,7 +200,7 @@ impl Tcp {
         };
         act(session, &mut io);
         if session.ended {
-            self.forget(handle);
+            self.forget(handle, cx);
         } else if session.stirred && !session.listed {
             session.listed = true;
             self.stirred.push(handle);
@@ -178,7 +208,7 @@ impl Tcp {
         true
     }
 
-    fn forget(&mut self, handle: Handle) {
+    fn forget(&mut self, handle: Handle, cx: &mut Context<'_>) {
         let Entry::Session(session) = self.table.remove(handle) else {
             return;
         };
@@ -191,6 +221,29 @@ impl Tcp {
         }
         if let Some(trace) = session.trace {
             self.shared.traces.push((session.pair, trace));
+        }
+        if let Some(remains) = session.remains {
+            self.begin_time_wait(remains, cx);
+        }
+    }
+
+    fn manage(&mut self, from: Above, manage: &Manage, cx: &mut Context<'_>) {
+        match manage {
+            Manage::Session { session, quality } => {
+                if !self.with(*session, cx, |it, io| it.on_quality(quality, io)) {
+                    cx.drop("no such session");
+                }
+            }
+            Manage::Limits
+            | Manage::Route { .. }
+            | Manage::Refuse { .. }
+            | Manage::Advise { .. } => {
+                let limits = Report::Limits {
+                    unit: self.shared.own_mss(self.shared.unit),
+                    burst: 1,
+                };
+                cx.up(from, Indication::Report(Box::new(limits)));
+            }
         }
     }
 
@@ -241,9 +294,8 @@ impl Protocol for Tcp {
                     cx.drop("no such session");
                 }
             }
-            // Urgent data is left out: it goes in its turn.
             Request::Expedited { session, data } => {
-                self.with(session, cx, |session, io| session.on_data(data, true, io));
+                self.with(session, cx, |session, io| session.on_urgent(data, io));
             }
             Request::Credit { session, credit } => {
                 self.with(session, cx, |session, _| session.on_credit(credit));
@@ -262,13 +314,7 @@ impl Protocol for Tcp {
             Request::Reset { session, .. } => {
                 self.with(session, cx, Session::on_abort);
             }
-            Request::Manage(_) => {
-                let limits = Report::Limits {
-                    unit: self.shared.own_mss(self.shared.unit),
-                    burst: 1,
-                };
-                cx.up(from, Indication::Report(Box::new(limits)));
-            }
+            Request::Manage(manage) => self.manage(from, &manage, cx),
             Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
         }
@@ -286,13 +332,19 @@ impl Protocol for Tcp {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
-            | Indication::Reset { .. } => {}
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => {}
         }
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         if token == ANSWER {
             self.open_early(cx);
+        } else if token == half_open::TOKEN {
+            self.callers_due(cx);
+        } else if token == time_waits::TOKEN {
+            self.time_waits_due(cx);
         } else if let Some(timer) = Timer::of_kind(token.kind) {
             self.with(token.session, cx, |session, io| session.on_timer(timer, io));
         }

@@ -28,24 +28,40 @@ impl Session {
                 options.sack = self.receive.queue.sack_blocks(room, true);
             }
         }
+        if text.len() + 4 <= usize::try_from(self.send.mss).unwrap_or(0) {
+            options.user_timeout = self.next_user_timeout(io, false);
+        }
+        let urgent_pointer = self.urgent_pointer(seq);
+        let urg = if urgent_pointer > 0 {
+            Flags::URG
+        } else {
+            Flags::NONE
+        };
         let config = &io.shared.config;
         let header = Header {
             source_port: self.pair.local.port(),
             destination_port: self.pair.remote.port(),
             seq,
             ack: self.receive.nxt,
-            flags,
+            flags: flags | urg,
             window: self.receive.advertise(config.edge, self.send.mss, false),
             checksum: 0,
-            urgent_pointer: 0,
+            urgent_pointer,
             options,
         };
         let end = seq.advance(text.len()) + u32::from(flags.contains(Flags::FIN));
         self.send.max = self.send.max.max(end);
         io.shared.counters.segments_sent += 1;
         io.shared.counters.octets_sent += text.len() as u64;
-        let options = io.shared.unit_options();
-        segment::transmit(&self.pair, &header, text, options, io.cx);
+        let options = self.unit_options();
+        segment::transmit_by(
+            self.way.route.as_deref(),
+            &self.pair,
+            &header,
+            text,
+            options,
+            io.cx,
+        );
         self.receive.acknowledged();
         self.timers.clear(Timer::DelayedAck);
     }
@@ -62,12 +78,14 @@ impl Session {
         // A SYN,ACK offers only what the SYN did; before that, negotiation has not happened.
         let shift = Receive::shift_for(config, self.receive.buffer);
         let options = Options {
+            // MUST-14, MUST-65, SHLD-5.
             mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
             window_scale: shift.filter(|_| !answer || self.receive.scaling),
             sack_permitted: self.sack,
             timestamps: self
                 .timestamps
                 .then(|| (self.ts_now(now), self.receive.ts_recent.0)),
+            user_timeout: self.next_user_timeout(io, true),
             ..Options::NONE
         };
         let header = Header {
@@ -93,8 +111,15 @@ impl Session {
         }
         self.send.max = self.send.max.max(self.iss + 1);
         io.shared.counters.segments_sent += 1;
-        let options = io.shared.unit_options();
-        segment::transmit(&self.pair, &header, Message::new(), options, io.cx);
+        let options = self.unit_options();
+        segment::transmit_by(
+            self.way.route.as_deref(),
+            &self.pair,
+            &header,
+            Message::new(),
+            options,
+            io.cx,
+        );
         self.receive.acknowledged();
         self.arm_retransmit(io);
     }
@@ -187,6 +212,7 @@ impl Session {
         }
     }
 
+    /// Sends `span` again, wherever the window's edge is now (MUST-34, SHLD-16).
     fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
         let text = self.send.again(span);
         let mut flags = Flags::ACK;
@@ -213,6 +239,7 @@ impl Session {
         }
         let last = self.send.unsent() == 0;
         let mut flags = Flags::ACK;
+        // MUST-60, MUST-61, SHLD-27: unsent data of one push joins that of the next.
         if last && self.send.pushed && next.octets > 0 {
             flags |= Flags::PSH;
         }

@@ -133,7 +133,7 @@ impl Receive {
         free.saturating_sub(self.window())
     }
 
-    /// The window field of a segment about to be sent, and with it the right edge.
+    /// MUST-39. The window field of a segment about to be sent, and with it the right edge.
     pub(crate) fn advertise(&mut self, rule: EdgeRule, mss: u32, syn: bool) -> u16 {
         let gain = self.gain();
         let offered = self.window() + gain;

@@ -6,9 +6,11 @@ use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened, Quality,
     Reason, Request,
 };
+use kumiki_wire::tcp::Seq;
 
 use super::demux::Pair;
 use super::isn;
+use super::segment;
 use super::session::{Io, Session};
 use super::states::Listener;
 use super::table::Entry;
@@ -20,7 +22,7 @@ impl Tcp {
         let opened = match (open.mode, socket(open.remote)) {
             (Mode::Passive { backlog }, _) => self.open_passive(above, &open, backlog, cx),
             (Mode::Active, Some(remote)) if is_host(remote) => {
-                // Source address and MSS hang on the route, and both go with the SYN.
+                // Source address (MUST-44) and MSS hang on the route, and both go with the SYN.
                 let to = Address::Ip4(*remote.ip());
                 let at = cx.now() + ANSWER_TIME;
                 cx.set_timer(&mut self.answer, ANSWER, at);
@@ -97,12 +99,25 @@ impl Tcp {
             local.set_port(self.choose_port(local, remote)?);
         }
         let pair = Pair { local, remote };
-        if self.demux.find(&pair).is_some() {
+        if self.is_taken(&pair) {
             return Err(Reason::BadAddress);
         }
-        let handle = self.begin(above, open.user, pair, &open.quality, unit, cx);
-        self.with(handle, cx, Session::call);
+        let handle = self.begin(above, open.user, pair, &open.quality, (unit, None), cx);
+        self.with(handle, cx, |session, io| {
+            if let Some(route) = &open.route {
+                session.choose_way(route.clone());
+            }
+            session.call(io);
+        });
         Ok(())
+    }
+
+    /// Whether there is a connection, or the beginning of one, between these.
+    fn is_taken(&mut self, pair: &Pair) -> bool {
+        let secret = self.shared.secret;
+        self.demux.find(pair).is_some()
+            || self.half_open.find(secret, pair).is_some()
+            || self.time_waits.find(secret, pair).is_some()
     }
 
     fn choose_port(&mut self, local: SocketAddrV4, remote: SocketAddrV4) -> Result<u16, Reason> {
@@ -110,22 +125,21 @@ impl Tcp {
         let port = isn::ports(secret, local, remote, self.ports_given)
             .find(|&port| {
                 let local = SocketAddrV4::new(*local.ip(), port);
-                self.demux.find(&Pair { local, remote }).is_none()
-                    && self.demux.listener(local).is_none()
+                !self.is_taken(&Pair { local, remote }) && self.demux.listener(local).is_none()
             })
             .ok_or(Reason::NoResources)?;
         self.ports_given = self.ports_given.wrapping_add(1);
         Ok(port)
     }
 
-    /// Makes a session in state CLOSED.
+    /// Makes a session in state CLOSED, with the ISS that it has already, if it has.
     pub(super) fn begin(
         &mut self,
         above: Above,
         user: Handle,
         pair: Pair,
         quality: &Quality,
-        unit: u32,
+        (unit, iss): (u32, Option<Seq>),
         cx: &mut Context<'_>,
     ) -> Handle {
         let handle = self.table.reserve();
@@ -133,7 +147,7 @@ impl Tcp {
             cx,
             shared: &mut self.shared,
         };
-        let session = Session::new((handle, above, user), pair, quality, unit, &mut io);
+        let session = Session::new((handle, above, user), pair, quality, (unit, iss), &mut io);
         self.table.fill(handle, Entry::Session(Box::new(session)));
         self.demux.insert(pair, handle);
         handle
@@ -146,6 +160,7 @@ impl Tcp {
         backlog: u32,
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
+        // MUST-43, and MUST-41: where somebody listens already, only this open fails.
         let local = local_socket(open.local).ok_or(Reason::BadAddress)?;
         let remote = socket(open.remote);
         if remote.is_none() && open.remote != Address::None {
@@ -234,6 +249,7 @@ impl Tcp {
             return;
         };
         self.demux.unlisten(listener.local);
+        self.refuse_callers(handle, cx);
         let waiting: Vec<Handle> = self
             .table
             .sessions()
@@ -262,7 +278,7 @@ const fn socket(address: Address) -> Option<SocketAddrV4> {
 /// Whether somebody can be called there.
 const fn is_host(remote: SocketAddrV4) -> bool {
     let ip = *remote.ip();
-    remote.port() != 0 && !ip.is_unspecified() && !ip.is_broadcast() && !ip.is_multicast()
+    remote.port() != 0 && segment::may_speak(ip)
 }
 
 /// Answers an open or an accept in the negative.

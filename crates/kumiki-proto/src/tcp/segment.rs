@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, SocketAddrV4};
 
-use kumiki_graph::{Address, Below, Context, Request, Unit, UnitOptions, Work};
+use kumiki_graph::{Address, Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::ipv4::protocol;
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
@@ -17,7 +17,11 @@ pub(crate) struct Segment {
     pub(crate) flags: Flags,
     /// SEG.WND as on the wire.
     pub(crate) window: u16,
+    /// The urgent pointer, significant with URG.
+    pub(crate) urgent: u16,
     pub(crate) options: Options,
+    /// The way back to who sent it.
+    pub(crate) route: Option<Box<SourceRoute>>,
     pub(crate) text: Message,
 }
 
@@ -48,15 +52,16 @@ fn pseudo(source: Ipv4Addr, destination: Ipv4Addr, len: usize) -> Sum {
         .add_u16(u16::try_from(len).unwrap_or(u16::MAX))
 }
 
-/// Reads what IP indicated; `Err` says why it was dropped.
+/// MUST-3. Reads what IP indicated; `Err` says why it was dropped.
 pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
     let (Address::Ip4(source), Address::Ip4(destination)) = (unit.source, unit.destination) else {
         return Err("not from IPv4");
     };
-    if unit.options.group || source.is_broadcast() || source.is_multicast() {
+    if unit.options.group || !may_speak(destination) || !may_speak(source) {
         // MUST-57, MUST-63.
-        return Err("broadcast or multicast");
+        return Err("address that no connection can have");
     }
+    let route = unit.route;
     let mut text = unit.data;
     if !is_intact(&mut text, source, destination, cx) {
         return Err("bad checksum");
@@ -82,10 +87,19 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         ack: header.ack,
         flags: header.flags,
         window: header.window,
+        urgent: header.urgent_pointer,
         options: header.options,
+        route,
         text,
     };
     Ok((pair, segment))
+}
+
+/// Whether a connection can have this end: no group, nobody, and none of the addresses that are kept for later (RFC 1122
+/// section 3.2.1.3).
+pub(crate) const fn may_speak(address: Ipv4Addr) -> bool {
+    let [first, ..] = address.octets();
+    first != 0 && first < 224
 }
 
 fn is_intact(
@@ -106,8 +120,20 @@ fn is_intact(
     pseudo(source, destination, len).plus(sum).is_valid()
 }
 
-/// Sends `header` and `text` from `pair.local` to `pair.remote`.
+/// Sends `header` and `text`, with their checksum (MUST-2), from the address of the connection (MUST-45), `pair.local` to `pair.remote`.
 pub(crate) fn transmit(
+    pair: &Pair,
+    header: &Header,
+    text: Message,
+    options: UnitOptions,
+    cx: &mut Context<'_>,
+) {
+    transmit_by(None, pair, header, text, options, cx);
+}
+
+/// As [`transmit`], by the gateways of a source route.
+pub(crate) fn transmit_by(
+    route: Option<&SourceRoute>,
     pair: &Pair,
     header: &Header,
     mut text: Message,
@@ -134,6 +160,7 @@ pub(crate) fn transmit(
         source: Address::Ip4(*pair.local.ip()),
         destination: Address::Ip4(*pair.remote.ip()),
         options,
+        route: route.map(|route| Box::new(route.clone())),
         data: text,
     };
     cx.down(Below(0), Request::Unit(unit));

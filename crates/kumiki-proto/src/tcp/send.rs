@@ -248,13 +248,14 @@ impl Send {
     /// Whether coalescing lets a small segment go.
     fn may_be_small(&self, board: &Scoreboard) -> bool {
         match self.coalesce {
+            // MUST-17, SHLD-7.
             Coalesce::Never => true,
             Coalesce::Nagle => board.una() == board.nxt(),
             Coalesce::Minshall => self.small.leq(board.una()),
         }
     }
 
-    /// The next segment of new data, by the rules of RFC 9293 section 3.8.6.2.1; `window` is the congestion window and
+    /// MUST-38, SHLD-28, SHLD-15. The next segment of new data, by the rules of RFC 9293 section 3.8.6.2.1; `window` is the congestion window and
     /// `forced` overrides silly window avoidance.
     pub(crate) fn next(
         &self,

@@ -9,17 +9,22 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Seq};
 
+use super::challenge::{Budget, Challenges};
 use super::config::Config;
 use super::congestion::{self, Congestion};
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
+use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::send::{Fin, Send};
 use super::states::State;
+use super::time_waits::Remains;
 use super::timers::{Timer, Timers};
 use super::trace::{Entry, Event, Trace};
+use super::urgent::Urgent;
+use super::way::Way;
 
 /// RTO where the SYN had to be sent again and there is no sample (RFC 6298 rule 5.7).
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
@@ -34,12 +39,14 @@ pub(crate) struct Shared {
     /// Phases of the two clocks that beat.
     pub(crate) ack_phase: Duration,
     pub(crate) slow_phase: Duration,
+    /// For challenges.
+    pub(crate) budget: Budget,
     /// Of connections that are over.
     pub(crate) traces: Vec<(Pair, Trace)>,
 }
 
 impl Shared {
-    /// The largest text of a segment without options, where segments of `unit` octets can be sent (0: not known).
+    /// MUST-67, SHLD-6. The largest text of a segment without options, where segments of `unit` octets can be sent (0: not known).
     pub(crate) fn own_mss(&self, unit: u32) -> u32 {
         let header = u32::try_from(kumiki_wire::tcp::MIN_LEN).unwrap_or(20);
         let link = match unit {
@@ -116,6 +123,7 @@ pub(crate) struct Session {
     /// The congestion window held data back when last looked at.
     pub(crate) window_limited: bool,
     pub(crate) timers: Timers,
+    pub(crate) patience: Patience,
     /// Retransmissions of the first unacknowledged segment, or probes, without an answer.
     pub(crate) unanswered: u32,
     /// Probes of the closed window, answered or not.
@@ -125,14 +133,17 @@ pub(crate) struct Session {
     pub(crate) ts_offset: u32,
     pub(crate) sack: bool,
     pub(crate) last_sent: Instant,
-    /// When a segment without text last drew a challenge.
-    pub(crate) last_challenge: Option<Instant>,
+    pub(crate) challenges: Challenges,
+    pub(crate) urgent: Urgent,
+    pub(crate) way: Way,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
     pub(crate) stirred: bool,
     /// It is in the list of those to settle.
     pub(crate) listed: bool,
+    /// What goes on in TIME-WAIT without it.
+    pub(crate) remains: Option<Remains>,
     pub(crate) trace: Option<Trace>,
 }
 
@@ -142,11 +153,11 @@ impl Session {
         (handle, above, user): (Handle, Above, Handle),
         pair: Pair,
         quality: &kumiki_graph::Quality,
-        unit: u32,
+        (unit, iss): (u32, Option<Seq>),
         io: &mut Io<'_, '_>,
     ) -> Self {
         let config = &io.shared.config;
-        let iss = super::isn::initial(io.shared.secret, &pair, io.now());
+        let iss = iss.unwrap_or_else(|| super::isn::initial(io.shared.secret, &pair, io.now()));
         let own_mss = io.shared.own_mss(unit);
         let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
         receive.round(config.rounding, own_mss);
@@ -179,16 +190,20 @@ impl Session {
             forced: false,
             window_limited: false,
             timers: Timers::new(handle),
+            patience: Patience::new(config, quality, io.now()),
             unanswered: 0,
             probes: 0,
             timestamps: config.timestamps,
             ts_offset: super::isn::clock_offset(io.shared.secret, &pair),
             sack: config.sack,
             last_sent: io.now(),
-            last_challenge: None,
+            challenges: Challenges::default(),
+            urgent: Urgent::default(),
+            way: Way::default(),
             ended: false,
             stirred: false,
             listed: false,
+            remains: None,
             trace: config.trace.then(Trace::default),
         }
     }
@@ -218,9 +233,7 @@ impl Session {
 
     /// The timestamp clock: milliseconds, from an offset of its own (RFC 7323 section 5.4).
     pub(crate) fn ts_now(&self, now: Instant) -> u32 {
-        let milliseconds = now.as_nanos() / 1_000_000;
-        let [.., a, b, c, d] = milliseconds.to_be_bytes();
-        u32::from_be_bytes([a, b, c, d]).wrapping_add(self.ts_offset)
+        super::isn::clock(now).wrapping_add(self.ts_offset)
     }
 
     // What goes up.
@@ -233,14 +246,16 @@ impl Session {
     pub(crate) fn established(&mut self, io: &mut Io<'_, '_>) {
         self.state = State::Established;
         self.timers.clear(Timer::Retransmit);
-        self.timers.clear(Timer::UserTimeout);
         if self.unanswered > 0 {
             self.congestion.on_syn_lost();
             if self.rtt.srtt().is_none() {
                 self.rtt.restart(RTO_AFTER_SYN_LOSS);
             }
         }
-        self.unanswered = 0;
+        self.answered(io);
+        self.progressed();
+        self.patience.heard = io.now();
+        self.arm_keep_alive(io);
         io.shared.counters.established += 1;
         self.note(Event::Established, io.now());
         let (local, remote) = self.addresses();
@@ -295,6 +310,7 @@ impl Session {
             && (self.accepted || !self.passive)
             && self.state != State::TimeWait
             && !self.ended
+        // MUST-12.
         {
             let session = self.user;
             self.up(
@@ -321,7 +337,7 @@ impl Session {
         }
     }
 
-    /// Ends with a reset to the peer (RFC 9293 section 3.10.5).
+    /// Ends with a reset to the peer (RFC 9293 section 3.10.5), which learns so that data is lost (SHLD-3).
     pub(crate) fn reset(&mut self, reason: Option<Reason>, io: &mut Io<'_, '_>) {
         if self.state.is_synchronized() {
             io.shared.counters.resets_sent += 1;
@@ -351,5 +367,8 @@ impl Session {
             Due::Now(_) | Due::Delayed | Due::No => {}
         }
         self.announce(io);
+        if self.state == State::TimeWait {
+            self.leave_remains(io);
+        }
     }
 }

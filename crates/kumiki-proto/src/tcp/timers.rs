@@ -13,10 +13,10 @@ pub(crate) enum Timer {
     Persist,
     /// Sender silly window avoidance has held back what could have been sent: send it.
     SwsOverride,
-    /// 2 MSL have passed since both directions ended: forget the connection.
-    TimeWait,
     /// Nothing was acknowledged for as long as the user is willing to wait: abort (RFC 9293 section 3.10.8).
     UserTimeout,
+    /// The peer has not been heard of for long, or has not answered a question: ask.
+    KeepAlive,
 }
 
 impl Timer {
@@ -25,8 +25,8 @@ impl Timer {
         Self::DelayedAck,
         Self::Persist,
         Self::SwsOverride,
-        Self::TimeWait,
         Self::UserTimeout,
+        Self::KeepAlive,
     ];
 
     const fn kind(self) -> u32 {
@@ -35,8 +35,8 @@ impl Timer {
             Self::DelayedAck => 1,
             Self::Persist => 2,
             Self::SwsOverride => 3,
-            Self::TimeWait => 4,
-            Self::UserTimeout => 5,
+            Self::UserTimeout => 4,
+            Self::KeepAlive => 5,
         }
     }
 
@@ -64,8 +64,8 @@ pub(crate) struct Timers {
     delayed_ack: Alarm,
     persist: Alarm,
     sws_override: Alarm,
-    time_wait: Alarm,
     user_timeout: Alarm,
+    keep_alive: Alarm,
 }
 
 impl Timers {
@@ -82,8 +82,8 @@ impl Timers {
             Timer::DelayedAck => &mut self.delayed_ack,
             Timer::Persist => &mut self.persist,
             Timer::SwsOverride => &mut self.sws_override,
-            Timer::TimeWait => &mut self.time_wait,
             Timer::UserTimeout => &mut self.user_timeout,
+            Timer::KeepAlive => &mut self.keep_alive,
         }
     }
 

@@ -262,6 +262,7 @@ impl Udp {
                 destination: Address::Ip4(*peer.ip()),
                 options,
                 data,
+                ..Unit::default()
             }),
         );
     }
@@ -489,7 +490,9 @@ impl Protocol for Udp {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
-            | Indication::Reset { .. } => cx.drop("not a unit"),
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => cx.drop("not a unit"),
         }
     }
 }

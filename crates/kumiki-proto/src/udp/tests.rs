@@ -42,7 +42,7 @@ fn open(local: Address, remote: Option<Address>) -> Request {
         local,
         remote: remote.unwrap_or_default(),
         quality: Quality::default(),
-        data: None,
+        ..Open::default()
     }))
 }
 

@@ -1,4 +1,5 @@
-//! Options of a TCP header: RFC 9293 section 3.2, RFC 7323 (window scale, timestamps), RFC 2018 (SACK).
+//! Options of a TCP header: RFC 9293 section 3.2, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 5482 (user
+//! timeout).
 
 use core::fmt;
 
@@ -21,6 +22,8 @@ pub mod kind {
     pub const SACK: u8 = 5;
     /// Timestamps (RFC 7323).
     pub const TIMESTAMPS: u8 = 8;
+    /// User timeout (RFC 5482).
+    pub const USER_TIMEOUT: u8 = 28;
 }
 
 /// Most octets that options can take: a header has at most 15 words, five of them fixed.
@@ -31,8 +34,9 @@ pub const MAX_WINDOW_SCALE: u8 = 14;
 
 /// The options that this stack understands.
 ///
-/// [`Options::parse`] keeps the last of several options of one kind and steps over kinds that are not here (MUST-6).
-/// [`Options::emit`] writes them in the order that Linux uses, which old peers are known to bear.
+/// [`Options::parse`] keeps the last of several options of one kind (MUST-4, MUST-5) and steps over kinds that are not here
+/// (MUST-6), whatever their alignment (MUST-64).
+/// [`Options::emit`] writes them (MUST-68), without padding after them (MUST-69), in the order that Linux uses, which old peers are known to bear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
     /// Maximum segment size the sender of the segment can receive; belongs to SYN segments (MUST-65).
@@ -43,11 +47,38 @@ pub struct Options {
     pub sack_permitted: bool,
     /// TSval and TSecr.
     pub timestamps: Option<(u32, u32)>,
+    /// How long the sender of the segment will wait for an acknowledgment.
+    pub user_timeout: Option<UserTimeout>,
     /// Blocks of the SACK option; none means that there is no such option.
     pub sack: SackBlocks,
     /// An option had a length that its kind cannot have (MUST-7). That option was left out; where the length did not
     /// even say where the next one begins, so was the rest. Only ever set by [`Options::parse`]; not emitted.
     pub illegal_length: bool,
+}
+
+/// A user timeout option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct UserTimeout {
+    /// How many; 15 bits on the wire, and zero is reserved.
+    pub value: u16,
+    /// Minutes (G = 1) instead of seconds.
+    pub minutes: bool,
+}
+
+impl UserTimeout {
+    const G: u16 = 0x8000;
+
+    const fn of_bits(bits: u16) -> Self {
+        Self {
+            value: bits & !Self::G,
+            minutes: bits & Self::G != 0,
+        }
+    }
+
+    const fn bits(self) -> u16 {
+        let g = if self.minutes { Self::G } else { 0 };
+        (self.value & !Self::G) | g
+    }
 }
 
 /// One block of a SACK option: octets received, `left` included, `right` not.
@@ -140,6 +171,7 @@ impl Options {
         window_scale: None,
         sack_permitted: false,
         timestamps: None,
+        user_timeout: None,
         sack: SackBlocks::EMPTY,
         illegal_length: false,
     };
@@ -192,6 +224,10 @@ impl Options {
                 let ts_ecr = u32::from_be_bytes([e0, e1, e2, e3]);
                 self.timestamps = Some((ts_val, ts_ecr));
             }
+            (kind::USER_TIMEOUT, &[high, low]) => {
+                let bits = u16::from_be_bytes([high, low]);
+                self.user_timeout = Some(UserTimeout::of_bits(bits));
+            }
             (kind::SACK, data) => match data.as_chunks::<8>() {
                 (blocks @ [_, ..], []) => {
                     self.sack = SackBlocks::EMPTY;
@@ -204,9 +240,14 @@ impl Options {
                 }
                 _ => self.illegal_length = true,
             },
-            (kind::MSS | kind::WINDOW_SCALE | kind::SACK_PERMITTED | kind::TIMESTAMPS, _) => {
-                self.illegal_length = true;
-            }
+            (
+                kind::MSS
+                | kind::WINDOW_SCALE
+                | kind::SACK_PERMITTED
+                | kind::TIMESTAMPS
+                | kind::USER_TIMEOUT,
+                _,
+            ) => self.illegal_length = true,
             _ => {}
         }
     }
@@ -223,6 +264,9 @@ impl Options {
             len += 4;
         }
         if self.window_scale.is_some() {
+            len += 4;
+        }
+        if self.user_timeout.is_some() {
             len += 4;
         }
         len
@@ -257,7 +301,7 @@ impl Options {
     }
 
     /// Writes [`Options::len`] octets. The order and the places of the no-operations are those of Linux: MSS;
-    /// SACK-permitted and timestamps sharing words; window scale; SACK. SACK blocks beyond [`Options::sack_room`] are
+    /// SACK-permitted and timestamps sharing words; window scale; then user timeout, which Linux has not; SACK. SACK blocks beyond [`Options::sack_room`] are
     /// left out.
     pub fn emit(&self, mut out: &mut [u8]) {
         debug_assert_eq!(out.len(), self.len());
@@ -281,6 +325,10 @@ impl Options {
         }
         if let Some(shift_cnt) = self.window_scale {
             put(out, [kind::NOP, kind::WINDOW_SCALE, 3, shift_cnt]);
+        }
+        if let Some(told) = self.user_timeout {
+            let [high, low] = told.bits().to_be_bytes();
+            put(out, [kind::USER_TIMEOUT, 4, high, low]);
         }
         let length = match self.sack_sent().len() {
             0 => return,
@@ -315,6 +363,11 @@ impl fmt::Display for Options {
         }
         if let Some(shift_cnt) = self.window_scale {
             write!(f, "{separator}wscale {shift_cnt}")?;
+            separator = ", ";
+        }
+        if let Some(UserTimeout { value, minutes }) = self.user_timeout {
+            let unit = if minutes { "min" } else { "s" };
+            write!(f, "{separator}user timeout {value} {unit}")?;
             separator = ", ";
         }
         for block in &self.sack {

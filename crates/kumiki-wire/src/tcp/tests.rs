@@ -29,6 +29,7 @@ fn options_emitted(options: Options) -> Vec<u8> {
     out
 }
 
+// RFC 9293: MUST-4, MUST-5
 #[test]
 fn a_syn_that_linux_wrote_is_read() {
     let (header, len) = Header::parse(&LINUX_SYN, 40).unwrap();
@@ -65,6 +66,7 @@ fn headers_that_linux_wrote_come_out_octet_by_octet() {
     }
 }
 
+// RFC 9293: MUST-14, MUST-68, MUST-69
 #[test]
 fn options_take_the_places_that_linux_gives_them() {
     let (mss, window_scale, timestamps) = (Some(1460), Some(7), Some((1, 2)));
@@ -163,6 +165,7 @@ fn sack_blocks_that_do_not_fit_are_left_out() {
     assert!(!sack(4).clone().push(SackBlock::default()));
 }
 
+// RFC 9293: MUST-6, MUST-64
 #[test]
 fn unknown_options_are_stepped_over() {
     // Kind 34 (fast open) and the experimental kind 254, odd lengths, nothing aligned (MUST-6, MUST-64).
@@ -179,11 +182,13 @@ fn unknown_options_are_stepped_over() {
     assert_eq!(options, expected);
 }
 
+// RFC 9293: MUST-4
 #[test]
 fn nothing_after_the_end_of_the_list_counts() {
     assert_eq!(Options::parse(&[0, 2, 4, 5, 180, 0, 0, 0]), Options::NONE);
 }
 
+// RFC 9293: MUST-7
 #[test]
 fn an_illegal_option_length_is_survived() {
     let kept = Options {

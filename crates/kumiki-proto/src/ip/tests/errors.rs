@@ -102,6 +102,7 @@ fn an_error_goes_to_the_user_whose_datagram_it_quotes() {
     }
 }
 
+// RFC 9293: MUST-55
 #[test]
 fn errors_of_no_consequence_reach_nobody() {
     let (mut bench, eth, user) = bench(host(1500));

@@ -8,8 +8,8 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request, Unit,
-    UnitOptions,
+    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request,
+    SourceRoute, Unit, UnitOptions,
 };
 use kumiki_octets::{Checksum, Message, Meta, Pattern, Sum};
 use kumiki_wire::ipv4::{Header, Options};
@@ -161,6 +161,7 @@ fn a_datagram_for_us_goes_to_the_user_of_its_protocol() {
     );
 }
 
+// RFC 9293: MUST-50
 #[test]
 fn a_header_in_pieces_with_options_is_read() {
     let (mut bench, eth, user) = bench(host(1500));
@@ -198,6 +199,7 @@ fn damaged_headers_and_lengths_are_dropped() {
     assert_eq!(counters(&bench).in_hdr_errors, 5);
 }
 
+// RFC 9293: MUST-63
 #[test]
 fn addresses_that_nobody_can_have_are_dropped_in_silence() {
     let (mut bench, eth, user) = bench(host(1500));

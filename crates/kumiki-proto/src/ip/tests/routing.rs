@@ -207,6 +207,33 @@ fn a_live_source_route_is_refused() {
     }
 }
 
+// RFC 9293: MUST-51, MUST-53
+#[test]
+fn a_user_may_say_the_way_and_learns_the_way_back() {
+    let (mut bench, eth, _, user) = router();
+    let gateways = vec![Ipv4Addr::new(10, 0, 0, 3), Ipv4Addr::new(10, 0, 0, 4)];
+    let mut unit = to(FAR, &[7]);
+    let strict = false;
+    unit.route = Some(Box::new(SourceRoute { gateways, strict }));
+    bench.say(user, Request::Unit(unit));
+    let sent = bench.sent_octets();
+    let (header, _) = Header::parse(&sent[0], sent[0].len()).unwrap();
+    assert_eq!(header.destination, Ipv4Addr::new(10, 0, 0, 3));
+    // RFC 791 section 3.1: type, length, pointer, then the other hops and the destination.
+    let mut option = vec![131, 11, 4, 10, 0, 0, 4];
+    option.extend(FAR.octets());
+    option.push(0);
+    assert_eq!(header.options.as_octets(), option);
+
+    let option = [131, 11, 12, 10, 0, 0, 3, 10, 0, 0, 4, 0];
+    let options = Options::new(&option).unwrap();
+    bench.octets(eth, &datagram(|header| header.options = options, &[1]));
+    let back = bench.units(user)[0].route.clone().unwrap();
+    let gateways = [Ipv4Addr::new(10, 0, 0, 4), Ipv4Addr::new(10, 0, 0, 3)];
+    assert_eq!(back.gateways, gateways);
+    assert!(!back.strict);
+}
+
 #[test]
 fn settings_that_cannot_be_are_named() {
     let wrong = |change: &dyn Fn(&mut Config)| {

@@ -47,6 +47,7 @@ fn initial_windows_are_those_of_their_rfcs() {
     }
 }
 
+// RFC 9293: MUST-19
 #[test]
 fn slow_start_counts_octets_up_to_its_limit() {
     for mut cc in standard() {
@@ -84,6 +85,7 @@ fn a_loss_halves_what_was_in_flight() {
     assert_eq!(cc.window(), 2 * SMSS, "not below two segments");
 }
 
+// RFC 9293: MUST-19
 #[test]
 fn congestion_avoidance_adds_a_segment_per_window() {
     let mut cc = NewReno::new(config());

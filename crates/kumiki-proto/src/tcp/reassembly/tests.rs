@@ -39,6 +39,7 @@ impl Receiver {
     }
 }
 
+// RFC 9293: SHLD-31
 #[test]
 fn rfc_2018_case_2_grows_one_block() {
     let mut r = Receiver::at(5000);

@@ -52,6 +52,7 @@ fn rto_has_a_floor_and_a_ceiling() {
     assert_eq!(rtt.rto(), Duration::from_secs(120));
 }
 
+// RFC 9293: MUST-19
 #[test]
 fn back_off_doubles_until_a_sample_comes() {
     let mut rtt = Rtt::new(Config::RFC6298);

@@ -79,6 +79,7 @@ fn an_acknowledgment_takes_records_and_gives_a_sample() {
     assert!(board.is_empty() && board.first_unacked(10).is_none());
 }
 
+// RFC 9293: MUST-18
 #[test]
 fn a_segment_sent_twice_gives_no_sample() {
     let mut board = sent(2);

@@ -3,10 +3,13 @@
 use core::net::SocketAddrV4;
 
 use kumiki_graph::{Above, Handle, Quality};
-use kumiki_wire::tcp::Flags;
+use kumiki_octets::Message;
+use kumiki_wire::tcp::{Flags, Seq};
 
 use super::State;
 use crate::tcp::demux::Pair;
+use crate::tcp::half_open::Caller;
+use crate::tcp::scoreboard::Span;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
 
@@ -19,7 +22,7 @@ pub(crate) struct Listener {
     /// The only one who may call, where the user named one.
     pub(crate) remote: Option<SocketAddrV4>,
     pub(crate) quality: Quality,
-    /// How many connections may wait here, unfinished or unaccepted.
+    /// How many connections may wait here to be accepted.
     pub(crate) backlog: u32,
     pub(crate) waiting: u32,
 }
@@ -38,6 +41,11 @@ pub(crate) enum Verdict {
 }
 
 impl Listener {
+    /// Whether as many wait to be accepted as may.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting >= self.backlog.max(1)
+    }
+
     pub(crate) fn judge(&self, pair: &Pair, segment: &Segment) -> Verdict {
         if segment.has(Flags::RST) {
             return Verdict::Ignore;
@@ -48,7 +56,7 @@ impl Listener {
         if !segment.has(Flags::SYN) {
             return Verdict::Ignore;
         }
-        if self.waiting >= self.backlog.max(1) {
+        if self.is_full() {
             return Verdict::Full;
         }
         Verdict::Begin
@@ -56,19 +64,36 @@ impl Listener {
 }
 
 impl Session {
-    /// A SYN called us: answers it and enters SYN-RECEIVED. Text with the SYN is left to be sent again.
-    pub(crate) fn call_received(
-        &mut self,
-        listener: Handle,
-        segment: &Segment,
-        io: &mut Io<'_, '_>,
-    ) {
+    /// A caller has acknowledged our SYN: `segment` is what it did so with.
+    pub(crate) fn call_answered(&mut self, caller: Caller, segment: Segment, io: &mut Io<'_, '_>) {
         self.passive = true;
-        self.listener = Some(listener);
+        self.listener = Some(caller.listener);
         self.state = State::SynReceived;
-        self.receive.start(segment.seq);
-        self.negotiate(&segment.options, io);
-        self.take_syn_window(segment);
-        self.send_syn(io);
+        self.receive.start(caller.irs);
+        self.way.route = caller.route;
+        self.negotiate(&caller.offer.options(), io);
+        self.take_syn_window(caller.window, caller.irs, Seq(0));
+        let config = &io.shared.config;
+        self.receive.advertise(config.edge, self.send.mss, true);
+        let now = io.now();
+        self.board.on_send(1, caller.at.unwrap_or(now), false);
+        if caller.retries > 0 || caller.at.is_none() {
+            // Nobody knows which SYN,ACK was answered (Karn, MUST-18).
+            let (start, end) = (self.iss, self.iss + 1);
+            self.board.on_retransmit(Span { start, end }, io.now());
+        }
+        self.send.max = self.iss + 1;
+        self.unanswered = caller.retries;
+        if let Some(text) = caller.text {
+            let (text, fin) = *text;
+            self.queue_early(text, fin);
+        }
+        self.on_segment(segment, io);
+    }
+
+    /// Text and FIN that came with a SYN are kept until the handshake is done.
+    pub(super) fn queue_early(&mut self, text: Message, fin: bool) {
+        let (nxt, window) = (self.receive.nxt, self.receive.window());
+        self.receive.queue.insert(nxt, window, nxt, text, fin);
     }
 }

@@ -87,21 +87,14 @@ impl Session {
         self.user = user;
         self.accepted = true;
         self.stirred = true;
-        if let Some(buffer) = quality.send_buffer {
-            self.send.buffer = buffer;
-        }
-        if let Some(coalesce) = quality.coalesce {
-            self.send.coalesce = coalesce;
-        }
-        if let Some(buffer) = quality.receive_buffer {
-            // What has been offered to the peer is not taken back.
-            self.receive.buffer = self.receive.buffer.max(buffer);
-        }
+        self.on_quality(quality, io);
         self.announce(io);
+        self.accept_urgent(io);
         while let Some((data, end)) = self.receive.held.pop_front() {
             let session = user;
             self.up(Indication::Data { session, data, end }, io);
         }
+        self.settle_urgent(io);
         if self.receive.fin {
             let session = user;
             self.up(

@@ -1,4 +1,5 @@
-//! SYN-RECEIVED: RFC 9293 section 3.10.7.4 as far as it concerns this state.
+//! SYN-RECEIVED: RFC 9293 section 3.10.7.4 as far as it concerns this state. Who was called comes through it at once, see
+//! [`crate::tcp::half_open`]; who calls is here in a simultaneous open.
 
 use kumiki_graph::Reason;
 use kumiki_wire::tcp::{Flags, Options, Seq};
@@ -43,6 +44,8 @@ impl Session {
         if !segment.has(Flags::SYN) {
             self.in_data_transfer(segment, io);
         }
+        // What came with the SYN.
+        self.take_queued(false, io);
     }
 
     /// A reset in SYN-RECEIVED.
@@ -61,11 +64,11 @@ impl Session {
     }
 
     /// The window of a SYN segment, which is never scaled.
-    pub(super) fn take_syn_window(&mut self, segment: &Segment) {
-        self.send.wnd = segment.window.into();
+    pub(super) fn take_syn_window(&mut self, window: u16, seq: Seq, ack: Seq) {
+        self.send.wnd = window.into();
         self.send.max_wnd = self.send.wnd;
-        self.send.wl1 = segment.seq;
-        self.send.wl2 = segment.ack;
+        self.send.wl1 = seq;
+        self.send.wl2 = ack;
     }
 
     /// What both SYNs offer is used (RFC 7323 sections 2.2 and 3.2, RFC 2018 section 2).
@@ -82,6 +85,10 @@ impl Session {
         if let (true, Some((value, _))) = (self.timestamps, options.timestamps) {
             self.receive.ts_recent = (value, io.now());
         }
+        if let Some(told) = options.user_timeout {
+            self.take_user_timeout(told, io);
+        }
+        let config = &io.shared.config;
         let peer = options.mss.unwrap_or(config.default_mss);
         self.set_mss(u32::from(peer).min(self.own_mss));
         // The initial window is reckoned in the segments that will be sent.
@@ -92,13 +99,14 @@ impl Session {
         });
     }
 
-    /// Octets of the options that every segment carries.
-    pub(super) const fn option_octets(&self) -> u32 {
-        if self.timestamps { 12 } else { 0 }
+    /// Octets of the options that every segment carries, IP's among them.
+    pub(super) fn option_octets(&self) -> u32 {
+        self.way.option_octets() + if self.timestamps { 12 } else { 0 }
     }
 
     /// Eff.snd.MSS (MUST-16): what fits beside the options that every segment carries.
     pub(crate) fn set_mss(&mut self, text: u32) {
+        self.way.text = text;
         self.send.mss = text.saturating_sub(self.option_octets()).max(1);
         self.board.set_smss(self.send.mss);
         self.congestion.set_smss(self.send.mss);

@@ -35,12 +35,14 @@ impl Session {
             return;
         }
         self.receive.start(segment.seq);
+        self.take_way(&segment, io);
         self.negotiate(&segment.options, io);
-        self.take_syn_window(&segment);
+        self.take_syn_window(segment.window, segment.seq, segment.ack);
         if !acked {
             // Simultaneous open (MUST-10).
             self.state = State::SynReceived;
             self.send_syn(io);
+            self.queue_early(segment.text, segment.flags.contains(Flags::FIN));
             return;
         }
         self.syn_acked(segment.ack, io);

@@ -17,9 +17,6 @@ use crate::tcp::trace::Event;
 
 /// TS.Recent is too old to judge by (RFC 7323 section 5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
-/// The least time between two challenges of one connection to segments without text; assumed, RFC 5961 section 7 leaves
-/// it open.
-const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Session {
     pub(super) fn in_data_transfer(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
@@ -29,6 +26,7 @@ impl Session {
         if self.state == State::FinWait1 && self.send.fin_acked(self.board.una()) {
             self.state = State::FinWait2;
         }
+        self.take_urgent(&segment, io);
         self.take_text(segment, io);
     }
 
@@ -37,7 +35,8 @@ impl Session {
         if !self.passes_paws(segment, io) {
             return false;
         }
-        // Where the window is closed, the acknowledgment of a segment at its left edge still counts.
+        // Where the window is closed, the acknowledgment of a segment at its left edge still counts, and so do RST and URG
+        // (MUST-66).
         let at_closed_window = self.receive.window() == 0 && segment.seq == self.receive.nxt;
         if !at_closed_window && !self.receive.is_acceptable(segment.seq, segment.len()) {
             if !segment.has(Flags::RST) {
@@ -46,7 +45,7 @@ impl Session {
             return false;
         }
         if segment.has(Flags::RST) {
-            // RFC 5961 section 3.2.
+            // RFC 5961 section 3.2. Its text is not looked at (SHLD-2).
             if segment.seq != self.receive.nxt {
                 self.challenge(segment, io);
                 return false;
@@ -75,6 +74,11 @@ impl Session {
             && !Seq(value).lt(Seq(self.receive.ts_recent.0))
         {
             self.receive.ts_recent = (value, io.now());
+        }
+        self.patience.heard = io.now();
+        self.take_way(segment, io);
+        if let Some(told) = segment.options.user_timeout {
+            self.take_user_timeout(told, io);
         }
         true
     }
@@ -105,20 +109,28 @@ impl Session {
         self.challenge(segment, io);
     }
 
-    /// Says where we stand, to whoever sent `segment`. Not more often than RFC 5961 section 7 allows where there is no
-    /// text to justify it: two ends that disagree would otherwise answer each other for ever.
+    /// Says where we stand, to whoever sent `segment`, as often as RFC 5961 section 7 allows.
     pub(super) fn challenge(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         io.shared.counters.unacceptable += 1;
-        if segment.text.is_empty() {
-            let now = io.now();
-            let since = |last| now.saturating_since(last);
-            if self
-                .last_challenge
-                .is_some_and(|last| since(last) < CHALLENGE_INTERVAL)
-            {
-                return;
-            }
-            self.last_challenge = Some(now);
+        let now = io.now();
+        let config = &io.shared.config;
+        // Copies of what was received lately. Anything else with text is a guess, and each answer to it would be a
+        // duplicate acknowledgment to the peer.
+        let behind = self.receive.nxt.distance_from(segment.seq);
+        let lately = i64::from(self.receive.buffer.max(65_535));
+        let is_copy = segment.len() > 0
+            && !segment.has(Flags::SYN)
+            && (0..=lately).contains(&i64::from(behind));
+        let allowed = self
+            .challenges
+            .allow(is_copy, config.challenge_interval, now)
+            && io
+                .shared
+                .budget
+                .take(config.challenge_limit, now, io.cx.rng());
+        if !allowed {
+            io.shared.counters.challenges_spared += 1;
+            return;
         }
         self.receive.owe_now(AckReason::Unacceptable);
     }
@@ -133,8 +145,9 @@ impl Session {
             return false;
         }
         if self.send.wnd == 0 {
-            // A peer that answers with its window closed may do so for ever (MUST-37).
-            self.unanswered = 0;
+            // A peer that answers with its window closed may do so for ever (MUST-37), also where it closed it over what was
+            // under way (SHLD-17).
+            self.answered(io);
         }
         let una = self.board.una();
         if ack.gt(una) {
@@ -169,13 +182,12 @@ impl Session {
         self.sample(segment, &outcome, io);
         self.take_sack(segment, io);
         self.duplicates = 0;
-        self.unanswered = 0;
+        self.answered(io);
+        self.progressed();
         self.advance_recovery(&outcome, flight, io);
         if self.board.is_empty() {
             self.timers.clear(Timer::Retransmit);
-            self.timers.clear(Timer::UserTimeout);
         } else {
-            self.timers.clear(Timer::UserTimeout);
             self.arm_retransmit(io);
         }
         self.note(Event::Acknowledged, now);
@@ -322,7 +334,7 @@ impl Session {
         }
         if !self.state.may_receive() {
             // CLOSE-WAIT: a copy of what ended with the FIN.
-            self.receive.owe_now(AckReason::Unacceptable);
+            self.challenge(&segment, io);
             return;
         }
         let window = self.receive.window();
@@ -360,8 +372,14 @@ impl Session {
             Inserted::Duplicate | Inserted::Outside => io.shared.counters.duplicates += 1,
             Inserted::Full => io.cx.drop("reassembly queue full"),
         }
+        self.take_queued(push, io);
+    }
+
+    /// What is queued and now in order.
+    pub(super) fn take_queued(&mut self, push: bool, io: &mut Io<'_, '_>) {
         while let Some(text) = self.receive.queue.pop_in_order(self.receive.nxt) {
             self.deliver(text, push, io);
+            self.receive.owe_now(AckReason::OutOfOrder);
         }
         if self.receive.queue.fin_is_next(self.receive.nxt) {
             self.take_fin(io);
@@ -385,6 +403,7 @@ impl Session {
             end: push,
         };
         self.up(indication, io);
+        self.settle_urgent(io);
     }
 
     fn take_fin(&mut self, io: &mut Io<'_, '_>) {
@@ -395,6 +414,7 @@ impl Session {
         self.receive.nxt += 1;
         self.receive.edge = self.receive.edge.max(self.receive.nxt);
         self.receive.owe_now(AckReason::Fin);
+        self.settle_urgent(io);
         if self.accepted {
             let session = self.user;
             self.up(

@@ -92,6 +92,7 @@ fn three_duplicates_bring_a_lost_segment_back_before_the_timer() {
     }
 }
 
+// RFC 9293: MUST-20
 #[test]
 fn a_silent_peer_is_given_up() {
     let config = Config {
@@ -109,7 +110,10 @@ fn a_silent_peer_is_given_up() {
     pair.taken_log();
     pair.write(A, b"anybody?");
     pair.run_for(ms(60_000));
-    assert_eq!(pair.app(A).heard, ["opened", "aborted: TimedOut"]);
+    assert_eq!(
+        pair.app(A).heard,
+        ["opened", "notice: NoAnswer", "aborted: TimedOut"]
+    );
     let times: Vec<u64> = pair
         .log
         .iter()
@@ -140,7 +144,10 @@ fn a_user_timeout_ends_what_nobody_acknowledges() {
     pair.run_for(ms(4999));
     assert!(!pair.app(A).over);
     pair.run_for(ms(1));
-    assert_eq!(pair.app(A).heard, ["opened", "aborted: TimedOut"]);
+    assert_eq!(
+        pair.app(A).heard,
+        ["opened", "notice: NoAnswer", "aborted: TimedOut"]
+    );
 }
 
 #[test]

@@ -3,10 +3,16 @@
     reason = "numbers in tests are small"
 )]
 
+mod addresses;
+mod attacks;
+mod calls;
 mod closing;
 mod loss;
 mod opening;
 mod pair;
+mod patience;
 mod random;
 mod small;
+mod standard;
+mod urgent;
 mod windows;

@@ -49,6 +49,7 @@ fn data_goes_both_ways_and_both_ends_close() {
     assert_eq!(pair.tcp(A).connections(), 0);
 }
 
+// RFC 9293: MUST-10
 #[test]
 fn both_sides_may_call_at_once() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
@@ -77,6 +78,7 @@ fn both_sides_may_call_at_once() {
     assert_eq!(pair.app(B).received, b"hello");
 }
 
+// RFC 9293: MUST-14, MUST-16, SHLD-5
 #[test]
 fn options_are_used_only_where_both_offer_them() {
     let modern = defaults::modern();
@@ -103,6 +105,7 @@ fn options_are_used_only_where_both_offer_them() {
     assert!(pair.log.last().unwrap().header.options.is_empty());
 }
 
+// RFC 9293: MUST-14, MUST-16
 #[test]
 fn the_smaller_mss_counts() {
     let of = |mss| Config {
@@ -127,15 +130,25 @@ fn a_full_backlog_lets_callers_wait() {
     }
     pair.run_for(ms(500));
     assert_eq!(pair.app(B).offers.len(), 2);
-    assert_eq!(pair.app(A).heard, ["opened", "opened"]);
-    assert_eq!(pair.counters(B).backlog_full, 1);
-    // One is taken; the third gets through when it calls again.
+    // The third has been answered, but its acknowledgment found no place.
+    assert_eq!(
+        (pair.counters(B).backlog_full, pair.tcp(B).half_open()),
+        (1, 1)
+    );
+    // One is taken; the third gets through when our SYN,ACK is sent again.
     let session = pair.app(B).offers[0];
     let accept = accept(session);
     pair.ask(B, vec![accept]);
     pair.run_for(ms(1000));
     assert_eq!(pair.app(B).offers.len(), 3);
     assert_eq!(pair.app(A).heard.len(), 3);
+    // A fourth that calls while the places are taken is not answered at all.
+    pair.call(A);
+    pair.run_for(ms(500));
+    assert_eq!(
+        (pair.counters(B).backlog_full, pair.tcp(B).half_open()),
+        (2, 0)
+    );
 }
 
 #[test]
@@ -174,6 +187,7 @@ fn a_refused_caller_is_reset() {
     assert_eq!(pair.counters(B).backlog_full, 0);
 }
 
+// RFC 9293: MUST-41
 #[test]
 fn a_passive_open_can_be_ended() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
@@ -192,6 +206,7 @@ fn a_passive_open_can_be_ended() {
     assert_eq!(pair.app(A).heard, ["aborted: Refused"]);
 }
 
+// RFC 9293: MUST-46
 #[test]
 fn bad_addresses_are_refused() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
@@ -212,6 +227,7 @@ fn bad_addresses_are_refused() {
     assert!(pair.log.is_empty());
 }
 
+// RFC 9293: MUST-22, SHLD-9
 #[test]
 fn a_call_that_nobody_answers_is_given_up() {
     let config = Config {
@@ -221,7 +237,7 @@ fn a_call_that_nobody_answers_is_given_up() {
     let mut pair = Pair::with_rule(config, plain(), |_| Vec::new());
     pair.call(A);
     pair.run_for(ms(100_000));
-    assert_eq!(pair.app(A).heard, ["aborted: TimedOut"]);
+    assert_eq!(pair.app(A).heard, ["notice: NoAnswer", "aborted: TimedOut"]);
     let times: Vec<u64> = pair
         .log
         .iter()
@@ -251,6 +267,7 @@ fn many_connections_have_ports_of_their_own() {
     assert_eq!(ports.len(), 300);
 }
 
+// RFC 9293: MUST-54, MUST-56
 #[test]
 fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     let unreachable = |pair: &Pair, hard: bool| {
@@ -278,7 +295,10 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     pair.call(A);
     let report = unreachable(&pair, false);
     pair.report(A, report);
-    assert!(pair.app(A).heard.is_empty());
+    assert_eq!(
+        core::mem::take(&mut pair.app(A).heard),
+        ["notice: Problem(Soft { kind: 3, code: 0 })"]
+    );
     let report = unreachable(&pair, true);
     pair.report(A, report);
     assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
@@ -290,6 +310,7 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     assert_eq!(pair.app(A).heard, ["opened"]);
 }
 
+// RFC 9293: MUST-16, MUST-54, SHLD-6
 #[test]
 fn a_smaller_path_is_used_at_once() {
     let config = Config {
@@ -322,6 +343,7 @@ fn a_smaller_path_is_used_at_once() {
     assert_eq!(pair.counters(A).timeouts, 0);
 }
 
+// RFC 9293: MUST-44, MUST-67, SHLD-6
 #[test]
 fn an_open_waits_to_know_its_route_but_not_for_ever() {
     let mut pair = Pair::silent(plain(), plain());

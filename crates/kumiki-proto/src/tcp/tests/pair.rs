@@ -158,6 +158,11 @@ impl Protocol for App {
                 self.over = true;
                 self.heard.push(format!("aborted: {reason:?}"));
             }
+            Indication::Urgent { ahead, .. } => {
+                let at = self.received.len();
+                self.heard.push(format!("urgent: {ahead} after {at}"));
+            }
+            Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
             Indication::Unit(_)
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
@@ -206,6 +211,7 @@ impl core::fmt::Display for Packet {
             (Flags::FIN, 'F'),
             (Flags::RST, 'R'),
             (Flags::PSH, 'P'),
+            (Flags::URG, 'U'),
             (Flags::ACK, '.'),
         ]
         .iter()
@@ -242,6 +248,16 @@ pub(super) struct Pair {
     shown: usize,
     mtu: Option<u32>,
     batch: usize,
+    /// What the layer below was advised of: by whom, and whether there was an answer.
+    pub(super) advice: Vec<(usize, bool)>,
+    /// Who sent each unit, and with which time to live and type of service.
+    pub(super) travelled: Vec<(usize, u8, u8)>,
+    /// The way back that units of this sender bring.
+    pub(super) return_route: Option<(usize, SourceRoute)>,
+    /// By which gateways each unit went.
+    pub(super) ways: Vec<Option<Box<SourceRoute>>>,
+    /// Segments to addresses that nobody has.
+    pub(super) strays: usize,
 }
 
 fn host(config: Config, number: u64, seed: u64) -> Host {
@@ -326,6 +342,11 @@ impl Pair {
             shown: 0,
             mtu: None,
             batch: 1,
+            advice: Vec::new(),
+            travelled: Vec::new(),
+            ways: Vec::new(),
+            return_route: None,
+            strays: 0,
         }
     }
 
@@ -385,6 +406,13 @@ impl Pair {
         self.ask(host, Vec::new());
     }
 
+    /// An urgent write of `octets`.
+    pub(super) fn urge(&mut self, host: usize, octets: &[u8]) {
+        let session = self.app(host).session.unwrap();
+        let data = Message::from_octets(octets);
+        self.ask(host, vec![Request::Expedited { session, data }]);
+    }
+
     pub(super) fn take(&mut self, host: usize, octets: u64) {
         let session = self.app(host).session.unwrap();
         let credit = Credit::octets(octets);
@@ -415,6 +443,13 @@ impl Pair {
         );
     }
 
+    /// Changes what the user of the connection asks for.
+    pub(super) fn change(&mut self, host: usize, quality: Quality) {
+        let session = self.app(host).session.unwrap();
+        let change = Manage::Session { session, quality };
+        self.ask(host, vec![Request::Manage(Box::new(change))]);
+    }
+
     /// Lets `header` and `text` arrive at `host` from the other one, with sequence numbers relative to the first ones.
     pub(super) fn inject(&mut self, host: usize, mut header: Header, text: &[u8]) {
         let base = |at: usize| self.first[at].unwrap_or_default();
@@ -430,14 +465,32 @@ impl Pair {
         self.deliver(host, data);
     }
 
+    /// As [`Self::inject`], from an address that nobody has; sequence numbers are as they are.
+    pub(super) fn forge(&mut self, host: usize, from: u32, header: Header, text: &[u8]) {
+        let mut octets = vec![0; header.len()];
+        header.emit(&mut octets);
+        octets.extend(text);
+        let mut data = Message::from_octets(&octets);
+        data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
+        let source = core::net::Ipv4Addr::from_bits(0x0b00_0000 | from & 0xff_ffff);
+        self.deliver_from(Address::Ip4(source), host, data);
+    }
+
     pub(super) fn deliver(&mut self, host: usize, data: Message) {
-        let ip = |host: usize| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8));
+        self.deliver_from(ip(1 - host), host, data);
+    }
+
+    fn deliver_from(&mut self, source: Address, host: usize, data: Message) {
         let unit = Unit {
-            source: ip(1 - host),
+            source,
             destination: ip(host),
             data,
             ..Unit::default()
         };
+        self.deliver_unit(host, unit);
+    }
+
+    pub(super) fn deliver_unit(&mut self, host: usize, unit: Unit) {
         let Host { graph, wire, .. } = &mut self.hosts[host];
         graph.input(self.now, *wire, Indication::Unit(unit));
         self.run_until(self.now);
@@ -448,6 +501,23 @@ impl Pair {
         let Host { graph, wire, .. } = &mut self.hosts[host];
         graph.input(self.now, *wire, Indication::Report(Box::new(report)));
         self.run_until(self.now);
+    }
+
+    /// ICMP tells `host` that what it sent last met `problem`.
+    pub(super) fn icmp(&mut self, host: usize, problem: Problem) {
+        let sent = self.log.iter().rev().find(|packet| packet.from == host);
+        let mut start = vec![0; 20];
+        let options = kumiki_wire::tcp::Options::NONE;
+        let header = sent.unwrap().header;
+        Header { options, ..header }.emit(&mut start);
+
+        let report = Report::Unreachable {
+            source: ip(host),
+            destination: ip(1 - host),
+            problem,
+            start: Message::from_octets(&start[..8]),
+        };
+        self.report(host, report);
     }
 
     /// The ports of the connection as A's segments carry them.
@@ -517,6 +587,14 @@ impl Pair {
 
     /// What the layer below has to say, unless it is silent.
     fn answer(&mut self, from: usize, manage: Manage) {
+        if let Manage::Advise { to, answered } = manage {
+            let Address::Socket(other) = address(1 - from, 0) else {
+                return;
+            };
+            assert_eq!(to.to_string(), other.ip().to_string());
+            self.advice.push((from, answered));
+            return;
+        }
         let Some(mtu) = self.mtu else {
             return;
         };
@@ -529,7 +607,7 @@ impl Pair {
                 unit,
                 burst,
             },
-            Manage::Refuse { .. } => return,
+            Manage::Refuse { .. } | Manage::Session { .. } | Manage::Advise { .. } => return,
         };
         let Host {
             graph, wire, task, ..
@@ -538,7 +616,15 @@ impl Pair {
         graph.run(*task, self.now, 1);
     }
 
-    fn send(&mut self, from: usize, unit: Unit) {
+    fn send(&mut self, from: usize, mut unit: Unit) {
+        let host = |host| unit.destination == ip(host);
+        if !host(A) && !host(B) {
+            self.strays += 1;
+            return;
+        }
+        let to = if host(A) { A } else { B };
+        // RFC 9293: MUST-45
+        assert_eq!(unit.source, ip(from));
         let octets = unit.data.to_vec();
         let (header, len) = Header::parse(&octets, octets.len()).unwrap();
         if header.flags.contains(Flags::SYN) {
@@ -554,12 +640,19 @@ impl Pair {
             ack: header.ack - base(1 - from),
             text: octets[len..].to_vec(),
         };
+        let options = unit.options;
+        self.travelled.push((from, options.ttl, options.tos));
+        self.ways.push(unit.route.take());
+        unit.route = match &self.return_route {
+            Some((sender, route)) if *sender == from => Some(Box::new(route.clone())),
+            _ => None,
+        };
         for delay in (self.rule)(&packet) {
             self.order += 1;
             let mut unit = unit.clone();
             unit.data.forget_sums();
             self.in_flight
-                .push((self.now + delay, self.order, 1 - from, unit));
+                .push((self.now + delay, self.order, to, unit));
         }
         self.log.push(packet);
         if self.log.len() > 100_000 {
@@ -575,6 +668,10 @@ impl Pair {
     }
 }
 
+pub(super) fn ip(host: usize) -> Address {
+    Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8))
+}
+
 pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
     Request::Open(Box::new(Open {
         user: Handle::default(),
@@ -584,8 +681,7 @@ pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
             port,
         )),
         remote,
-        quality: Quality::default(),
-        data: None,
+        ..Open::default()
     }))
 }
 

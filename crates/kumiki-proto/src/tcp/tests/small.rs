@@ -28,6 +28,7 @@ fn ten_writes(coalesce: Coalesce) -> Vec<usize> {
         .collect()
 }
 
+// RFC 9293: MUST-17, SHLD-7
 #[test]
 fn nagle_waits_for_the_acknowledgment() {
     assert_eq!(ten_writes(Coalesce::Nagle), [100, 900]);
@@ -80,6 +81,7 @@ fn acknowledged_after(config: &Config, len: usize, start: u64) -> u64 {
     (ack.unwrap().at.as_nanos() - sent.as_nanos()) / 1_000_000
 }
 
+// RFC 9293: MUST-40, SHLD-18
 #[test]
 fn each_profile_delays_acknowledgments_in_its_own_way() {
     let modern = defaults::modern();
@@ -101,6 +103,7 @@ fn each_profile_delays_acknowledgments_in_its_own_way() {
     }
 }
 
+// RFC 9293: SHLD-19
 #[test]
 fn small_segments_count_where_the_rule_says_so() {
     for (count_small, acks) in [(false, 1), (true, 2)] {
@@ -125,6 +128,7 @@ fn small_segments_count_where_the_rule_says_so() {
     }
 }
 
+// RFC 9293: MUST-58, MUST-59
 #[test]
 fn a_batch_is_acknowledged_once() {
     for (batch, acks) in [(1, 4), (16, 1)] {

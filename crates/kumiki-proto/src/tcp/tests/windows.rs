@@ -13,6 +13,7 @@ fn small_buffer(octets: u32) -> Config {
     }
 }
 
+// RFC 9293: MUST-35, MUST-36, SHLD-29, SHLD-30
 #[test]
 fn a_closed_window_is_probed_until_it_opens() {
     let mut pair = Pair::new(plain(), small_buffer(4000), ms(10)).connected();
@@ -54,6 +55,7 @@ fn a_closed_window_is_probed_until_it_opens() {
     assert_eq!(pair.counters(A).window_probes, 3);
 }
 
+// RFC 9293: MUST-37
 #[test]
 fn a_window_may_stay_closed_for_ever() {
     let config = Config {
@@ -71,6 +73,7 @@ fn a_window_may_stay_closed_for_ever() {
     assert_eq!(pair.app(B).received, numbered(3000));
 }
 
+// RFC 9293: MUST-35, MUST-36
 #[test]
 fn a_lost_window_update_does_not_stop_a_connection() {
     let mut pair = Pair::with_rule(plain(), small_buffer(2000), |packet| {
@@ -90,6 +93,7 @@ fn a_lost_window_update_does_not_stop_a_connection() {
     assert_eq!(pair.app(B).received, numbered(5000));
 }
 
+// RFC 9293: MUST-39
 #[test]
 fn the_right_edge_moves_in_large_steps_only() {
     let mut pair = Pair::new(plain(), small_buffer(4000), ms(10)).connected();
@@ -106,6 +110,7 @@ fn the_right_edge_moves_in_large_steps_only() {
     assert_eq!(pair.taken_log(), ["0.600 b . 1:1(0) ack 4001 win 2000"]);
 }
 
+// RFC 9293: MUST-38
 #[test]
 fn the_sender_waits_for_a_useful_window_but_not_for_ever() {
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
@@ -156,6 +161,7 @@ fn big_windows_are_scaled() {
     assert!(most.map(|packet| packet.header.window).max() == Some(65_535));
 }
 
+// RFC 9293: SHLD-14
 #[test]
 fn the_offered_edge_never_moves_back() {
     let config = Config {

@@ -1,0 +1,439 @@
+//! Calls: from a SYN that finds a passive open to the acknowledgment that makes a session of it.
+
+use kumiki_graph::{Context, Instant, Quality, UnitOptions};
+use kumiki_octets::Message;
+use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+
+use super::config::SynCookies;
+use super::deadlines::slow_deadline;
+use super::demux::Pair;
+use super::half_open::{Caller, Offer};
+use super::receive::Receive;
+use super::rtt::Rtt;
+use super::segment::{self, Segment};
+use super::{Tcp, cookies, isn, patience};
+
+/// SYN,ACKs that are sent again by the timer where more than half of the room for callers is used, so that it comes free
+/// sooner (RFC 4987 section 3.4); assumed.
+const RETRIES_IN_NEED: u32 = 2;
+
+/// How far after the last sequence number of an old connection a new one begins where the clock has not got so far; beyond
+/// any window without scaling, as in Linux.
+const BEYOND: u32 = 65_537;
+
+impl Tcp {
+    /// A SYN for the passive open `at` (RFC 9293 section 3.10.7.2); `least` is what the ISS must be beyond, after a
+    /// connection of the same pair.
+    pub(super) fn called(
+        &mut self,
+        at: kumiki_graph::Handle,
+        pair: Pair,
+        segment: Segment,
+        least: Option<Seq>,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(quality) = self.table.listener(at).map(|listener| listener.quality) else {
+            return;
+        };
+        let now = cx.now();
+        let config = &self.shared.config;
+        let most = usize::try_from(config.half_open).unwrap_or(usize::MAX);
+        let full = self.half_open.len() >= most;
+        let cookie = match config.syn_cookies {
+            SynCookies::Never => false,
+            SynCookies::WhenFull => full,
+            SynCookies::Always => true,
+        };
+        if full && !cookie {
+            self.shared.counters.backlog_full += 1;
+            cx.drop("no room for callers");
+            return;
+        }
+        let secret = self.shared.secret;
+        let offer = Offer::of(&segment.options);
+        let iss = if cookie {
+            let mss = offer.mss.unwrap_or(config.default_mss);
+            cookies::make(secret, &pair, segment.seq, mss, now)
+        } else {
+            let iss = isn::initial(secret, &pair, now);
+            match least {
+                Some(least) if iss.leq(least) => least + BEYOND,
+                _ => iss,
+            }
+        };
+        let fin = segment.has(Flags::FIN);
+        let keep = (!segment.text.is_empty() || fin)
+            && !cookie
+            && self.half_open.has_room_for(segment.text.len());
+        let mut caller = Caller {
+            pair,
+            listener: at,
+            irs: segment.seq,
+            iss,
+            offer,
+            window: segment.window,
+            offered: 0,
+            retries: 0,
+            at: Some(now),
+            due: now,
+            challenged: None,
+            route: segment.route.filter(|_| config.return_routes),
+            text: keep.then(|| Box::new((segment.text, fin))),
+        };
+        self.answer_call(&mut caller, &quality, cookie, cx);
+        if cookie {
+            self.shared.counters.cookies_sent += 1;
+            self.cookies_until = now + cookies::LIFE;
+            return;
+        }
+        caller.due = self.syn_due(0, now);
+        self.half_open.insert(secret, caller, cx);
+    }
+
+    /// When a SYN,ACK that was sent `retries` times again is sent once more.
+    fn syn_due(&self, retries: u32, now: Instant) -> Instant {
+        let config = &self.shared.config;
+        let mut rtt = Rtt::new(config.rto);
+        for _ in 0..retries {
+            rtt.back_off();
+        }
+        slow_deadline(config, self.shared.slow_phase, now, rtt.rto())
+    }
+
+    fn call_options(&self, quality: &Quality) -> UnitOptions {
+        let options = self.shared.unit_options();
+        UnitOptions {
+            ttl: quality.ttl.unwrap_or(options.ttl),
+            tos: quality.tos.unwrap_or(options.tos),
+            ..options
+        }
+    }
+
+    /// Sends the SYN,ACK, which offers only what the SYN did.
+    fn answer_call(
+        &mut self,
+        caller: &mut Caller,
+        quality: &Quality,
+        cookie: bool,
+        cx: &mut Context<'_>,
+    ) {
+        let config = &self.shared.config;
+        let own_mss = self.shared.own_mss(self.shared.unit);
+        let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
+        receive.round(config.rounding, own_mss);
+        receive.start(caller.irs);
+        let Offer {
+            window_scale,
+            sack,
+            timestamp,
+            ..
+        } = caller.offer;
+        let clock = isn::timestamp(self.shared.secret, &caller.pair, cx.now());
+        let timestamps = timestamp.filter(|_| config.timestamps).map(|value| {
+            let clock = if cookie {
+                cookies::stamp(clock, window_scale, sack)
+            } else {
+                clock
+            };
+            (clock, value)
+        });
+        // A cookie remembers these only by timestamps.
+        let remembers = !cookie || timestamps.is_some();
+        let options = Options {
+            // MUST-14, SHLD-5.
+            mss: Some(u16::try_from(own_mss).unwrap_or(u16::MAX)),
+            window_scale: Receive::shift_for(config, receive.buffer)
+                .filter(|_| window_scale.is_some() && remembers),
+            sack_permitted: config.sack && sack && remembers,
+            timestamps,
+            user_timeout: patience::configured_option(config),
+            ..Options::NONE
+        };
+        caller.offered = receive.advertise(config.edge, own_mss, true);
+        let header = Header {
+            source_port: caller.pair.local.port(),
+            destination_port: caller.pair.remote.port(),
+            seq: caller.iss,
+            ack: caller.irs + 1,
+            flags: Flags::SYN | Flags::ACK,
+            window: caller.offered,
+            options,
+            ..Header::default()
+        };
+        self.shared.counters.segments_sent += 1;
+        let how = self.call_options(quality);
+        segment::transmit_by(
+            caller.route.as_deref(),
+            &caller.pair,
+            &header,
+            Message::new(),
+            how,
+            cx,
+        );
+    }
+
+    fn answer_again(&mut self, index: u32, cx: &mut Context<'_>) {
+        let secret = self.shared.secret;
+        let Some(mut caller) = self.half_open.remove(secret, index) else {
+            return;
+        };
+        let quality = self.table.listener(caller.listener).map(|it| it.quality);
+        self.shared.counters.retransmissions += 1;
+        self.answer_call(&mut caller, &quality.unwrap_or_default(), false, cx);
+        self.half_open.insert(secret, caller, cx);
+    }
+
+    /// The timer of those who have not answered.
+    pub(super) fn callers_due(&mut self, cx: &mut Context<'_>) {
+        self.half_open.expired();
+        let now = cx.now();
+        while let Some(index) = self.half_open.next_due(now) {
+            let config = &self.shared.config;
+            let in_need = self.half_open.len() * 2 > config.half_open as usize;
+            let most = if in_need {
+                config.syn_retries.min(RETRIES_IN_NEED)
+            } else {
+                config.syn_retries
+            };
+            let Some(caller) = self.half_open.get(index) else {
+                break;
+            };
+            if caller.retries >= most {
+                self.shared.counters.timed_out += 1;
+                self.half_open.remove(self.shared.secret, index);
+                continue;
+            }
+            caller.retries += 1;
+            let retries = caller.retries;
+            self.shared.counters.timeouts += 1;
+            let due = self.syn_due(retries, now);
+            self.half_open.set_due(index, due, cx);
+            self.answer_again(index, cx);
+        }
+        self.half_open.arm(cx);
+    }
+
+    /// A segment of a caller: SYN-RECEIVED of RFC 9293 section 3.10.7.4, for passive opens (MUST-11).
+    pub(super) fn caller_says(&mut self, index: u32, segment: Segment, cx: &mut Context<'_>) {
+        let secret = self.shared.secret;
+        let Some(caller) = self.half_open.get(index) else {
+            return;
+        };
+        let nxt = caller.irs + 1;
+        let window = u32::from(caller.offered);
+        let is_syn_again =
+            segment.has(Flags::SYN) && !segment.has(Flags::ACK) && segment.seq == caller.irs;
+        if is_syn_again && !segment.has(Flags::RST) {
+            // It has not seen our SYN,ACK.
+            self.answer_again(index, cx);
+            return;
+        }
+        let within = |seq: Seq| seq == nxt || seq.is_within(nxt, window);
+        let last = segment.seq + segment.len().saturating_sub(1);
+        if !within(segment.seq) && !within(last) {
+            if !segment.has(Flags::RST) {
+                self.challenge_caller(index, cx);
+            }
+            return;
+        }
+        if segment.has(Flags::RST) {
+            // RFC 5961 section 3.2; the user need not be told.
+            if segment.seq == nxt {
+                self.shared.counters.resets_received += 1;
+                self.half_open.remove(secret, index);
+            } else {
+                self.challenge_caller(index, cx);
+            }
+            return;
+        }
+        if segment.has(Flags::SYN) {
+            // Back to LISTEN.
+            self.half_open.remove(secret, index);
+            return;
+        }
+        if !segment.has(Flags::ACK) {
+            return;
+        }
+        if let (Some(recent), true) = (caller.offer.timestamp, self.shared.config.timestamps) {
+            match segment.options.timestamps {
+                // RFC 7323 section 3.2.
+                None => return,
+                Some((value, _)) if Seq(value).lt(Seq(recent)) => {
+                    self.shared.counters.paws_rejected += 1;
+                    self.challenge_caller(index, cx);
+                    return;
+                }
+                Some(_) => {}
+            }
+        }
+        if segment.ack != caller.iss + 1 {
+            let (pair, options) = (caller.pair, self.shared.unit_options());
+            if segment::reset(&pair, &segment, options, cx) {
+                self.shared.counters.resets_sent += 1;
+            }
+            return;
+        }
+        let listener = caller.listener;
+        if !self.has_place(listener) {
+            // It will hear our SYN,ACK again, and answer again.
+            self.shared.counters.backlog_full += 1;
+            cx.drop("backlog full");
+            return;
+        }
+        if let Some(caller) = self.half_open.remove(secret, index) {
+            self.promote(caller, segment, cx);
+        }
+    }
+
+    fn has_place(&mut self, listener: kumiki_graph::Handle) -> bool {
+        self.table
+            .listener(listener)
+            .is_some_and(|listener| !listener.is_full())
+    }
+
+    /// Says where we stand, as [`super::session::Session`] would.
+    fn challenge_caller(&mut self, index: u32, cx: &mut Context<'_>) {
+        let shared = &mut self.shared;
+        shared.counters.unacceptable += 1;
+        let Some(caller) = self.half_open.get(index) else {
+            return;
+        };
+        let (now, interval) = (cx.now(), shared.config.challenge_interval);
+        let soon = |last| now.saturating_since(last) < interval;
+        if caller.challenged.is_some_and(soon)
+            || !shared
+                .budget
+                .take(shared.config.challenge_limit, now, cx.rng())
+        {
+            shared.counters.challenges_spared += 1;
+            return;
+        }
+        caller.challenged = Some(now);
+        let recent = caller.offer.timestamp.filter(|_| shared.config.timestamps);
+        let clock = isn::timestamp(shared.secret, &caller.pair, now);
+        let header = Header {
+            source_port: caller.pair.local.port(),
+            destination_port: caller.pair.remote.port(),
+            seq: caller.iss + 1,
+            ack: caller.irs + 1,
+            flags: Flags::ACK,
+            window: caller.offered,
+            options: Options {
+                timestamps: recent.map(|recent| (clock, recent)),
+                ..Options::NONE
+            },
+            ..Header::default()
+        };
+        shared.counters.segments_sent += 1;
+        shared.counters.acks_other += 1;
+        let options = shared.unit_options();
+        segment::transmit_by(
+            caller.route.as_deref(),
+            &caller.pair,
+            &header,
+            Message::new(),
+            options,
+            cx,
+        );
+    }
+
+    /// An acknowledgment without a connection may bring a cookie back; the segment is given back where it does not.
+    pub(super) fn cookie_returned(
+        &mut self,
+        listener: Option<kumiki_graph::Handle>,
+        pair: &Pair,
+        segment: Segment,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Segment> {
+        let now = cx.now();
+        let is_ack = segment.has(Flags::ACK)
+            && !segment.flags.intersects(Flags::SYN.with(Flags::RST))
+            && now < self.cookies_until;
+        let (Some(listener), true) = (listener, is_ack) else {
+            return Err(segment);
+        };
+        let (irs, iss) = (segment.seq - 1, segment.ack - 1);
+        let Some(found) = cookies::check(self.shared.secret, pair, irs, iss, now) else {
+            return Err(segment);
+        };
+        if !self.has_place(listener) {
+            self.shared.counters.backlog_full += 1;
+            cx.drop("backlog full");
+            return Ok(());
+        }
+        self.shared.counters.cookies_returned += 1;
+        let mut offer = Offer {
+            mss: Some(found.mss),
+            ..Offer::default()
+        };
+        if let (Some((value, echo)), true) =
+            (segment.options.timestamps, self.shared.config.timestamps)
+        {
+            offer.timestamp = Some(value);
+            (offer.window_scale, offer.sack) = cookies::unstamp(echo);
+        }
+        let caller = Caller {
+            pair: *pair,
+            listener,
+            irs,
+            iss,
+            offer,
+            // Its SYN's is forgotten, and this segment's is used at once.
+            window: segment.window,
+            offered: 0,
+            retries: 0,
+            at: None,
+            due: now,
+            challenged: None,
+            route: segment
+                .route
+                .clone()
+                .filter(|_| self.shared.config.return_routes),
+            text: None,
+        };
+        self.promote(caller, segment, cx);
+        Ok(())
+    }
+
+    /// The handshake is done: `segment` is the first of a session.
+    fn promote(&mut self, caller: Caller, segment: Segment, cx: &mut Context<'_>) {
+        let Some(listener) = self.table.listener(caller.listener) else {
+            return;
+        };
+        listener.waiting += 1;
+        let (above, user, quality) = (listener.above, listener.user, listener.quality);
+        let (unit, iss) = (self.shared.unit, Some(caller.iss));
+        let handle = self.begin(above, user, caller.pair, &quality, (unit, iss), cx);
+        self.with(handle, cx, |session, io| {
+            session.call_answered(caller, segment, io);
+        });
+    }
+
+    /// A passive open ends: its callers are refused.
+    pub(super) fn refuse_callers(&mut self, listener: kumiki_graph::Handle, cx: &mut Context<'_>) {
+        for index in self.half_open.of(listener) {
+            let Some(caller) = self.half_open.remove(self.shared.secret, index) else {
+                continue;
+            };
+            let header = Header {
+                source_port: caller.pair.local.port(),
+                destination_port: caller.pair.remote.port(),
+                seq: caller.iss + 1,
+                ack: caller.irs + 1,
+                flags: Flags::RST | Flags::ACK,
+                ..Header::default()
+            };
+            self.shared.counters.resets_sent += 1;
+            self.shared.counters.segments_sent += 1;
+            let options = self.shared.unit_options();
+            segment::transmit_by(
+                caller.route.as_deref(),
+                &caller.pair,
+                &header,
+                Message::new(),
+                options,
+                cx,
+            );
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! SYN cookies: a handshake of which nothing is kept.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 4987 section 3.6 and appendix A |
+//! | ISS | keyed hash of the addresses, plus: 5 bits of a clock of 64 s, 3 bits that name an MSS, 24 bits of a keyed hash of all these and of IRS |
+//! | Lifetime | the present tick and the one before: 64 to 128 s |
+//! | Timestamp | the six low bits of the SYN,ACK's TSval, which come back as TSecr, hold the peer's shift count (4 bits, 15: none) and whether it may be sent SACK, as Linux has it. Without timestamps neither is used |
+//! | Lost | the peer's exact MSS, its window, text with its SYN; SYN,ACKs are not sent again |
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_wire::tcp::Seq;
+
+use super::demux::{Pair, Secret};
+
+/// Length of a tick of the clock.
+const TICK: Duration = Duration::from_secs(64);
+/// How long a cookie that was sent may come back.
+pub(crate) const LIFE: Duration = Duration::from_secs(128);
+/// What three bits can say: what links of the likely sizes give, and at the low end whatever a peer may say.
+const MSS: [u16; 8] = [64, 536, 1220, 1360, 1440, 1460, 4312, 9140];
+/// The shift count that says that there is none.
+const UNSCALED: u32 = 15;
+
+/// What is left of a caller's SYN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Remembered {
+    pub(crate) mss: u16,
+}
+
+fn tick(now: Instant) -> u32 {
+    let ticks = now.as_nanos() / TICK.as_nanos();
+    u32::try_from(ticks % 32).unwrap_or(0)
+}
+
+fn low(hash: u64, bits: u32) -> u32 {
+    u32::try_from(hash & ((1 << bits) - 1)).unwrap_or(0)
+}
+
+fn base(secret: Secret, pair: &Pair) -> u32 {
+    low(secret.hash(&(pair, "cookie")), 32)
+}
+
+fn body(secret: Secret, pair: &Pair, irs: Seq, tick: u32, mss: u32) -> u32 {
+    let mac = low(secret.hash(&(pair, irs.0, tick, mss, "cookie")), 24);
+    tick << 27 | mss << 24 | mac
+}
+
+/// The ISS that answers a SYN.
+pub(crate) fn make(secret: Secret, pair: &Pair, irs: Seq, mss: u16, now: Instant) -> Seq {
+    let at = MSS.iter().rposition(|&known| known <= mss).unwrap_or(0);
+    let mss = u32::try_from(at).unwrap_or(0);
+    Seq(base(secret, pair).wrapping_add(body(secret, pair, irs, tick(now), mss)))
+}
+
+/// What `iss` remembers of the SYN that `irs` began; `None` where we never sent it, or too long ago.
+pub(crate) fn check(
+    secret: Secret,
+    pair: &Pair,
+    irs: Seq,
+    iss: Seq,
+    now: Instant,
+) -> Option<Remembered> {
+    let found = iss.0.wrapping_sub(base(secret, pair));
+    let (sent, mss) = (found >> 27, found >> 24 & 7);
+    let age = tick(now).wrapping_sub(sent) % 32;
+    if age > 1 || found != body(secret, pair, irs, sent, mss) {
+        return None;
+    }
+    let mss = *MSS.get(usize::try_from(mss).ok()?)?;
+    Some(Remembered { mss })
+}
+
+/// The latest TSval, not after `clock`, that remembers what the SYN offered.
+pub(crate) fn stamp(clock: u32, shift: Option<u8>, sack: bool) -> u32 {
+    let shift = shift.map_or(UNSCALED, |shift| u32::from(shift.min(14)));
+    let said = (clock & !0x3f) | u32::from(sack) << 4 | shift;
+    if Seq(said).gt(Seq(clock)) {
+        said.wrapping_sub(0x40)
+    } else {
+        said
+    }
+}
+
+/// What the echo of such a TSval says: shift count and SACK-permitted.
+pub(crate) fn unstamp(echo: u32) -> (Option<u8>, bool) {
+    let shift = echo & 0xf;
+    let shift = u8::try_from(shift).ok().filter(|_| shift != UNSCALED);
+    (shift, echo & 0x10 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::{Ipv4Addr, SocketAddrV4};
+
+    use kumiki_graph::Rng;
+
+    use super::*;
+
+    fn pair(port: u16) -> Pair {
+        let at = |host, port| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), port);
+        Pair {
+            local: at(1, 80),
+            remote: at(2, port),
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_good_for_its_caller_and_for_a_while() {
+        let secret = Secret::draw(&mut Rng::new(1, 2));
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        for start in [0, 63, 64, 2040, 5000] {
+            let iss = make(secret, &pair(9), Seq(77), 1452, at(start));
+            let check =
+                |pair: &Pair, irs, after| check(secret, pair, Seq(irs), iss, at(start + after));
+            let mss = Some(Remembered { mss: 1440 });
+            assert_eq!(check(&pair(9), 77, 0), mss);
+            assert_eq!(check(&pair(9), 77, 64), mss);
+            assert_eq!(check(&pair(9), 77, 128), None);
+            assert_eq!(check(&pair(9), 78, 0), None);
+            assert_eq!(check(&pair(8), 77, 0), None);
+        }
+    }
+
+    #[test]
+    fn guesses_are_not_cookies() {
+        let secret = Secret::draw(&mut Rng::new(3, 4));
+        let mut rng = Rng::new(5, 6);
+        let now = Instant::ZERO + Duration::from_secs(1000);
+        let good = (0..200_000).filter(|_| {
+            let iss = Seq(low(rng.next_u64(), 32));
+            check(secret, &pair(9), Seq(77), iss, now).is_some()
+        });
+        // One in 2^24 for each of two ticks of 32: one in 2^28.
+        assert_eq!(good.count(), 0);
+    }
+
+    #[test]
+    fn a_timestamp_remembers_options_and_never_comes_from_the_future() {
+        for clock in [0u32, 5, 0x3f, 0x40, 12_345, u32::MAX] {
+            for shift in [None, Some(0), Some(7), Some(14)] {
+                for sack in [false, true] {
+                    let said = stamp(clock, shift, sack);
+                    assert!(Seq(said).leq(Seq(clock)) && clock.wrapping_sub(said) < 128);
+                    assert_eq!(unstamp(said), (shift, sack));
+                }
+            }
+        }
+    }
+}

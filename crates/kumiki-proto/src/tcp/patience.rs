@@ -1,0 +1,337 @@
+//! How long a connection waits for its peer: R1 and R2, the user timeout and its option, keep-alive.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9293 sections 3.8.3 (R1, R2), 3.8.4 (keep-alive) and 3.9.1.8 (reports); RFC 5482 (user timeout option), named there and here ADV_UTO, REMOTE_UTO, CHANGEABLE, L_LIMIT, U_LIMIT |
+//! | R2 | a count of retransmissions (or of probes of a closed window), or a user timeout: where there is one, it alone decides once the connection is synchronized |
+//! | User timeout | runs from when data began to wait until some of it is acknowledged, a closed window included; a peer that keeps its window closed is borne for ever only without one (MUST-37) |
+//! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
+
+use kumiki_graph::{
+    Address, Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason,
+    Request, UnitOptions,
+};
+use kumiki_octets::Message;
+use kumiki_wire::tcp::{Flags, UserTimeout};
+
+use super::config::Config;
+use super::session::{Io, Session};
+use super::states::State;
+use super::timers::Timer;
+
+/// What one connection waits for, and for how long.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    /// R2, as a count (MUST-21).
+    pub(crate) retransmissions: u32,
+    /// USER_TIMEOUT as the user or the configuration has it.
+    user_timeout: Option<Duration>,
+    /// CHANGEABLE.
+    changeable: bool,
+    /// REMOTE_UTO.
+    remote: Option<Duration>,
+    /// The next segment with room for it should carry the user timeout option.
+    uto_due: bool,
+    keep_alive: KeepAlive,
+    /// Keep-alive probes without an answer.
+    asked: u32,
+    /// When the peer was last heard of.
+    pub(crate) heard: Instant,
+    /// Since when data has been waiting to be acknowledged.
+    waiting: Option<Instant>,
+    /// The user wants to be told (SHLD-20).
+    notices: bool,
+    /// The user has been told that there is no answer.
+    told: bool,
+    /// IP's part: time to live and type of service of the segments.
+    ttl: u8,
+    tos: u8,
+}
+
+impl Patience {
+    pub(crate) fn new(config: &Config, quality: &Quality, now: Instant) -> Self {
+        let mut patience = Self {
+            retransmissions: config.max_retransmissions,
+            user_timeout: config.user_timeout,
+            changeable: true,
+            remote: None,
+            uto_due: config.user_timeout_option,
+            keep_alive: if config.keep_alive {
+                config.keep_alive_times
+            } else {
+                KeepAlive::OFF
+            },
+            asked: 0,
+            heard: now,
+            waiting: None,
+            notices: true,
+            told: false,
+            ttl: config.ttl,
+            tos: config.tos,
+        };
+        patience.choose(quality);
+        patience
+    }
+
+    /// Takes what the user asks for.
+    fn choose(&mut self, quality: &Quality) {
+        if let Some(keep_alive) = quality.keep_alive {
+            // MUST-24.
+            self.keep_alive = keep_alive;
+            self.asked = 0;
+        }
+        if let Some(limit) = quality.user_timeout {
+            self.user_timeout = Some(limit).filter(|limit| !limit.is_zero());
+            // RFC 5482 section 3: what the user sets, no peer changes.
+            self.changeable = false;
+            self.uto_due = true;
+        }
+        if let Some(most) = quality.retransmissions {
+            self.retransmissions = most;
+        }
+        self.notices = quality.notices.unwrap_or(self.notices);
+        // MUST-48, MUST-49, SHLD-21.
+        self.ttl = quality.ttl.unwrap_or(self.ttl);
+        self.tos = quality.tos.unwrap_or(self.tos);
+    }
+
+    /// USER_TIMEOUT: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)) where the peer has a say (RFC 5482 section 3.1).
+    /// L_LIMIT must be larger than RTO.
+    fn limit(&self, config: &Config, rto: Duration) -> Option<Duration> {
+        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.remote)
+        else {
+            return self.user_timeout;
+        };
+        let (lower, upper) = (config.user_timeout_least, config.user_timeout_most);
+        let adv = self.user_timeout.unwrap_or_default();
+        Some(adv.max(remote).max(lower).min(upper).max(rto * 2))
+    }
+}
+
+/// The option that tells `limit`, in seconds where they fit and else in minutes; none for what cannot be told.
+fn option(limit: Duration) -> Option<UserTimeout> {
+    const MOST: u64 = 0x7fff;
+    let seconds = limit.as_nanos().div_ceil(1_000_000_000);
+    let (value, minutes) = if seconds <= MOST {
+        (seconds, false)
+    } else {
+        (seconds.div_ceil(60).min(MOST), true)
+    };
+    let value = u16::try_from(value).ok().filter(|&value| value > 0)?;
+    Some(UserTimeout { value, minutes })
+}
+
+/// What a SYN,ACK tells, before there is a connection.
+pub(super) fn configured_option(config: &Config) -> Option<UserTimeout> {
+    option(config.user_timeout.filter(|_| config.user_timeout_option)?)
+}
+
+impl Session {
+    /// The user changes what it asked for, while the connection stands (MUST-21, MUST-24, SHLD-21).
+    pub(crate) fn on_quality(&mut self, quality: &Quality, io: &mut Io<'_, '_>) {
+        self.patience.choose(quality);
+        if let Some(buffer) = quality.send_buffer {
+            self.send.buffer = buffer;
+        }
+        if let Some(coalesce) = quality.coalesce {
+            self.send.coalesce = coalesce;
+        }
+        if let Some(buffer) = quality.receive_buffer {
+            // What has been offered to the peer is not taken back (SHLD-14).
+            self.receive.buffer = self.receive.buffer.max(buffer);
+        }
+        self.stirred = true;
+        self.arm_keep_alive(io);
+        self.move_user_timeout(io);
+    }
+
+    /// How segments travel; what the user said goes down unchanged (SHLD-22).
+    pub(crate) const fn unit_options(&self) -> UnitOptions {
+        UnitOptions {
+            ttl: self.patience.ttl,
+            tos: self.patience.tos,
+            dont_fragment: true,
+            group: false,
+            under: None,
+            identification: 0,
+        }
+    }
+
+    /// A report that ends nothing (MUST-47).
+    fn notify(&self, notice: Notice, io: &mut Io<'_, '_>) {
+        if self.patience.notices && (self.accepted || !self.passive) {
+            let session = self.user;
+            self.up(Indication::Notice { session, notice }, io);
+        }
+    }
+
+    // R1 and R2.
+
+    /// A segment is about to be sent once more for want of an answer: false where it has been often enough, and the
+    /// connection is over (MUST-20, MUST-22).
+    pub(super) fn may_try_again(&mut self, io: &mut Io<'_, '_>) -> bool {
+        let config = &io.shared.config;
+        let most = if self.state.is_before_established() {
+            config.syn_retries
+        } else if self.patience.limit(config, self.rtt.rto()).is_some() {
+            u32::MAX
+        } else {
+            self.patience.retransmissions
+        };
+        if self.unanswered >= most {
+            io.shared.counters.timed_out += 1;
+            self.reset(Some(Reason::TimedOut), io);
+            return false;
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+        if self.unanswered == io.shared.config.advise_after && !self.patience.told {
+            // SHLD-9.
+            self.patience.told = true;
+            self.advise(false, io);
+            self.notify(Notice::NoAnswer, io);
+        }
+        true
+    }
+
+    /// The peer has answered: what was sent arrives.
+    pub(super) fn answered(&mut self, io: &mut Io<'_, '_>) {
+        self.unanswered = 0;
+        if core::mem::take(&mut self.patience.told) {
+            self.advise(true, io);
+            self.notify(Notice::Answered, io);
+        }
+    }
+
+    /// Something new has been acknowledged: what is still waiting waits from now on.
+    pub(super) const fn progressed(&mut self) {
+        self.patience.waiting = None;
+        self.timers.clear(Timer::UserTimeout);
+    }
+
+    /// Advice for dead gateway detection (MUST-20, RFC 1122 section 3.3.1.4).
+    fn advise(&self, answered: bool, io: &mut Io<'_, '_>) {
+        let to = Address::Ip4(*self.pair.remote.ip());
+        let advice = Manage::Advise { to, answered };
+        io.cx.down(Below(0), Request::Manage(Box::new(advice)));
+    }
+
+    /// The layer below says that something may be wrong on the way: the user is told and nothing else (SHLD-25, MUST-56).
+    pub(crate) fn on_soft_error(&mut self, problem: kumiki_graph::Problem, io: &mut Io<'_, '_>) {
+        self.notify(Notice::Problem(problem), io);
+    }
+
+    // The user timeout and its option.
+
+    pub(super) fn arm_user_timeout(&mut self, io: &mut Io<'_, '_>) {
+        if self.timers.is_set(Timer::UserTimeout) {
+            return;
+        }
+        let now = io.now();
+        let since = *self.patience.waiting.get_or_insert(now);
+        if let Some(limit) = self.user_timeout(io) {
+            self.timers.set(Timer::UserTimeout, since + limit, io.cx);
+        }
+    }
+
+    /// The limit in force; before the connection is synchronized only the configured one (RFC 5482 section 3.3).
+    fn user_timeout(&self, io: &Io<'_, '_>) -> Option<Duration> {
+        let config = &io.shared.config;
+        if self.state.is_before_established() {
+            return self.patience.user_timeout;
+        }
+        self.patience.limit(config, self.rtt.rto())
+    }
+
+    /// The limit may have changed while data waits.
+    fn move_user_timeout(&mut self, io: &mut Io<'_, '_>) {
+        let Some(since) = self.patience.waiting else {
+            return;
+        };
+        match self.user_timeout(io) {
+            Some(limit) => self.timers.set(Timer::UserTimeout, since + limit, io.cx),
+            None => self.timers.clear(Timer::UserTimeout),
+        }
+    }
+
+    /// The option for a segment that has room for it, once for each new value (RFC 5482 section 3).
+    pub(super) fn next_user_timeout(&mut self, io: &Io<'_, '_>, syn: bool) -> Option<UserTimeout> {
+        if !io.shared.config.user_timeout_option || !self.patience.uto_due {
+            return None;
+        }
+        // It goes with the SYN and again with the first segment after it.
+        self.patience.uto_due = syn;
+        option(self.patience.user_timeout?)
+    }
+
+    /// The peer has told its user timeout. The reserved value of zero is ignored (RFC 5482 section 3.4).
+    pub(super) fn take_user_timeout(&mut self, told: UserTimeout, io: &mut Io<'_, '_>) {
+        if !io.shared.config.user_timeout_option || told.value == 0 {
+            return;
+        }
+        let unit = if told.minutes { 60 } else { 1 };
+        let remote = Duration::from_secs(u64::from(told.value) * unit);
+        if self.patience.remote.replace(remote) == Some(remote) {
+            return;
+        }
+        if self.patience.changeable {
+            self.move_user_timeout(io);
+        }
+        self.notify(Notice::UserTimeout(remote), io);
+    }
+
+    // Keep-alive.
+
+    pub(super) fn arm_keep_alive(&mut self, io: &mut Io<'_, '_>) {
+        let idle = self.patience.keep_alive.idle;
+        if idle.is_zero() || !self.state.may_idle() {
+            self.timers.clear(Timer::KeepAlive);
+            return;
+        }
+        let at = (self.patience.heard + idle).max(io.now());
+        self.timers.set(Timer::KeepAlive, at, io.cx);
+    }
+
+    /// MUST-26, MUST-27. Asks an idle peer whether it is still there (MUST-26): nothing is under way and nothing has been heard.
+    pub(super) fn on_keep_alive_timer(&mut self, io: &mut Io<'_, '_>) {
+        let KeepAlive {
+            idle,
+            interval,
+            count,
+        } = self.patience.keep_alive;
+        if idle.is_zero() || !self.state.may_idle() {
+            return;
+        }
+        let silent = io.now().saturating_since(self.patience.heard);
+        if !self.board.is_empty() || self.send.unsent() > 0 {
+            // Who has something to send will find out by that.
+            self.patience.asked = 0;
+            self.timers.set(Timer::KeepAlive, io.now() + idle, io.cx);
+            return;
+        }
+        if silent < idle {
+            self.patience.asked = 0;
+            self.arm_keep_alive(io);
+            return;
+        }
+        // MUST-29: one probe without an answer means nothing.
+        if self.patience.asked >= count.max(2) {
+            io.shared.counters.timed_out += 1;
+            self.reset(Some(Reason::TimedOut), io);
+            return;
+        }
+        self.patience.asked += 1;
+        io.shared.counters.keep_alives += 1;
+        // SHLD-12: without data, from before the window, so that the peer must answer.
+        let seq = self.board.nxt() - 1;
+        self.emit(seq, Flags::ACK, Message::new(), io);
+        let again = io.now() + interval.max(Duration::from_secs(1));
+        self.timers.set(Timer::KeepAlive, again, io.cx);
+    }
+}
+
+impl State {
+    /// A connection in this state may be idle for ever.
+    const fn may_idle(self) -> bool {
+        matches!(self, Self::Established | Self::CloseWait | Self::FinWait2)
+    }
+}

@@ -1,0 +1,201 @@
+//! TIME-WAIT: both directions have ended, and old segments may still be under way.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9293 section 3.10.7.4 for TIME-WAIT (MUST-13, MAY-2), RFC 6191 (timestamps, SHLD-4) |
+//! | Differs | a reset does not end TIME-WAIT: RFC 1337 section 3, fix F1 |
+//! | Memory | what is left of a connection is an entry of less than 100 octets, index included; of more than [`super::Config::time_waits`] the oldest is forgotten, which a busy server bears better than having no room |
+
+use std::collections::VecDeque;
+
+use kumiki_graph::{Context, Handle, Instant, TimerSlot, Token};
+use kumiki_octets::Message;
+use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+
+use super::deadlines::slow_deadline;
+use super::demux::{Pair, Secret};
+use super::pairs::{Between, Pairs};
+use super::segment::{self, Segment};
+use super::{Tcp, isn};
+
+/// The timer of all entries.
+pub(crate) const TOKEN: Token = Token {
+    session: Handle {
+        index: u32::MAX,
+        generation: u32::MAX,
+    },
+    kind: u32::MAX - 2,
+};
+
+/// What is left of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Remains {
+    pub(crate) pair: Pair,
+    pub(crate) snd_nxt: Seq,
+    pub(crate) rcv_nxt: Seq,
+    /// The window field that was advertised last.
+    pub(crate) window: u16,
+    /// TS.Recent, where there are timestamps.
+    pub(crate) ts_recent: Option<u32>,
+    /// When something that could not be was answered last.
+    pub(crate) challenged: Option<Instant>,
+    pub(crate) due: Instant,
+}
+
+impl Between for Remains {
+    fn pair(&self) -> &Pair {
+        &self.pair
+    }
+}
+
+impl Remains {
+    /// Whether a SYN may begin a new connection in place of this one: MAY-2, with timestamps RFC 6191 (SHLD-4).
+    fn may_be_replaced(&self, segment: &Segment) -> bool {
+        if !segment.has(Flags::SYN) || segment.flags.intersects(Flags::ACK.with(Flags::RST)) {
+            return false;
+        }
+        let later = segment.seq.gt(self.rcv_nxt);
+        match (segment.options.timestamps, self.ts_recent) {
+            (Some((value, _)), Some(recent)) => {
+                Seq(value).gt(Seq(recent)) || (value == recent && later)
+            }
+            _ => later,
+        }
+    }
+}
+
+/// All of them.
+#[derive(Default)]
+pub(crate) struct TimeWaits {
+    all: Pairs<Remains>,
+    /// In the order in which they end; what is no longer so is passed over.
+    queue: VecDeque<(Instant, u32)>,
+    timer: TimerSlot,
+    armed: Option<Instant>,
+}
+
+impl TimeWaits {
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn find(&self, secret: Secret, pair: &Pair) -> Option<u32> {
+        self.all.find(secret, pair)
+    }
+
+    /// Drops the front of the queue, and with it the entry that it is for; whether there was one.
+    fn drop_first(&mut self, secret: Secret) -> bool {
+        let Some((due, index)) = self.queue.pop_front() else {
+            return false;
+        };
+        if self.all.get(index).is_some_and(|it| it.due == due) {
+            self.all.remove(secret, index);
+        }
+        true
+    }
+
+    fn arm(&mut self, cx: &mut Context<'_>) {
+        let Some(&(due, _)) = self.queue.front() else {
+            return;
+        };
+        if self.armed.is_none_or(|armed| due < armed) {
+            cx.set_timer(&mut self.timer, TOKEN, due);
+            self.armed = Some(due);
+        }
+    }
+}
+
+impl Tcp {
+    fn time_wait_ends(&self, now: Instant) -> Instant {
+        let config = &self.shared.config;
+        slow_deadline(config, self.shared.slow_phase, now, config.time_wait)
+    }
+
+    /// A connection enters TIME-WAIT, for 2 MSL (MUST-13).
+    pub(super) fn begin_time_wait(&mut self, mut remains: Remains, cx: &mut Context<'_>) {
+        let secret = self.shared.secret;
+        remains.due = self.time_wait_ends(cx.now());
+        let index = self.time_waits.all.insert(secret, remains);
+        self.time_waits.queue.push_back((remains.due, index));
+        let most = usize::try_from(self.shared.config.time_waits).unwrap_or(usize::MAX);
+        while self.time_waits.len() > most && self.time_waits.drop_first(secret) {
+            self.shared.counters.time_waits_cut += 1;
+        }
+        self.time_waits.arm(cx);
+    }
+
+    /// The timer of TIME-WAIT.
+    pub(super) fn time_waits_due(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now();
+        self.time_waits.armed = None;
+        while let Some(&(due, _)) = self.time_waits.queue.front()
+            && due <= now
+        {
+            self.time_waits.drop_first(self.shared.secret);
+        }
+        self.time_waits.arm(cx);
+    }
+
+    /// A segment for a connection in TIME-WAIT. Where it begins a new one, what its ISS must pass is returned.
+    pub(super) fn in_time_wait(
+        &mut self,
+        index: u32,
+        segment: &Segment,
+        cx: &mut Context<'_>,
+    ) -> Option<Seq> {
+        let (now, due) = (cx.now(), self.time_wait_ends(cx.now()));
+        let remains = self.time_waits.all.get(index)?;
+        if remains.may_be_replaced(segment) && self.demux.listener(remains.pair.local).is_some() {
+            let least = remains.snd_nxt;
+            self.time_waits.all.remove(self.shared.secret, index);
+            return Some(least);
+        }
+        if segment.has(Flags::RST) || (segment.len() == 0 && segment.seq == remains.rcv_nxt) {
+            return None;
+        }
+        let is_fin = segment.has(Flags::FIN) && segment.seq + segment.len() == remains.rcv_nxt;
+        if is_fin {
+            // Our acknowledgment of it was lost.
+            remains.due = due;
+        } else {
+            self.shared.counters.unacceptable += 1;
+            let interval = self.shared.config.challenge_interval;
+            let soon = |last| now.saturating_since(last) < interval;
+            if remains.challenged.is_some_and(soon) {
+                self.shared.counters.challenges_spared += 1;
+                return None;
+            }
+            remains.challenged = Some(now);
+        }
+        let Remains {
+            pair,
+            snd_nxt,
+            rcv_nxt,
+            window,
+            ts_recent,
+            ..
+        } = *remains;
+        if is_fin {
+            self.time_waits.queue.push_back((due, index));
+        }
+        let clock = isn::timestamp(self.shared.secret, &pair, now);
+        let header = Header {
+            source_port: pair.local.port(),
+            destination_port: pair.remote.port(),
+            seq: snd_nxt,
+            ack: rcv_nxt,
+            flags: Flags::ACK,
+            window,
+            options: Options {
+                timestamps: ts_recent.map(|recent| (clock, recent)),
+                ..Options::NONE
+            },
+            ..Header::default()
+        };
+        self.shared.counters.segments_sent += 1;
+        self.shared.counters.acks_other += 1;
+        let options = self.shared.unit_options();
+        segment::transmit(&pair, &header, Message::new(), options, cx);
+        None
+    }
+}

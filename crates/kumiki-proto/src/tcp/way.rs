@@ -1,0 +1,59 @@
+//! Source routes: by which gateways segments go.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9293 section 3.9.2.1 |
+//! | Left out | acknowledgments in TIME-WAIT and resets without a connection, which go as IP routes them; ICMP errors about routed segments, which name the first gateway as destination |
+//!
+//! All other IP options are IP's (MUST-50); no layer passes them up.
+
+use kumiki_graph::SourceRoute;
+
+use super::segment::Segment;
+use super::session::{Io, Session};
+
+/// By which gateways the segments of one connection go.
+#[derive(Debug, Default)]
+pub(crate) struct Way {
+    pub(crate) route: Option<Box<SourceRoute>>,
+    /// The user said so (MUST-51), and nothing that comes changes it (MUST-52).
+    chosen: bool,
+    /// The largest text of a segment that both ends can take, before options.
+    pub(crate) text: u32,
+}
+
+impl Way {
+    /// Octets of the IP option.
+    pub(crate) fn option_octets(&self) -> u32 {
+        let gateways = self.route.as_ref().map_or(0, |route| route.gateways.len());
+        // Three octets, and four for each gateway; the first is the datagram's destination, which is then the last.
+        if gateways == 0 {
+            return 0;
+        }
+        u32::try_from((3 + 4 * gateways).next_multiple_of(4)).unwrap_or(40)
+    }
+}
+
+impl Session {
+    /// The user names the way (MUST-51).
+    pub(crate) fn choose_way(&mut self, route: Box<SourceRoute>) {
+        self.way.route = Some(route);
+        self.way.chosen = true;
+    }
+
+    /// A segment of this connection came by a source route: its way back is ours (MUST-53), and a later one takes the
+    /// place of an earlier (SHLD-24).
+    pub(super) fn take_way(&mut self, segment: &Segment, io: &Io<'_, '_>) {
+        if segment.route.is_none()
+            || self.way.chosen
+            || !io.shared.config.return_routes
+            || segment.route == self.way.route
+        {
+            return;
+        }
+        self.way.route.clone_from(&segment.route);
+        if self.way.text > 0 {
+            self.set_mss(self.way.text);
+        }
+    }
+}
