@@ -21,6 +21,7 @@ pub mod aal34;
 pub mod aal5;
 pub mod atm_arp;
 pub mod icmp;
+mod inet;
 pub mod ip;
 pub mod llc_snap;
 pub mod registry;
