@@ -19,4 +19,4 @@ pub(crate) use rate::Bucket;
 pub use rate::Rate;
 pub use reassembly::Reassembly;
 pub(crate) use reassembly::{Fragment, Outcome, Overlap, Table};
-pub(crate) use route::{Hop, Routes};
+pub(crate) use route::{Hop, Routes, mask};

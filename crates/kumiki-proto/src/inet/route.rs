@@ -117,6 +117,21 @@ impl<A: Bits> Routes<A> {
         }
     }
 
+    /// Takes back one [`Routes::add`].
+    pub(crate) fn remove(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
+        let mask = A::mask(prefix);
+        let entry = Self::entry(network, mask, interface, gateway);
+        let mut lengths = self.lengths.iter_mut();
+        if let Some(length) = lengths.find(|length| length.mask == mask)
+            && let Some(at) = length.entries.iter().position(|other| {
+                (other.network, other.interface) == (entry.network, entry.interface)
+                    && other.gateway == entry.gateway
+            })
+        {
+            length.entries.remove(at);
+        }
+    }
+
     /// The way to `to` by an interface that is `usable`.
     pub(crate) fn lookup(&self, to: A, usable: impl Fn(usize) -> bool) -> Option<Hop<A>> {
         let entry = self.lengths.iter().find_map(|length| {

@@ -6,7 +6,6 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Message;
 use kumiki_wire::ipv4::Ecn;
 
-use super::route::mask;
 use super::*;
 
 #[test]
@@ -18,7 +17,7 @@ fn masks_cover_from_none_to_all() {
 }
 
 #[test]
-fn the_longest_prefix_wins() {
+fn the_longest_prefix_wins_and_is_gone_when_taken_back() {
     let mut routes = Routes::default();
     let net = |text: &str| text.parse::<Ipv6Addr>().unwrap();
     routes.add(net("::"), 0, 0, Some(net("fe80::1")));
@@ -31,6 +30,8 @@ fn the_longest_prefix_wins() {
         routes.lookup(to, |it| it != 2).map(|it| it.interface),
         Some(1)
     );
+    routes.remove(net("fd00:1:2::"), 48, 2, None);
+    assert_eq!(found(&routes), Some(1));
     let hop = routes.lookup(net("2001:db8::1"), |_| true).unwrap();
     assert_eq!(hop.next, net("fe80::1"));
 }
