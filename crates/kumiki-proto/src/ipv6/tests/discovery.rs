@@ -73,9 +73,11 @@ fn advertisement(solicited: bool, overrides: bool, mac: MacAddr) -> Vec<u8> {
 
 /// What the solicitations among what was sent ask for.
 fn asked(bench: &mut Bench) -> Vec<(MacAddr, Ipv6Addr)> {
-    let solicitation = |(to, packet): &(MacAddr, Vec<u8>)| match said(packet).1 {
-        Icmp::NeighbourSolicitation { target } => Some((*to, target)),
-        _ => None,
+    let solicitation = |(to, packet): &(MacAddr, Vec<u8>)| {
+        let Icmp::NeighbourSolicitation { target } = said(packet).1 else {
+            return None;
+        };
+        Some((*to, target))
     };
     let icmp = |(_, packet): &&(MacAddr, Vec<u8>)| packet[6] == next_header::ICMPV6;
     let frames = frames(bench);

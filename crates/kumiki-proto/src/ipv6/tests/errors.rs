@@ -215,9 +215,9 @@ fn a_narrow_path_is_remembered_for_ten_minutes() {
     }
     let reports = bench.reports(user);
     assert_eq!(reports.len(), 1);
-    let too_big = |report: &Report| match report {
-        Report::Unreachable { problem, .. } => *problem == Problem::TooBig { mtu: 1300 },
-        _ => false,
+    let too_big = |report: &Report| {
+        let expected = Problem::TooBig { mtu: 1300 };
+        matches!(report, Report::Unreachable { problem, .. } if *problem == expected)
     };
     assert!(too_big(&reports[0]));
     let whole = |dont_fragment| Unit {

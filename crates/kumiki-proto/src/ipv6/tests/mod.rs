@@ -230,9 +230,11 @@ fn routes_are_told_with_source_and_room() {
     let told: Vec<(Address, u32)> = bench
         .reports(user)
         .iter()
-        .map(|report| match report {
-            Report::Route { source, unit, .. } => (*source, *unit),
-            other => panic!("{other:?}"),
+        .map(|report| {
+            let Report::Route { source, unit, .. } = report else {
+                panic!("{report:?}")
+            };
+            (*source, *unit)
         })
         .collect();
     assert_eq!(told, [(Address::Ip6(A), 1460), (Address::None, 0)]);
