@@ -1,7 +1,7 @@
 //! One address type for every layer.
 
 use core::fmt;
-use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// An address as some layer's users know it.
 ///
@@ -27,6 +27,36 @@ pub enum Address {
         /// Virtual channel identifier.
         vci: u16,
     },
+}
+
+impl Address {
+    /// The IP address of either version that this is, if it is one.
+    #[must_use]
+    pub const fn ip(self) -> Option<IpAddr> {
+        match self {
+            Self::Ip4(address) => Some(IpAddr::V4(address)),
+            Self::Ip6(address) => Some(IpAddr::V6(address)),
+            Self::None | Self::Socket(_) | Self::Mac(_) | Self::Vc { .. } => None,
+        }
+    }
+
+    /// The socket address that this is, if it is one, without flow and zone: the layers here know neither.
+    #[must_use]
+    pub const fn socket(self) -> Option<SocketAddr> {
+        match self {
+            Self::Socket(socket) => Some(SocketAddr::new(socket.ip(), socket.port())),
+            Self::None | Self::Ip4(_) | Self::Ip6(_) | Self::Mac(_) | Self::Vc { .. } => None,
+        }
+    }
+}
+
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::Ip4(address),
+            IpAddr::V6(address) => Self::Ip6(address),
+        }
+    }
 }
 
 impl fmt::Display for Address {

@@ -6,7 +6,8 @@
 //! | layer | protocols |
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
-//! | internet | [`ip`], [`icmp`] |
+//! | internet | [`ip`], [`ipv6`], [`icmp`] |
+//! | link | [`arp`], [`eth`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -14,14 +15,19 @@
 //! # Unit data, by convention
 //!
 //! A unit's `destination` is where it goes in the terms of the layer that gets the request: a virtual channel for AAL5,
-//! AAL3/4 and LLC/SNAP, an IPv4 address for IP, a socket for UDP. On an indication `source` is in those same terms; a unit that came
+//! AAL3/4 and LLC/SNAP, a MAC address for Ethernet, an IP address for IP, a socket for UDP. On an indication `source` is in
+//! those same terms; a unit that came
 //! over a virtual channel has that channel as its source.
 
 pub mod aal34;
 pub mod aal5;
+pub mod arp;
 pub mod atm_arp;
+pub mod eth;
 pub mod icmp;
+mod inet;
 pub mod ip;
+pub mod ipv6;
 pub mod llc_snap;
 pub mod registry;
 pub mod tcp;

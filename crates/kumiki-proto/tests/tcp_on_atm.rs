@@ -57,7 +57,7 @@ fn host(own: Ipv4Addr) -> (Bench, DeviceId, NodeId) {
     });
     bench.node("ip", &["atm_arp"], Ip::new(ip).unwrap());
     let mut tcp = defaults::modern();
-    tcp.address = own;
+    tcp.address = own.into();
     bench.node("tcp", &["ip"], Tcp::new(tcp));
     let user = bench.user("user", "tcp", &[Key::Only]);
     bench.start();

@@ -7,12 +7,13 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::Malformed;
 
 /// Octets of the header.
 pub const LEN: usize = 14;
-/// Most octets of data in a frame; also the largest value that means a length.
+/// Most octets of data in a frame of the standard; also the largest value that means a length. Many links carry more.
 pub const MAX_DATA: usize = 1500;
 /// Data is padded to this many octets on the medium.
 pub const MIN_DATA: usize = 46;
@@ -46,6 +47,27 @@ impl MacAddr {
     pub const fn is_group(self) -> bool {
         let [first, ..] = self.0;
         first & 1 != 0
+    }
+
+    /// The group of stations that listen to the IPv4 multicast address `group` (RFC 1112 section 6.4).
+    #[must_use]
+    pub const fn of_ipv4_group(group: Ipv4Addr) -> Self {
+        let [_, b, c, d] = group.octets();
+        Self([1, 0, 0x5e, b & 0x7f, c, d])
+    }
+
+    /// The group of stations that listen to the IPv6 multicast address `group` (RFC 2464 section 7).
+    #[must_use]
+    pub const fn of_ipv6_group(group: Ipv6Addr) -> Self {
+        let [.., a, b, c, d] = group.octets();
+        Self([0x33, 0x33, a, b, c, d])
+    }
+
+    /// The modified EUI-64 interface identifier (RFC 4291 appendix A).
+    #[must_use]
+    pub const fn eui64(self) -> [u8; 8] {
+        let [a, b, c, d, e, f] = self.0;
+        [a ^ 2, b, c, 0xff, 0xfe, d, e, f]
     }
 }
 

@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::Write;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use pcap_file::pcapng::PcapNgWriter;
@@ -329,14 +329,12 @@ pub fn sunatm(direction: Direction, vpi: u8, vci: u16) -> [u8; 4] {
 ///
 /// The name is cut at 252 octets.
 #[must_use]
-pub fn upper_pdu(
-    dissector: &str,
-    source: Option<Ipv4Addr>,
-    destination: Option<Ipv4Addr>,
-) -> Vec<u8> {
+pub fn upper_pdu(dissector: &str, source: Option<IpAddr>, destination: Option<IpAddr>) -> Vec<u8> {
     const DISSECTOR_NAME: u16 = 12;
     const IPV4_SOURCE: u16 = 20;
     const IPV4_DESTINATION: u16 = 21;
+    const IPV6_SOURCE: u16 = 22;
+    const IPV6_DESTINATION: u16 = 23;
     let mut tags = Vec::new();
     let mut tag = |number: u16, value: &[u8]| {
         let padded = u16::try_from(value.len().next_multiple_of(4)).unwrap_or(0);
@@ -353,9 +351,15 @@ pub fn upper_pdu(
         DISSECTOR_NAME,
         dissector.get(..end).unwrap_or("").as_bytes(),
     );
-    for (number, address) in [(IPV4_SOURCE, source), (IPV4_DESTINATION, destination)] {
-        if let Some(address) = address {
-            tag(number, &address.octets());
+    let sides = [
+        (IPV4_SOURCE, IPV6_SOURCE, source),
+        (IPV4_DESTINATION, IPV6_DESTINATION, destination),
+    ];
+    for (v4, v6, address) in sides {
+        match address {
+            Some(IpAddr::V4(address)) => tag(v4, &address.octets()),
+            Some(IpAddr::V6(address)) => tag(v6, &address.octets()),
+            None => {}
         }
     }
     tag(0, &[]);

@@ -199,7 +199,7 @@ fn a_segment_without_its_datagram_is_read_by_its_tags() {
     let tap = capture
         .add_interface("a.udp/ip", LinkType::UpperPdu, 0)
         .unwrap();
-    let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let (a, b) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
     let octets = [&upper_pdu("udp", Some(a), Some(b))[..], &IP_UDP[20..]].concat();
     capture.write(tap, 7, &octets, octets.len(), None).unwrap();
     let octets = [&upper_pdu("data", None, None)[..], b"text"].concat();

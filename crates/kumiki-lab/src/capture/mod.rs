@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | pcapng, by [`kumiki_io::pcapng`] |
 //! | Interfaces | one for each access point on record, named `host.device` or `host.upper/lower` |
-//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram: as it is; of any other layer: behind tags that name its dissector |
+//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram or an Ethernet frame: as it is; of any other layer: behind tags that name its dissector |
 //! | Comments | `dropped:` and the reason, where the graph threw a PDU away before it came to another tap |
 //! | Left out | cells, and what the media do to frames: taps are in hosts. Super-segments are not cut |
 //!
@@ -13,7 +13,6 @@
 //! retransmission, so give it the capture of one host ([`pcapng`] of one [`Captured`]).
 
 use core::fmt;
-use core::net::Ipv4Addr;
 use core::str::FromStr;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -109,8 +108,10 @@ impl FromStr for Layers {
 pub enum Content {
     /// PDUs that begin with LLC.
     Llc,
-    /// IPv4 datagrams.
+    /// Datagrams of either version of IP.
     Datagram,
+    /// Ethernet frames.
+    Ethernet,
     /// What this dissector of Wireshark reads.
     Payload(&'static str),
 }
@@ -121,10 +122,12 @@ impl Content {
     pub fn between(upper: &str, lower: &str) -> Self {
         match (upper, lower) {
             ("llc_snap", _) => Self::Llc,
-            ("ip" | "vc_mux", _) => Self::Datagram,
-            ("tcp", "ip") => Self::Payload("tcp"),
-            ("udp", "ip") => Self::Payload("udp"),
+            ("ip" | "ipv6" | "vc_mux", _) => Self::Datagram,
+            ("eth", _) => Self::Ethernet,
+            ("tcp", "ip" | "ipv6") => Self::Payload("tcp"),
+            ("udp", "ip" | "ipv6") => Self::Payload("udp"),
             ("icmp", "ip") => Self::Payload("icmp"),
+            ("icmp", "ipv6") => Self::Payload("icmpv6"),
             _ => Self::Payload("data"),
         }
     }
@@ -166,7 +169,7 @@ impl Captured {
         let wanted = |upper: &str, lower: &str| match layers {
             Layers::None => false,
             Layers::Device => is_device(lower),
-            Layers::Ip => kind_of(upper) == "ip",
+            Layers::Ip => ["ip", "ipv6"].contains(&kind_of(upper).as_str()),
             Layers::All => true,
             Layers::Named(names) => names.iter().any(|name| {
                 (name.host.as_str(), name.upper.as_str(), name.lower.as_str())
@@ -250,6 +253,7 @@ enum Form {
     Channel,
     Llc,
     Datagram,
+    Ethernet,
     Tagged(&'static str),
 }
 
@@ -262,6 +266,7 @@ impl Form {
             Content::Llc if captured.seen.iter().any(has_channel) => Self::Channel,
             Content::Llc => Self::Llc,
             Content::Datagram => Self::Datagram,
+            Content::Ethernet => Self::Ethernet,
             Content::Payload(dissector) => Self::Tagged(dissector),
         }
     }
@@ -271,6 +276,7 @@ impl Form {
             Self::Channel => LinkType::SunAtm,
             Self::Llc => LinkType::AtmLlc,
             Self::Datagram => LinkType::RawIp,
+            Self::Ethernet => LinkType::Ethernet,
             Self::Tagged(_) => LinkType::UpperPdu,
         }
     }
@@ -287,9 +293,9 @@ impl Form {
                 let [_, vpi] = vpi.to_be_bytes();
                 sunatm(direction, vpi, vci).to_vec()
             }
-            Self::Llc | Self::Datagram => Vec::new(),
+            Self::Llc | Self::Datagram | Self::Ethernet => Vec::new(),
             Self::Tagged(dissector) => {
-                upper_pdu(dissector, ip4(tapped.source), ip4(tapped.destination))
+                upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip())
             }
         }
     }
@@ -301,14 +307,6 @@ fn channel(tapped: &Tapped) -> Address {
         .into_iter()
         .find(|address| matches!(address, Address::Vc { .. }));
     found.unwrap_or_default()
-}
-
-const fn ip4(address: Address) -> Option<Ipv4Addr> {
-    if let Address::Ip4(address) = address {
-        Some(address)
-    } else {
-        None
-    }
 }
 
 fn write<W: Write>(

@@ -10,7 +10,7 @@
 //! Sequence numbers count octets of the connection: 0 is the first octet of data in each direction. They go on beyond
 //! 2^32.
 
-use core::net::SocketAddrV4;
+use core::net::SocketAddr;
 
 use kumiki_proto::tcp::{AckReason, Event, Tcp, TraceEntry};
 use kumiki_sim::Host;
@@ -28,9 +28,9 @@ pub struct Connection {
     /// The TCP node.
     pub node: String,
     /// Its own socket.
-    pub local: SocketAddrV4,
+    pub local: SocketAddr,
     /// The peer's.
-    pub remote: SocketAddrV4,
+    pub remote: SocketAddr,
     /// What happened, in order.
     pub entries: Vec<TraceEntry>,
 }
@@ -41,9 +41,9 @@ pub struct Row {
     /// The host and its TCP node, `host.node`.
     pub end: String,
     /// Its own socket.
-    pub local: SocketAddrV4,
+    pub local: SocketAddr,
     /// The peer's.
-    pub remote: SocketAddrV4,
+    pub remote: SocketAddr,
     /// When, in nanoseconds since the start of the run.
     pub at_ns: u64,
     /// What: a word or two.

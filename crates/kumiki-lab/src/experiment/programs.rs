@@ -1,6 +1,6 @@
 //! The programs that a workload puts on top of the hosts' graphs.
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Protocol, Quality};
@@ -200,8 +200,8 @@ struct Setup<'a> {
     message: u32,
     pattern: Pattern,
     opening: Opening,
-    local: Ipv4Addr,
-    peers: Vec<Ipv4Addr>,
+    local: IpAddr,
+    peers: Vec<IpAddr>,
 }
 
 impl Setup<'_> {
@@ -213,18 +213,16 @@ impl Setup<'_> {
     }
 
     fn own(&self) -> SocketAddr {
-        SocketAddr::new(IpAddr::V4(self.local), 0)
+        SocketAddr::new(self.local, 0)
     }
 
     fn sockets(&self) -> Vec<SocketAddr> {
         let peers = self.peers.iter();
-        peers
-            .map(|peer| SocketAddr::new(IpAddr::V4(*peer), PORT))
-            .collect()
+        peers.map(|peer| SocketAddr::new(*peer, PORT)).collect()
     }
 
     const fn any() -> SocketAddr {
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), PORT)
+        SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT)
     }
 
     fn stream(&self, programs: &mut Programs) -> Result<(), Fault> {
@@ -281,7 +279,7 @@ impl Setup<'_> {
             return Err(wrong("rate", "nothing would ever be sent"));
         }
         let source = UdpSource::new(UdpSourceConfig {
-            local: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+            local: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0),
             peers: self.sockets(),
             sessions: workload.sessions,
             message: self.message,
@@ -366,16 +364,16 @@ fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(Strin
 }
 
 /// The address of `host`: that of the first of its nodes that has one.
-fn address(host: &str, hosts: &BTreeMap<String, Host>) -> Result<Ipv4Addr, Fault> {
+fn address(host: &str, hosts: &BTreeMap<String, Host>) -> Result<IpAddr, Fault> {
     let spec = hosts.get(host);
     let addressed = spec.and_then(|spec| {
         let mut nodes = spec.settings.iter();
-        nodes.find(|(node, _)| super::hosts::kind_of(spec, node) == "ip")
+        nodes.find(|(node, _)| matches!(super::hosts::kind_of(spec, node), "ip" | "ipv6"))
     });
     let (node, settings) = addressed.ok_or_else(|| {
         fault(
             &["host", host],
-            "no node of it is an `ip` with an `address`",
+            "no node of it is an `ip` or `ipv6` with an `address`",
         )
     })?;
     protocols::address(settings).map_err(|fault| fault.under(&["host", host, node]))

@@ -1,7 +1,7 @@
 //! From a node's settings in a scenario to a protocol: quantities are read in the notation of scenarios, and
 //! [`kumiki_proto::registry`] does the rest.
 
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 
 use kumiki_graph::{Address, Coalesce, Duration, Protocol};
 use kumiki_proto::registry::{self, BuildError, Form, Problem, Setting, Settings, Value};
@@ -50,7 +50,7 @@ pub(super) fn build(
     registry::build(kind, &read, site).map(Some).map_err(said)
 }
 
-/// The largest MTU of the IP right below, where there is one.
+/// The largest MTU of the IP (version 4) right below, where there is one.
 fn mtu(place: Place<'_>) -> Option<u32> {
     let ip = place
         .below
@@ -181,12 +181,12 @@ pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
     })
 }
 
-/// The address of the first interface that `settings` of an `ip` node name. Only what is needed for that is looked at; the
+/// The address of the first interface that `settings` of an `ip` or `ipv6` node name. Only what is needed for that is looked at; the
 /// rest is judged when the node is built.
 ///
 /// # Errors
 /// A [`Fault`] where there is none.
-pub(super) fn address(settings: &toml::Table) -> Result<Ipv4Addr, Fault> {
+pub(super) fn address(settings: &toml::Table) -> Result<IpAddr, Fault> {
     let tables = settings.get("interface").and_then(toml::Value::as_table);
     let first = tables.and_then(|tables| tables.iter().next());
     let (path, table) = match (settings.contains_key("address"), first) {
@@ -204,8 +204,8 @@ pub(super) fn address(settings: &toml::Table) -> Result<Ipv4Addr, Fault> {
     parsed.ok_or_else(|| {
         fault(
             &path,
-            format!("\"{text}\" is no IPv4 address with its prefix"),
+            format!("\"{text}\" is no IP address with its prefix"),
         )
-        .expected("an address such as \"10.0.0.1/24\"")
+        .expected("an address such as \"10.0.0.1/24\" or \"fd00::1/64\"")
     })
 }

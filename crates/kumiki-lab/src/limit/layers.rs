@@ -100,6 +100,22 @@ pub fn ipv4() -> Overhead {
     overhead("IP", Cost::Octets(20), "RFC 791, no options")
 }
 
+/// The IPv6 header without extension headers (RFC 8200).
+#[must_use]
+pub fn ipv6() -> Overhead {
+    overhead("IPv6", Cost::Octets(40), "RFC 8200, no extensions")
+}
+
+/// The Ethernet header; preamble, check sequence and gap are the line's.
+#[must_use]
+pub fn eth() -> Overhead {
+    overhead(
+        "Ethernet",
+        Cost::Octets(14),
+        "Ethernet II, addresses and type",
+    )
+}
+
 /// The UDP header (RFC 768).
 #[must_use]
 pub fn udp() -> Overhead {

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | paper 2, table 2, made general; headers are those of RFC 791, 768, 9293 and 7323, LLC/SNAP of RFC 2684, PPP framing of RFC 1662; what lines and cells take is said at each layer |
+//! | Specification | paper 2, table 2, made general; headers are those of RFC 791, 8200, 768, 9293 and 7323, LLC/SNAP of RFC 2684, PPP framing of RFC 1662; what lines and cells take is said at each layer |
 //! | Left out | acknowledgements and other traffic beside the data, windows, hosts: the ladder is what the octets alone allow |
 //!
 //! All arithmetic is exact; only what is printed is rounded. Paper 2 rounded at each step and so came to 134.581 Mb/s, where
@@ -18,7 +18,7 @@ mod tests;
 
 pub use layers::{
     aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, cell_headers, ds3_plcp,
-    framing, hdlc, ipv4, llc_snap, oc, sonet, stuffing, tcp, udp,
+    eth, framing, hdlc, ipv4, ipv6, llc_snap, oc, sonet, stuffing, tcp, udp,
 };
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};

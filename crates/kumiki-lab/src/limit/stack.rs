@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
-    cell_headers, ds3_plcp, framing, ipv4, ladder, llc_snap, oc, sonet, tcp, udp,
+    cell_headers, ds3_plcp, eth, framing, ipv4, ipv6, ladder, llc_snap, oc, sonet, tcp, udp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
 use crate::scenario::{Link, Scenario};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
-const FREE: [&str; 4] = ["vc_mux", "vnet", "aal5", "aal34"];
+const FREE: [&str; 5] = ["vc_mux", "vnet", "aal5", "aal34", "arp"];
 
 /// What the setting `aal` of a device is for AAL3/4.
 pub(crate) const AAL34: &str = "3/4";
@@ -125,6 +125,7 @@ fn layers_above<'a>(
     let mut layers = Vec::new();
     let (mut mtu, mut mss, mut options) = (None, None, 0);
     let mut datagrams = false;
+    let mut ip_header = 20;
     // The first is the program that writes.
     for (depth, node) in path.iter().enumerate().skip(1) {
         match stack.kind(node) {
@@ -143,11 +144,18 @@ fn layers_above<'a>(
                 mtu = Some(ip_mtu(stack, node, below)?);
                 layers.push(ipv4());
             }
+            "ipv6" => {
+                let below = path.get(depth + 1).copied().unwrap_or_default();
+                mtu = Some(ip_mtu(stack, node, below)?);
+                ip_header = 40;
+                layers.push(ipv6());
+            }
+            "eth" => layers.push(eth()),
             "llc_snap" => layers.push(llc_snap()),
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
-                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, udp, ip, llc_snap, {}",
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, udp, ip, ipv6, llc_snap, eth, {}",
                     FREE.join(", ")
                 ));
             }
@@ -161,14 +169,14 @@ fn layers_above<'a>(
     let payload = if datagrams {
         message()?
     } else {
-        let fits = mtu.map(|mtu| mtu.saturating_sub(40));
+        let fits = mtu.map(|mtu| mtu.saturating_sub(ip_header + 20));
         match (mss, fits) {
             (Some(mss), Some(fits)) => mss.min(fits).saturating_sub(options),
             (Some(size), None) | (None, Some(size)) => size.saturating_sub(options),
             (None, None) => message()?,
         }
     };
-    let headers = 28;
+    let headers = ip_header + 8;
     if let Some(mtu) = mtu.filter(|mtu| datagrams && payload.saturating_add(headers) > *mtu) {
         return Err(format!(
             "workload.message is {payload} octets, and with an MTU of {mtu} one datagram carries {}; ladders know no fragments",

@@ -7,12 +7,12 @@
 //! | Below | [`kumiki_proto::icmp`] |
 //! | Left out | record route, flood, and more than 65535 echoes without answer |
 
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Indication, Instant, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token, Unit, Work,
+    Above, Below, Context, Duration, Indication, Instant, Protocol, Report, Request, Service,
+    Shape, TimerSlot, Token, Unit, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
@@ -23,7 +23,7 @@ use super::{Opening, Transfer};
 #[derive(Clone, Debug)]
 pub struct PingConfig {
     /// Whom to ask.
-    pub peer: Ipv4Addr,
+    pub peer: IpAddr,
     /// Octets of data in each echo.
     pub data: u32,
     /// How many echoes; without end where `None`.
@@ -163,7 +163,7 @@ impl Ping {
         cx.down(
             STACK,
             Request::Unit(Unit {
-                destination: Address::Ip4(self.config.peer),
+                destination: self.config.peer.into(),
                 data: message,
                 ..Unit::default()
             }),

@@ -19,7 +19,7 @@ use kumiki_graph::{
 use kumiki_wire::aal34::cpcs::{self, Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer};
 use kumiki_wire::aal34::{MAX_SDU, pdu_len};
 
-use crate::ip::complete_checksum;
+use crate::inet::complete_checksum;
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ use kumiki_octets::crc::Aal5Crc;
 use kumiki_wire::aal5::{CRC_OFFSET, Fault, LEN, MAX_SDU, Trailer, pad_len};
 use kumiki_wire::atm::PAYLOAD_LEN;
 
-use crate::ip::complete_checksum;
+use crate::inet::complete_checksum;
 
 #[cfg(test)]
 mod tests;

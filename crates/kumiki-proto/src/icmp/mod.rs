@@ -1,26 +1,32 @@
-//! ICMP's queries: echo, asked and answered.
+//! ICMP's queries: echo, asked and answered, over IPv4 and IPv6.
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 792 (echo), RFC 1122 section 3.2.2.6 |
+//! | Specification | RFC 792 (echo), RFC 1122 section 3.2.2.6; RFC 4443 section 4 |
 //! | Above | users that send echoes |
-//! | Below | IP |
-//! | Left out | timestamps, address masks, router discovery; ICMP's errors, which are part of [`crate::ip`] |
+//! | Below | IP of either version |
+//! | Left out | timestamps, address masks, router discovery; ICMP's errors, which are part of [`crate::ip`] and [`crate::ipv6`] |
 //!
 //! # For users
 //!
-//! A unit to an [`Address::Ip4`] is sent as the data of an echo. Each user has an identifier of its own and its echoes are
+//! A unit to an [`Address::Ip4`] or [`Address::Ip6`] is sent as the data of an echo. Each user has an identifier of its own and its echoes are
 //! counted from 1. The reply comes as a unit from the peer with the echoed data;
 //! [`kumiki_graph::UnitOptions::identification`] says which echo it answers. Replies to nobody's echo are dropped. Errors
 //! about an echo come as [`Report::Unreachable`], its `start` being what is quoted of the data.
+
+use core::net::IpAddr;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
     Shape, Unit, UnitOptions, Work,
 };
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::icmpv4::{Header, MIN_LEN, Message as Icmp};
+use kumiki_wire::icmpv4::MIN_LEN;
 use kumiki_wire::ipv4::protocol;
+use kumiki_wire::ipv6::{self, next_header};
+use kumiki_wire::{icmpv4, icmpv6};
+
+use crate::inet::is_intact;
 
 #[cfg(test)]
 mod tests;
@@ -71,6 +77,128 @@ pub struct IcmpEcho {
     counters: Counters,
 }
 
+/// What a message is, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Query {
+    /// An echo: identifier, sequence number, checksum.
+    Echo(u16, u16, u16),
+    /// The reply to one: identifier, sequence number.
+    Reply(u16, u16),
+    /// Something else.
+    Other,
+}
+
+/// Reads a message whose version of IP `ip` tells; `None` where it is cut short.
+fn read(ip: IpAddr, data: &mut Message) -> Option<Query> {
+    let front = data.front_at_least(MIN_LEN);
+    match ip {
+        IpAddr::V4(_) => {
+            let (header, _) = icmpv4::Header::parse(front).ok()?;
+            Some(match header.message {
+                icmpv4::Message::Echo {
+                    identifier,
+                    sequence,
+                } => Query::Echo(identifier, sequence, header.checksum),
+                icmpv4::Message::EchoReply {
+                    identifier,
+                    sequence,
+                } => Query::Reply(identifier, sequence),
+                icmpv4::Message::DestinationUnreachable { .. }
+                | icmpv4::Message::SourceQuench
+                | icmpv4::Message::Redirect { .. }
+                | icmpv4::Message::TimeExceeded { .. }
+                | icmpv4::Message::ParameterProblem { .. }
+                | icmpv4::Message::Timestamp { .. }
+                | icmpv4::Message::TimestampReply { .. }
+                | icmpv4::Message::Other { .. } => Query::Other,
+            })
+        }
+        IpAddr::V6(_) => {
+            let (header, _) = icmpv6::Header::parse(front).ok()?;
+            Some(match header.message {
+                icmpv6::Message::Echo {
+                    identifier,
+                    sequence,
+                } => Query::Echo(identifier, sequence, header.checksum),
+                icmpv6::Message::EchoReply {
+                    identifier,
+                    sequence,
+                } => Query::Reply(identifier, sequence),
+                icmpv6::Message::DestinationUnreachable { .. }
+                | icmpv6::Message::PacketTooBig { .. }
+                | icmpv6::Message::TimeExceeded { .. }
+                | icmpv6::Message::ParameterProblem { .. }
+                | icmpv6::Message::RouterSolicitation
+                | icmpv6::Message::RouterAdvertisement(_)
+                | icmpv6::Message::NeighbourSolicitation { .. }
+                | icmpv6::Message::NeighbourAdvertisement { .. }
+                | icmpv6::Message::Redirect { .. }
+                | icmpv6::Message::Other { .. } => Query::Other,
+            })
+        }
+    }
+}
+
+/// The header of `query`, for a message whose version of IP `ip` tells.
+fn header(ip: IpAddr, query: Query, checksum: u16) -> [u8; MIN_LEN] {
+    let mut octets = [0; MIN_LEN];
+    let (is_echo, identifier, sequence) = match query {
+        Query::Echo(identifier, sequence, _) => (true, identifier, sequence),
+        Query::Reply(identifier, sequence) => (false, identifier, sequence),
+        Query::Other => return octets,
+    };
+    match ip {
+        IpAddr::V4(_) => {
+            let message = if is_echo {
+                icmpv4::Message::Echo {
+                    identifier,
+                    sequence,
+                }
+            } else {
+                icmpv4::Message::EchoReply {
+                    identifier,
+                    sequence,
+                }
+            };
+            icmpv4::Header { message, checksum }.emit(&mut octets);
+        }
+        IpAddr::V6(_) => {
+            let message = if is_echo {
+                icmpv6::Message::Echo {
+                    identifier,
+                    sequence,
+                }
+            } else {
+                icmpv6::Message::EchoReply {
+                    identifier,
+                    sequence,
+                }
+            };
+            icmpv6::Header { message, checksum }.emit(&mut octets);
+        }
+    }
+    octets
+}
+
+/// What an ICMP message of `len` octets is summed behind: nothing in IPv4 (RFC 792), the addresses in IPv6 (RFC 4443
+/// section 2.3).
+fn pseudo(source: IpAddr, destination: IpAddr, len: usize) -> Sum {
+    let (IpAddr::V6(source), IpAddr::V6(destination)) = (source, destination) else {
+        return Sum::ZERO;
+    };
+    let len = u32::try_from(len).unwrap_or(u32::MAX);
+    let octets = ipv6::pseudo_header(source, destination, next_header::ICMPV6, len);
+    Sum::of(&octets)
+}
+
+/// The number under which IP of `ip`'s version carries ICMP.
+const fn number(ip: IpAddr) -> u8 {
+    match ip {
+        IpAddr::V4(_) => protocol::ICMP,
+        IpAddr::V6(_) => next_header::ICMPV6,
+    }
+}
+
 impl IcmpEcho {
     /// ICMP's queries as `config` says.
     #[must_use]
@@ -93,49 +221,52 @@ impl IcmpEcho {
     }
 
     fn echo(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+        let Some(peer) = unit.destination.ip() else {
+            cx.drop("destination is not an IP address");
+            return;
+        };
         let Some(sequence) = self.sequences.get_mut(usize::from(from.0)) else {
             return;
         };
         *sequence = sequence.wrapping_add(1);
-        let mut header = Header {
-            message: Icmp::Echo {
-                identifier: self.identifier.wrapping_add(from.0),
-                sequence: *sequence,
-            },
-            checksum: 0,
-        };
-        let mut octets = [0; MIN_LEN];
-        header.emit(&mut octets);
+        let query = Query::Echo(self.identifier.wrapping_add(from.0), *sequence, 0);
+        let octets = header(peer, query, 0);
         cx.charge(Work::Sum, unit.data.unsummed() as u64);
-        header.checksum = Sum::of(&octets).plus(unit.data.sum()).checksum();
-        header.emit(unit.data.push_header(MIN_LEN));
-        unit.options.under = None;
+        // IPv6 adds its addresses, of which it chooses one.
+        let checksum = Sum::of(&octets).plus(unit.data.sum()).checksum();
+        let octets = header(peer, query, checksum);
+        unit.data.push_header(MIN_LEN).copy_from_slice(&octets);
+        unit.options.under = Some(Key::IpProtocol(number(peer)));
         self.counters.echoes_sent += 1;
         cx.down(BELOW, Request::Unit(unit));
     }
 
     fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
-        let header = Header::parse(unit.data.front_at_least(MIN_LEN)).ok();
-        let Some((header, _)) = header.filter(|_| intact(&mut unit.data, cx)) else {
+        let (Some(peer), Some(own)) = (unit.source.ip(), unit.destination.ip()) else {
+            self.ignore(cx);
+            return;
+        };
+        if unit.options.under != Some(Key::IpProtocol(number(peer))) {
+            self.ignore(cx);
+            return;
+        }
+        let pseudo = pseudo(peer, own, unit.data.len());
+        let query = read(peer, &mut unit.data);
+        let Some(query) = query.filter(|_| is_intact(&mut unit.data, pseudo, cx)) else {
             self.counters.malformed += 1;
             cx.drop("cut short, or checksum wrong");
             return;
         };
-        match header.message {
-            Icmp::Echo {
-                identifier,
-                sequence,
-            } if self.config.answer && (self.config.answer_groups || !unit.options.group) => {
-                let reply = Icmp::EchoReply {
-                    identifier,
-                    sequence,
-                };
-                self.answer(reply, header.checksum, unit, cx);
+        match query {
+            Query::Echo(identifier, sequence, checksum)
+                if self.config.answer && (self.config.answer_groups || !unit.options.group) =>
+            {
+                // What covered the addresses is taken out: they change places, and IPv6 adds them again.
+                let sum = Sum::from_folded(!checksum).without(0, pseudo);
+                let reply = Query::Reply(identifier, sequence);
+                self.answer(peer, reply, sum.checksum(), unit, cx);
             }
-            Icmp::EchoReply {
-                identifier,
-                sequence,
-            } => {
+            Query::Reply(identifier, sequence) => {
                 if let Some(user) = self.user(identifier) {
                     // The header was read, so it is there.
                     let _ = unit.data.pop_header(MIN_LEN);
@@ -147,15 +278,7 @@ impl IcmpEcho {
                     self.ignore(cx);
                 }
             }
-            Icmp::Echo { .. }
-            | Icmp::DestinationUnreachable { .. }
-            | Icmp::SourceQuench
-            | Icmp::Redirect { .. }
-            | Icmp::TimeExceeded { .. }
-            | Icmp::ParameterProblem { .. }
-            | Icmp::Timestamp { .. }
-            | Icmp::TimestampReply { .. }
-            | Icmp::Other { .. } => self.ignore(cx),
+            Query::Echo(..) | Query::Other => self.ignore(cx),
         }
     }
 
@@ -165,7 +288,14 @@ impl IcmpEcho {
     }
 
     /// Sends an echo's data back, not a single octet of it touched.
-    fn answer(&mut self, message: Icmp, checksum: u16, unit: Unit, cx: &mut Context<'_>) {
+    fn answer(
+        &mut self,
+        peer: IpAddr,
+        reply: Query,
+        checksum: u16,
+        unit: Unit,
+        cx: &mut Context<'_>,
+    ) {
         let Unit {
             source,
             destination,
@@ -176,15 +306,17 @@ impl IcmpEcho {
         let _ = data.pop_header(MIN_LEN);
         // The sum that came covered the old header.
         data.meta_mut().checksum = Checksum::Unknown;
-        let header = Header {
-            message,
-            // Type 8 has become type 0; nothing else has changed.
-            checksum: Sum::update(checksum, 0x0800, 0),
+        // The type is another one; nothing else has changed.
+        let (was, is) = match peer {
+            IpAddr::V4(_) => (0x0800, 0),
+            IpAddr::V6(_) => (0x8000, 0x8100),
         };
-        header.emit(data.push_header(MIN_LEN));
+        let octets = header(peer, reply, Sum::update(checksum, was, is));
+        data.push_header(MIN_LEN).copy_from_slice(&octets);
         self.counters.echoes_answered += 1;
         let options = UnitOptions {
             tos,
+            under: Some(Key::IpProtocol(number(peer))),
             ..UnitOptions::default()
         };
         cx.down(
@@ -202,32 +334,18 @@ impl IcmpEcho {
     }
 
     fn hear_error(&self, mut report: Report, cx: &mut Context<'_>) {
-        let Report::Unreachable { start, .. } = &mut report else {
+        let Report::Unreachable {
+            destination, start, ..
+        } = &mut report
+        else {
             return;
         };
-        let header = Header::parse(start.front_at_least(MIN_LEN)).ok();
-        if let Some((
-            Header {
-                message: Icmp::Echo { identifier, .. },
-                ..
-            },
-            len,
-        )) = header
+        let query = destination.ip().and_then(|peer| read(peer, start));
+        if let Some(Query::Echo(identifier, ..)) = query
             && let Some(user) = self.user(identifier)
         {
-            let _ = start.pop(len);
+            let _ = start.pop(MIN_LEN);
             cx.up(user, Indication::Report(Box::new(report)));
-        }
-    }
-}
-
-fn intact(data: &mut Message, cx: &mut Context<'_>) -> bool {
-    match data.meta().checksum {
-        Checksum::Verified => true,
-        Checksum::Sum(sum) => sum.is_valid(),
-        Checksum::Unknown | Checksum::Partial { .. } => {
-            cx.charge(Work::Sum, data.unsummed() as u64);
-            data.sum().is_valid()
         }
     }
 }
@@ -238,7 +356,10 @@ impl Protocol for IcmpEcho {
             offers: Some(Service::UnitData),
             needs: &[Service::UnitData],
             below: (1, 1),
-            keys: vec![Key::IpProtocol(protocol::ICMP)],
+            keys: vec![
+                Key::IpProtocol(protocol::ICMP),
+                Key::IpProtocol(next_header::ICMPV6),
+            ],
         }
     }
 

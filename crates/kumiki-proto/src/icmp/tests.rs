@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ip::{self, Ip};
+use crate::ipv6;
 use crate::test_bench::{Bench, hex};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -156,4 +157,56 @@ proptest! {
         let (mut bench, eth, _) = bench(Config::default());
         bench.octets(eth, &in_ip(A, octets));
     }
+}
+
+/// Echoes on IPv6 with the address fd00::1, and a user.
+fn bench_six() -> (Bench, DeviceId, NodeId) {
+    let mut bench = Bench::new();
+    let eth = bench.device("eth");
+    let own = "fd00::1".parse().unwrap();
+    let config = ipv6::Config::host(ipv6::Interface::new("eth", own, 64));
+    bench.node("ip", &["eth"], ipv6::Ip::new(config).unwrap());
+    bench.node("icmp", &["ip"], IcmpEcho::new(Config::default()));
+    let user = bench.user("user", "icmp", &[]);
+    bench.start();
+    bench.requests();
+    (bench, eth, user)
+}
+
+/// Whether the ICMPv6 message in a packet has the right sum.
+fn sum_is_right(packet: &[u8]) -> bool {
+    let len = u16::try_from(packet.len() - 40).unwrap();
+    let sum = Sum::of(&packet[8..40]).add_u16(58).add_u16(len);
+    sum.plus(Sum::of(&packet[40..])).is_valid()
+}
+
+#[test]
+fn echoes_go_over_ipv6_and_come_back() {
+    let (mut bench, eth, user) = bench_six();
+    let peer = Address::Ip6("fd00::2".parse().unwrap());
+    let unit = Unit {
+        destination: peer,
+        data: Message::from_octets(b"odd"),
+        ..Unit::default()
+    };
+    bench.send(user, unit);
+    let echo = bench.sent_octets().remove(0);
+    assert_eq!((echo[6], echo[40]), (58, 128));
+    assert!(sum_is_right(&echo));
+    // The same from the other side, as an echo and as its reply.
+    let turned = [&echo[..8], &echo[24..40], &echo[8..24], &echo[40..]].concat();
+    bench.octets(eth, &turned);
+    let answer = bench.sent_octets().remove(0);
+    assert_eq!(answer[40], 129);
+    assert_eq!((&answer[8..40], &answer[44..]), (&echo[8..40], &echo[44..]));
+    assert!(sum_is_right(&answer));
+    let reply = [&turned[..40], &answer[40..]].concat();
+    bench.octets(eth, &reply);
+    let units = bench.units(user);
+    assert_eq!(units[0].source, peer);
+    assert_eq!(units[0].data.to_vec(), b"odd");
+    let mut wrong = reply;
+    wrong[50] ^= 1;
+    bench.octets(eth, &wrong);
+    assert!(bench.units(user).is_empty());
 }

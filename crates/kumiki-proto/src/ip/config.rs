@@ -2,11 +2,12 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{Address, Duration};
+use kumiki_graph::Address;
 use kumiki_wire::ipv4::MIN_MTU;
 use thiserror::Error;
 
 use super::route::mask;
+use crate::inet::{Rate, Reassembly};
 
 /// What can be set for IP.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -134,45 +135,6 @@ pub enum Via {
     Gateway(Ipv4Addr),
     /// Straight to their destination, by the interface on the layer of this name.
     Interface(String),
-}
-
-/// Bounds of reassembly.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reassembly {
-    /// How many datagrams may be incomplete at a time.
-    pub datagrams: usize,
-    /// How many octets all fragments may hold, 256 added for each fragment.
-    pub octets: usize,
-    /// How long after its first fragment a datagram is given up. RFC 1122 section 3.3.2: 60 to 120 s.
-    pub timeout: Duration,
-}
-
-impl Default for Reassembly {
-    fn default() -> Self {
-        Self {
-            datagrams: 64,
-            octets: 4 << 20,
-            timeout: Duration::from_secs(60),
-        }
-    }
-}
-
-/// A token bucket (RFC 1812 section 4.3.2.8).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rate {
-    /// How many in the long run, each second; 0 for none at all.
-    pub per_second: u32,
-    /// How many at once.
-    pub burst: u32,
-}
-
-impl Default for Rate {
-    fn default() -> Self {
-        Self {
-            per_second: 1000,
-            burst: 50,
-        }
-    }
 }
 
 /// What is wrong with a [`Config`].

@@ -1,15 +1,12 @@
 //! The errors of ICMP: sent about datagrams that we refuse, taken about datagrams that we sent.
 
-use kumiki_graph::{
-    Above, Address, Context, Duration, Indication, Instant, Problem, Report, Unit, UnitOptions,
-    Work,
-};
-use kumiki_octets::{Checksum, Message};
+use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
+use kumiki_octets::{Message, Sum};
 use kumiki_wire::icmpv4::{self, Header as IcmpHeader, Message as Icmp, unreachable};
 use kumiki_wire::ipv4::{self, Header, protocol};
 
 use super::Ip;
-use super::config::Rate;
+use crate::inet::is_intact;
 
 /// The longest error that we send, its IP header included (RFC 1812 section 4.3.2.3).
 const LONGEST: usize = 576;
@@ -56,43 +53,6 @@ pub(super) const fn soft(code: u8) -> Problem {
     }
 }
 
-/// A token bucket, kept as the time at which it will be full again (the virtual scheduling form of GCRA).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket {
-    /// What one token takes to come; `None` where none ever does.
-    each: Option<Duration>,
-    /// How far ahead of the present the time may be.
-    ahead: Duration,
-    full: Instant,
-}
-
-impl Bucket {
-    pub(super) fn new(rate: Rate) -> Self {
-        let each = 1_000_000_000_u64.checked_div(u64::from(rate.per_second));
-        let each = each
-            .filter(|_| rate.burst > 0)
-            .map(|each| Duration::from_nanos(each.max(1)));
-        let ahead = each.unwrap_or_default() * u64::from(rate.burst.saturating_sub(1));
-        Self {
-            each,
-            ahead,
-            full: Instant::ZERO,
-        }
-    }
-
-    /// Takes a token, if there is one.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
-        let Some(each) = self.each else {
-            return false;
-        };
-        if self.full.saturating_since(now) > self.ahead {
-            return false;
-        }
-        self.full = self.full.max(now) + each;
-        true
-    }
-}
-
 impl Ip {
     /// Sends an error about `datagram`, which begins with its header, where one may be sent (RFC 1122 section 3.2.2, RFC
     /// 1812 section 4.3.2.7).
@@ -132,7 +92,7 @@ impl Ip {
         header.emit(&mut octets);
         let quoted = error.unsummed();
         cx.charge(Work::Sum, quoted as u64);
-        let sum = kumiki_octets::Sum::of(&octets).plus(error.sum());
+        let sum = Sum::of(&octets).plus(error.sum());
         header.checksum = sum.checksum();
         header.emit(error.push(icmpv4::MIN_LEN));
         // From the address that was spoken to, or that of the interface it leaves by.
@@ -220,19 +180,10 @@ impl Ip {
 
     /// Tells the user whose datagram an error is about. `error` begins with the ICMP header.
     pub(super) fn hear_error(&mut self, mut error: Message, cx: &mut Context<'_>) {
-        let unsummed = match error.meta().checksum {
-            Checksum::Verified => Some(0),
-            Checksum::Sum(sum) => Some(0).filter(|_| sum.is_valid()),
-            Checksum::Unknown | Checksum::Partial { .. } => {
-                let unsummed = error.unsummed();
-                Some(unsummed).filter(|_| error.sum().is_valid())
-            }
-        };
-        let Some(unsummed) = unsummed else {
+        if !is_intact(&mut error, Sum::ZERO, cx) {
             cx.drop("ICMP checksum wrong");
             return;
-        };
-        cx.charge(Work::Sum, unsummed as u64);
+        }
         let front = error.front_at_least(icmpv4::MIN_LEN);
         let Ok((IcmpHeader { message, .. }, len)) = IcmpHeader::parse(front) else {
             cx.drop("ICMP error cut short");

@@ -1,11 +1,12 @@
 //! A datagram becomes several (RFC 791 section 3.2).
 
-use kumiki_graph::{Context, Work};
-use kumiki_octets::{Checksum, Message};
-use kumiki_wire::ipv4::{self, Header};
+use kumiki_graph::Context;
+use kumiki_octets::Message;
+use kumiki_wire::ipv4::Header;
 
 use super::Ip;
 use super::send::Refused;
+use crate::inet::complete_checksum;
 
 /// Fragments begin at multiples of this many octets.
 const UNIT: usize = 8;
@@ -67,30 +68,4 @@ pub(super) fn with_header(header: &mut Header, mut data: Message) -> Message {
     header.total_length = u16::try_from(total).unwrap_or(u16::MAX);
     header.emit_summed(data.push_header(header.len()));
     data
-}
-
-/// Does what the device would have done for a checksum, since it will see the datagram only in pieces.
-pub(crate) fn complete_checksum(datagram: &mut Message, cx: &mut Context<'_>) {
-    let Checksum::Partial { start, field } = datagram.meta().checksum else {
-        return;
-    };
-    let start = usize::from(start);
-    let at = start + usize::from(field);
-    datagram.meta_mut().checksum = Checksum::Unknown;
-    let Ok(mut front) = datagram.split_to(start) else {
-        return;
-    };
-    cx.charge(Work::Sum, datagram.unsummed() as u64);
-    let checksum = datagram.sum().checksum();
-    let checksum = if checksum == 0 { 0xffff } else { checksum };
-    if let Ok(between) = datagram.split_to(at - start)
-        && datagram.pop(2).is_ok()
-    {
-        front.append(between);
-        front.append_octets(&checksum.to_be_bytes());
-    }
-    front.append(core::mem::take(datagram));
-    *datagram = front;
-    // The header goes back to where it can be taken off.
-    let _ = datagram.front(ipv4::MIN_LEN).map(<[u8]>::len);
 }

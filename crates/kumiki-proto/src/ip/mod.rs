@@ -55,9 +55,11 @@ mod route;
 mod send;
 #[cfg(test)]
 mod tests;
-pub use config::{Config, ConfigError, Interface, Neighbours, Rate, Reassembly, Route, Via};
-pub(crate) use fragment::complete_checksum;
-use route::{Hop, Routes};
+use crate::inet::{Bucket, Overlap, Routes, Table};
+pub use crate::inet::{Rate, Reassembly};
+pub use config::{Config, ConfigError, Interface, Neighbours, Route, Via};
+
+type Hop = crate::inet::Hop<Ipv4Addr>;
 
 /// What happened, under the names of RFC 4293.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -118,7 +120,7 @@ pub struct Ip {
     ports: Vec<Port>,
     /// Which interface each layer below is.
     by_below: Vec<usize>,
-    routes: Routes,
+    routes: Routes<Ipv4Addr>,
     /// The addresses of the interfaces, and the broadcast addresses of their networks (RFC 1122 section 3.2.1.3 (d)), each
     /// in order: every datagram is compared with all of them.
     own: Vec<Ipv4Addr>,
@@ -127,9 +129,9 @@ pub struct Ip {
     users: Vec<(u8, Above)>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
-    reassembly: reassembly::Table,
+    reassembly: reassembly::Incomplete,
     reassembly_timer: TimerSlot,
-    bucket: errors::Bucket,
+    bucket: Bucket,
     identification: u16,
     counters: Counters,
 }
@@ -162,14 +164,14 @@ impl Ip {
         Ok(Self {
             ports: config.interfaces.iter().map(port).collect(),
             by_below: Vec::new(),
-            routes: Routes::new(&config)?,
+            routes: route::routes(&config)?,
             own: sorted(config.interfaces.iter().map(|it| it.address)),
             broadcasts: sorted(config.interfaces.iter().filter_map(broadcast)),
             users: Vec::new(),
             curious: Vec::new(),
-            reassembly: reassembly::Table::new(config.reassembly),
+            reassembly: Table::new(config.reassembly, Overlap::First),
             reassembly_timer: TimerSlot::default(),
-            bucket: errors::Bucket::new(config.errors),
+            bucket: Bucket::new(config.errors),
             identification: 0,
             counters: Counters::default(),
             config,

@@ -130,7 +130,10 @@ fn routes(settings: &Reader<'_>, place: Place<'_>) -> Result<Vec<ip::Route>, Bui
     })
 }
 
-fn reassembly(settings: &Reader<'_>, config: &mut ip::Reassembly) -> Result<(), BuildError> {
+pub(super) fn reassembly(
+    settings: &Reader<'_>,
+    config: &mut ip::Reassembly,
+) -> Result<(), BuildError> {
     settings.number(
         "datagrams",
         "datagrams that may be incomplete at a time",
@@ -151,7 +154,7 @@ fn reassembly(settings: &Reader<'_>, config: &mut ip::Reassembly) -> Result<(), 
     )
 }
 
-fn errors(settings: &Reader<'_>, config: &mut ip::Rate) -> Result<(), BuildError> {
+pub(super) fn errors(settings: &Reader<'_>, config: &mut ip::Rate) -> Result<(), BuildError> {
     settings.number(
         "per_second",
         "ICMP errors sent each second in the long run; 0: none",

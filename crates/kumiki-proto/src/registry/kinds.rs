@@ -6,12 +6,15 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{Address, Duration, Protocol};
+use kumiki_wire::ethernet::MacAddr;
 
 use super::reader::{Reader, circuit};
 use super::{BuildError, Place};
 use crate::aal5::{self, Aal5};
 use crate::aal34::{self, Aal34};
+use crate::arp::{self, Arp};
 use crate::atm_arp::{self, AtmArp};
+use crate::eth::{self, Eth};
 use crate::icmp::{self, IcmpEcho};
 use crate::llc_snap::{self, LlcSnap};
 use crate::udp::{self, Udp};
@@ -26,9 +29,12 @@ type Make = fn(&Reader<'_>, Place<'_>) -> Built;
 pub(super) const KINDS: &[(&str, Make)] = &[
     ("aal34", aal34),
     ("aal5", aal5),
+    ("arp", arp),
     ("atm_arp", atm_arp),
+    ("eth", eth),
     ("icmp", icmp),
     ("ip", super::ip::make),
+    ("ipv6", super::ipv6::make),
     ("llc_snap", llc_snap),
     ("tcp", super::tcp::make),
     ("udp", udp),
@@ -135,6 +141,68 @@ fn atm_arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
     Ok(Box::new(node))
 }
 
+fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    const ADDRESS: &str = "a MAC address such as \"02:00:00:00:00:01\"";
+    let parse = |text: &str| text.parse::<MacAddr>().ok();
+    let address = settings.text("address", "our own MAC address", ADDRESS, "", parse)?;
+    let mut config = eth::Config::new(address.unwrap_or_default());
+    settings.octets(
+        "mtu",
+        "the most octets in a frame, its header not among them",
+        eth::LEAST_MTU.into()..=eth::MOST_MTU.into(),
+        &mut config.mtu,
+    )?;
+    settings.boolean(
+        "pad",
+        "whether frames are filled up to 46 octets (IEEE 802.3)",
+        &mut config.pad,
+    )?;
+    if address.is_none() {
+        return Err(settings.missing("address", ADDRESS));
+    }
+    let node = Eth::new(config).map_err(|error| BuildError::refused(&error))?;
+    Ok(Box::new(node))
+}
+
+fn arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = arp::Config::new(Ipv4Addr::UNSPECIFIED);
+    config.addresses = settings.texts(
+        "addresses",
+        "our own addresses on the link",
+        ADDRESS,
+        address,
+    )?;
+    settings.time(
+        "timeout",
+        "how long what was learned is good",
+        Duration::from_nanos(1),
+        &mut config.timeout,
+    )?;
+    settings.number(
+        "tries",
+        "requests, one a second, after which what waits for a next hop is given up",
+        1..=255,
+        &mut config.tries,
+    )?;
+    settings.number(
+        "entries",
+        "next hops that are known or asked for at a time",
+        1..=65535,
+        &mut config.entries,
+    )?;
+    settings.number(
+        "queue",
+        "datagrams that may wait for one next hop",
+        0..=65535,
+        &mut config.queue,
+    )?;
+    if config.addresses.is_empty() {
+        return Err(settings.missing("addresses", "a list of our own IPv4 addresses"));
+    }
+    let node = Arp::new(config).map_err(|error| BuildError::refused(&error))?;
+    Ok(Box::new(node))
+}
+
 fn icmp(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = icmp::Config::default();
     settings.boolean("answer", "whether echoes are answered", &mut config.answer)?;
@@ -150,7 +218,7 @@ fn udp(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = udp::Config::default();
     settings.boolean(
         "checksum",
-        "whether datagrams are sent with a checksum; received ones are checked where they have one",
+        "whether datagrams are sent with a checksum over IPv4; received ones are checked where they have one",
         &mut config.checksum,
     )?;
     Ok(Box::new(Udp::new(config)))

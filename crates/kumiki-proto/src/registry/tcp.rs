@@ -95,9 +95,15 @@ fn sizes(settings: &Reader<'_>, config: &mut Config) -> Read {
     )?;
     settings.octets(
         "default_mss",
-        "the peer's MSS where it does not say",
+        "the peer's MSS where it does not say, over IPv4",
         1..=65535,
         &mut config.default_mss,
+    )?;
+    settings.octets(
+        "default_mss_ipv6",
+        "the peer's MSS where it does not say, over IPv6",
+        1..=65535,
+        &mut config.default_mss_ipv6,
     )
 }
 

@@ -1,6 +1,6 @@
 //! What arrives from below: segments, which are brought to their session or to who listens, and reports.
 
-use core::net::SocketAddrV4;
+use core::net::SocketAddr;
 
 use kumiki_graph::{Address, Context, Problem, Report, Unit};
 use kumiki_octets::Message;
@@ -98,7 +98,7 @@ impl Tcp {
         start: &Message,
         cx: &mut Context<'_>,
     ) {
-        let (Address::Ip4(source), Address::Ip4(destination)) = (source, destination) else {
+        let (Some(source), Some(destination)) = (source.ip(), destination.ip()) else {
             return;
         };
         let mut quoted = [0; 8];
@@ -107,8 +107,8 @@ impl Tcp {
         }
         let [s0, s1, d0, d1, q0, q1, q2, q3] = quoted;
         let pair = Pair {
-            local: SocketAddrV4::new(source, u16::from_be_bytes([s0, s1])),
-            remote: SocketAddrV4::new(destination, u16::from_be_bytes([d0, d1])),
+            local: SocketAddr::new(source, u16::from_be_bytes([s0, s1])),
+            remote: SocketAddr::new(destination, u16::from_be_bytes([d0, d1])),
         };
         let seq = Seq(u32::from_be_bytes([q0, q1, q2, q3]));
         let Some(handle) = self.demux.find(&pair) else {

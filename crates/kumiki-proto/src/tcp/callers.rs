@@ -52,7 +52,9 @@ impl Tcp {
         let secret = self.shared.secret;
         let offer = Offer::of(&segment.options);
         let iss = if cookie {
-            let mss = offer.mss.unwrap_or(config.default_mss);
+            let mss = offer
+                .mss
+                .unwrap_or_else(|| config.default_mss(pair.remote.ip()));
             cookies::make(secret, &pair, segment.seq, mss, now)
         } else {
             let iss = isn::initial(secret, &pair, now);
@@ -118,7 +120,9 @@ impl Tcp {
         cx: &mut Context<'_>,
     ) {
         let config = &self.shared.config;
-        let own_mss = self.shared.own_mss(self.shared.unit);
+        let own_mss = self
+            .shared
+            .own_mss(self.shared.unit, caller.pair.remote.ip());
         let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
         receive.round(config.rounding, own_mss);
         receive.start(caller.irs);

@@ -1,6 +1,6 @@
 //! What can be chosen about a TCP. [`super::defaults`] has the profiles.
 
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
@@ -90,9 +90,9 @@ pub struct Beat {
 /// from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The local address where a user leaves it open on an active open; unspecified: the layer below chooses by the
-    /// route.
-    pub address: Ipv4Addr,
+    /// The local address where a user leaves it open on an active open to a peer of its version; unspecified: the layer
+    /// below chooses by the route.
+    pub address: IpAddr,
     /// Send buffer, in octets.
     pub send_buffer: u32,
     /// Receive buffer, in octets.
@@ -103,8 +103,10 @@ pub struct Config {
     pub send_granularity: u32,
     /// Cap on both MSS, in octets of segment data; `None`: what the layer below can carry.
     pub mss: Option<u16>,
-    /// The peer's MSS where it does not say.
+    /// The peer's MSS where it does not say, over IPv4.
     pub default_mss: u16,
+    /// The peer's MSS where it does not say, over IPv6.
+    pub default_mss_ipv6: u16,
     /// Offer and use timestamps, with PAWS (RFC 7323).
     pub timestamps: bool,
     /// Offer and use window scaling (RFC 7323).
@@ -185,4 +187,14 @@ pub struct Config {
     pub tos: u8,
     /// Keep a [`super::Trace`] of every connection.
     pub trace: bool,
+}
+
+impl Config {
+    /// The MSS of a peer with an address such as `ip` that does not say it (RFC 9293 section 3.7.1, MUST-15).
+    pub(crate) const fn default_mss(&self, ip: IpAddr) -> u16 {
+        match ip {
+            IpAddr::V4(_) => self.default_mss,
+            IpAddr::V6(_) => self.default_mss_ipv6,
+        }
+    }
 }

@@ -91,14 +91,14 @@ pub(crate) fn unstamp(echo: u32) -> (Option<u8>, bool) {
 
 #[cfg(test)]
 mod tests {
-    use core::net::{Ipv4Addr, SocketAddrV4};
+    use core::net::{Ipv4Addr, SocketAddr};
 
     use kumiki_graph::Rng;
 
     use super::*;
 
     fn pair(port: u16) -> Pair {
-        let at = |host, port| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), port);
+        let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
         Pair {
             local: at(1, 80),
             remote: at(2, port),

@@ -1,6 +1,6 @@
 //! Profiles of defaults, as data. Every value has its source beside it, or the word "assumed".
 
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
@@ -28,7 +28,7 @@ pub const NAMES: [&str; 3] = ["modern", "bsd43", "solaris23"];
 #[must_use]
 pub const fn modern() -> Config {
     Config {
-        address: Ipv4Addr::UNSPECIFIED,
+        address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         // Assumed: enough for one core's bulk transfer, and both buffers of a connection still fit into its L2 cache.
         send_buffer: 512 * 1024,
         receive_buffer: 512 * 1024,
@@ -38,6 +38,7 @@ pub const fn modern() -> Config {
         mss: None,
         // RFC 9293 section 3.7.1 (MUST-15).
         default_mss: 536,
+        default_mss_ipv6: 1220,
         // RFC 7323.
         timestamps: true,
         window_scaling: true,
@@ -133,6 +134,7 @@ pub const fn bsd43() -> Config {
         send_granularity: 1024,
         // RFC 1122 section 4.2.2.6.
         default_mss: 536,
+        default_mss_ipv6: 1220,
         // RFC 1323 is younger.
         timestamps: false,
         window_scaling: false,

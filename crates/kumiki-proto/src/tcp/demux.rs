@@ -4,18 +4,30 @@
 //! looked at, so the secret does not show in what a simulation does.
 
 use core::hash::{Hash, Hasher};
-use core::net::{Ipv4Addr, SocketAddrV4};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
 use kumiki_graph::{Handle, Rng};
 use siphasher::sip::SipHasher13;
 
-/// The two ends of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// The two ends of a connection: both of one IP version, without flows and zones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pair {
-    pub(crate) local: SocketAddrV4,
-    pub(crate) remote: SocketAddrV4,
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+}
+
+impl Hash for Pair {
+    /// Of the addresses alone: a version follows from the length of its addresses.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for end in [self.local, self.remote] {
+            match end {
+                SocketAddr::V4(end) => end.hash(state),
+                SocketAddr::V6(end) => end.hash(state),
+            }
+        }
+    }
 }
 
 /// A keyed hash for tables and initial sequence numbers.
@@ -41,7 +53,7 @@ pub(crate) struct Demux {
     active: HashTable<(Pair, Handle)>,
     /// Consecutive segments are usually of one connection.
     last: Option<(Pair, Handle)>,
-    passive: BTreeMap<(u16, Ipv4Addr), Handle>,
+    passive: BTreeMap<(u16, IpAddr), Handle>,
 }
 
 impl Demux {
@@ -89,8 +101,8 @@ impl Demux {
     }
 
     /// False where somebody listens there.
-    pub(crate) fn listen(&mut self, local: SocketAddrV4, handle: Handle) -> bool {
-        let key = (local.port(), *local.ip());
+    pub(crate) fn listen(&mut self, local: SocketAddr, handle: Handle) -> bool {
+        let key = (local.port(), local.ip());
         if self.passive.contains_key(&key) {
             return false;
         }
@@ -98,16 +110,17 @@ impl Demux {
         true
     }
 
-    pub(crate) fn unlisten(&mut self, local: SocketAddrV4) {
-        self.passive.remove(&(local.port(), *local.ip()));
+    pub(crate) fn unlisten(&mut self, local: SocketAddr) {
+        self.passive.remove(&(local.port(), local.ip()));
     }
 
-    /// Who listens at `local`: for this address before for any (RFC 9293 MUST-42, MUST-43).
-    pub(crate) fn listener(&self, local: SocketAddrV4) -> Option<Handle> {
-        let port = local.port();
-        self.passive
-            .get(&(port, *local.ip()))
-            .or_else(|| self.passive.get(&(port, Ipv4Addr::UNSPECIFIED)))
+    /// Who listens at `local`: for this address before for any (RFC 9293 MUST-42, MUST-43). 0.0.0.0 is any of IPv4, :: is any
+    /// of both versions (RFC 3493 section 5.3).
+    pub(crate) fn listener(&self, local: SocketAddr) -> Option<Handle> {
+        let any4 = local.is_ipv4().then_some(Ipv4Addr::UNSPECIFIED.into());
+        let any = [Some(local.ip()), any4, Some(Ipv6Addr::UNSPECIFIED.into())];
+        let mut any = any.into_iter().flatten();
+        any.find_map(|ip| self.passive.get(&(local.port(), ip)))
             .copied()
     }
 }
@@ -117,7 +130,7 @@ mod tests {
     use super::*;
 
     fn pair(n: u16) -> Pair {
-        let at = |host, port| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), port);
+        let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
         Pair {
             local: at(1, 80),
             remote: at(2, n),
@@ -152,14 +165,20 @@ mod tests {
             index,
             generation: 0,
         };
-        let here = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 80);
-        let there = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 9), 80);
-        assert!(demux.listen(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 80), handle(1)));
+        let at = |ip: &str| SocketAddr::new(ip.parse().unwrap(), 80);
+        let (here, there) = (at("10.0.0.1"), at("10.0.0.9"));
+        assert!(demux.listen(at("0.0.0.0"), handle(1)));
         assert!(demux.listen(here, handle(2)));
         assert!(!demux.listen(here, handle(3)));
         assert_eq!(demux.listener(here), Some(handle(2)));
         assert_eq!(demux.listener(there), Some(handle(1)));
         demux.unlisten(here);
         assert_eq!(demux.listener(here), Some(handle(1)));
+        assert_eq!(demux.listener(at("fd00::1")), None);
+        assert!(demux.listen(at("::"), handle(4)));
+        assert_eq!(demux.listener(at("fd00::1")), Some(handle(4)));
+        assert_eq!(demux.listener(here), Some(handle(1)));
+        demux.unlisten(at("0.0.0.0"));
+        assert_eq!(demux.listener(here), Some(handle(4)));
     }
 }

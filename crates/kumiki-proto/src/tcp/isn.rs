@@ -5,7 +5,7 @@
 //! | Specification | RFC 9293 section 3.4.1 (MUST-8, MUST-9, SHLD-1), RFC 6528; ports: RFC 6056 section 3.3.3 |
 //! | Differs | the keyed hash is SipHash, not MD5; RFC 6528 leaves the function open |
 
-use core::net::SocketAddrV4;
+use core::net::SocketAddr;
 
 use kumiki_graph::Instant;
 use kumiki_wire::tcp::Seq;
@@ -47,12 +47,16 @@ fn low(n: u64) -> u32 {
 /// `counter` counts ports given out so far, so that one that has just been in use comes again as late as possible.
 pub(crate) fn ports(
     secret: Secret,
-    local: SocketAddrV4,
-    remote: SocketAddrV4,
+    local: SocketAddr,
+    remote: SocketAddr,
     counter: u16,
 ) -> impl Iterator<Item = u16> {
     let range = u32::from(u16::MAX - FIRST_PORT) + 1;
-    let start = low(secret.hash(&(local.ip(), remote))) % range + u32::from(counter);
+    let hash = match (local, remote) {
+        (SocketAddr::V4(local), SocketAddr::V4(remote)) => secret.hash(&(local.ip(), remote)),
+        (local, remote) => secret.hash(&(local.ip(), remote)),
+    };
+    let start = low(hash) % range + u32::from(counter);
     (0..range).filter_map(move |n| {
         u16::try_from((start + n) % range)
             .ok()
@@ -69,7 +73,7 @@ mod tests {
     use super::*;
 
     fn pair(port: u16) -> Pair {
-        let at = |host, port| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), port);
+        let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
         Pair {
             local: at(1, port),
             remote: at(2, 80),

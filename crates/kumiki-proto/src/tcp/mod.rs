@@ -4,8 +4,8 @@
 //! |---|---|
 //! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
-//! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; data with a SYN that we send (it is not asked for; what comes is kept); ECN; RACK-TLP; PRR; F-RTO; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Below | [`Service::UnitData`]: IPv4 or IPv6, under protocol number 6 |
+//! | Left out | both versions of IP at once (one below each TCP), flow labels and zones; data with a SYN that we send (it is not asked for; what comes is kept); ECN; RACK-TLP; PRR; F-RTO; buffer tuning; pacing; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
@@ -38,7 +38,7 @@
 //! Data goes out when the user hands it over. What acknowledgments allow, and acknowledgments themselves, are decided
 //! once per batch ([`Protocol::settle`], MUST-58 and MUST-59); with batches of one that is TCP as it always was.
 
-use core::net::SocketAddrV4;
+use core::net::SocketAddr;
 
 use kumiki_graph::{
     Above, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Open, Protocol,
@@ -162,7 +162,7 @@ impl Tcp {
 
     /// The traces kept where [`Config::trace`] asks for them, as (local, remote, trace): those of connections that are
     /// over first, in the order in which they ended.
-    pub fn traces(&self) -> impl Iterator<Item = (SocketAddrV4, SocketAddrV4, &Trace)> {
+    pub fn traces(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Trace)> {
         let over = self.shared.traces.iter().map(|(pair, trace)| (pair, trace));
         let alive = self
             .table
@@ -239,7 +239,9 @@ impl Tcp {
             | Manage::Refuse { .. }
             | Manage::Advise { .. } => {
                 let limits = Report::Limits {
-                    unit: self.shared.own_mss(self.shared.unit),
+                    unit: self
+                        .shared
+                        .own_mss(self.shared.unit, self.shared.config.address),
                     burst: 1,
                 };
                 cx.up(from, Indication::Report(Box::new(limits)));

@@ -8,8 +8,8 @@
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
 
 use kumiki_graph::{
-    Address, Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason,
-    Request, UnitOptions,
+    Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason, Request,
+    UnitOptions,
 };
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, UserTimeout};
@@ -210,7 +210,7 @@ impl Session {
 
     /// Advice for dead gateway detection (MUST-20, RFC 1122 section 3.3.1.4).
     fn advise(&self, answered: bool, io: &mut Io<'_, '_>) {
-        let to = Address::Ip4(*self.pair.remote.ip());
+        let to = self.pair.remote.ip().into();
         let advice = Manage::Advise { to, answered };
         io.cx.down(Below(0), Request::Manage(Box::new(advice)));
     }

@@ -1,6 +1,6 @@
 //! What users ask of TCP: opening and accepting, and giving up before there is a session (RFC 9293 section 3.9.1).
 
-use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened, Quality,
@@ -19,11 +19,11 @@ use super::{ANSWER, ANSWER_TIME, Tcp};
 impl Tcp {
     pub(super) fn open(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
         self.begin_clocks(cx);
-        let opened = match (open.mode, socket(open.remote)) {
+        let opened = match (open.mode, open.remote.socket()) {
             (Mode::Passive { backlog }, _) => self.open_passive(above, &open, backlog, cx),
             (Mode::Active, Some(remote)) if is_host(remote) => {
                 // Source address (MUST-44) and MSS hang on the route, and both go with the SYN.
-                let to = Address::Ip4(*remote.ip());
+                let to = remote.ip().into();
                 let at = cx.now() + ANSWER_TIME;
                 cx.set_timer(&mut self.answer, ANSWER, at);
                 self.early.push((above, open));
@@ -42,7 +42,8 @@ impl Tcp {
     pub(super) fn routed(&mut self, to: Address, source: Address, unit: u32, cx: &mut Context<'_>) {
         let early = core::mem::take(&mut self.early);
         let (ready, early) = early.into_iter().partition(|(_, open)| {
-            socket(open.remote).is_some_and(|remote| Address::Ip4(*remote.ip()) == to)
+            let remote = open.remote.socket();
+            remote.is_some_and(|remote| Address::from(remote.ip()) == to)
         });
         self.early = early;
         if self.early.is_empty() {
@@ -50,13 +51,9 @@ impl Tcp {
         }
         let ready: Vec<(Above, Box<Open>)> = ready;
         for (above, open) in ready {
-            let opened = match source {
-                Address::Ip4(source) => self.open_active(above, &open, source, unit, cx),
-                Address::None
-                | Address::Ip6(_)
-                | Address::Socket(_)
-                | Address::Mac(_)
-                | Address::Vc { .. } => Err(Reason::Unreachable),
+            let opened = match source.ip() {
+                Some(source) => self.open_active(above, &open, source, unit, cx),
+                None => Err(Reason::Unreachable),
             };
             if let Err(reason) = opened {
                 refuse(above, open.user, reason, cx);
@@ -78,21 +75,18 @@ impl Tcp {
         &mut self,
         above: Above,
         open: &Open,
-        source: Ipv4Addr,
+        source: IpAddr,
         unit: u32,
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
-        let remote = socket(open.remote).ok_or(Reason::BadAddress)?;
+        let remote = open.remote.socket().ok_or(Reason::BadAddress)?;
         let mut local = local_socket(open.local).ok_or(Reason::BadAddress)?;
         if local.ip().is_unspecified() {
             let configured = self.shared.config.address;
-            local.set_ip(if configured.is_unspecified() {
-                source
-            } else {
-                configured
-            });
+            let usable = !configured.is_unspecified() && configured.is_ipv4() == remote.is_ipv4();
+            local.set_ip(if usable { configured } else { source });
         }
-        if local.ip().is_unspecified() {
+        if local.ip().is_unspecified() || local.is_ipv4() != remote.is_ipv4() {
             return Err(Reason::BadAddress);
         }
         if local.port() == 0 {
@@ -120,11 +114,11 @@ impl Tcp {
             || self.time_waits.find(secret, pair).is_some()
     }
 
-    fn choose_port(&mut self, local: SocketAddrV4, remote: SocketAddrV4) -> Result<u16, Reason> {
+    fn choose_port(&mut self, local: SocketAddr, remote: SocketAddr) -> Result<u16, Reason> {
         let secret = self.shared.secret;
         let port = isn::ports(secret, local, remote, self.ports_given)
             .find(|&port| {
-                let local = SocketAddrV4::new(*local.ip(), port);
+                let local = SocketAddr::new(local.ip(), port);
                 !self.is_taken(&Pair { local, remote }) && self.demux.listener(local).is_none()
             })
             .ok_or(Reason::NoResources)?;
@@ -162,7 +156,7 @@ impl Tcp {
     ) -> Result<(), Reason> {
         // MUST-43, and MUST-41: where somebody listens already, only this open fails.
         let local = local_socket(open.local).ok_or(Reason::BadAddress)?;
-        let remote = socket(open.remote);
+        let remote = open.remote.socket();
         if remote.is_none() && open.remote != Address::None {
             return Err(Reason::BadAddress);
         }
@@ -188,9 +182,9 @@ impl Tcp {
             user: open.user,
             provider: handle,
             bypass: None,
-            local: Address::Socket(SocketAddr::V4(local)),
+            local: Address::Socket(local),
             remote: open.remote,
-            unit: self.shared.own_mss(self.shared.unit),
+            unit: self.shared.own_mss(self.shared.unit, local.ip()),
             data: None,
         };
         cx.up(above, Indication::Opened(Box::new(opened)));
@@ -266,19 +260,9 @@ impl Tcp {
     }
 }
 
-/// The IPv4 socket that `address` is, if it is one.
-const fn socket(address: Address) -> Option<SocketAddrV4> {
-    if let Address::Socket(SocketAddr::V4(socket)) = address {
-        Some(socket)
-    } else {
-        None
-    }
-}
-
 /// Whether somebody can be called there.
-const fn is_host(remote: SocketAddrV4) -> bool {
-    let ip = *remote.ip();
-    remote.port() != 0 && segment::may_speak(ip)
+const fn is_host(remote: SocketAddr) -> bool {
+    remote.port() != 0 && segment::may_speak(remote.ip())
 }
 
 /// Answers an open or an accept in the negative.
@@ -293,15 +277,15 @@ fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
     );
 }
 
-/// As [`socket`], for local addresses, which may be left open in parts.
-fn local_socket(address: Address) -> Option<SocketAddrV4> {
+/// The local end that `address` says, which may be left open in parts.
+fn local_socket(address: Address) -> Option<SocketAddr> {
     match address {
-        Address::None => Some(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
-        Address::Ip4(ip) => Some(SocketAddrV4::new(ip, 0)),
-        Address::Socket(SocketAddr::V6(socket)) if socket.ip().is_unspecified() => {
-            Some(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, socket.port()))
-        }
-        Address::Socket(_) => socket(address).filter(|socket| !socket.ip().is_broadcast()),
-        Address::Ip6(_) | Address::Mac(_) | Address::Vc { .. } => None,
+        Address::None => Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)),
+        Address::Ip4(ip) => Some(SocketAddr::new(ip.into(), 0)),
+        Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
+        Address::Socket(_) => address
+            .socket()
+            .filter(|it| it.ip().is_unspecified() || segment::may_speak(it.ip())),
+        Address::Mac(_) | Address::Vc { .. } => None,
     }
 }

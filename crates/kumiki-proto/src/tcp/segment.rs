@@ -1,8 +1,8 @@
 //! Segments in and out: header and checksum against octets.
 
-use core::net::{Ipv4Addr, SocketAddrV4};
+use core::net::{IpAddr, SocketAddr};
 
-use kumiki_graph::{Address, Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
+use kumiki_graph::{Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::ipv4::protocol;
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
@@ -43,19 +43,23 @@ impl Segment {
     }
 }
 
-/// The pseudo header's sum (RFC 9293 section 3.1).
-fn pseudo(source: Ipv4Addr, destination: Ipv4Addr, len: usize) -> Sum {
-    Sum::ZERO
-        .add_u32(source.to_bits())
-        .add_u32(destination.to_bits())
+/// The pseudo header's sum (RFC 9293 section 3.1, RFC 8200 section 8.1). What the versions' headers have more than each
+/// other is zero.
+fn pseudo(source: IpAddr, destination: IpAddr, len: usize) -> Sum {
+    let of = |address| match address {
+        IpAddr::V4(address) => Sum::ZERO.add_u32(address.to_bits()),
+        IpAddr::V6(address) => Sum::of(&address.octets()),
+    };
+    of(source)
+        .plus(of(destination))
         .add_u16(protocol::TCP.into())
-        .add_u16(u16::try_from(len).unwrap_or(u16::MAX))
+        .add_u32(u32::try_from(len).unwrap_or(u32::MAX))
 }
 
 /// MUST-3. Reads what IP indicated; `Err` says why it was dropped.
 pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
-    let (Address::Ip4(source), Address::Ip4(destination)) = (unit.source, unit.destination) else {
-        return Err("not from IPv4");
+    let (Some(source), Some(destination)) = (unit.source.ip(), unit.destination.ip()) else {
+        return Err("not from IP");
     };
     if unit.options.group || !may_speak(destination) || !may_speak(source) {
         // MUST-57, MUST-63.
@@ -79,8 +83,8 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
     let (header, len) = Header::parse(front, total).map_err(|_| "malformed")?;
     text.pop(len).map_err(|_| "malformed")?;
     let pair = Pair {
-        local: SocketAddrV4::new(destination, header.destination_port),
-        remote: SocketAddrV4::new(source, header.source_port),
+        local: SocketAddr::new(destination, header.destination_port),
+        remote: SocketAddr::new(source, header.source_port),
     };
     let segment = Segment {
         seq: header.seq,
@@ -96,16 +100,21 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
 }
 
 /// Whether a connection can have this end: no group, nobody, and none of the addresses that are kept for later (RFC 1122
-/// section 3.2.1.3).
-pub(crate) const fn may_speak(address: Ipv4Addr) -> bool {
-    let [first, ..] = address.octets();
-    first != 0 && first < 224
+/// section 3.2.1.3, RFC 4291 section 2.5.2).
+pub(crate) const fn may_speak(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [first, ..] = address.octets();
+            first != 0 && first < 224
+        }
+        IpAddr::V6(address) => !address.is_unspecified() && !address.is_multicast(),
+    }
 }
 
 fn is_intact(
     message: &mut Message,
-    source: Ipv4Addr,
-    destination: Ipv4Addr,
+    source: IpAddr,
+    destination: IpAddr,
     cx: &mut Context<'_>,
 ) -> bool {
     let len = message.len();
@@ -149,7 +158,7 @@ pub(crate) fn transmit_by(
     let total = len + text.len();
     let room = text.push(len);
     header.emit(room);
-    let checksum = pseudo(*pair.local.ip(), *pair.remote.ip(), total)
+    let checksum = pseudo(pair.local.ip(), pair.remote.ip(), total)
         .plus(Sum::of(room))
         .plus(sum)
         .checksum();
@@ -157,8 +166,8 @@ pub(crate) fn transmit_by(
         field.copy_from_slice(&checksum.to_be_bytes());
     }
     let unit = Unit {
-        source: Address::Ip4(*pair.local.ip()),
-        destination: Address::Ip4(*pair.remote.ip()),
+        source: pair.local.ip().into(),
+        destination: pair.remote.ip().into(),
         options,
         route: route.map(|route| Box::new(route.clone())),
         data: text,

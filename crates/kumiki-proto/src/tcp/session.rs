@@ -1,7 +1,7 @@
 //! One connection: what all its states share. What a segment does in which state is in [`super::states`], what goes
 //! out in [`super::output`], what timers do in [`super::deadlines`].
 
-use core::net::SocketAddr;
+use core::net::IpAddr;
 
 use kumiki_graph::{
     Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason, UnitOptions,
@@ -46,11 +46,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// MUST-67, SHLD-6. The largest text of a segment without options, where segments of `unit` octets can be sent (0: not known).
-    pub(crate) fn own_mss(&self, unit: u32) -> u32 {
+    /// MUST-67, SHLD-6. The largest text of a segment without options, where segments of `unit` octets can be sent (0: not
+    /// known) to addresses such as `ip`.
+    pub(crate) fn own_mss(&self, unit: u32, ip: IpAddr) -> u32 {
         let header = u32::try_from(kumiki_wire::tcp::MIN_LEN).unwrap_or(20);
         let link = match unit {
-            0 => self.config.default_mss.into(),
+            0 => self.config.default_mss(ip).into(),
             unit => unit.saturating_sub(header),
         };
         let cap: u32 = self.config.mss.unwrap_or(u16::MAX).into();
@@ -158,7 +159,7 @@ impl Session {
     ) -> Self {
         let config = &io.shared.config;
         let iss = iss.unwrap_or_else(|| super::isn::initial(io.shared.secret, &pair, io.now()));
-        let own_mss = io.shared.own_mss(unit);
+        let own_mss = io.shared.own_mss(unit, pair.remote.ip());
         let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
         receive.round(config.rounding, own_mss);
         Self {
@@ -288,8 +289,8 @@ impl Session {
 
     const fn addresses(&self) -> (Address, Address) {
         (
-            Address::Socket(SocketAddr::V4(self.pair.local)),
-            Address::Socket(SocketAddr::V4(self.pair.remote)),
+            Address::Socket(self.pair.local),
+            Address::Socket(self.pair.remote),
         )
     }
 

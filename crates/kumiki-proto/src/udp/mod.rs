@@ -2,17 +2,17 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 768, RFC 1122 section 4.1; ports chosen by RFC 6056 algorithm 1 |
+//! | Specification | RFC 768, RFC 1122 section 4.1, RFC 8200 section 8.1; ports chosen by RFC 6056 algorithm 1 |
 //! | Above | any number of users, each with any number of ports |
-//! | Below | IP |
-//! | Left out | several sockets on one port; UDP-Lite; IP options; credit |
+//! | Below | IP of either version |
+//! | Left out | several sockets on one port; both versions of IP at once (one below each UDP); datagrams over IPv6 without a checksum (RFC 6935); UDP-Lite; IP options; credit |
 //!
 //! # For users
 //!
 //! A port is opened like a session and then used with unit data:
 //!
 //! - [`Request::Open`] with [`Mode::Passive`] takes `local`, an [`Address::Socket`]: port 0 lets us choose, the unspecified
-//!   address takes what comes to any address of ours. With [`Mode::Active`] also `remote`: only that peer's datagrams are
+//!   address takes what comes to any address of ours (:: of both versions, 0.0.0.0 of IPv4). With [`Mode::Active`] also `remote`: only that peer's datagrams are
 //!   taken. [`Indication::Opened`] tells the port; [`Indication::Aborted`] says [`Reason::BadAddress`] where it is taken.
 //! - [`Request::Unit`] sends from `source`, a socket that this user has opened (where it is [`Address::None`]: the first
 //!   one), to the socket `destination` ([`Address::None`]: the peer of an active open).
@@ -24,17 +24,19 @@
 //! The checksum covers our own address, so where the user has not chosen one IP is asked first; up to 64 units wait for its
 //! answer, which is remembered.
 
-use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem,
     Protocol, Reason, Report, Request, Service, Shape, Unit, Work,
 };
-use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::icmpv4::unreachable;
-use kumiki_wire::ipv4::{self, protocol};
+use kumiki_octets::Sum;
+use kumiki_wire::ipv4::protocol;
 use kumiki_wire::udp::{self, Header, LEN};
+use kumiki_wire::{icmpv4, icmpv6};
+
+use crate::inet::is_intact;
 
 mod sockets;
 #[cfg(test)]
@@ -54,7 +56,8 @@ const BELOW: Below = Below(0);
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Whether datagrams are sent with a checksum. Received ones are checked where they have one.
+    /// Whether datagrams are sent with a checksum, which over IPv6 they always are. Received ones are checked where they
+    /// have one, and over IPv6 they must.
     pub checksum: bool,
 }
 
@@ -85,35 +88,41 @@ pub struct Udp {
     config: Config,
     sockets: Sockets,
     /// Which of our addresses goes with a peer's.
-    sources: BTreeMap<Ipv4Addr, Ipv4Addr>,
+    sources: BTreeMap<IpAddr, IpAddr>,
     /// Units whose source IP has been asked for: socket, peer, unit.
-    waiting: VecDeque<(Handle, SocketAddrV4, Unit)>,
+    waiting: VecDeque<(Handle, SocketAddr, Unit)>,
     counters: Counters,
 }
 
-const fn v4(address: Address) -> Option<SocketAddrV4> {
-    match address {
-        Address::Socket(SocketAddr::V4(socket)) => Some(socket),
-        Address::Socket(SocketAddr::V6(_))
-        | Address::None
-        | Address::Ip4(_)
-        | Address::Ip6(_)
-        | Address::Mac(_)
-        | Address::Vc { .. } => None,
-    }
+/// The sum of what stands before the header to be summed (RFC 768, RFC 8200 section 8.1). Addresses of two versions do not
+/// meet in one datagram.
+fn pseudo(source: IpAddr, destination: IpAddr, length: u16) -> Sum {
+    let of = |address| match address {
+        IpAddr::V4(address) => Sum::ZERO.add_u32(address.to_bits()),
+        IpAddr::V6(address) => Sum::of(&address.octets()),
+    };
+    of(source)
+        .plus(of(destination))
+        .add_u16(protocol::UDP.into())
+        .add_u16(length)
 }
 
-const fn socket_address(address: Ipv4Addr, port: u16) -> Address {
-    Address::Socket(SocketAddr::V4(SocketAddrV4::new(address, port)))
+/// Nobody has opened the port, as the ICMP of `ip`'s version says it.
+const fn port_unreachable(ip: IpAddr) -> Problem {
+    let (kind, code) = match ip {
+        IpAddr::V4(_) => (3, icmpv4::unreachable::PORT),
+        IpAddr::V6(_) => (icmpv6::kind::UNREACHABLE, icmpv6::unreachable::PORT),
+    };
+    Problem::Hard { kind, code }
 }
 
-fn pseudo(source: Ipv4Addr, destination: Ipv4Addr, length: u16) -> Sum {
-    Sum::of(&ipv4::pseudo_header(
-        source,
-        destination,
-        protocol::UDP,
-        length,
-    ))
+/// There is no route, as the ICMP of `ip`'s version says it.
+const fn no_route(ip: IpAddr) -> Problem {
+    let (kind, code) = match ip {
+        IpAddr::V4(_) => (3, icmpv4::unreachable::NET),
+        IpAddr::V6(_) => (icmpv6::kind::UNREACHABLE, icmpv6::unreachable::NO_ROUTE),
+    };
+    Problem::Soft { kind, code }
 }
 
 impl Udp {
@@ -133,16 +142,16 @@ impl Udp {
     }
 
     fn open(&mut self, from: Above, open: &Open, cx: &mut Context<'_>) {
-        let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+        let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0);
         let local = if open.local == Address::None {
             Some(any)
         } else {
-            v4(open.local)
+            open.local.socket()
         };
         let remote = match open.mode {
             Mode::Passive { .. } => Some(None),
             // A peer without a port is none.
-            Mode::Active => v4(open.remote).filter(|it| it.port() != 0).map(Some),
+            Mode::Active => open.remote.socket().filter(|it| it.port() != 0).map(Some),
         };
         let port = local.and_then(|local| self.sockets.free_port(local.port(), cx.rng()));
         let (Some(local), Some(remote), Some(port)) = (local, remote, port) else {
@@ -156,7 +165,7 @@ impl Udp {
             );
             return;
         };
-        let local = SocketAddrV4::new(*local.ip(), port);
+        let local = SocketAddr::new(local.ip(), port);
         let socket = Socket {
             user: from,
             handle: open.user,
@@ -170,8 +179,8 @@ impl Udp {
                 user: open.user,
                 provider,
                 bypass: None,
-                local: Address::Socket(local.into()),
-                remote: remote.map_or(Address::None, |it| Address::Socket(it.into())),
+                local: Address::Socket(local),
+                remote: remote.map_or(Address::None, Address::Socket),
                 unit: MAX_DATA,
                 data: None,
             })),
@@ -184,49 +193,43 @@ impl Udp {
     }
 
     fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
-        let Some(index) = self.sockets.sending(from, v4(unit.source)) else {
+        let Some(index) = self.sockets.sending(from, unit.source.socket()) else {
             self.discard("no such socket", cx);
             return;
         };
         let Some(socket) = self.sockets.socket(index).copied() else {
             return;
         };
-        let Some(peer) = v4(unit.destination).or(socket.remote) else {
-            self.discard("destination is not an IPv4 address and a port", cx);
+        let Some(peer) = unit.destination.socket().or(socket.remote) else {
+            self.discard("destination is not an IP address and a port", cx);
             return;
         };
-        let chosen = v4(unit.source).map(|source| *source.ip());
+        let chosen = unit.source.socket().map(|source| source.ip());
         let own = chosen
             .filter(|source| !source.is_unspecified())
-            .or_else(|| Some(*socket.local.ip()).filter(|local| !local.is_unspecified()))
-            .or_else(|| self.sources.get(peer.ip()).copied());
+            .or_else(|| Some(socket.local.ip()).filter(|local| !local.is_unspecified()))
+            .or_else(|| self.sources.get(&peer.ip()).copied());
         let Some(own) = own else {
             if let Some(socket) = self.sockets.handle(index) {
                 self.ask(socket, peer, unit, cx);
             }
             return;
         };
-        self.transmit(SocketAddrV4::new(own, socket.local.port()), peer, unit, cx);
+        self.transmit(SocketAddr::new(own, socket.local.port()), peer, unit, cx);
     }
 
     /// Asks IP for the source that goes with `peer`; `unit` waits.
-    fn ask(&mut self, socket: Handle, peer: SocketAddrV4, unit: Unit, cx: &mut Context<'_>) {
+    fn ask(&mut self, socket: Handle, peer: SocketAddr, unit: Unit, cx: &mut Context<'_>) {
         if self.waiting.len() >= WAITING {
             self.discard("too many units wait for their source", cx);
             return;
         }
-        let to = Address::Ip4(*peer.ip());
+        let to = peer.ip().into();
         self.waiting.push_back((socket, peer, unit));
         cx.down(BELOW, Request::Manage(Box::new(Manage::Route { to })));
     }
 
-    fn transmit(
-        &mut self,
-        source: SocketAddrV4,
-        peer: SocketAddrV4,
-        unit: Unit,
-        cx: &mut Context<'_>,
-    ) {
+    fn transmit(&mut self, source: SocketAddr, peer: SocketAddr, unit: Unit, cx: &mut Context<'_>) {
         let Unit {
             mut options,
             mut data,
@@ -237,17 +240,21 @@ impl Udp {
             self.discard("longer than a datagram can be", cx);
             return;
         };
+        if source.is_ipv4() != peer.is_ipv4() {
+            self.discard("source and destination of two versions of IP", cx);
+            return;
+        }
         let mut header = Header {
             source_port: source.port(),
             destination_port: peer.port(),
             length,
             checksum: 0,
         };
-        if self.config.checksum {
+        if self.config.checksum || peer.is_ipv6() {
             cx.charge(Work::Sum, data.unsummed() as u64);
             let mut octets = [0; LEN];
             header.emit(&mut octets);
-            let sum = pseudo(*source.ip(), *peer.ip(), length)
+            let sum = pseudo(source.ip(), peer.ip(), length)
                 .plus(Sum::of(&octets))
                 .plus(data.sum());
             header.checksum = udp::on_wire(sum.checksum());
@@ -258,8 +265,8 @@ impl Udp {
         cx.down(
             BELOW,
             Request::Unit(Unit {
-                source: Address::Ip4(*source.ip()),
-                destination: Address::Ip4(*peer.ip()),
+                source: source.ip().into(),
+                destination: peer.ip().into(),
                 options,
                 data,
                 ..Unit::default()
@@ -269,41 +276,34 @@ impl Udp {
 
     /// IP's answer to [`Udp::ask`].
     fn answered(&mut self, to: Address, source: Address, cx: &mut Context<'_>) {
-        let Address::Ip4(to) = to else {
+        let Some(to) = to.ip() else {
             return;
         };
-        if let Address::Ip4(source) = source {
+        if let Some(source) = source.ip() {
             if self.sources.len() >= SOURCES {
                 self.sources.clear();
             }
             self.sources.insert(to, source);
         }
         for (session, peer, unit) in core::mem::take(&mut self.waiting) {
-            if *peer.ip() != to {
+            if peer.ip() != to {
                 self.waiting.push_back((session, peer, unit));
                 continue;
             }
             let Some(socket) = self.sockets.by_handle(session).copied() else {
                 continue;
             };
-            match source {
-                Address::Ip4(own) => {
-                    let own = SocketAddrV4::new(own, socket.local.port());
+            match source.ip() {
+                Some(own) => {
+                    let own = SocketAddr::new(own, socket.local.port());
                     self.transmit(own, peer, unit, cx);
                 }
-                Address::None
-                | Address::Ip6(_)
-                | Address::Socket(_)
-                | Address::Mac(_)
-                | Address::Vc { .. } => {
+                None => {
                     self.discard("no route", cx);
                     let report = Report::Unreachable {
-                        source: Address::Socket(socket.local.into()),
-                        destination: Address::Socket(peer.into()),
-                        problem: Problem::Soft {
-                            kind: 3,
-                            code: unreachable::NET,
-                        },
+                        source: Address::Socket(socket.local),
+                        destination: Address::Socket(peer),
+                        problem: no_route(to),
                         start: unit.data,
                     };
                     cx.up(socket.user, Indication::Report(Box::new(report)));
@@ -313,8 +313,7 @@ impl Udp {
     }
 
     fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
-        let (Address::Ip4(source), Address::Ip4(destination)) = (unit.source, unit.destination)
-        else {
+        let (Some(source), Some(destination)) = (unit.source.ip(), unit.destination.ip()) else {
             return;
         };
         let total = unit.data.len();
@@ -327,16 +326,23 @@ impl Udp {
             .sockets
             .by_port(header.destination_port)
             .filter(|socket| {
-                let local = *socket.local.ip();
-                let peer = SocketAddrV4::new(source, header.source_port);
-                (local.is_unspecified() || local == destination || unit.options.group)
+                let local = socket.local.ip();
+                let peer = SocketAddr::new(source, header.source_port);
+                let any = local.is_unspecified() && (local.is_ipv6() || destination.is_ipv4());
+                (any || local == destination || unit.options.group)
                     && socket.remote.is_none_or(|remote| remote == peer)
             });
         let user = found.map(|socket| socket.user);
         // What will be quoted is quoted whole.
         let whole = user.is_none().then(|| unit.data.clone());
         unit.data.truncate(usize::from(header.length));
-        if header.has_checksum() && !intact(&mut unit.data, source, destination, cx) {
+        // In IPv6 there is no header checksum to do without this one (RFC 8200 section 8.1).
+        let summed = header.has_checksum() || destination.is_ipv6();
+        let intact = header.has_checksum() && {
+            let sum = pseudo(source, destination, header.length);
+            is_intact(&mut unit.data, sum, cx)
+        };
+        if summed && !intact {
             self.counters.in_errors += 1;
             cx.drop("checksum wrong");
             return;
@@ -346,10 +352,7 @@ impl Udp {
             cx.drop("port not open");
             if !unit.options.group {
                 unit.data = whole.unwrap_or_default();
-                let problem = Problem::Hard {
-                    kind: 3,
-                    code: unreachable::PORT,
-                };
+                let problem = port_unreachable(destination);
                 let refuse = Manage::Refuse { unit, problem };
                 cx.down(BELOW, Request::Manage(Box::new(refuse)));
             }
@@ -357,8 +360,9 @@ impl Udp {
         };
         // The header was read, so it is there.
         let _ = unit.data.pop_header(LEN);
-        unit.source = socket_address(source, header.source_port);
-        unit.destination = socket_address(destination, header.destination_port);
+        unit.source = Address::Socket(SocketAddr::new(source, header.source_port));
+        let own = SocketAddr::new(destination, header.destination_port);
+        unit.destination = Address::Socket(own);
         unit.options.under = None;
         self.counters.in_datagrams += 1;
         cx.up(user, Indication::Unit(unit));
@@ -367,12 +371,15 @@ impl Udp {
     /// An ICMP error about a datagram of ours, whose beginning is `start`.
     fn hear_error(&self, report: Report, cx: &mut Context<'_>) {
         let Report::Unreachable {
-            source: Address::Ip4(source),
-            destination: Address::Ip4(destination),
+            source,
+            destination,
             problem,
             mut start,
         } = report
         else {
+            return;
+        };
+        let (Some(source), Some(destination)) = (source.ip(), destination.ip()) else {
             return;
         };
         // The length is that of the datagram, not of what is quoted.
@@ -386,8 +393,8 @@ impl Udp {
         };
         let _ = start.pop(LEN);
         let report = Report::Unreachable {
-            source: socket_address(source, header.source_port),
-            destination: socket_address(destination, header.destination_port),
+            source: Address::Socket(SocketAddr::new(source, header.source_port)),
+            destination: Address::Socket(SocketAddr::new(destination, header.destination_port)),
             problem,
             start,
         };
@@ -415,25 +422,6 @@ fn tell_all(report: &Report, cx: &mut Context<'_>) {
     for user in 0..cx.users() {
         cx.up(Above(user), Indication::Report(Box::new(report.clone())));
     }
-}
-
-/// Whether header and data have the sum that the header says.
-fn intact(
-    datagram: &mut Message,
-    source: Ipv4Addr,
-    destination: Ipv4Addr,
-    cx: &mut Context<'_>,
-) -> bool {
-    let length = u16::try_from(datagram.len()).unwrap_or(u16::MAX);
-    let sum = match datagram.meta().checksum {
-        Checksum::Verified => return true,
-        Checksum::Sum(sum) => sum,
-        Checksum::Unknown | Checksum::Partial { .. } => {
-            cx.charge(Work::Sum, datagram.unsummed() as u64);
-            datagram.sum()
-        }
-    };
-    pseudo(source, destination, length).plus(sum).is_valid()
 }
 
 impl Protocol for Udp {

@@ -1,6 +1,6 @@
 //! Which socket has which port, and whose it is.
 
-use core::net::SocketAddrV4;
+use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Above, Handle, Rng};
@@ -13,8 +13,8 @@ pub(super) struct Socket {
     pub(super) user: Above,
     /// The user's handle.
     pub(super) handle: Handle,
-    pub(super) local: SocketAddrV4,
-    pub(super) remote: Option<SocketAddrV4>,
+    pub(super) local: SocketAddr,
+    pub(super) remote: Option<SocketAddr>,
 }
 
 /// A place in the table, used again under another generation.
@@ -45,7 +45,7 @@ impl Sockets {
     }
 
     /// The place of the socket that a unit of `user` leaves by: the one with the port of `source`, or its first.
-    pub(super) fn sending(&self, user: Above, source: Option<SocketAddrV4>) -> Option<usize> {
+    pub(super) fn sending(&self, user: Above, source: Option<SocketAddr>) -> Option<usize> {
         let own = |socket: &Socket| socket.user == user;
         let Some(source) = source else {
             return self

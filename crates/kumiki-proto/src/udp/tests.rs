@@ -1,14 +1,23 @@
+use core::net::Ipv4Addr;
+
 use kumiki_graph::{DeviceId, NodeId, Quality};
+use kumiki_octets::Message;
+use kumiki_wire::ipv4;
 use proptest::prelude::*;
 
 use super::sockets::DYNAMIC;
 use super::*;
 use crate::ip::{self, Ip};
+use crate::ipv6;
 use crate::test_bench::{Bench, hex};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
+
+fn socket_address(ip: impl Into<IpAddr>, port: u16) -> Address {
+    Address::Socket(SocketAddr::new(ip.into(), port))
+}
 
 fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
     let mut bench = Bench::new();
@@ -77,7 +86,9 @@ fn to(peer: Address, data: &[u8]) -> Unit {
 fn datagram(data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(data.len() + 8).unwrap();
     let mut udp = [&[0, 9, 0, 7], &length.to_be_bytes()[..], &[0, 0], data].concat();
-    let sum = pseudo(B, A, length).plus(Sum::of(&udp)).checksum();
+    let sum = pseudo(B.into(), A.into(), length)
+        .plus(Sum::of(&udp))
+        .checksum();
     udp[6..8].copy_from_slice(&udp::on_wire(sum).to_be_bytes());
     in_ip(&udp)
 }
@@ -227,8 +238,14 @@ fn an_open_can_be_taken_back() {
 #[test]
 fn port_zero_is_a_dynamic_port() {
     let (mut bench, _, user) = bench(Config::default());
-    let first = v4(opened(&mut bench, user, Address::None).local).unwrap();
-    let second = v4(opened(&mut bench, user, socket_address(A, 0)).local).unwrap();
+    let first = opened(&mut bench, user, Address::None)
+        .local
+        .socket()
+        .unwrap();
+    let second = opened(&mut bench, user, socket_address(A, 0))
+        .local
+        .socket()
+        .unwrap();
     assert!(DYNAMIC.contains(&first.port()) && DYNAMIC.contains(&second.port()));
     assert_ne!(first.port(), second.port());
 }
@@ -344,4 +361,87 @@ proptest! {
         opened(&mut bench, user, socket_address(ANY, 7));
         bench.octets(eth, &in_ip(&octets));
     }
+}
+
+/// UDP on IPv6 with the address fd00::1.
+fn bench_six() -> (Bench, DeviceId, NodeId) {
+    let mut bench = Bench::new();
+    let eth = bench.device("eth");
+    let own = "fd00::1".parse().unwrap();
+    let config = ipv6::Config::host(ipv6::Interface::new("eth", own, 64));
+    bench.node("ip", &["eth"], ipv6::Ip::new(config).unwrap());
+    let without = Config { checksum: false };
+    bench.node("udp", &["ip"], Udp::new(without));
+    let user = bench.user("user", "udp", &[]);
+    bench.start();
+    bench.requests();
+    (bench, eth, user)
+}
+
+#[test]
+fn over_ipv6_a_datagram_always_has_a_checksum() {
+    let (mut bench, eth, user) = bench_six();
+    let peer: IpAddr = "fd00::2".parse().unwrap();
+    opened(
+        &mut bench,
+        user,
+        socket_address(Ipv6Addr::UNSPECIFIED, 1024),
+    );
+    bench.send(user, to(socket_address(peer, 7), b"kumiki"));
+    let mut octets = bench.sent_octets().remove(0);
+    let sum = Sum::of(&octets[8..40]).add_u16(17).add_u16(14);
+    assert!(sum.plus(Sum::of(&octets[40..])).is_valid());
+    assert_ne!(octets[46..48], [0, 0]);
+    // The answer, addresses and ports turned round: the same sum.
+    let turned = [
+        &octets[24..40],
+        &octets[8..24],
+        &octets[42..44],
+        &octets[40..42],
+    ]
+    .concat();
+    octets[8..44].copy_from_slice(&turned);
+    bench.octets(eth, &octets);
+    let units = bench.units(user);
+    assert_eq!(units[0].source, socket_address(peer, 7));
+    assert_eq!(units[0].data.to_vec(), b"kumiki");
+    // Without one it is dropped.
+    octets[46..48].copy_from_slice(&[0, 0]);
+    bench.octets(eth, &octets);
+    assert!(bench.units(user).is_empty());
+    assert_eq!(bench.drops("udp", "checksum wrong"), 1);
+}
+
+#[test]
+fn over_ipv6_a_port_that_nobody_has_is_told_in_its_own_words() {
+    let (mut bench, eth, user) = bench_six();
+    opened(
+        &mut bench,
+        user,
+        socket_address(Ipv6Addr::UNSPECIFIED, 1024),
+    );
+    let peer: IpAddr = "fd00::2".parse().unwrap();
+    bench.send(user, to(socket_address(peer, 7), b"kumiki"));
+    let mut octets = bench.sent_octets().remove(0);
+    let turned = [&octets[24..40], &octets[8..24]].concat();
+    octets[8..40].copy_from_slice(&turned);
+    bench.octets(eth, &octets);
+    let error = bench.sent_octets().remove(0);
+    assert_eq!((error[6], &error[40..42]), (58, &[1, 4][..]));
+    assert_eq!(error[48..], octets);
+}
+
+#[test]
+fn a_socket_of_version_4_hears_nothing_of_version_6() {
+    let (mut bench, _, user) = bench_six();
+    opened(&mut bench, user, socket_address(ANY, 1024));
+    let source: IpAddr = "fd00::1".parse().unwrap();
+    opened(&mut bench, user, socket_address(source, 1025));
+    let unit = Unit {
+        source: socket_address(source, 1025),
+        ..to(socket_address(source, 1024), b"x")
+    };
+    bench.send(user, unit);
+    assert!(bench.units(user).is_empty());
+    assert_eq!(bench.drops("udp", "port not open"), 1);
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 /// Link types of capture files.
 pub(crate) mod link_type {
     pub(crate) const ETHERNET: u32 = 1;
+    #[allow(dead_code, reason = "one of the tests that judge has no ATM")]
     pub(crate) const ATM_RFC1483: u32 = 100;
 }
 

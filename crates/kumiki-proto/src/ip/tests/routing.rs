@@ -311,7 +311,7 @@ proptest! {
                 via: Via::Gateway(Ipv4Addr::new(10, 0, 0, 100 + n as u8)),
             });
         }
-        let routes = Routes::new(&config).unwrap();
+        let routes = route::routes(&config).unwrap();
         let longest = prefixes.iter().copied().max().unwrap();
         let first = prefixes.iter().position(|&it| it == longest).unwrap();
         let to = Ipv4Addr::from_bits(to);

@@ -1,6 +1,6 @@
 //! LISTEN: RFC 9293 section 3.10.7.2.
 
-use core::net::SocketAddrV4;
+use core::net::SocketAddr;
 
 use kumiki_graph::{Above, Handle, Quality};
 use kumiki_octets::Message;
@@ -18,9 +18,9 @@ use crate::tcp::session::{Io, Session};
 pub(crate) struct Listener {
     pub(crate) above: Above,
     pub(crate) user: Handle,
-    pub(crate) local: SocketAddrV4,
+    pub(crate) local: SocketAddr,
     /// The only one who may call, where the user named one.
-    pub(crate) remote: Option<SocketAddrV4>,
+    pub(crate) remote: Option<SocketAddr>,
     pub(crate) quality: Quality,
     /// How many connections may wait here to be accepted.
     pub(crate) backlog: u32,

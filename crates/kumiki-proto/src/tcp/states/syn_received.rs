@@ -89,7 +89,8 @@ impl Session {
             self.take_user_timeout(told, io);
         }
         let config = &io.shared.config;
-        let peer = options.mss.unwrap_or(config.default_mss);
+        let ip = self.pair.remote.ip();
+        let peer = options.mss.unwrap_or_else(|| config.default_mss(ip));
         self.set_mss(u32::from(peer).min(self.own_mss));
         // The initial window is reckoned in the segments that will be sent.
         self.congestion = config.congestion.build(crate::tcp::congestion::Config {

@@ -264,7 +264,7 @@ fn host(config: Config, number: u64, seed: u64) -> Host {
     let mut graph = Graph::new(seed, number);
     let task = graph.add_task("host");
     let mut config = config;
-    config.address = [core::net::Ipv4Addr::new(10, 0, 0, 1 + number as u8)][0];
+    config.address = core::net::Ipv4Addr::new(10, 0, 0, 1 + number as u8).into();
     graph
         .add_node("app", task, Box::new(App::default()))
         .unwrap();

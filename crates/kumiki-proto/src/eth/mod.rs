@@ -1,0 +1,315 @@
+//! Ethernet: frames with a type, from station to station.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | Ethernet II; IEEE 802.3 section 3.2 (padding), RFC 894, RFC 2464 |
+//! | Above | users by [`Key::EtherType`]: ARP, IPv6 |
+//! | Below | a device, or a line, that carries frames and takes care of preamble and frame check sequence |
+//! | Left out | frames with a length in place of a type (IEEE 802.2), VLAN tags, pause frames, promiscuous reception; sessions and credit |
+//!
+//! Where a unit goes is an [`Address::Mac`], and so is where one came from. A frame for another station is dropped. Of
+//! groups all are taken: those above know which they are in.
+//!
+//! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
+    Shape, Unit, ether_types,
+};
+use kumiki_wire::ethernet::{Header, LEN, MIN_DATA, MacAddr, TypeOrLength};
+use thiserror::Error;
+
+#[cfg(test)]
+mod tests;
+
+/// The smallest MTU that can be set: what IPv4 asks of every link.
+pub const LEAST_MTU: u32 = 68;
+/// The largest MTU that can be set.
+pub const MOST_MTU: u32 = 9000;
+
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Our own address: of one station.
+    pub address: MacAddr,
+    /// The most octets in a frame, its header not among them: 68 to 9000; 1500 by the standard. Where the layer below
+    /// carries less, less.
+    pub mtu: u32,
+    /// Whether frames are filled up to what the standard wants, 46 octets.
+    pub pad: bool,
+}
+
+impl Config {
+    /// The station `address` on a link with an MTU of 1500.
+    #[must_use]
+    pub const fn new(address: MacAddr) -> Self {
+        Self {
+            address,
+            mtu: 1500,
+            pad: true,
+        }
+    }
+}
+
+/// What is wrong with a [`Config`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum ConfigError {
+    /// An address that no station has.
+    #[error("Ethernet has the address {0}, expected that of one station: the first octet is even")]
+    Address(MacAddr),
+    /// An MTU that is not carried.
+    #[error("Ethernet has an MTU of {0} octets, expected {LEAST_MTU} to {MOST_MTU}")]
+    Mtu(u32),
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames handed to a user.
+    pub received: u64,
+    /// Units not sent: without a MAC address, without a type, or longer than the MTU.
+    pub refused: u64,
+    /// Frames dropped: cut short, longer than the MTU, or with a length in place of a type.
+    pub malformed: u64,
+    /// Frames dropped: for another station.
+    pub other_station: u64,
+    /// Frames dropped: a type without a user.
+    pub unknown_type: u64,
+}
+
+/// The layer.
+#[derive(Debug)]
+pub struct Eth {
+    config: Config,
+    /// What is carried at present.
+    mtu: u32,
+    burst: u32,
+    /// Who is found under which EtherType.
+    users: Vec<(u16, Above)>,
+    counters: Counters,
+}
+
+const BELOW: Below = Below(0);
+
+impl Eth {
+    /// A station as `config` says.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names what cannot be.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        if config.address.is_group() || config.address == MacAddr::default() {
+            return Err(ConfigError::Address(config.address));
+        }
+        if !(LEAST_MTU..=MOST_MTU).contains(&config.mtu) {
+            return Err(ConfigError::Mtu(config.mtu));
+        }
+        Ok(Self {
+            config,
+            mtu: config.mtu,
+            burst: 1,
+            users: Vec::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn user(&self, ethertype: u16) -> Option<Above> {
+        let found = self.users.iter().find(|(number, _)| *number == ethertype);
+        found.map(|&(_, user)| user)
+    }
+
+    fn ethertype(&self, from: Above, under: Option<Key>) -> Option<u16> {
+        if let Some(Key::EtherType(ethertype)) = under {
+            return Some(ethertype);
+        }
+        let first = self.users.iter().find(|(_, user)| *user == from);
+        first.map(|&(ethertype, _)| ethertype)
+    }
+
+    fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+        let Address::Mac(destination) = unit.destination else {
+            self.counters.refused += 1;
+            cx.drop("destination is not a MAC address");
+            return;
+        };
+        let Some(ethertype) = self.ethertype(from, unit.options.under) else {
+            self.counters.refused += 1;
+            cx.drop("no EtherType");
+            return;
+        };
+        let super_segment = unit.data.meta().segment_size != 0;
+        if unit.data.len() > self.mtu as usize && !super_segment {
+            self.counters.refused += 1;
+            cx.drop("longer than the MTU");
+            return;
+        }
+        let missing = MIN_DATA.saturating_sub(unit.data.len());
+        if self.config.pad && missing > 0 && !super_segment {
+            // What a device would sum must end where the data does.
+            crate::inet::complete_checksum(&mut unit.data, cx);
+            let zeros = [0; MIN_DATA];
+            let padding = zeros.get(..missing).unwrap_or_default();
+            unit.data.append_octets(padding);
+        }
+        let header = Header {
+            destination: MacAddr(destination),
+            source: self.config.address,
+            type_or_length: TypeOrLength::Type(ethertype),
+        };
+        header.emit(unit.data.push_header(LEN));
+        unit.source = Address::Mac(self.config.address.0);
+        self.counters.sent += 1;
+        cx.down(BELOW, Request::Unit(unit));
+    }
+
+    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        let total = unit.data.len();
+        let most = self.config.mtu as usize + LEN;
+        let header = Header::parse(unit.data.front_at_least(LEN), total);
+        let super_segment = unit.data.meta().segment_size != 0;
+        let header = header.ok().filter(|_| total <= most || super_segment);
+        let Some((header, len)) = header else {
+            self.counters.malformed += 1;
+            cx.drop("no frame of this Ethernet");
+            return;
+        };
+        let TypeOrLength::Type(ethertype) = header.type_or_length else {
+            self.counters.malformed += 1;
+            cx.drop("frame with a length");
+            return;
+        };
+        let group = header.destination.is_group();
+        if !group && header.destination != self.config.address {
+            self.counters.other_station += 1;
+            cx.drop("for another station");
+            return;
+        }
+        let Some(user) = self.user(ethertype) else {
+            self.counters.unknown_type += 1;
+            cx.drop("unknown EtherType");
+            return;
+        };
+        // The header was read, so it is there.
+        let _ = unit.data.pop_header(len);
+        unit.source = Address::Mac(header.source.0);
+        unit.destination = Address::Mac(header.destination.0);
+        unit.options.group = group;
+        unit.options.under = Some(Key::EtherType(ethertype));
+        self.counters.received += 1;
+        cx.up(user, Indication::Unit(unit));
+    }
+
+    const fn limits(&self) -> Report {
+        Report::Limits {
+            unit: self.mtu,
+            burst: self.burst,
+        }
+    }
+
+    fn manage(&self, from: Above, manage: Manage, cx: &mut Context<'_>) {
+        match manage {
+            Manage::Limits => {
+                cx.up(from, Indication::Report(Box::new(self.limits())));
+                cx.down(BELOW, Request::Manage(Box::new(Manage::Limits)));
+            }
+            Manage::Route { to } => {
+                let report = Report::Route {
+                    to,
+                    source: Address::Mac(self.config.address.0),
+                    unit: self.mtu,
+                    burst: self.burst,
+                };
+                cx.up(from, Indication::Report(Box::new(report)));
+            }
+            Manage::Refuse { .. } => cx.drop("Ethernet sends nothing back"),
+            Manage::Session { .. } | Manage::Advise { .. } => {}
+        }
+    }
+
+    /// To every user once, though it may have several keys.
+    fn tell_all(report: &Report, cx: &mut Context<'_>) {
+        for user in 0..cx.users() {
+            cx.up(Above(user), Indication::Report(Box::new(report.clone())));
+        }
+    }
+
+    fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
+        match *report {
+            Report::Limits { unit, burst } => {
+                let header = u32::try_from(LEN).unwrap_or(0);
+                self.mtu = self.config.mtu.min(unit.saturating_sub(header));
+                self.burst = burst;
+                Self::tell_all(&self.limits(), cx);
+            }
+            Report::Up | Report::Down => Self::tell_all(report, cx),
+            Report::Route { .. } | Report::Unreachable { .. } => {}
+        }
+    }
+}
+
+impl Protocol for Eth {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::UnitData),
+            needs: &[Service::UnitData, Service::Frame],
+            below: (1, 1),
+            keys: vec![Key::Only],
+        }
+    }
+
+    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
+        if ether_types(keys).next().is_none() {
+            return Err(
+                "Ethernet tells users apart by EtherType, and this one has none".to_owned(),
+            );
+        }
+        for ethertype in ether_types(keys) {
+            if self.user(ethertype).is_some() {
+                return Err(format!("EtherType {ethertype:#06x} has a user already"));
+            }
+            self.users.push((ethertype, above));
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
+        match request {
+            Request::Unit(unit) => self.send(from, unit, cx),
+            Request::Manage(manage) => self.manage(from, *manage, cx),
+            Request::Open(_)
+            | Request::Accept(_)
+            | Request::Data { .. }
+            | Request::Expedited { .. }
+            | Request::Credit { .. }
+            | Request::Release { .. }
+            | Request::Abort { .. }
+            | Request::Cancel { .. }
+            | Request::Reset { .. } => cx.drop("not a unit"),
+        }
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Unit(unit) => self.receive(unit, cx),
+            Indication::Report(report) => self.report(&report, cx),
+            Indication::Credit { .. } => {}
+            Indication::Opened(_)
+            | Indication::Offered(_)
+            | Indication::Data { .. }
+            | Indication::Expedited { .. }
+            | Indication::Released { .. }
+            | Indication::Closed { .. }
+            | Indication::Aborted { .. }
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. } => cx.drop("not a unit"),
+        }
+    }
+}

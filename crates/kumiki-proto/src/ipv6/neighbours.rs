@@ -1,0 +1,329 @@
+//! Who is on the link: the neighbour cache (RFC 4861 sections 5.1 and 7.3, appendix C).
+//!
+//! It knows no graph: what is to be done is appended to a list of [`Act`]s.
+//!
+//! # Bounds
+//!
+//! At most [`Discovery::neighbours`] entries, of which [`Discovery::unknown`] may be INCOMPLETE; for each of these at most
+//! [`Discovery::queue`] packets wait. So a flood to addresses that nobody has holds `unknown * queue` packets and no more.
+//! What is over a bound costs the unknown neighbour that has been asked for longest, or the one used longest ago; what is
+//! over a queue, its oldest packet (RFC 4861 section 7.2.2).
+
+use core::net::Ipv6Addr;
+use std::collections::{BTreeMap, VecDeque};
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_octets::Message;
+use kumiki_wire::ethernet::MacAddr;
+
+use super::config::Discovery;
+
+/// MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT (RFC 4861 section 10).
+const MOST_SOLICITATIONS: u8 = 3;
+
+/// What is known of whether a neighbour can be reached (RFC 4861 section 7.3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// Its address is being asked for.
+    Incomplete,
+    /// It was heard a short time ago.
+    Reachable,
+    /// It was heard a long time ago, or not by way of an answer.
+    Stale,
+    /// A packet was sent to it; it may show itself by answering.
+    Delay,
+    /// It is being asked whether it is there.
+    Probe,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) enum Act {
+    /// Send a solicitation for `target`: to it alone where its link address is known.
+    Solicit {
+        target: Ipv6Addr,
+        to: Option<MacAddr>,
+    },
+    /// Send what waited.
+    Send { to: MacAddr, packet: Packet },
+    /// Nobody answered: the packet cannot be sent.
+    Failed(Packet),
+    /// There was no room for the packet.
+    Lost,
+}
+
+/// A packet on its way to a neighbour.
+#[derive(Debug)]
+pub(super) struct Packet {
+    pub(super) data: Message,
+    pub(super) tos: u8,
+}
+
+#[derive(Debug)]
+struct Neighbour {
+    mac: Option<MacAddr>,
+    state: State,
+    is_router: bool,
+    /// When the state changes by itself.
+    due: Option<Instant>,
+    /// Solicitations sent in this state.
+    solicited: u8,
+    waiting: VecDeque<Packet>,
+    used: Instant,
+}
+
+/// What an advertisement says (RFC 4861 section 7.2.5).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Advertised {
+    pub(super) target: Ipv6Addr,
+    pub(super) mac: Option<MacAddr>,
+    pub(super) router: bool,
+    pub(super) solicited: bool,
+    pub(super) overrides: bool,
+}
+
+/// The neighbours of an interface.
+#[derive(Debug)]
+pub(super) struct Cache {
+    entries: BTreeMap<Ipv6Addr, Neighbour>,
+    unknown: usize,
+    bounds: Discovery,
+    /// ReachableTime, drawn around the average.
+    pub(super) reachable: Duration,
+    /// RetransTimer.
+    pub(super) retransmit: Duration,
+}
+
+impl Cache {
+    pub(super) const fn new(bounds: Discovery) -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            unknown: 0,
+            bounds,
+            reachable: bounds.reachable,
+            retransmit: bounds.retransmit,
+        }
+    }
+
+    pub(super) fn state(&self, address: Ipv6Addr) -> Option<State> {
+        self.entries.get(&address).map(|it| it.state)
+    }
+
+    /// When something changes by itself.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.entries.values().filter_map(|it| it.due).min()
+    }
+
+    /// How many are known or asked for.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many packets wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.entries.values().map(|it| it.waiting.len()).sum()
+    }
+
+    /// The link address of `next`, to which `packet` is to go; where it is not known yet the packet waits.
+    pub(super) fn send(
+        &mut self,
+        now: Instant,
+        next: Ipv6Addr,
+        packet: Packet,
+        acts: &mut Vec<Act>,
+    ) {
+        let delay = self.bounds.delay;
+        if let Some(it) = self.entries.get_mut(&next) {
+            it.used = now;
+            if it.state == State::Reachable && it.due.is_some_and(|due| due <= now) {
+                (it.state, it.due) = (State::Stale, None);
+            }
+            if it.state == State::Stale {
+                (it.state, it.due) = (State::Delay, Some(now + delay));
+            }
+            if let Some(to) = it.mac {
+                acts.push(Act::Send { to, packet });
+            } else {
+                Self::queue(it, packet, self.bounds.queue, acts);
+            }
+            return;
+        }
+        if self.unknown >= self.bounds.unknown {
+            self.evict(State::Incomplete, acts);
+        }
+        let mut it = Neighbour {
+            mac: None,
+            state: State::Incomplete,
+            is_router: false,
+            due: Some(now + self.retransmit),
+            solicited: 1,
+            waiting: VecDeque::new(),
+            used: now,
+        };
+        Self::queue(&mut it, packet, self.bounds.queue, acts);
+        self.keep(next, it, acts);
+        acts.push(Act::Solicit {
+            target: next,
+            to: None,
+        });
+    }
+
+    fn queue(it: &mut Neighbour, packet: Packet, most: usize, acts: &mut Vec<Act>) {
+        it.waiting.push_back(packet);
+        if it.waiting.len() > most {
+            it.waiting.pop_front();
+            acts.push(Act::Lost);
+        }
+    }
+
+    fn keep(&mut self, address: Ipv6Addr, it: Neighbour, acts: &mut Vec<Act>) {
+        if self.entries.len() >= self.bounds.neighbours {
+            let known = self.entries.len() > self.unknown;
+            let victim = if known {
+                State::Stale
+            } else {
+                State::Incomplete
+            };
+            self.evict(victim, acts);
+        }
+        self.unknown += usize::from(it.state == State::Incomplete);
+        self.entries.insert(address, it);
+    }
+
+    /// Forgets an unknown neighbour, or one that is known: the one used longest ago.
+    fn evict(&mut self, which: State, acts: &mut Vec<Act>) {
+        let unknown = which == State::Incomplete;
+        let of_kind = |it: &Neighbour| (it.state == State::Incomplete) == unknown;
+        let candidates = self.entries.iter().filter(|(_, it)| of_kind(it));
+        let victim = candidates.min_by_key(|(_, it)| it.used).map(|(at, _)| *at);
+        if let Some(gone) = victim.and_then(|victim| self.remove(victim)) {
+            acts.extend(gone.waiting.into_iter().map(|_| Act::Lost));
+        }
+    }
+
+    fn remove(&mut self, address: Ipv6Addr) -> Option<Neighbour> {
+        let gone = self.entries.remove(&address)?;
+        self.unknown -= usize::from(gone.state == State::Incomplete);
+        Some(gone)
+    }
+
+    /// The state of an entry changes, and with a link address what waits is sent.
+    fn set(&mut self, now: Instant, address: Ipv6Addr, state: State, acts: &mut Vec<Act>) {
+        let Some(it) = self.entries.get_mut(&address) else {
+            return;
+        };
+        self.unknown -= usize::from(it.state == State::Incomplete);
+        it.state = state;
+        it.due = (state == State::Reachable).then(|| now + self.reachable);
+        if let Some(to) = it.mac {
+            let waited = it.waiting.drain(..);
+            acts.extend(waited.map(|packet| Act::Send { to, packet }));
+        }
+    }
+
+    /// `address` has said its link address without being asked: the source of a solicitation or of a router's message.
+    pub(super) fn heard(
+        &mut self,
+        now: Instant,
+        address: Ipv6Addr,
+        mac: Option<MacAddr>,
+        router: bool,
+        acts: &mut Vec<Act>,
+    ) {
+        let Some(it) = self.entries.get_mut(&address) else {
+            if mac.is_some() {
+                let it = Neighbour {
+                    mac,
+                    state: State::Stale,
+                    is_router: router,
+                    due: None,
+                    solicited: 0,
+                    waiting: VecDeque::new(),
+                    used: now,
+                };
+                self.keep(address, it, acts);
+            }
+            return;
+        };
+        it.is_router |= router;
+        if mac.is_some() && it.mac != mac {
+            it.mac = mac;
+            self.set(now, address, State::Stale, acts);
+        }
+    }
+
+    /// Appendix C, the rows for advertisements. Whether a router has become a host (section 7.2.5).
+    pub(super) fn advertised(
+        &mut self,
+        now: Instant,
+        said: Advertised,
+        acts: &mut Vec<Act>,
+    ) -> bool {
+        let Some(it) = self.entries.get_mut(&said.target) else {
+            return false;
+        };
+        let no_longer_router = it.is_router && !said.router;
+        let differs = said.mac.is_some() && said.mac != it.mac;
+        if it.state == State::Incomplete {
+            if said.mac.is_none() {
+                return false;
+            }
+            it.is_router = said.router;
+            it.mac = said.mac;
+            let state = if said.solicited {
+                State::Reachable
+            } else {
+                State::Stale
+            };
+            self.set(now, said.target, state, acts);
+            return no_longer_router;
+        }
+        if !said.overrides && differs {
+            if it.state == State::Reachable {
+                (it.state, it.due) = (State::Stale, None);
+            }
+            return false;
+        }
+        it.is_router = said.router;
+        if differs {
+            it.mac = said.mac;
+        }
+        if said.solicited {
+            self.set(now, said.target, State::Reachable, acts);
+        } else if differs {
+            self.set(now, said.target, State::Stale, acts);
+        }
+        no_longer_router
+    }
+
+    /// Time has passed.
+    pub(super) fn tick(&mut self, now: Instant, acts: &mut Vec<Act>) {
+        let mut gone = Vec::new();
+        for (&target, it) in &mut self.entries {
+            if it.due.is_none_or(|due| due > now) {
+                continue;
+            }
+            match it.state {
+                State::Reachable => (it.state, it.due) = (State::Stale, None),
+                State::Stale => it.due = None,
+                State::Delay => {
+                    (it.state, it.solicited) = (State::Probe, 1);
+                    it.due = Some(now + self.retransmit);
+                    acts.push(Act::Solicit { target, to: it.mac });
+                }
+                State::Incomplete | State::Probe if it.solicited < MOST_SOLICITATIONS => {
+                    it.solicited += 1;
+                    it.due = Some(now + self.retransmit);
+                    acts.push(Act::Solicit { target, to: it.mac });
+                }
+                State::Incomplete | State::Probe => gone.push(target),
+            }
+        }
+        for target in gone {
+            let waited = self.remove(target).map(|it| it.waiting);
+            acts.extend(waited.unwrap_or_default().into_iter().map(Act::Failed));
+        }
+    }
+}
