@@ -4,9 +4,8 @@ use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_wire::tcp::Flags;
 
 use super::config::{AckTimer, Beat, Config};
-use super::congestion;
 use super::receive::{AckReason, Due};
-use super::session::{Io, Recovery, Session};
+use super::session::{Io, Session};
 use super::timers::Timer;
 use super::trace::Event;
 
@@ -72,40 +71,6 @@ impl Session {
             }
             Timer::KeepAlive => self.on_keep_alive_timer(io),
         }
-    }
-
-    fn on_retransmit_timer(&mut self, io: &mut Io<'_, '_>) {
-        if self.board.is_empty() {
-            return;
-        }
-        let now = io.now();
-        let again = self.unanswered > 0;
-        if !self.may_try_again(io) {
-            return;
-        }
-        io.shared.counters.timeouts += 1;
-        self.rtt.back_off();
-        if self.state.is_before_established() {
-            self.send_syn(io);
-            return;
-        }
-        let loss = congestion::Loss {
-            now,
-            flight: self.board.flight().into(),
-        };
-        self.congestion.on_timeout(&loss, again);
-        if self.board.has_reneged() {
-            self.board.forget_sacks();
-        }
-        self.board.clear_duplicates();
-        self.board.mark_all_lost();
-        self.duplicates = 0;
-        self.recovery = Recovery::Timeout(self.board.nxt());
-        self.forced = true;
-        self.note(Event::TimedOut, now);
-        self.arm_retransmit(io);
-        self.output(io);
-        self.stirred = true;
     }
 
     /// Probes a closed window (MUST-35, SHLD-29, SHLD-30) with the first unsent octet (MUST-36), which stays unsent.

@@ -16,6 +16,7 @@
 //! | `time_waits` | what comes after a session |
 //! | `session` | what all states share |
 //! | `output`, `deadlines` | what goes out, and what the timers do |
+//! | `recovery` | which losses are being made good, and what decided so |
 //! | `urgent`, `way` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
@@ -62,6 +63,7 @@ mod pairs;
 mod patience;
 pub mod reassembly;
 mod receive;
+mod recovery;
 mod requests;
 pub mod rtt;
 pub mod scoreboard;

@@ -4,10 +4,11 @@ use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use super::receive::{AckReason, Receive};
+use super::recovery::Phase;
 use super::scoreboard::{NextSeg, Span};
 use super::segment;
 use super::send::{Fin, Held, Next};
-use super::session::{Io, Recovery, Session};
+use super::session::{Io, Session};
 use super::states::State;
 use super::timers::Timer;
 use super::trace::Event;
@@ -150,7 +151,7 @@ impl Session {
             let window = self.congestion.window();
             let half = io.shared.config.half_window;
             let next = self.send.next(&self.board, window, half, false);
-            if self.recovery != Recovery::No {
+            if self.recovery.phase != Phase::None {
                 match self.recover(window, next.is_ok(), io) {
                     Step::Sent => continue,
                     Step::Wait => break next.err().unwrap_or(Held::Congestion),
@@ -182,20 +183,20 @@ impl Session {
     /// Sends one segment again, if recovery asks for it and the congestion window allows it.
     fn recover(&mut self, window: u64, new: bool, io: &mut Io<'_, '_>) -> Step {
         let room = window.saturating_sub(self.board.pipe().into());
-        if !self.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
+        if !self.recovery.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
             return Step::Wait;
         }
         let mss = self.send.mss;
         // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1).
-        let next = match self.recovery {
-            Recovery::Fast(_) if self.sack => self.board.next_seg(mss, new),
-            Recovery::Fast(_) | Recovery::Timeout(_) | Recovery::No => {
+        let next = match self.recovery.phase {
+            Phase::Fast(_) if self.sack => self.board.next_seg(mss, new),
+            Phase::Fast(_) | Phase::Timeout(_) | Phase::None => {
                 self.board.next_lost(mss).map(NextSeg::Again)
             }
         };
         match next {
             Some(NextSeg::Again(span)) => {
-                self.forced = false;
+                self.recovery.forced = false;
                 self.send_again(span, io);
                 self.board.on_retransmit(span, io.now());
                 Step::Sent

@@ -16,6 +16,7 @@ use super::counters::Counters;
 use super::demux::{Pair, Secret};
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
+use super::recovery::Recovery;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::send::{Fin, Send};
@@ -81,17 +82,6 @@ impl Io<'_, '_> {
     }
 }
 
-/// Which losses are being made good.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Recovery {
-    /// None.
-    No,
-    /// Fast recovery, until everything up to here is acknowledged (RFC 6675's RecoveryPoint, RFC 6582's recover).
-    Fast(Seq),
-    /// After the retransmission timer expired, until everything up to here is acknowledged.
-    Timeout(Seq),
-}
-
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -116,10 +106,6 @@ pub(crate) struct Session {
     pub(crate) rtt: Rtt,
     pub(crate) congestion: Box<dyn Congestion>,
     pub(crate) recovery: Recovery,
-    /// Duplicate acknowledgments in a row.
-    pub(crate) duplicates: u32,
-    /// The next segment of recovery goes whatever is under way.
-    pub(crate) forced: bool,
     /// The congestion window held data back when last looked at.
     pub(crate) window_limited: bool,
     pub(crate) timers: Timers,
@@ -185,9 +171,7 @@ impl Session {
                 initial_window: config.initial_window,
                 slow_start_limit: config.slow_start_limit,
             }),
-            recovery: Recovery::No,
-            duplicates: 0,
-            forced: false,
+            recovery: Recovery::new(),
             window_limited: false,
             timers: Timers::new(handle),
             patience: Patience::new(config, quality, io.now()),
