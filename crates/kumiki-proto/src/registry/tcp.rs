@@ -5,7 +5,9 @@ use kumiki_graph::{Coalesce, Duration};
 use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
-use crate::tcp::config::{AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, SynCookies};
+use crate::tcp::config::{
+    AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, Rounding, SynCookies,
+};
 use crate::tcp::congestion::{Algorithm, InitialWindow};
 use crate::tcp::{Tcp, defaults, rtt};
 
@@ -169,6 +171,28 @@ fn congestion(settings: &Reader<'_>, config: &mut Config) -> Read {
         "slow_start_after_idle",
         "begin anew with the initial window after an idle time (RFC 5681 section 4.1)",
         &mut config.slow_start_after_idle,
+    )?;
+    recovery(settings, config)
+}
+
+fn recovery(settings: &Reader<'_>, config: &mut Config) -> Read {
+    let detections = [("rack", LossDetection::Rack), ("sack", LossDetection::Sack)];
+    settings.word(
+        "loss_detection",
+        "what tells of losses where SACK was negotiated: time (RFC 8985), or what was SACKed above (RFC 6675)",
+        &detections,
+        &mut config.loss_detection,
+    )?;
+    settings.boolean(
+        "tail_loss_probe",
+        "probe for losses at the tail before the retransmission time-out (RFC 8985 section 7); only with `rack`",
+        &mut config.tail_loss_probe,
+    )?;
+    settings.time(
+        "max_ack_delay",
+        "how long the peer may hold back the acknowledgment of a single segment, for tail loss probes",
+        Duration::ZERO,
+        &mut config.max_ack_delay,
     )?;
     settings.number(
         "duplicate_threshold",

@@ -19,6 +19,15 @@ pub enum HalfWindow {
     Always,
 }
 
+/// How losses are told where SACK was negotiated. Without, duplicate acknowledgments are counted (RFC 5681).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossDetection {
+    /// By time: a segment is lost when one sent sufficiently later was delivered (RFC 8985).
+    Rack,
+    /// By what was SACKed above it (RFC 6675).
+    Sack,
+}
+
 /// How the receive buffer becomes the receive window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rounding {
@@ -109,7 +118,7 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer and use window scaling (RFC 7323).
     pub window_scaling: bool,
-    /// Offer and use selective acknowledgments (RFC 2018, RFC 6675).
+    /// Offer and use selective acknowledgments (RFC 2018).
     pub sack: bool,
     /// Congestion control.
     pub congestion: Algorithm,
@@ -119,6 +128,13 @@ pub struct Config {
     pub slow_start_limit: u32,
     /// Begin anew with the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub slow_start_after_idle: bool,
+    /// How losses are told where SACK was negotiated.
+    pub loss_detection: LossDetection,
+    /// Probe for losses at the tail before the retransmission timer expires (RFC 8985 section 7); only where RACK tells of
+    /// losses.
+    pub tail_loss_probe: bool,
+    /// How long the peer may hold back the acknowledgment of a single segment (RFC 8985's TLP.max_ack_delay).
+    pub max_ack_delay: Duration,
     /// Duplicate acknowledgments that mean a loss; 0: no fast retransmit.
     pub duplicate_threshold: u32,
     /// Whether recovery goes on at partial acknowledgments (RFC 6582); without, it ends at the first new one (Reno).

@@ -29,6 +29,12 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Times that fast retransmit was entered.
     pub fast_retransmits: u64,
+    /// Octets that RACK marked lost (RFC 8985 section 6.2), those of lost retransmissions each time.
+    pub rack_lost: u64,
+    /// Tail loss probes sent (RFC 8985 section 7.3), be they new data or the last segment again.
+    pub loss_probes: u64,
+    /// Losses that a tail loss probe repaired by itself (section 7.4.2).
+    pub probes_repaired: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Duplicate acknowledgments received.

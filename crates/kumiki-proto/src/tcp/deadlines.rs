@@ -19,8 +19,8 @@ impl Session {
     }
 
     pub(crate) fn arm_retransmit(&mut self, io: &mut Io<'_, '_>) {
-        let at = self.slow(self.rtt.rto(), io);
-        self.timers.set(Timer::Retransmit, at, io.cx);
+        self.recovery.rto_at = self.slow(self.rtt.rto(), io);
+        self.choose_timer(io);
         self.arm_user_timeout(io);
     }
 
@@ -49,6 +49,8 @@ impl Session {
         }
         match timer {
             Timer::Retransmit => self.on_retransmit_timer(io),
+            Timer::Reordering => self.on_reordering_timer(io),
+            Timer::LossProbe => self.on_probe_timer(io),
             Timer::DelayedAck => {
                 if self.receive.due == Due::Delayed {
                     self.receive.owe_now(AckReason::Timer);

@@ -5,7 +5,8 @@ use core::net::Ipv4Addr;
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::config::{
-    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, SynCookies, WindowUpdate,
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, Rounding, SynCookies,
+    WindowUpdate,
 };
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -51,6 +52,11 @@ pub const fn modern() -> Config {
         slow_start_limit: 2,
         // RFC 5681 section 4.1.
         slow_start_after_idle: true,
+        // RFC 8985.
+        loss_detection: LossDetection::Rack,
+        tail_loss_probe: true,
+        // As Linux: the longest delay of its own acknowledgments.
+        max_ack_delay: Duration::from_millis(200),
         // RFC 5681 section 3.2.
         duplicate_threshold: 3,
         // RFC 6582.
@@ -145,6 +151,9 @@ pub const fn bsd43() -> Config {
         slow_start_limit: 1,
         // Assumed: the Reno release begins anew after an idle time.
         slow_start_after_idle: true,
+        // RFC 8985 is younger.
+        loss_detection: LossDetection::Sack,
+        tail_loss_probe: false,
         duplicate_threshold: 3,
         // RFC 6582 is younger.
         new_reno: false,

@@ -187,9 +187,12 @@ impl Session {
             return Step::Wait;
         }
         let mss = self.send.mss;
-        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1).
+        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks all
+        // that is to be sent again.
         let next = match self.recovery.phase {
-            Phase::Fast(_) if self.sack => self.board.next_seg(mss, new),
+            Phase::Fast(_) if self.sack && self.recovery.rack.is_none() => {
+                self.board.next_seg(mss, new)
+            }
             Phase::Fast(_) | Phase::Timeout(_) | Phase::None => {
                 self.board.next_lost(mss).map(NextSeg::Again)
             }
@@ -214,7 +217,7 @@ impl Session {
     }
 
     /// Sends `span` again, wherever the window's edge is now (MUST-34, SHLD-16).
-    fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
+    pub(super) fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
         let text = self.send.again(span);
         let mut flags = Flags::ACK;
         if matches!(self.send.fin, Fin::Sent(at) if at.lt(span.end)) {
@@ -227,9 +230,7 @@ impl Session {
         self.emit(span.start, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::SentAgain, io.now());
-        if !self.timers.is_set(Timer::Retransmit) {
-            self.arm_retransmit(io);
-        }
+        self.time_again(io);
     }
 
     pub(super) fn send_new(&mut self, next: Next, io: &mut Io<'_, '_>) {
@@ -254,9 +255,7 @@ impl Session {
         self.emit(seq, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::Sent, io.now());
-        if !self.timers.is_set(Timer::Retransmit) {
-            self.arm_retransmit(io);
-        }
+        self.time_new(io);
         self.timers.clear(Timer::SwsOverride);
         self.timers.clear(Timer::Persist);
     }

@@ -240,6 +240,7 @@ impl Session {
         self.progressed();
         self.patience.heard = io.now();
         self.arm_keep_alive(io);
+        self.begin_recovery(io);
         io.shared.counters.established += 1;
         self.note(Event::Established, io.now());
         let (local, remote) = self.addresses();

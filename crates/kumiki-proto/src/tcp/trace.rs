@@ -18,6 +18,8 @@ pub enum Event {
     Acked(AckReason),
     /// A probe of a closed window was sent.
     Probed,
+    /// A tail loss probe was sent.
+    LossProbe,
     /// New data was acknowledged.
     Acknowledged,
     /// Data came in order.

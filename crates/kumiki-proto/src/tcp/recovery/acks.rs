@@ -1,18 +1,19 @@
 //! What acknowledgments tell of losses.
 
-use kumiki_graph::Duration;
+use kumiki_graph::{Duration, Instant};
 
 use super::Phase;
+use super::tlp::Answer;
 use crate::tcp::congestion::{Acked, Loss};
 use crate::tcp::scoreboard::AckOutcome;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
-use crate::tcp::timers::Timer;
 use crate::tcp::trace::Event;
 
 impl Session {
     pub(crate) fn take_new_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         let (ack, now) = (segment.ack, io.now());
+        self.believe(segment, now);
         if ack.gt(self.board.nxt()) {
             // The octet of a window probe was taken: now it counts as sent.
             let seq = self.board.nxt();
@@ -32,13 +33,17 @@ impl Session {
         };
         self.send.release(ack);
         self.sample(segment, &outcome, io);
-        self.take_sack(segment, io);
+        let outcome = outcome.and(self.take_sack(segment, io));
         self.recovery.duplicates = 0;
         self.answered(io);
         self.progressed();
+        self.take_probe_answer(segment, &outcome, false, io);
+        let was = self.recovery.phase;
         self.advance_recovery(&outcome, flight, io);
+        let exiting = was != Phase::None && self.recovery.phase == Phase::None;
+        self.take_time(&outcome, exiting, io);
         if self.board.is_empty() {
-            self.timers.clear(Timer::Retransmit);
+            self.clear_loss_timers();
         } else {
             self.arm_retransmit(io);
         }
@@ -61,12 +66,110 @@ impl Session {
         }
     }
 
-    fn take_sack(&mut self, segment: &Segment, io: &Io<'_, '_>) -> u32 {
+    fn take_sack(&mut self, segment: &Segment, io: &Io<'_, '_>) -> AckOutcome {
         if !self.sack || segment.options.sack.is_empty() {
-            return 0;
+            return AckOutcome::default();
         }
         let blocks = segment.options.sack.as_slice();
-        self.board.on_sack(segment.ack, blocks, io.now()).delivered
+        self.board.on_sack(segment.ack, blocks, io.now())
+    }
+
+    /// Which copies of what was sent twice `segment` can be for (RFC 8985 section 6.2 step 2).
+    fn believe(&mut self, segment: &Segment, now: Instant) {
+        let Some(rack) = &self.recovery.rack else {
+            return;
+        };
+        let mut credible = rack.min_rtt().map_or(now, |min_rtt| now - min_rtt);
+        if let Some((_, echo)) = segment.options.timestamps
+            && self.timestamps
+        {
+            let age = self.ts_now(now).wrapping_sub(echo);
+            if age < 1 << 31 {
+                // The last instant at which the clock showed what is echoed.
+                let tick = (now.as_nanos() / 1_000_000).saturating_sub(age.into());
+                let last = (tick + 1).saturating_mul(1_000_000).saturating_sub(1);
+                credible = credible.min(Instant::from_nanos(last));
+            }
+        }
+        self.board.believe_until(credible);
+    }
+
+    /// TLP_process_ack of RFC 8985 section 7.4.2.
+    fn take_probe_answer(
+        &mut self,
+        segment: &Segment,
+        outcome: &AckOutcome,
+        duplicate: bool,
+        io: &mut Io<'_, '_>,
+    ) {
+        let Some(tlp) = &mut self.recovery.tlp else {
+            return;
+        };
+        let answer = Answer {
+            ack: segment.ack,
+            dsack: outcome.dsack,
+            bare_duplicate: duplicate && segment.options.sack.is_empty(),
+        };
+        if tlp.on_ack(&answer) && self.recovery.phase == Phase::None {
+            io.shared.counters.probes_repaired += 1;
+            let flight = u64::from(self.board.flight());
+            let now = io.now();
+            self.congestion.on_loss(&Loss {
+                now,
+                flight: flight + u64::from(outcome.acked),
+            });
+            self.congestion.on_recovered(now, flight);
+        }
+    }
+
+    /// Steps 1 to 4 of RFC 8985 section 6.2, then step 5.
+    fn take_time(&mut self, outcome: &AckOutcome, exiting: bool, io: &mut Io<'_, '_>) {
+        let Some(rack) = &mut self.recovery.rack else {
+            return;
+        };
+        let now = io.now();
+        if let Some(rtt) = outcome.rtt_newest {
+            rack.on_rtt(rtt, now);
+        }
+        rack.on_delivered(outcome, now);
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        rack.adapt(outcome.dsack.is_some(), exiting, una, nxt);
+        self.detect_losses(io);
+    }
+
+    /// RACK_detect_loss_and_arm_timer, but for arming; enters recovery where something was lost.
+    pub(super) fn detect_losses(&mut self, io: &mut Io<'_, '_>) {
+        let conditions = self.rack_conditions(io);
+        let Some(rack) = &mut self.recovery.rack else {
+            return;
+        };
+        let (Some(latest), Some(patience)) = (rack.segment(), rack.patience(&conditions)) else {
+            return;
+        };
+        let now = io.now();
+        let overdue = self.board.mark_overdue(Some(latest), patience, now);
+        rack.reordering_at = overdue.next;
+        io.shared.counters.rack_lost += u64::from(overdue.octets);
+        if self.board.pending() == 0 {
+            return;
+        }
+        match self.recovery.phase {
+            Phase::None => self.enter_recovery(io),
+            Phase::Fast(_) => {
+                // A retransmission lost is a second indication of congestion (section 9.3).
+                if overdue
+                    .retransmission
+                    .is_some_and(|order| order >= self.recovery.reduced_at)
+                {
+                    self.recovery.reduced_at = self.board.order();
+                    self.congestion.on_loss(&Loss {
+                        now,
+                        flight: self.board.flight().into(),
+                    });
+                }
+            }
+            Phase::Timeout(_) => {}
+        }
     }
 
     fn advance_recovery(&mut self, outcome: &AckOutcome, flight: u32, io: &mut Io<'_, '_>) {
@@ -110,18 +213,34 @@ impl Session {
     /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2 where
     /// SACK says that something arrived.
     pub(crate) fn take_old_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        let news = self.take_sack(segment, io);
+        self.believe(segment, io.now());
+        let outcome = self.take_sack(segment, io);
+        let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
+        let plain = segment.len() == 0 && same_window;
+        self.take_probe_answer(segment, &outcome, plain, io);
         if self.board.is_empty() {
             return;
         }
-        let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
-        let plain = segment.len() == 0 && same_window;
-        let duplicate = if self.sack { news > 0 } else { plain };
-        if !duplicate {
-            return;
+        let duplicate = if self.sack {
+            outcome.delivered > 0
+        } else {
+            plain
+        };
+        if duplicate {
+            self.recovery.duplicates += 1;
+            io.shared.counters.duplicate_acks += 1;
         }
-        self.recovery.duplicates += 1;
-        io.shared.counters.duplicate_acks += 1;
+        if self.recovery.rack.is_some() {
+            self.take_time(&outcome, false, io);
+            if duplicate {
+                self.choose_timer(io);
+            }
+        } else if duplicate {
+            self.count_duplicate(io);
+        }
+    }
+
+    fn count_duplicate(&mut self, io: &mut Io<'_, '_>) {
         let threshold = io.shared.config.duplicate_threshold;
         match self.recovery.phase {
             Phase::Fast(_) => {
@@ -153,9 +272,15 @@ impl Session {
             flight: self.board.flight().into(),
         });
         self.recovery.phase = Phase::Fast(self.board.nxt());
-        self.board.on_recovery();
-        self.board.mark_first_lost(self.send.mss);
         self.recovery.forced = true;
+        self.recovery.reduced_at = self.board.order();
+        if let Some(tlp) = &mut self.recovery.tlp {
+            tlp.reset();
+        }
+        if self.recovery.rack.is_none() {
+            self.board.on_recovery();
+            self.board.mark_first_lost(self.send.mss);
+        }
         self.note(Event::Recovery, io.now());
     }
 }

@@ -1,13 +1,22 @@
 //! Loss recovery: whether data is being sent again, and what decided so.
 //!
 //! [`Recovery`] owns the variables. What changes them is told by where it comes from: acknowledgments in `acks`, expiries
-//! of the retransmission timer in `timeout`. The record of transmissions is the
+//! of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985). The record of transmissions is the
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
+use kumiki_graph::Instant;
 use kumiki_wire::tcp::Seq;
 
+use super::config::LossDetection;
+use super::session::{Io, Session};
+
 mod acks;
+mod rack;
 mod timeout;
+mod tlp;
+
+use rack::Rack;
+use tlp::Tlp;
 
 /// Which losses are being made good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +37,14 @@ pub(crate) struct Recovery {
     pub(crate) duplicates: u32,
     /// The next segment of recovery goes whatever is under way.
     pub(crate) forced: bool,
+    /// When the retransmission timer expires, unless a timer that takes its place does before.
+    pub(super) rto_at: Instant,
+    /// Sendings there were when congestion control was last told of a loss in this recovery.
+    reduced_at: u64,
+    /// Where time tells of losses.
+    pub(super) rack: Option<Rack>,
+    /// Where the tail is probed.
+    pub(super) tlp: Option<Tlp>,
 }
 
 impl Recovery {
@@ -36,6 +53,10 @@ impl Recovery {
             phase: Phase::None,
             duplicates: 0,
             forced: false,
+            rto_at: Instant::FAR_FUTURE,
+            reduced_at: 0,
+            rack: None,
+            tlp: None,
         }
     }
 
@@ -51,5 +72,22 @@ impl Recovery {
     const fn end(&mut self) {
         self.phase = Phase::None;
         self.forced = false;
+    }
+}
+
+impl Session {
+    /// The handshake is done: what was negotiated decides how losses are told.
+    pub(crate) fn begin_recovery(&mut self, io: &Io<'_, '_>) {
+        let config = &io.shared.config;
+        if !self.sack || config.loss_detection != LossDetection::Rack {
+            return;
+        }
+        self.board.detect_by_time();
+        let mut rack = Rack::new();
+        if let Some(sample) = self.rtt.min() {
+            rack.on_rtt(sample, io.now());
+        }
+        self.recovery.rack = Some(rack);
+        self.recovery.tlp = config.tail_loss_probe.then(Tlp::default);
     }
 }

@@ -33,6 +33,9 @@ impl Scoreboard {
     }
 
     pub(super) fn move_loss_edge(&mut self) {
+        if self.timeline.is_on() {
+            return;
+        }
         let Some(edge) = self.compute_loss_edge() else {
             return;
         };
@@ -198,8 +201,8 @@ impl Scoreboard {
         self.mark_lost_if(|_| true);
     }
 
-    /// Takes for lost each record not SACKed, and not already so, for which `lost` says so: for RACK. A retransmission
-    /// is lost with it and will be sent again. Returns the octets marked.
+    /// Takes for lost each record not SACKed, and not already so, for which `lost` says so. A retransmission is lost with
+    /// it and will be sent again. Returns the octets marked. It looks at all records: for rare events.
     pub fn mark_lost_if(&mut self, mut lost: impl FnMut(&Transmission) -> bool) -> u32 {
         let before = self.tally.pending;
         for index in 0..self.records.len() {

@@ -1,0 +1,213 @@
+//! RACK-TLP, in virtual time.
+
+use kumiki_wire::tcp::Flags;
+
+use super::pair::*;
+use crate::tcp::Config;
+use crate::tcp::config::AckRule;
+use crate::tcp::congestion::InitialWindow;
+
+/// SACK, and each segment acknowledged at once.
+pub(super) fn prompt() -> Config {
+    Config {
+        sack: true,
+        ack: AckRule {
+            every: 1,
+            count_small: true,
+        },
+        initial_window: InitialWindow::Segments(10),
+        ..plain()
+    }
+}
+
+/// Two hosts 10 ms apart, and data from A whose segments arrive as `fate` says: (first octet, copies sent before).
+pub(super) fn with_fates(
+    a: Config,
+    b: Config,
+    mut fate: impl FnMut(u32, u32) -> Fate + 'static,
+) -> Pair {
+    let mut copies = std::collections::BTreeMap::new();
+    Pair::with_rule(a, b, move |packet| {
+        if packet.from == B || packet.text.is_empty() {
+            return vec![ms(10)];
+        }
+        let copy = copies.entry(packet.seq).or_insert(0);
+        *copy += 1;
+        fate(packet.seq - 1, *copy - 1)
+    })
+    .connected()
+}
+
+/// When A sent what, in ms since 500 ms: (time, first octet) of each segment with text.
+pub(super) fn sent(pair: &Pair) -> Vec<(u64, u32)> {
+    let data = pair
+        .log
+        .iter()
+        .filter(|packet| packet.from == A && packet.len() > 0);
+    data.map(|packet| (packet.at.as_nanos() / 1_000_000 - 500, packet.seq - 1))
+        .collect()
+}
+
+#[test]
+fn figure_1_of_rfc_8985_is_repeated_to_the_millisecond() {
+    // P1, P2 and P3 are lost, then the retransmission of P1.
+    let mut pair = with_fates(prompt(), prompt(), |octet, copy| match (octet, copy) {
+        (1000, 0 | 1) | (2000 | 3000, 0) => Vec::new(),
+        _ => vec![ms(10)],
+    });
+    pair.write(A, &numbered(4000));
+    pair.run_for(ms(1000));
+    assert_eq!(
+        sent(&pair),
+        [
+            (0, 0),
+            (0, 1000),
+            (0, 2000),
+            (0, 3000),
+            // 3: two round trips after the acknowledgment of P0, the probe.
+            (60, 3000),
+            // 5: its SACK shows that P1 and P2 were lost.
+            (80, 1000),
+            (80, 2000),
+            // 7: the SACK of P2 shows that the retransmission of P1 was lost.
+            (100, 1000),
+        ]
+    );
+    let counters = pair.counters(A);
+    assert_eq!((counters.timeouts, counters.loss_probes), (0, 1));
+    assert_eq!((counters.fast_retransmits, counters.rack_lost), (1, 3000));
+    assert_eq!(pair.app(B).received, numbered(4000));
+}
+
+#[test]
+fn a_timeout_marks_only_what_was_sent_a_round_trip_ago() {
+    // Section 3.5: the acknowledgment of the first segment is late, and two more were sent just before the timer expires.
+    let config = Config {
+        tail_loss_probe: false,
+        ..prompt()
+    };
+    let mut pair = with_fates(config.clone(), config, |octet, copy| match (octet, copy) {
+        (0, 0) => vec![ms(195)],
+        _ => vec![ms(10)],
+    });
+    pair.write(A, &numbered(1000));
+    pair.run_for(ms(195));
+    pair.write(A, &numbered(2000));
+    pair.run_for(ms(1000));
+    assert_eq!(sent(&pair), [(0, 0), (195, 1000), (195, 2000), (200, 0)]);
+    assert_eq!(pair.counters(A).timeouts, 1);
+}
+
+#[test]
+fn any_loss_at_the_tail_is_repaired_without_a_timeout() {
+    // Of ten segments the last `n` are lost.
+    for n in 1..=9 {
+        for ack_every in [1, 2] {
+            let config = Config {
+                ack: AckRule {
+                    every: ack_every,
+                    count_small: true,
+                },
+                ..prompt()
+            };
+            let mut pair = with_fates(config.clone(), config, move |octet, copy| {
+                let lost = octet >= 10_000 - n * 1000 && copy == 0;
+                if lost { Vec::new() } else { vec![ms(10)] }
+            });
+            pair.write(A, &numbered(10_000));
+            pair.run_for(ms(1000));
+            let log = pair.taken_log().join("\n");
+            let counters = pair.counters(A);
+            assert_eq!(pair.app(B).received.len(), 10_000, "{log}");
+            assert_eq!(
+                (counters.timeouts, counters.loss_probes),
+                (0, 1),
+                "{n} lost\n{log}"
+            );
+            assert_eq!(counters.retransmissions, u64::from(n), "{n} lost\n{log}");
+        }
+    }
+}
+
+#[test]
+fn a_probe_that_repairs_a_loss_halves_the_rate_once_more_is_acknowledged() {
+    let mut pair = with_fates(prompt(), prompt(), |octet, copy| match (octet, copy) {
+        (4000, 0) => Vec::new(),
+        _ => vec![ms(10)],
+    });
+    pair.write(A, &numbered(5000));
+    pair.run_for(ms(300));
+    // One segment is outstanding, whose acknowledgment may be held back: RTO comes first, and gives way to the probe.
+    assert_eq!(sent(&pair)[5..], [(220, 4000)]);
+    assert_eq!(pair.counters(A).probes_repaired, 0);
+    pair.write(A, &numbered(1000));
+    pair.run_for(ms(300));
+    assert_eq!(pair.counters(A).probes_repaired, 1);
+}
+
+#[test]
+fn a_probe_of_what_had_arrived_is_told_by_the_duplicate() {
+    // The acknowledgment is late, not the segment.
+    let mut pair = Pair::with_rule(prompt(), prompt(), move |packet| {
+        let late = packet.from == B && packet.at.as_nanos() == 510_000_000;
+        vec![ms(if late { 100 } else { 10 })]
+    })
+    .connected();
+    pair.write(A, &numbered(2000));
+    pair.run_for(ms(1000));
+    assert_eq!(sent(&pair), [(0, 0), (0, 1000), (40, 1000)]);
+    // D-SACK told that both copies came, so what follows is no sign of a loss.
+    pair.write(A, &numbered(2000));
+    pair.run_for(ms(1000));
+    let counters = pair.counters(A);
+    assert_eq!((counters.loss_probes, counters.probes_repaired), (1, 0));
+}
+
+#[test]
+fn a_segment_a_little_late_is_not_sent_again() {
+    // Two were sent later and arrive before; a quarter of the round trip is waited for.
+    let mut pair = with_fates(prompt(), prompt(), |octet, _| {
+        vec![ms(if octet == 2000 { 14 } else { 10 })]
+    });
+    pair.write(A, &numbered(5000));
+    pair.run_for(ms(1000));
+    let counters = pair.counters(A);
+    assert_eq!(counters.retransmissions, 0, "{:?}", pair.taken_log());
+    // Six more later: now reordering is known, and three SACKs are no proof.
+    pair.write(A, &numbered(3000));
+    pair.run_for(ms(100));
+    assert_eq!(pair.counters(A).retransmissions, 0);
+}
+
+#[test]
+fn reordering_once_seen_is_waited_for_whatever_is_sacked() {
+    let late = [2000, 20_000];
+    let mut pair = with_fates(prompt(), prompt(), move |octet, _| {
+        vec![ms(if late.contains(&octet) { 14 } else { 10 })]
+    });
+    pair.write(A, &numbered(5000));
+    pair.run_for(ms(200));
+    pair.write(A, &numbered(25_000));
+    pair.run_for(ms(1000));
+    assert_eq!(
+        pair.counters(A).retransmissions,
+        0,
+        "{}",
+        pair.taken_log().join("\n")
+    );
+    assert!(pair.counters(A).duplicate_acks > 5);
+}
+
+#[test]
+fn the_timer_of_rack_finds_a_loss_that_no_further_acknowledgment_shows() {
+    // The last but one is lost: one SACK is no proof for three duplicates, but a quarter of a round trip later it is.
+    let mut pair = with_fates(prompt(), prompt(), |octet, copy| match (octet, copy) {
+        (3000, 0) => Vec::new(),
+        _ => vec![ms(10)],
+    });
+    pair.write(A, &numbered(5000));
+    pair.run_for(ms(1000));
+    assert_eq!(sent(&pair)[5..], [(25, 3000)]);
+    assert_eq!(pair.counters(A).timeouts, 0);
+    assert!(!pair.log.iter().any(|packet| packet.has(Flags::RST)));
+}
