@@ -6,7 +6,8 @@ use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
 use crate::tcp::config::{
-    AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, Rounding, SynCookies,
+    AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
+    SynCookies,
 };
 use crate::tcp::congestion::{Algorithm, InitialWindow};
 use crate::tcp::{Tcp, defaults, rtt};
@@ -193,6 +194,18 @@ fn recovery(settings: &Reader<'_>, config: &mut Config) -> Read {
         "how long the peer may hold back the acknowledgment of a single segment, for tail loss probes",
         Duration::ZERO,
         &mut config.max_ack_delay,
+    )?;
+    let reductions = [
+        ("at_once", RateReduction::AtOnce),
+        ("prr", RateReduction::Prr),
+        ("prr_crb", RateReduction::PrrCrb),
+        ("prr_ssrb", RateReduction::PrrSsrb),
+    ];
+    settings.word(
+        "rate_reduction",
+        "how the window shrinks in fast recovery with SACK: at once (RFC 6675), or in proportion (RFC 9937, RFC 6937)",
+        &reductions,
+        &mut config.rate_reduction,
     )?;
     settings.number(
         "duplicate_threshold",

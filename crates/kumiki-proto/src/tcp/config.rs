@@ -28,6 +28,19 @@ pub enum LossDetection {
     Sack,
 }
 
+/// How the window shrinks in fast recovery, where SACK was negotiated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RateReduction {
+    /// At once: nothing goes until enough has left the network (RFC 6675).
+    AtOnce,
+    /// In proportion to what is delivered, with the bound that RFC 9937 chooses for each acknowledgment.
+    Prr,
+    /// The same with RFC 6937's conservative reduction bound.
+    PrrCrb,
+    /// The same with RFC 6937's slow start reduction bound.
+    PrrSsrb,
+}
+
 /// How the receive buffer becomes the receive window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rounding {
@@ -135,6 +148,8 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// How long the peer may hold back the acknowledgment of a single segment (RFC 8985's TLP.max_ack_delay).
     pub max_ack_delay: Duration,
+    /// How the window shrinks in fast recovery, where SACK was negotiated.
+    pub rate_reduction: RateReduction,
     /// Duplicate acknowledgments that mean a loss; 0: no fast retransmit.
     pub duplicate_threshold: u32,
     /// Whether recovery goes on at partial acknowledgments (RFC 6582); without, it ends at the first new one (Reno).

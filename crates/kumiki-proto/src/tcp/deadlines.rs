@@ -59,7 +59,7 @@ impl Session {
             }
             Timer::Persist => self.on_persist_timer(io),
             Timer::SwsOverride => {
-                let window = self.congestion.window();
+                let window = self.cwnd();
                 let half = io.shared.config.half_window;
                 if let Ok(next) = self.send.next(&self.board, window, half, true) {
                     io.shared.counters.overrides += 1;

@@ -5,8 +5,8 @@ use core::net::Ipv4Addr;
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::config::{
-    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, Rounding, SynCookies,
-    WindowUpdate,
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
+    SynCookies, WindowUpdate,
 };
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -57,6 +57,8 @@ pub const fn modern() -> Config {
         tail_loss_probe: true,
         // As Linux: the longest delay of its own acknowledgments.
         max_ack_delay: Duration::from_millis(200),
+        // RFC 9937.
+        rate_reduction: RateReduction::Prr,
         // RFC 5681 section 3.2.
         duplicate_threshold: 3,
         // RFC 6582.
@@ -154,6 +156,7 @@ pub const fn bsd43() -> Config {
         // RFC 8985 is younger.
         loss_detection: LossDetection::Sack,
         tail_loss_probe: false,
+        rate_reduction: RateReduction::AtOnce,
         duplicate_threshold: 3,
         // RFC 6582 is younger.
         new_reno: false,

@@ -148,7 +148,7 @@ impl Session {
         }
         self.restart_if_idle(io);
         let held = loop {
-            let window = self.congestion.window();
+            let window = self.cwnd();
             let half = io.shared.config.half_window;
             let next = self.send.next(&self.board, window, half, false);
             if self.recovery.phase != Phase::None {
@@ -227,6 +227,7 @@ impl Session {
             flags |= Flags::PSH;
         }
         io.shared.counters.retransmissions += 1;
+        self.recovery.on_sent(span.len(), true);
         self.emit(span.start, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::SentAgain, io.now());
@@ -252,6 +253,7 @@ impl Session {
             len += 1;
         }
         self.board.on_send(len, io.now(), last);
+        self.recovery.on_sent(len, false);
         self.emit(seq, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::Sent, io.now());

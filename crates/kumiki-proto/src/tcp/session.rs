@@ -198,13 +198,17 @@ impl Session {
     }
 
     pub(crate) fn note(&mut self, event: Event, now: Instant) {
+        if self.trace.is_none() {
+            return;
+        }
+        let cwnd = self.cwnd();
         let Some(trace) = &mut self.trace else {
             return;
         };
         trace.0.push(Entry {
             at: now,
             event,
-            cwnd: self.congestion.window(),
+            cwnd,
             ssthresh: self.congestion.ssthresh(),
             snd_una: self.board.una(),
             snd_nxt: self.board.nxt(),

@@ -2,8 +2,9 @@
 
 use kumiki_graph::{Duration, Instant};
 
-use super::Phase;
+use super::prr::{Bound, Delivery, Prr};
 use super::tlp::Answer;
+use super::{Phase, RateReduction};
 use crate::tcp::congestion::{Acked, Loss};
 use crate::tcp::scoreboard::AckOutcome;
 use crate::tcp::segment::Segment;
@@ -37,11 +38,13 @@ impl Session {
         self.recovery.duplicates = 0;
         self.answered(io);
         self.progressed();
+        self.recovery.limited = 0;
         self.take_probe_answer(segment, &outcome, false, io);
         let was = self.recovery.phase;
         self.advance_recovery(&outcome, flight, io);
         let exiting = was != Phase::None && self.recovery.phase == Phase::None;
-        self.take_time(&outcome, exiting, io);
+        let losses = self.take_time(&outcome, exiting, io);
+        self.reduce_in_proportion(&outcome, losses == 0);
         if self.board.is_empty() {
             self.clear_loss_timers();
         } else {
@@ -123,9 +126,10 @@ impl Session {
     }
 
     /// Steps 1 to 4 of RFC 8985 section 6.2, then step 5.
-    fn take_time(&mut self, outcome: &AckOutcome, exiting: bool, io: &mut Io<'_, '_>) {
+    /// Returns the octets newly lost.
+    fn take_time(&mut self, outcome: &AckOutcome, exiting: bool, io: &mut Io<'_, '_>) -> u32 {
         let Some(rack) = &mut self.recovery.rack else {
-            return;
+            return 0;
         };
         let now = io.now();
         if let Some(rtt) = outcome.rtt_newest {
@@ -134,29 +138,30 @@ impl Session {
         rack.on_delivered(outcome, now);
         let (una, nxt) = (self.board.una(), self.board.nxt());
         rack.adapt(outcome.dsack.is_some(), exiting, una, nxt);
-        self.detect_losses(io);
+        self.detect_losses(outcome.delivered, io)
     }
 
-    /// RACK_detect_loss_and_arm_timer, but for arming; enters recovery where something was lost.
-    pub(super) fn detect_losses(&mut self, io: &mut Io<'_, '_>) {
+    /// RACK_detect_loss_and_arm_timer, but for arming; enters recovery where something was lost. Returns the octets newly
+    /// lost; the acknowledgment that asks for it has `delivered` some.
+    pub(super) fn detect_losses(&mut self, delivered: u32, io: &mut Io<'_, '_>) -> u32 {
         let conditions = self.rack_conditions(io);
         let Some(rack) = &mut self.recovery.rack else {
-            return;
+            return 0;
         };
         let (Some(latest), Some(patience)) = (rack.segment(), rack.patience(&conditions)) else {
-            return;
+            return 0;
         };
         let now = io.now();
         let overdue = self.board.mark_overdue(Some(latest), patience, now);
         rack.reordering_at = overdue.next;
         io.shared.counters.rack_lost += u64::from(overdue.octets);
         if self.board.pending() == 0 {
-            return;
+            return overdue.octets;
         }
         match self.recovery.phase {
-            Phase::None => self.enter_recovery(io),
-            Phase::Fast(_) => {
-                // A retransmission lost is a second indication of congestion (section 9.3).
+            Phase::None => self.enter_recovery(delivered, io),
+            Phase::Fast(_) if self.recovery.prr.is_none() => {
+                // A retransmission lost is a second indication of congestion, unless PRR takes care (section 9.3).
                 if overdue
                     .retransmission
                     .is_some_and(|order| order >= self.recovery.reduced_at)
@@ -168,8 +173,9 @@ impl Session {
                     });
                 }
             }
-            Phase::Timeout(_) => {}
+            Phase::Fast(_) | Phase::Timeout(_) => {}
         }
+        overdue.octets
     }
 
     fn advance_recovery(&mut self, outcome: &AckOutcome, flight: u32, io: &mut Io<'_, '_>) {
@@ -177,10 +183,14 @@ impl Session {
         let una = self.board.una();
         match self.recovery.phase {
             Phase::Fast(point) if una.geq(point) || !(self.sack || io.shared.config.new_reno) => {
+                // PRR has brought the flight to ssthresh, which is cwnd then; otherwise there must be no burst.
+                let flight = match self.recovery.prr {
+                    Some(_) => u64::MAX,
+                    None => self.board.flight().into(),
+                };
                 self.recovery.end();
                 self.board.clear_duplicates();
-                self.congestion
-                    .on_recovered(now, self.board.flight().into());
+                self.congestion.on_recovered(now, flight);
                 self.note(Event::Recovered, now);
                 return;
             }
@@ -206,7 +216,7 @@ impl Session {
             window_limited: self.window_limited,
         });
         if self.recovery.phase == Phase::None && self.sack && self.board.is_lost(self.board.una()) {
-            self.enter_recovery(io);
+            self.enter_recovery(outcome.delivered, io);
         }
     }
 
@@ -236,11 +246,25 @@ impl Session {
                 self.choose_timer(io);
             }
         } else if duplicate {
-            self.count_duplicate(io);
+            self.count_duplicate(&outcome, io);
+        }
+        self.reduce_in_proportion(&outcome, false);
+    }
+
+    /// PRR's part in each acknowledgment of fast recovery.
+    fn reduce_in_proportion(&mut self, outcome: &AckOutcome, safe: bool) {
+        if let Some(prr) = &mut self.recovery.prr {
+            prr.on_ack(&Delivery {
+                delivered: outcome.delivered.into(),
+                inflight: self.board.pipe().into(),
+                ssthresh: self.congestion.ssthresh(),
+                smss: self.send.mss.into(),
+                safe,
+            });
         }
     }
 
-    fn count_duplicate(&mut self, io: &mut Io<'_, '_>) {
+    fn count_duplicate(&mut self, outcome: &AckOutcome, io: &mut Io<'_, '_>) {
         let threshold = io.shared.config.duplicate_threshold;
         match self.recovery.phase {
             Phase::Fast(_) => {
@@ -258,18 +282,19 @@ impl Session {
                 }
                 let lost = self.sack && self.board.is_lost(self.board.una());
                 if self.recovery.duplicates >= threshold || lost {
-                    self.enter_recovery(io);
+                    self.enter_recovery(outcome.delivered, io);
                 }
             }
         }
     }
 
     /// RFC 5681 section 3.2, RFC 6582 section 3.2 step 2, RFC 6675 section 5 step 4.
-    fn enter_recovery(&mut self, io: &mut Io<'_, '_>) {
+    /// The acknowledgment that shows the loss has `delivered` so many octets.
+    fn enter_recovery(&mut self, delivered: u32, io: &mut Io<'_, '_>) {
         io.shared.counters.fast_retransmits += 1;
         self.congestion.on_loss(&Loss {
             now: io.now(),
-            flight: self.board.flight().into(),
+            flight: self.loss_flight(),
         });
         self.recovery.phase = Phase::Fast(self.board.nxt());
         self.recovery.forced = true;
@@ -281,6 +306,19 @@ impl Session {
             self.board.on_recovery();
             self.board.mark_first_lost(self.send.mss);
         }
+        let bound = match io.shared.config.rate_reduction {
+            RateReduction::AtOnce => None,
+            RateReduction::Prr => Some(Bound::Safe),
+            RateReduction::PrrCrb => Some(Bound::Conservative),
+            RateReduction::PrrSsrb => Some(Bound::SlowStart),
+        };
+        // Without congestion control there is nothing to reduce to.
+        let bounded = self.congestion.ssthresh() < u64::MAX;
+        let held = u64::from(self.board.flight() - self.board.sacked());
+        let inflight = self.board.pipe().into();
+        self.recovery.prr = bound
+            .filter(|_| self.sack && bounded)
+            .map(|bound| Prr::new(bound, held + u64::from(delivered), inflight));
         self.note(Event::Recovery, io.now());
     }
 }

@@ -1,20 +1,23 @@
 //! Loss recovery: whether data is being sent again, and what decided so.
 //!
 //! [`Recovery`] owns the variables. What changes them is told by where it comes from: acknowledgments in `acks`, expiries
-//! of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985). The record of transmissions is the
+//! of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985)
+//! and `prr` (RFC 6937). The record of transmissions is the
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
 use kumiki_graph::Instant;
 use kumiki_wire::tcp::Seq;
 
-use super::config::LossDetection;
+use super::config::{LossDetection, RateReduction};
 use super::session::{Io, Session};
 
 mod acks;
+mod prr;
 mod rack;
 mod timeout;
 mod tlp;
 
+use prr::Prr;
 use rack::Rack;
 use tlp::Tlp;
 
@@ -41,6 +44,10 @@ pub(crate) struct Recovery {
     pub(super) rto_at: Instant,
     /// Sendings there were when congestion control was last told of a loss in this recovery.
     reduced_at: u64,
+    /// Octets of new data sent since the first duplicate acknowledgment, outside recovery.
+    limited: u32,
+    /// How the window shrinks in this fast recovery, where that is not at once.
+    prr: Option<Prr>,
     /// Where time tells of losses.
     pub(super) rack: Option<Rack>,
     /// Where the tail is probed.
@@ -55,6 +62,8 @@ impl Recovery {
             forced: false,
             rto_at: Instant::FAR_FUTURE,
             reduced_at: 0,
+            limited: 0,
+            prr: None,
             rack: None,
             tlp: None,
         }
@@ -69,13 +78,40 @@ impl Recovery {
     }
 
     /// Everything that was outstanding when recovery began is acknowledged.
-    const fn end(&mut self) {
+    fn end(&mut self) {
         self.phase = Phase::None;
         self.forced = false;
+        self.prr = None;
+    }
+
+    /// `octets` were sent, `again` or for the first time.
+    pub(crate) fn on_sent(&mut self, octets: u32, again: bool) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(octets);
+        }
+        if !again && self.duplicates > 0 {
+            self.limited = self.limited.saturating_add(octets);
+        }
     }
 }
 
 impl Session {
+    /// cwnd: what may be in the network now.
+    pub(crate) fn cwnd(&self) -> u64 {
+        match &self.recovery.prr {
+            Some(prr) => prr.cwnd(),
+            None => self.congestion.window(),
+        }
+    }
+
+    /// FlightSize as congestion control should see it: without what limited transmit sent beyond the window (RFC 5681
+    /// section 3.2 step 2).
+    fn loss_flight(&self) -> u64 {
+        let flight = u64::from(self.board.flight());
+        let beyond = flight.saturating_sub(self.congestion.window());
+        flight - beyond.min(self.recovery.limited.into())
+    }
+
     /// The handshake is done: what was negotiated decides how losses are told.
     pub(crate) fn begin_recovery(&mut self, io: &Io<'_, '_>) {
         let config = &io.shared.config;

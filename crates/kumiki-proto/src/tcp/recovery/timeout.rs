@@ -26,11 +26,13 @@ impl Session {
         }
         let loss = congestion::Loss {
             now,
-            flight: self.board.flight().into(),
+            flight: self.loss_flight(),
         };
         self.congestion.on_timeout(&loss, again);
         self.mark_timed_out(io);
         self.recovery.duplicates = 0;
+        self.recovery.limited = 0;
+        self.recovery.prr = None;
         self.recovery.phase = Phase::Timeout(self.board.nxt());
         self.recovery.forced = true;
         self.note(Event::TimedOut, now);
@@ -134,7 +136,7 @@ impl Session {
         if self.board.is_empty() {
             return;
         }
-        self.detect_losses(io);
+        self.detect_losses(0, io);
         self.arm_retransmit(io);
         self.output(io);
         self.stirred = true;

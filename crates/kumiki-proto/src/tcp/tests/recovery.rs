@@ -4,7 +4,7 @@ use kumiki_wire::tcp::Flags;
 
 use super::pair::*;
 use crate::tcp::Config;
-use crate::tcp::config::AckRule;
+use crate::tcp::config::{AckRule, LossDetection, RateReduction};
 use crate::tcp::congestion::InitialWindow;
 
 /// SACK, and each segment acknowledged at once.
@@ -50,8 +50,13 @@ pub(super) fn sent(pair: &Pair) -> Vec<(u64, u32)> {
 
 #[test]
 fn figure_1_of_rfc_8985_is_repeated_to_the_millisecond() {
-    // P1, P2 and P3 are lost, then the retransmission of P1.
-    let mut pair = with_fates(prompt(), prompt(), |octet, copy| match (octet, copy) {
+    // P1, P2 and P3 are lost, then the retransmission of P1. The figure leaves rate reduction out: PRR would let P2 go
+    // only after P1 had been acknowledged.
+    let config = Config {
+        rate_reduction: RateReduction::AtOnce,
+        ..prompt()
+    };
+    let mut pair = with_fates(config, prompt(), |octet, copy| match (octet, copy) {
         (1000, 0 | 1) | (2000 | 3000, 0) => Vec::new(),
         _ => vec![ms(10)],
     });
@@ -210,4 +215,83 @@ fn the_timer_of_rack_finds_a_loss_that_no_further_acknowledgment_shows() {
     assert_eq!(sent(&pair)[5..], [(25, 3000)]);
     assert_eq!(pair.counters(A).timeouts, 0);
     assert!(!pair.log.iter().any(|packet| packet.has(Flags::RST)));
+}
+
+#[test]
+fn proportional_reduction_keeps_the_acknowledgment_clock() {
+    // One of twenty is lost: RFC 6675 is silent for half a round trip, PRR sends for every other acknowledgment. The
+    // segments go 1 ms apart, so that their acknowledgments do.
+    let run = |rate_reduction| {
+        let config = Config {
+            rate_reduction,
+            congestion: crate::tcp::congestion::Algorithm::NewReno,
+            initial_window: InitialWindow::Segments(20),
+            send_buffer: 100_000,
+            ..prompt()
+        };
+        let mut pair = with_fates(config, prompt(), |octet, copy| {
+            // What was sent in the first instant is spread over 20 ms.
+            let at = u64::from(octet / 1000);
+            match (octet, copy) {
+                (0, 0) => Vec::new(),
+                (0..20_000, _) => vec![ms(10 + at)],
+                _ => vec![ms(10)],
+            }
+        });
+        pair.write(A, &numbered(60_000));
+        pair.run_for(ms(40));
+        assert_eq!(pair.counters(A).fast_retransmits, 1);
+        let during = |from, to| {
+            let all = sent(&pair);
+            all.iter().filter(|(at, _)| (from..to).contains(at)).count()
+        };
+        (during(24, 34), during(34, 40))
+    };
+    let (prr_first, prr_second) = run(RateReduction::Prr);
+    let (rfc_first, rfc_second) = run(RateReduction::AtOnce);
+    assert!((4..=5).contains(&prr_first), "{prr_first}");
+    assert_eq!(rfc_first, 1);
+    assert_eq!(prr_first + prr_second, rfc_first + rfc_second);
+}
+
+/// The time in ms that `config` needs for 300,000 octets over a path of 20 ms that loses `percent` of all segments.
+fn time_over_lossy_path(config: &Config, percent: u64, seed: u64) -> u64 {
+    let mut rng = kumiki_graph::Rng::new(seed, 7);
+    let mut pair = Pair::seeded(
+        config.clone(),
+        config.clone(),
+        seed,
+        9180,
+        Box::new(move |packet| {
+            let lost = !packet.has(Flags::SYN) && rng.below(100) < percent;
+            if lost { Vec::new() } else { vec![ms(10)] }
+        }),
+    )
+    .connected();
+    let begin = pair.now;
+    pair.write(A, &numbered(300_000));
+    while pair.app(B).received.len() < 300_000 {
+        pair.run_for(ms(5));
+    }
+    pair.now.saturating_since(begin).as_millis()
+}
+
+#[test]
+fn time_tells_losses_better_than_rfc_6675_at_one_to_five_per_cent() {
+    for percent in 1..=5 {
+        let total = |loss_detection, rate_reduction| {
+            let config = Config {
+                loss_detection,
+                rate_reduction,
+                ..prompt()
+            };
+            (0..16)
+                .map(|seed| time_over_lossy_path(&config, percent, seed))
+                .sum::<u64>()
+        };
+        let rack = total(LossDetection::Rack, RateReduction::Prr);
+        let sack = total(LossDetection::Sack, RateReduction::AtOnce);
+        println!("{percent} %: {rack} ms, {sack} ms");
+        assert!(rack <= sack, "{percent} %: {rack} ms, {sack} ms");
+    }
 }
