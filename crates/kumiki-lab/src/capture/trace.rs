@@ -229,6 +229,7 @@ const fn word(event: Event) -> &'static str {
         Event::Received => "received",
         Event::Recovery => "recovery",
         Event::Recovered => "recovered",
+        Event::Undone => "undone",
         Event::TimedOut => "timed out",
         Event::Ended => "ended",
     }

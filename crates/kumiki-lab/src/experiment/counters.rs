@@ -107,6 +107,8 @@ fn of_tcp(host: &Host, node: &str) -> Vec<(String, u64)> {
         ("rack_lost", counters.rack_lost),
         ("loss_probes", counters.loss_probes),
         ("probes_repaired", counters.probes_repaired),
+        ("spurious_recoveries", counters.spurious_recoveries),
+        ("spurious_timeouts", counters.spurious_timeouts),
         ("timeouts", counters.timeouts),
         ("duplicate_acks", counters.duplicate_acks),
         ("acks_by_timer", counters.acks_by_timer),

@@ -207,6 +207,21 @@ fn recovery(settings: &Reader<'_>, config: &mut Config) -> Read {
         &reductions,
         &mut config.rate_reduction,
     )?;
+    settings.boolean(
+        "undo",
+        "undo a recovery that turns out to have been for nothing (RFC 3522, RFC 3708, RFC 4015)",
+        &mut config.undo,
+    )?;
+    settings.boolean(
+        "f_rto",
+        "after a time-out, find out with new data whether it was for nothing (RFC 5682); needs `undo`",
+        &mut config.f_rto,
+    )?;
+    settings.boolean(
+        "adapt_to_reordering",
+        "without RACK, wait for more duplicate acknowledgments once reordering was seen",
+        &mut config.adapt_to_reordering,
+    )?;
     settings.number(
         "duplicate_threshold",
         "duplicate acknowledgments that mean a loss; 0: no fast retransmit",

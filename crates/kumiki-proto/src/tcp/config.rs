@@ -150,6 +150,13 @@ pub struct Config {
     pub max_ack_delay: Duration,
     /// How the window shrinks in fast recovery, where SACK was negotiated.
     pub rate_reduction: RateReduction,
+    /// Undo what a recovery did to congestion control, where timestamps (RFC 3522), D-SACK (RFC 3708) or F-RTO show that
+    /// nothing was lost (RFC 4015).
+    pub undo: bool,
+    /// After a time-out, send new data to find out whether it was for nothing (RFC 5682).
+    pub f_rto: bool,
+    /// Where RACK is not used, wait for more duplicate acknowledgments once reordering was seen.
+    pub adapt_to_reordering: bool,
     /// Duplicate acknowledgments that mean a loss; 0: no fast retransmit.
     pub duplicate_threshold: u32,
     /// Whether recovery goes on at partial acknowledgments (RFC 6582); without, it ends at the first new one (Reno).

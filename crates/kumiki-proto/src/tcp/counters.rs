@@ -35,6 +35,10 @@ pub struct Counters {
     pub loss_probes: u64,
     /// Losses that a tail loss probe repaired by itself (section 7.4.2).
     pub probes_repaired: u64,
+    /// Fast recoveries that turned out to have been for nothing and were undone.
+    pub spurious_recoveries: u64,
+    /// Time-outs that turned out to have been for nothing and were undone.
+    pub spurious_timeouts: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Duplicate acknowledgments received.

@@ -59,6 +59,10 @@ pub const fn modern() -> Config {
         max_ack_delay: Duration::from_millis(200),
         // RFC 9937.
         rate_reduction: RateReduction::Prr,
+        // RFC 4015, RFC 5682.
+        undo: true,
+        f_rto: true,
+        adapt_to_reordering: true,
         // RFC 5681 section 3.2.
         duplicate_threshold: 3,
         // RFC 6582.
@@ -157,6 +161,9 @@ pub const fn bsd43() -> Config {
         loss_detection: LossDetection::Sack,
         tail_loss_probe: false,
         rate_reduction: RateReduction::AtOnce,
+        undo: false,
+        f_rto: false,
+        adapt_to_reordering: false,
         duplicate_threshold: 3,
         // RFC 6582 is younger.
         new_reno: false,

@@ -186,6 +186,15 @@ impl Session {
         if !self.recovery.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
             return Step::Wait;
         }
+        if let Some(left) = self.recovery.new_instead()
+            && !self.recovery.forced
+        {
+            return if new && left > 0 {
+                Step::New
+            } else {
+                Step::Wait
+            };
+        }
         let mss = self.send.mss;
         // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks all
         // that is to be sent again.
@@ -227,7 +236,8 @@ impl Session {
             flags |= Flags::PSH;
         }
         io.shared.counters.retransmissions += 1;
-        self.recovery.on_sent(span.len(), true);
+        let ts = self.timestamps.then(|| self.ts_now(io.now()));
+        self.recovery.on_again(span, ts);
         self.emit(span.start, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::SentAgain, io.now());

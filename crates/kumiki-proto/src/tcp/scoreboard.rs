@@ -35,7 +35,7 @@ mod tests;
 mod timeline;
 
 pub use record::{AckOutcome, Span, Transmission};
-pub use recovery::NextSeg;
+pub use recovery::{DUP_THRESH, NextSeg};
 pub use timeline::{Overdue, Sent};
 
 use record::Tally;
@@ -45,6 +45,7 @@ use timeline::Timeline;
 #[derive(Debug)]
 pub struct Scoreboard {
     smss: u32,
+    dup_thresh: u32,
     una: Seq,
     nxt: Seq,
     /// In order, from `una` to `nxt` without a gap, none empty.
@@ -81,6 +82,7 @@ impl Scoreboard {
     pub fn new(iss: Seq, smss: u32) -> Self {
         Self {
             smss: smss.max(1),
+            dup_thresh: DUP_THRESH,
             una: iss,
             nxt: iss,
             records: VecDeque::new(),
@@ -104,6 +106,11 @@ impl Scoreboard {
     /// SMSS is now `smss` octets.
     pub fn set_smss(&mut self, smss: u32) {
         self.smss = smss.max(1);
+    }
+
+    /// DupThresh is now `segments`, at least 1.
+    pub fn set_dup_thresh(&mut self, segments: u32) {
+        self.dup_thresh = segments.max(1);
     }
 
     /// SND.UNA: the first that is not cumulatively acknowledged.

@@ -28,6 +28,8 @@ pub enum Event {
     Recovery,
     /// Recovery ended.
     Recovered,
+    /// Recovery was for nothing: what it did to congestion control is undone.
+    Undone,
     /// The retransmission timer expired.
     TimedOut,
     /// The connection is over.

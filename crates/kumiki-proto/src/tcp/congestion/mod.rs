@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window) |
 //! | The caller's part | to find out that data was lost, what to send again, and when to call which method |
-//! | Left out | pacing, PRR, HyStart++, undoing a reduction that was spurious, ECN beyond one response per window |
+//! | Left out | pacing and PRR (which are the sender's), ECN beyond one response per window |
 //!
 //! # The window is never inflated
 //!
@@ -20,6 +20,8 @@
 //! 2. Entering fast recovery: [`Congestion::on_loss`], once. Until it ends no `on_ack`.
 //! 3. The ACK that ends it: [`Congestion::on_recovered`].
 //! 4. Each expiry of the retransmission timer: [`Congestion::on_timeout`]; this also ends fast recovery.
+//! 5. Before 2 or 4, where no recovery goes on: [`Congestion::save`]; at any time later, if there was no loss after all:
+//!    [`Congestion::undo`].
 
 use core::fmt::Debug;
 
@@ -97,6 +99,13 @@ pub trait Congestion: Send + Debug {
     fn on_ecn(&mut self, loss: &Loss) {
         self.on_loss(loss);
     }
+
+    /// A reduction follows that may turn out to have been for nothing; `flight`: octets outstanding (FlightSize).
+    fn save(&mut self, _flight: u64) {}
+
+    /// The reduction after [`Congestion::save`] was for nothing: ssthresh is again what was safe then, and the window at
+    /// most what it was, and at most `cwnd`, from which slow start goes on (RFC 4015 section 3.4). Once.
+    fn undo(&mut self, _cwnd: u64) {}
 
     /// Nothing was sent for longer than RTO: the window falls to the restart window (RFC 5681 section 4.1).
     fn on_idle(&mut self, now: Instant);

@@ -12,6 +12,8 @@ pub(super) struct Window {
     initial: Option<InitialWindow>,
     /// Slow start is the recovery from a time-out.
     after_timeout: bool,
+    /// cwnd and ssthresh before a reduction that may be undone.
+    saved: Option<(u64, u64)>,
 }
 
 impl Window {
@@ -25,6 +27,7 @@ impl Window {
             ssthresh: u64::MAX,
             initial: Some(config.initial_window),
             after_timeout: false,
+            saved: None,
             config,
         }
     }
@@ -83,6 +86,27 @@ impl Window {
         self.cwnd = self.smss();
         self.initial = None;
         self.after_timeout = true;
+    }
+
+    /// RFC 4015 section 3.2: what is a safe ssthresh before the reduction (pipe_prev).
+    pub(super) fn save(&mut self, flight: u64) {
+        let safe = if self.cwnd < self.ssthresh {
+            self.ssthresh
+        } else {
+            flight.min(self.cwnd).max(2 * self.smss())
+        };
+        self.saved = Some((self.cwnd, safe));
+    }
+
+    /// Whether there was something to undo.
+    pub(super) fn undo(&mut self, cwnd: u64) -> bool {
+        let Some((was, safe)) = self.saved.take() else {
+            return false;
+        };
+        self.cwnd = self.cwnd.max(was.min(cwnd));
+        self.ssthresh = self.ssthresh.max(safe);
+        self.after_timeout = false;
+        true
     }
 
     /// RW = min(IW, cwnd) (RFC 5681 section 4.1).

@@ -4,12 +4,16 @@ use kumiki_graph::{Duration, Instant};
 
 use super::prr::{Bound, Delivery, Prr};
 use super::tlp::Answer;
+use super::undo::{Frto, Verdict};
 use super::{Phase, RateReduction};
 use crate::tcp::congestion::{Acked, Loss};
 use crate::tcp::scoreboard::AckOutcome;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
 use crate::tcp::trace::Event;
+
+/// No more duplicates are waited for than this: the edge of what is lost is found by a walk over so many ranges.
+const MOST_DUPLICATES: u32 = 64;
 
 impl Session {
     pub(crate) fn take_new_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
@@ -41,7 +45,12 @@ impl Session {
         self.recovery.limited = 0;
         self.take_probe_answer(segment, &outcome, false, io);
         let was = self.recovery.phase;
-        self.advance_recovery(&outcome, flight, io);
+        self.take_reordering(&outcome, io);
+        // What is undone stays as it is for this acknowledgment (RFC 4015 section 3.4).
+        if !self.find_spurious(segment, &outcome, io) {
+            self.advance_recovery(&outcome, flight, io);
+        }
+        self.step_frto(io);
         let exiting = was != Phase::None && self.recovery.phase == Phase::None;
         let losses = self.take_time(&outcome, exiting, io);
         self.reduce_in_proportion(&outcome, losses == 0);
@@ -123,6 +132,101 @@ impl Session {
             });
             self.congestion.on_recovered(now, flight);
         }
+    }
+
+    /// Whether `segment` shows that nothing was lost; then the response of RFC 4015.
+    fn find_spurious(
+        &mut self,
+        segment: &Segment,
+        outcome: &AckOutcome,
+        io: &mut Io<'_, '_>,
+    ) -> bool {
+        if !io.shared.config.undo {
+            return false;
+        }
+        let recovering = self.recovery.phase != Phase::None;
+        let undo = &mut self.recovery.undo;
+        let mut spurious = outcome
+            .dsack
+            .is_some_and(|block| undo.on_dsack(block) && self.board.pending() == 0);
+        if recovering && outcome.acked > 0 {
+            let echo = segment.options.timestamps.filter(|_| self.timestamps);
+            let all = self.board.is_empty();
+            spurious |=
+                undo.on_acceptable(echo.map(|(_, echo)| echo), outcome.dsack.is_some(), all);
+        }
+        if let Phase::Timeout(point) = self.recovery.phase {
+            let blocks = segment.options.sack.as_slice();
+            let above = segment.ack.gt(point) || blocks.iter().any(|block| block.right.gt(point));
+            let verdict = undo.frto_verdict(outcome.delivered > 0 && !above);
+            spurious |= verdict == Some(Verdict::Spurious);
+        }
+        if spurious {
+            self.undo(outcome.acked, io);
+        }
+        spurious
+    }
+
+    /// How far segments overtake each other, where that is asked for.
+    fn take_reordering(&mut self, outcome: &AckOutcome, io: &Io<'_, '_>) {
+        if outcome.reordered {
+            let segments = outcome.extent.div_ceil(self.send.mss.max(1));
+            self.wait_for_duplicates(segments + 1, io);
+        }
+    }
+
+    /// RFC 4015 section 3: congestion control is again what it was, and nothing more is sent again.
+    fn undo(&mut self, acked: u32, io: &mut Io<'_, '_>) {
+        let undo = &mut self.recovery.undo;
+        let counters = &mut io.shared.counters;
+        if undo.timeout {
+            counters.spurious_timeouts += 1;
+            self.rtt.reset_back_off();
+        } else {
+            counters.spurious_recoveries += 1;
+            // RFC 3522's SpuriousRecovery.
+            let enough = undo.duplicates.saturating_add(1).min(MOST_DUPLICATES);
+            self.wait_for_duplicates(enough, io);
+            if let Some(rack) = &mut self.recovery.rack {
+                rack.on_spurious();
+            }
+        }
+        self.recovery.undo.disarm();
+        let initial = io.shared.config.initial_window.octets(self.send.mss);
+        let flight = u64::from(self.board.flight());
+        self.congestion.undo(flight + u64::from(acked).min(initial));
+        if self.recovery.phase != Phase::None {
+            self.recovery.end();
+            self.board.clear_duplicates();
+            self.board.unmark_pending();
+        }
+        self.note(Event::Undone, io.now());
+    }
+
+    /// Reordering needs more duplicates than usual as proof, where RACK does not wait instead.
+    fn wait_for_duplicates(&mut self, enough: u32, io: &Io<'_, '_>) {
+        let config = &io.shared.config;
+        if self.recovery.rack.is_some() || !config.adapt_to_reordering {
+            return;
+        }
+        let now = self.recovery.dup_thresh.max(config.duplicate_threshold);
+        if enough > now {
+            self.recovery.dup_thresh = enough.min(MOST_DUPLICATES);
+            self.board.set_dup_thresh(self.recovery.dup_thresh);
+        }
+    }
+
+    /// Step 2 of F-RTO, after the first new acknowledgment since the time-out.
+    fn step_frto(&mut self, io: &Io<'_, '_>) {
+        let Frto::Again(end) = self.recovery.undo.frto else {
+            return;
+        };
+        let half = io.shared.config.half_window;
+        let next = self.send.next(&self.board, self.cwnd(), half, false);
+        let goes_on = matches!(self.recovery.phase, Phase::Timeout(_))
+            && (self.sack || self.board.una().geq(end))
+            && next.is_ok_and(|next| next.octets > 0);
+        self.recovery.undo.frto = if goes_on { Frto::New(2) } else { Frto::Off };
     }
 
     /// Steps 1 to 4 of RFC 8985 section 6.2, then step 5.
@@ -228,6 +332,13 @@ impl Session {
         let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
         let plain = segment.len() == 0 && same_window;
         self.take_probe_answer(segment, &outcome, plain, io);
+        if outcome.dsack.is_some() || (self.recovery.new_instead().is_some() && plain) {
+            self.find_spurious(segment, &outcome, io);
+        }
+        if !self.sack && plain && matches!(self.recovery.undo.frto, Frto::Again(_)) {
+            // Step 2 (a) of the basic algorithm.
+            self.recovery.undo.frto = Frto::Off;
+        }
         if self.board.is_empty() {
             return;
         }
@@ -238,6 +349,8 @@ impl Session {
         };
         if duplicate {
             self.recovery.duplicates += 1;
+            let undo = &mut self.recovery.undo;
+            undo.duplicates = undo.duplicates.max(self.recovery.duplicates);
             io.shared.counters.duplicate_acks += 1;
         }
         if self.recovery.rack.is_some() {
@@ -265,7 +378,11 @@ impl Session {
     }
 
     fn count_duplicate(&mut self, outcome: &AckOutcome, io: &mut Io<'_, '_>) {
-        let threshold = io.shared.config.duplicate_threshold;
+        self.take_reordering(outcome, io);
+        let threshold = match io.shared.config.duplicate_threshold {
+            0 => 0,
+            threshold => threshold.max(self.recovery.dup_thresh),
+        };
         match self.recovery.phase {
             Phase::Fast(_) => {
                 if !self.sack {
@@ -292,9 +409,12 @@ impl Session {
     /// The acknowledgment that shows the loss has `delivered` so many octets.
     fn enter_recovery(&mut self, delivered: u32, io: &mut Io<'_, '_>) {
         io.shared.counters.fast_retransmits += 1;
+        let flight = self.loss_flight();
+        self.congestion.save(flight);
+        self.recovery.undo.begin(false, self.recovery.duplicates);
         self.congestion.on_loss(&Loss {
             now: io.now(),
-            flight: self.loss_flight(),
+            flight,
         });
         self.recovery.phase = Phase::Fast(self.board.nxt());
         self.recovery.forced = true;

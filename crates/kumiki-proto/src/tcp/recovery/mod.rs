@@ -2,13 +2,14 @@
 //!
 //! [`Recovery`] owns the variables. What changes them is told by where it comes from: acknowledgments in `acks`, expiries
 //! of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985)
-//! and `prr` (RFC 6937). The record of transmissions is the
+//! and `prr` (RFC 6937); `undo` finds out that there was no loss. The record of transmissions is the
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
 use kumiki_graph::Instant;
 use kumiki_wire::tcp::Seq;
 
 use super::config::{LossDetection, RateReduction};
+use super::scoreboard::Span;
 use super::session::{Io, Session};
 
 mod acks;
@@ -16,10 +17,12 @@ mod prr;
 mod rack;
 mod timeout;
 mod tlp;
+mod undo;
 
 use prr::Prr;
 use rack::Rack;
 use tlp::Tlp;
+use undo::{Frto, Undo};
 
 /// Which losses are being made good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +51,10 @@ pub(crate) struct Recovery {
     limited: u32,
     /// How the window shrinks in this fast recovery, where that is not at once.
     prr: Option<Prr>,
+    /// Where recovery may turn out to have been for nothing.
+    undo: Undo,
+    /// Duplicate acknowledgments that mean a loss, where reordering has been seen and RACK is not used; 0: as configured.
+    dup_thresh: u32,
     /// Where time tells of losses.
     pub(super) rack: Option<Rack>,
     /// Where the tail is probed.
@@ -64,6 +71,8 @@ impl Recovery {
             reduced_at: 0,
             limited: 0,
             prr: None,
+            undo: Undo::new(),
+            dup_thresh: 0,
             rack: None,
             tlp: None,
         }
@@ -91,6 +100,25 @@ impl Recovery {
         }
         if !again && self.duplicates > 0 {
             self.limited = self.limited.saturating_add(octets);
+        }
+        if !again && let Frto::New(left) = self.undo.frto {
+            self.undo.frto = Frto::New(left.saturating_sub(1));
+        }
+    }
+
+    /// `span` was sent again, with TSval `ts`.
+    pub(crate) fn on_again(&mut self, span: Span, ts: Option<u32>) {
+        self.on_sent(span.len(), true);
+        if self.phase != Phase::None {
+            self.undo.on_again(span, ts);
+        }
+    }
+
+    /// F-RTO asks for new data in place of what is taken for lost: so many segments.
+    pub(crate) const fn new_instead(&self) -> Option<u8> {
+        match self.undo.frto {
+            Frto::New(left) => Some(left),
+            Frto::Off | Frto::Again(_) => None,
         }
     }
 }

@@ -12,6 +12,7 @@
 //!   [`Sent`](crate::tcp::scoreboard::Sent).
 //! - The reordering timer is set for the first segment within the reordering window, not for the last: each is marked
 //!   when its own time has come, and no later than the RFC would have it.
+//! - A fast recovery that was undone counts as reordering seen.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::tcp::Seq;
@@ -114,6 +115,11 @@ impl Rack {
             }
         }
         self.reordering_seen |= outcome.reordered;
+    }
+
+    /// A fast recovery was for nothing, so segments are reordered, though step 3 cannot see it of those sent again.
+    pub(crate) const fn on_spurious(&mut self) {
+        self.reordering_seen = true;
     }
 
     /// The adaptation of step 4; `exiting`: this acknowledgment ends a recovery.

@@ -3,7 +3,9 @@
 use super::Phase;
 use super::rack::Conditions;
 use super::tlp::Tlp;
+use super::undo::Frto;
 use crate::tcp::congestion;
+use crate::tcp::scoreboard::DUP_THRESH;
 use crate::tcp::session::{Io, Session};
 use crate::tcp::timers::Timer;
 use crate::tcp::trace::Event;
@@ -28,6 +30,19 @@ impl Session {
             now,
             flight: self.loss_flight(),
         };
+        let fresh = self.recovery.phase == Phase::None;
+        if fresh {
+            self.congestion.save(loss.flight);
+            self.recovery.undo.begin(true, 0);
+        }
+        // F-RTO may also start again for the same segment, not in another recovery (RFC 5682 section 3.1 step 1).
+        let waiting = matches!(self.recovery.undo.frto, Frto::Again(_));
+        self.recovery.undo.frto = match self.board.first_unacked(self.send.mss) {
+            Some(span) if io.shared.config.f_rto && (fresh || waiting) => Frto::Again(span.end),
+            Some(_) | None => Frto::Off,
+        };
+        self.recovery.dup_thresh = 0;
+        self.board.set_dup_thresh(DUP_THRESH);
         self.congestion.on_timeout(&loss, again);
         self.mark_timed_out(io);
         self.recovery.duplicates = 0;

@@ -217,6 +217,7 @@ impl Scoreboard {
             newest: news.newest,
             latest: news.believed,
             reordered: news.reordered,
+            extent: news.extent,
             dsack: None,
         }
     }
@@ -233,6 +234,7 @@ struct News {
     newest: Option<Transmission>,
     believed: Option<Sent>,
     reordered: bool,
+    extent: u32,
 }
 
 impl News {
@@ -246,6 +248,7 @@ impl News {
             newest: None,
             believed: None,
             reordered: false,
+            extent: 0,
         }
     }
 
@@ -256,7 +259,10 @@ impl News {
             let sent = record.last_sent;
             self.earliest = Some(self.earliest.map_or(sent, |earliest| earliest.min(sent)));
             self.latest = Some(self.latest.map_or(sent, |latest| latest.max(sent)));
-            self.reordered |= record.span.end.lt(*fack);
+            if record.span.end.lt(*fack) {
+                self.reordered = true;
+                self.extent = self.extent.max(*fack - record.span.start);
+            }
         }
         *fack = fack.max(record.span.end);
         if self

@@ -96,6 +96,8 @@ pub struct AckOutcome {
     pub latest: Option<Sent>,
     /// One that was sent once only arrived after one with a higher sequence number (RFC 8985 section 6.2 step 3).
     pub reordered: bool,
+    /// How far below the highest delivered before it such a one began, in octets.
+    pub extent: u32,
     /// The D-SACK block (RFC 2883): octets that arrived more than once.
     pub dsack: Option<SackBlock>,
 }
@@ -121,6 +123,7 @@ impl AckOutcome {
             newest,
             latest,
             reordered: self.reordered || other.reordered,
+            extent: self.extent.max(other.extent),
             dsack: self.dsack.or(other.dsack),
         }
     }

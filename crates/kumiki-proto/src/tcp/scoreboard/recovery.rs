@@ -15,8 +15,8 @@ pub enum NextSeg {
     Rescue(Span),
 }
 
-/// DupThresh.
-const DUP_THRESH: u32 = 3;
+/// DupThresh, unless reordering asks for more.
+pub const DUP_THRESH: u32 = 3;
 
 impl Scoreboard {
     /// The edge below which IsLost holds: the start of the highest range that with those above it makes DupThresh
@@ -27,7 +27,8 @@ impl Scoreboard {
         self.ranges.iter().rev().find_map(|range| {
             octets = octets.saturating_add(range.len());
             ranges += 1;
-            let enough = ranges >= DUP_THRESH || octets > self.smss.saturating_mul(DUP_THRESH - 1);
+            let most = self.smss.saturating_mul(self.dup_thresh - 1);
+            let enough = ranges >= self.dup_thresh || octets > most;
             enough.then_some(range.start)
         })
     }

@@ -295,3 +295,104 @@ fn time_tells_losses_better_than_rfc_6675_at_one_to_five_per_cent() {
         assert!(rack <= sack, "{percent} %: {rack} ms, {sack} ms");
     }
 }
+
+/// 30 segments of which the fifth comes 5 ms after its turn, when others 1 ms apart have overtaken it; then the same again.
+fn reordered(config: &Config) -> Pair {
+    let mut pair = with_fates(config.clone(), config.clone(), |octet, copy| {
+        let (n, late) = (u64::from(octet / 1000), octet % 30_000 == 4000 && copy == 0);
+        vec![ms(10 + n % 30 + 5 * u64::from(late))]
+    });
+    pair.write(A, &numbered(30_000));
+    pair.run_for(ms(500));
+    pair
+}
+
+#[test]
+fn a_recovery_for_nothing_is_undone_and_learnt_from() {
+    for loss_detection in [LossDetection::Rack, LossDetection::Sack] {
+        for (timestamps, sack) in [(true, true), (false, true), (true, false)] {
+            let config = Config {
+                loss_detection,
+                timestamps,
+                sack,
+                mss: Some(1000 + 12 * u16::from(timestamps)),
+                initial_window: InitialWindow::Segments(40),
+                trace: true,
+                ..prompt()
+            };
+            let mut pair = reordered(&config);
+            let counters = pair.counters(A);
+            let case = format!("{loss_detection:?}, timestamps {timestamps}, sack {sack}");
+            assert_eq!(counters.fast_retransmits, 1, "{case}");
+            // Without new data, RFC 6675 also makes a rescue retransmission.
+            assert!(counters.retransmissions <= 2, "{case}");
+            assert_eq!(counters.spurious_recoveries, 1, "{case}");
+            let (_, _, trace) = pair.tcp(A).traces().next().unwrap();
+            let last = trace.0.last().unwrap();
+            assert_eq!(last.ssthresh, u64::MAX, "{case}: as before");
+            pair.write(A, &numbered(30_000));
+            pair.run_for(ms(500));
+            let again = pair.counters(A).retransmissions;
+            assert_eq!(again, counters.retransmissions, "{case}: not again");
+        }
+    }
+}
+
+/// A stream of which all that A sends between 600 and 900 ms waits until 900 ms, or is lost.
+fn stalled(config: &Config, lost: bool) -> Pair {
+    let mut pair = Pair::with_rule(config.clone(), config.clone(), move |packet| {
+        let at = packet.at.as_nanos() / 1_000_000;
+        match at {
+            600..900 if packet.from == A && lost => Vec::new(),
+            600..900 if packet.from == A => vec![ms(910 - at)],
+            _ => vec![ms(10)],
+        }
+    })
+    .connected();
+    pair.write(A, &numbered(5000));
+    pair.run_for(ms(110));
+    pair.write(A, &numbered(60_000));
+    pair.run_for(ms(2000));
+    pair
+}
+
+#[test]
+fn a_timeout_for_nothing_is_found_out_and_nothing_else_is_sent_again() {
+    for (timestamps, sack, f_rto) in [
+        // F-RTO basic and with SACK, then Eifel detection.
+        (false, false, true),
+        (false, true, true),
+        (true, false, false),
+        (true, true, false),
+    ] {
+        for loss_detection in [LossDetection::Rack, LossDetection::Sack] {
+            let config = Config {
+                loss_detection,
+                timestamps,
+                sack,
+                f_rto,
+                tail_loss_probe: false,
+                mss: Some(1000 + 12 * u16::from(timestamps)),
+                ..prompt()
+            };
+            let case = format!("{loss_detection:?}, timestamps {timestamps}, sack {sack}");
+            let mut pair = stalled(&config, false);
+            let log = pair.taken_log().join("\n");
+            let counters = pair.counters(A);
+            assert_eq!(pair.app(B).received.len(), 65_000, "{case}\n{log}");
+            assert_eq!(
+                (counters.timeouts, counters.spurious_timeouts),
+                (1, 1),
+                "{case}\n{log}"
+            );
+            assert_eq!(counters.retransmissions, 1, "{case}\n{log}");
+            // Where it was for something, nobody thinks otherwise.
+            let mut pair = stalled(&config, true);
+            let log = pair.taken_log().join("\n");
+            let counters = pair.counters(A);
+            assert_eq!(pair.app(B).received.len(), 65_000, "{case}\n{log}");
+            assert_eq!(counters.spurious_timeouts, 0, "{case}\n{log}");
+            assert!(counters.retransmissions >= 10, "{case}\n{log}");
+        }
+    }
+}
