@@ -169,6 +169,11 @@ fn congestion(settings: &Reader<'_>, config: &mut Config) -> Read {
         &mut config.slow_start_limit,
     )?;
     settings.boolean(
+        "hystart",
+        "leave the first slow start when round trips grow longer (HyStart++, RFC 9406)",
+        &mut config.hystart,
+    )?;
+    settings.boolean(
         "slow_start_after_idle",
         "begin anew with the initial window after an idle time (RFC 5681 section 4.1)",
         &mut config.slow_start_after_idle,

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
-use super::congestion::{Algorithm, InitialWindow};
+use super::congestion::{self, Algorithm, InitialWindow};
 use super::rtt;
 
 /// Whether half of the largest window seen may be sent at once although it is no full segment (rule 3 of RFC 9293
@@ -139,6 +139,8 @@ pub struct Config {
     pub initial_window: InitialWindow,
     /// At most so many segments are added to the congestion window for one acknowledgment in slow start (RFC 3465's L).
     pub slow_start_limit: u32,
+    /// Leave the first slow start when round trips grow longer (HyStart++, RFC 9406).
+    pub hystart: bool,
     /// Begin anew with the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub slow_start_after_idle: bool,
     /// How losses are told where SACK was negotiated.
@@ -223,4 +225,17 @@ pub struct Config {
     pub tos: u8,
     /// Keep a [`super::Trace`] of every connection.
     pub trace: bool,
+}
+
+impl Config {
+    /// What congestion control is told of it, for segments of `smss` octets.
+    pub(crate) const fn congestion_of(&self, smss: u32) -> congestion::Config {
+        congestion::Config {
+            smss,
+            initial_window: self.initial_window,
+            slow_start_limit: self.slow_start_limit,
+            hystart: self.hystart,
+            paced: false,
+        }
+    }
 }

@@ -50,6 +50,8 @@ pub const fn modern() -> Config {
         initial_window: InitialWindow::Rfc6928,
         // RFC 3465 section 2.2.
         slow_start_limit: 2,
+        // RFC 9406.
+        hystart: true,
         // RFC 5681 section 4.1.
         slow_start_after_idle: true,
         // RFC 8985.
@@ -155,6 +157,8 @@ pub const fn bsd43() -> Config {
         initial_window: InitialWindow::Segments(1),
         // RFC 2001: one segment for each acknowledgment.
         slow_start_limit: 1,
+        // RFC 9406 is younger.
+        hystart: false,
         // Assumed: the Reno release begins anew after an idle time.
         slow_start_after_idle: true,
         // RFC 8985 is younger.

@@ -11,7 +11,7 @@ use kumiki_wire::tcp::{Flags, Seq};
 
 use super::challenge::{Budget, Challenges};
 use super::config::Config;
-use super::congestion::{self, Congestion};
+use super::congestion::Congestion;
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
 use super::patience::Patience;
@@ -166,11 +166,7 @@ impl Session {
             receive,
             board: Scoreboard::new(iss, own_mss),
             rtt: Rtt::new(config.rto),
-            congestion: config.congestion.build(congestion::Config {
-                smss: own_mss,
-                initial_window: config.initial_window,
-                slow_start_limit: config.slow_start_limit,
-            }),
+            congestion: config.congestion.build(config.congestion_of(own_mss)),
             recovery: Recovery::new(),
             window_limited: false,
             timers: Timers::new(handle),

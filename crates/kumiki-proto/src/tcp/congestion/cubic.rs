@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 9438, which obsoletes RFC 8312; the names are theirs, in octets instead of segments |
-//! | Left out | HyStart++ (RFC 9406): slow start is RFC 5681's |
+//! | Left out | what RFC 9438 section 4.9 restores of K and the epoch after a spurious loss: they begin anew |
 //!
 //! Floating-point numbers, but only `+ - * /` on them: those are exact to the bit everywhere, so a run repeats on any
 //! machine. The cube root is Newton's.

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window) |
+//! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window), RFC 9406 (HyStart++) |
 //! | The caller's part | to find out that data was lost, what to send again, and when to call which method |
 //! | Left out | pacing and PRR (which are the sender's), ECN beyond one response per window |
 //!
@@ -26,9 +26,11 @@
 use core::fmt::Debug;
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_wire::tcp::Seq;
 
 pub mod cubic;
 pub mod fixed;
+mod hystart;
 pub mod newreno;
 mod window;
 
@@ -47,6 +49,12 @@ pub struct Acked {
     pub flight: u64,
     /// SRTT, where known.
     pub srtt: Option<Duration>,
+    /// The shortest round trip of what it acknowledges, where that is known.
+    pub rtt: Option<Duration>,
+    /// SND.UNA, now.
+    pub una: Seq,
+    /// SND.NXT.
+    pub nxt: Seq,
     /// The window was what limited the sender during the flight acknowledged. Where the application or the receiver did,
     /// the window does not grow: it would no longer say anything of the network (RFC 7661 section 1).
     pub window_limited: bool,
@@ -148,16 +156,22 @@ pub struct Config {
     /// RFC 3465's L: at most so many SMSS are added for one ACK in slow start; after a time-out always one. 1 is what
     /// RFC 5681 has; a receiver that acknowledges whole trains of segments needs more, as Linux does without a limit.
     pub slow_start_limit: u32,
+    /// Leave the first slow start by HyStart++ (RFC 9406), which has a limit of its own until then.
+    pub hystart: bool,
+    /// Sending is paced, so that HyStart++ needs no limit.
+    pub paced: bool,
 }
 
 impl Config {
-    /// IW10 and L = 2.
+    /// IW10 and L = 2, neither HyStart++ nor pacing.
     #[must_use]
     pub const fn new(smss: u32) -> Self {
         Self {
             smss,
             initial_window: InitialWindow::Rfc6928,
             slow_start_limit: 2,
+            hystart: false,
+            paced: false,
         }
     }
 }

@@ -12,6 +12,9 @@ fn ack(octets: u64) -> Acked {
         octets,
         flight: octets,
         srtt: None,
+        rtt: None,
+        una: Seq(0),
+        nxt: Seq(0),
         window_limited: true,
     }
 }

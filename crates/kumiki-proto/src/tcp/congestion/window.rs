@@ -1,5 +1,6 @@
 //! What the algorithms share: cwnd, ssthresh and slow start.
 
+use super::hystart::{Growth, HyStart};
 use super::{Acked, Config, InitialWindow};
 
 /// cwnd and ssthresh, in octets.
@@ -14,6 +15,8 @@ pub(super) struct Window {
     after_timeout: bool,
     /// cwnd and ssthresh before a reduction that may be undone.
     saved: Option<(u64, u64)>,
+    /// Until the first slow start is over, where that is asked for.
+    hystart: Option<HyStart>,
 }
 
 impl Window {
@@ -28,6 +31,7 @@ impl Window {
             initial: Some(config.initial_window),
             after_timeout: false,
             saved: None,
+            hystart: config.hystart.then(HyStart::default),
             config,
         }
     }
@@ -52,6 +56,19 @@ impl Window {
         if self.cwnd >= self.ssthresh {
             self.after_timeout = false;
             return false;
+        }
+        if self.ssthresh == u64::MAX
+            && let Some(hystart) = &mut self.hystart
+        {
+            let Growth { octets, leave } =
+                hystart.on_ack(ack, self.config.smss.into(), self.config.paced);
+            if ack.window_limited {
+                self.cwnd = self.cwnd.saturating_add(octets);
+            }
+            if leave {
+                self.ssthresh = self.cwnd;
+            }
+            return true;
         }
         if ack.window_limited {
             // An ACK after a time-out may cover what arrived long ago (RFC 3465 section 2.3).

@@ -317,6 +317,9 @@ impl Session {
             octets: outcome.acked.into(),
             flight: flight.into(),
             srtt: self.rtt.srtt(),
+            rtt: outcome.rtt_newest,
+            una,
+            nxt: self.board.nxt(),
             window_limited: self.window_limited,
         });
         if self.recovery.phase == Phase::None && self.sack && self.board.is_lost(self.board.una()) {

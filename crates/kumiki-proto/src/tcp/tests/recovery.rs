@@ -396,3 +396,44 @@ fn a_timeout_for_nothing_is_found_out_and_nothing_else_is_sent_again() {
         }
     }
 }
+
+/// The longest wait in the queue of a line that carries 1000 octets in 1 ms, in ms, and whether slow start has ended.
+fn queue_of_slow_start(hystart: bool) -> (u64, bool) {
+    let config = Config {
+        hystart,
+        congestion: crate::tcp::congestion::Algorithm::NewReno,
+        send_buffer: 2_000_000,
+        receive_buffer: 2_000_000,
+        window_scaling: true,
+        trace: true,
+        ..prompt()
+    };
+    let longest = std::rc::Rc::new(std::cell::Cell::new(0));
+    let seen = longest.clone();
+    let mut free = 0;
+    let mut pair = Pair::with_rule(config.clone(), config, move |packet| {
+        if packet.from == B || packet.len() == 0 {
+            return vec![ms(25)];
+        }
+        let now = packet.at.as_nanos() / 1_000_000;
+        free = free.max(now) + 1;
+        seen.set(seen.get().max(free - now));
+        vec![ms(25 + free - now)]
+    })
+    .connected();
+    pair.write(A, &numbered(2_000_000));
+    pair.run_for(ms(1900));
+    let (_, _, trace) = pair.tcp(A).traces().next().unwrap();
+    let ended = trace.0.last().unwrap().ssthresh < u64::MAX;
+    assert_eq!(pair.counters(A).retransmissions, 0);
+    (longest.get(), ended)
+}
+
+#[test]
+fn slow_start_ends_when_the_queue_grows_and_not_when_it_overflows() {
+    let (without, ended) = queue_of_slow_start(false);
+    assert!(!ended);
+    let (with, ended) = queue_of_slow_start(true);
+    assert!(ended);
+    assert!(2 * with < without, "{with} ms and {without} ms");
+}
