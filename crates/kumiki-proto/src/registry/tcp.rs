@@ -174,6 +174,11 @@ fn congestion(settings: &Reader<'_>, config: &mut Config) -> Read {
         &mut config.hystart,
     )?;
     settings.boolean(
+        "pacing",
+        "send at a rate of 1.2 times the window per round trip (2 in slow start), and not in bursts",
+        &mut config.pacing,
+    )?;
+    settings.boolean(
         "slow_start_after_idle",
         "begin anew with the initial window after an idle time (RFC 5681 section 4.1)",
         &mut config.slow_start_after_idle,

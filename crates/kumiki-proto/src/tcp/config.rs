@@ -141,6 +141,8 @@ pub struct Config {
     pub slow_start_limit: u32,
     /// Leave the first slow start when round trips grow longer (HyStart++, RFC 9406).
     pub hystart: bool,
+    /// Send at a rate of a little more than the congestion window per round trip, and not in bursts.
+    pub pacing: bool,
     /// Begin anew with the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub slow_start_after_idle: bool,
     /// How losses are told where SACK was negotiated.
@@ -235,7 +237,7 @@ impl Config {
             initial_window: self.initial_window,
             slow_start_limit: self.slow_start_limit,
             hystart: self.hystart,
-            paced: false,
+            paced: self.pacing,
         }
     }
 }

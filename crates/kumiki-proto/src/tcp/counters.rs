@@ -57,6 +57,8 @@ pub struct Counters {
     pub window_probes: u64,
     /// Times silly window avoidance was overridden by its timer.
     pub overrides: u64,
+    /// Times a segment was held back to keep the pace.
+    pub paced: u64,
     /// Segments with text that came ahead of their turn.
     pub out_of_order: u64,
     /// Segments of which all text had come before.

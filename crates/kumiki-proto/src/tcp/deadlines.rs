@@ -51,6 +51,10 @@ impl Session {
             Timer::Retransmit => self.on_retransmit_timer(io),
             Timer::Reordering => self.on_reordering_timer(io),
             Timer::LossProbe => self.on_probe_timer(io),
+            Timer::Pacing => {
+                self.output(io);
+                self.stirred = true;
+            }
             Timer::DelayedAck => {
                 if self.receive.due == Due::Delayed {
                     self.receive.owe_now(AckReason::Timer);

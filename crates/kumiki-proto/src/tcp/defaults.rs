@@ -52,6 +52,8 @@ pub const fn modern() -> Config {
         slow_start_limit: 2,
         // RFC 9406.
         hystart: true,
+        // As Linux without its fair queue.
+        pacing: false,
         // RFC 5681 section 4.1.
         slow_start_after_idle: true,
         // RFC 8985.

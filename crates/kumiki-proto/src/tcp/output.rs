@@ -3,6 +3,7 @@
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
+use super::pacing::Pace;
 use super::receive::{AckReason, Receive};
 use super::recovery::Phase;
 use super::scoreboard::{NextSeg, Span};
@@ -147,6 +148,7 @@ impl Session {
             return;
         }
         self.restart_if_idle(io);
+        self.timers.clear(Timer::Pacing);
         let held = loop {
             let window = self.cwnd();
             let half = io.shared.config.half_window;
@@ -155,16 +157,39 @@ impl Session {
                 match self.recover(window, next.is_ok(), io) {
                     Step::Sent => continue,
                     Step::Wait => break next.err().unwrap_or(Held::Congestion),
+                    Step::Paced => break Held::Congestion,
                     Step::New => {}
                 }
             }
             match next {
+                Ok(_) if self.is_too_early(io) => break Held::Congestion,
                 Ok(next) => self.send_new(next, io),
                 Err(held) => break held,
             }
         };
-        self.window_limited = held == Held::Congestion;
+        if !self.timers.is_set(Timer::Pacing) {
+            self.window_limited = held == Held::Congestion;
+        }
         self.watch(held, io);
+    }
+
+    /// Whether the next segment must wait for its time; then the timer is set.
+    fn is_too_early(&mut self, io: &mut Io<'_, '_>) -> bool {
+        let (Some(pacer), Some(srtt)) = (&mut self.pacer, self.rtt.srtt()) else {
+            return false;
+        };
+        let pace = Pace {
+            cwnd: self.congestion.window(),
+            srtt,
+            slow_start: self.congestion.in_slow_start(),
+            smss: self.send.mss,
+        };
+        let Some(at) = pacer.wait(&pace, self.board.is_empty(), io.now()) else {
+            return false;
+        };
+        io.shared.counters.paced += 1;
+        self.timers.set(Timer::Pacing, at, io.cx);
+        true
     }
 
     /// RFC 5681 section 4.1.
@@ -206,6 +231,10 @@ impl Session {
                 self.board.next_lost(mss).map(NextSeg::Again)
             }
         };
+        let again = matches!(next, Some(NextSeg::Again(_) | NextSeg::Rescue(_)));
+        if again && !self.recovery.forced && self.is_too_early(io) {
+            return Step::Paced;
+        }
         match next {
             Some(NextSeg::Again(span)) => {
                 self.recovery.forced = false;
@@ -238,6 +267,9 @@ impl Session {
         io.shared.counters.retransmissions += 1;
         let ts = self.timestamps.then(|| self.ts_now(io.now()));
         self.recovery.on_again(span, ts);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_sent(span.len());
+        }
         self.emit(span.start, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::SentAgain, io.now());
@@ -264,6 +296,9 @@ impl Session {
         }
         self.board.on_send(len, io.now(), last);
         self.recovery.on_sent(len, false);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_sent(len);
+        }
         self.emit(seq, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::Sent, io.now());
@@ -300,6 +335,8 @@ enum Step {
     Sent,
     /// There is no room for anything.
     Wait,
+    /// It is too early for the next segment.
+    Paced,
     /// New data may go.
     New,
 }

@@ -14,6 +14,7 @@ use super::config::Config;
 use super::congestion::Congestion;
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
+use super::pacing::Pacer;
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
 use super::recovery::Recovery;
@@ -106,6 +107,8 @@ pub(crate) struct Session {
     pub(crate) rtt: Rtt,
     pub(crate) congestion: Box<dyn Congestion>,
     pub(crate) recovery: Recovery,
+    /// Where sending is paced.
+    pub(crate) pacer: Option<Box<Pacer>>,
     /// The congestion window held data back when last looked at.
     pub(crate) window_limited: bool,
     pub(crate) timers: Timers,
@@ -168,6 +171,7 @@ impl Session {
             rtt: Rtt::new(config.rto),
             congestion: config.congestion.build(config.congestion_of(own_mss)),
             recovery: Recovery::new(),
+            pacer: config.pacing.then(|| Box::new(Pacer::new(io.cx.now()))),
             window_limited: false,
             timers: Timers::new(handle),
             patience: Patience::new(config, quality, io.now()),

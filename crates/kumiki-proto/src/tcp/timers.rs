@@ -21,10 +21,12 @@ pub(crate) enum Timer {
     Reordering,
     /// An acknowledgment is overdue: probe for a loss at the tail (RFC 8985 section 7).
     LossProbe,
+    /// A segment that was held back to keep the pace may go.
+    Pacing,
 }
 
 impl Timer {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Retransmit,
         Self::DelayedAck,
         Self::Persist,
@@ -33,6 +35,7 @@ impl Timer {
         Self::KeepAlive,
         Self::Reordering,
         Self::LossProbe,
+        Self::Pacing,
     ];
 
     const fn kind(self) -> u32 {
@@ -45,6 +48,7 @@ impl Timer {
             Self::KeepAlive => 5,
             Self::Reordering => 6,
             Self::LossProbe => 7,
+            Self::Pacing => 8,
         }
     }
 
@@ -76,6 +80,7 @@ pub(crate) struct Timers {
     keep_alive: Alarm,
     reordering: Alarm,
     loss_probe: Alarm,
+    pacing: Alarm,
 }
 
 impl Timers {
@@ -96,6 +101,7 @@ impl Timers {
             Timer::KeepAlive => &mut self.keep_alive,
             Timer::Reordering => &mut self.reordering,
             Timer::LossProbe => &mut self.loss_probe,
+            Timer::Pacing => &mut self.pacing,
         }
     }
 

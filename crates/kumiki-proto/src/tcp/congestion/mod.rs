@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window), RFC 9406 (HyStart++) |
 //! | The caller's part | to find out that data was lost, what to send again, and when to call which method |
-//! | Left out | pacing and PRR (which are the sender's), ECN beyond one response per window |
+//! | Left out | pacing and PRR (the sender's), ECN beyond one response per window |
 //!
 //! # The window is never inflated
 //!

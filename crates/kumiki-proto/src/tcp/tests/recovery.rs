@@ -437,3 +437,44 @@ fn slow_start_ends_when_the_queue_grows_and_not_when_it_overflows() {
     assert!(ended);
     assert!(2 * with < without, "{with} ms and {without} ms");
 }
+
+#[test]
+fn a_paced_sender_sends_no_bursts_and_is_as_fast() {
+    // 40 segments per round trip of 100 ms, from a standing start.
+    let run = |pacing| {
+        let config = Config {
+            pacing,
+            hystart: false,
+            slow_start_limit: 100,
+            // Many segments to an acknowledgment, so that each lets many go.
+            ack: AckRule {
+                every: 30,
+                count_small: true,
+            },
+            send_buffer: 1_000_000,
+            receive_buffer: 1_000_000,
+            window_scaling: true,
+            ..prompt()
+        };
+        let mut pair = Pair::new(config.clone(), config, ms(50)).connected();
+        pair.write(A, &numbered(400_000));
+        pair.run_for(ms(5000));
+        assert_eq!(pair.app(B).received.len(), 400_000);
+        let data = pair
+            .log
+            .iter()
+            .filter(|packet| packet.from == A && packet.len() > 0);
+        let times: Vec<_> = data.map(|packet| packet.at).collect();
+        let bursts = times.chunk_by(|one, two| one == two).skip(1);
+        let longest = bursts.map(<[_]>::len).max().unwrap();
+        let took = times.last().unwrap().saturating_since(times[0]).as_millis();
+        (longest, took, pair.counters(A).paced)
+    };
+    let (burst, paced_time, paced) = run(true);
+    // At most what goes in a millisecond: twice a window of less than 500 segments in 100 ms.
+    assert!(burst <= 10 && paced > 50, "{burst}, {paced}");
+    let (burst, time, paced) = run(false);
+    assert!(burst >= 30 && paced == 0, "{burst}");
+    // Windows are spread over round trips that bursts would leave idle.
+    assert!(paced_time <= time + 100, "{paced_time} ms and {time} ms");
+}
