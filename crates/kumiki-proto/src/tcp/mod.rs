@@ -2,14 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 896 and draft-minshall-nagle-01 (small segments) |
+//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 8985, 6675, 6582, 3042, 6937, 5682, 3522, 4015 (loss recovery), RFC 5681, 9438, 6928, 9406 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; data with a SYN that we send (it is not asked for; what comes is kept); ECN; RACK-TLP; PRR; F-RTO; buffer tuning; pacing; path MTU probing (RFC 4821) |
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 8985, 6675, 6582, 3042, 6937, 5682, 3522, 4015 (loss recovery), RFC 5681, 9438, 6928, 9406 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 896 and draft-minshall-nagle-01 (small segments) |
-//! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
-//! | Below | [`Service::UnitData`]: IPv4, under protocol number 6 |
-//! | Left out | IPv6; urgent data (sent as ordinary data, the pointer ignored on receipt); data with a SYN (left to be sent again); ECN; keep-alive; advice to IP after R1 retransmissions (MUST-20, SHLD-9); SYN cookies; buffer tuning; path MTU probing (RFC 4821) |
+//! | Left out | IPv6; data with a SYN that we send (it is not asked for; what comes is kept); ECN; buffer tuning; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|

@@ -178,8 +178,13 @@ impl Session {
         let (Some(pacer), Some(srtt)) = (&mut self.pacer, self.rtt.srtt()) else {
             return false;
         };
+        let cwnd = self.congestion.window();
+        if srtt.is_zero() || cwnd == u64::MAX {
+            // A clock in ticks saw no time pass, or there is no window: no rate follows from that.
+            return false;
+        }
         let pace = Pace {
-            cwnd: self.congestion.window(),
+            cwnd,
             srtt,
             slow_start: self.congestion.in_slow_start(),
             smss: self.send.mss,

@@ -53,7 +53,8 @@ impl Pace {
     fn time_for(&self, octets: u64) -> Duration {
         let rate = (u128::from(self.cwnd) * u128::from(self.tenths())).max(1);
         let nanos = (u128::from(octets) * 10 * u128::from(self.srtt.as_nanos())).div_ceil(rate);
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        // Never now: a timer that expires in the instant in which it is set would do so for ever.
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).max(1))
     }
 
     fn burst(&self) -> i64 {
@@ -142,6 +143,21 @@ mod tests {
             // The initial burst, and the one segment that is ahead.
             assert!((expected..=expected + 11).contains(&segments), "{segments}");
             assert!(sent[1..].iter().all(|(_, segments)| *segments <= 2));
+        }
+    }
+
+    #[test]
+    fn time_goes_on_whatever_the_rate() {
+        let (cwnd, smss) = (u64::MAX, 1000);
+        for srtt in [Duration::ZERO, ms(1)] {
+            let pace = Pace {
+                cwnd,
+                srtt,
+                slow_start: true,
+                smss,
+            };
+            let next = Pacer::new(Instant::ZERO).wait(&pace, false, Instant::ZERO);
+            assert!(next.is_some_and(|next| next > Instant::ZERO));
         }
     }
 

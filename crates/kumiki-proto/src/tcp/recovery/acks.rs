@@ -124,6 +124,7 @@ impl Session {
         };
         if tlp.on_ack(&answer) && self.recovery.phase == Phase::None {
             io.shared.counters.probes_repaired += 1;
+            self.recovery.undo.disarm();
             let flight = u64::from(self.board.flight());
             let now = io.now();
             self.congestion.on_loss(&Loss {
@@ -335,14 +336,15 @@ impl Session {
         let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
         let plain = segment.len() == 0 && same_window;
         self.take_probe_answer(segment, &outcome, plain, io);
-        if outcome.dsack.is_some() || (self.recovery.new_instead().is_some() && plain) {
+        let answers = plain || outcome.delivered > 0;
+        if outcome.dsack.is_some() || (self.recovery.new_instead().is_some() && answers) {
             self.find_spurious(segment, &outcome, io);
         }
         if !self.sack && plain && matches!(self.recovery.undo.frto, Frto::Again(_)) {
             // Step 2 (a) of the basic algorithm.
             self.recovery.undo.frto = Frto::Off;
         }
-        if self.board.is_empty() {
+        if self.board.is_empty() && self.recovery.rack.is_none() {
             return;
         }
         let duplicate = if self.sack {

@@ -116,7 +116,7 @@ mod tests {
             });
             let before = pipe;
             let sent = prr.cwnd() - pipe;
-            prr.on_sent(sent as u32);
+            prr.on_sent(u32::try_from(sent).unwrap());
             pipe += sent;
             (before, pipe, sent)
         };

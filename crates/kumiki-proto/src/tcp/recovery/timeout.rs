@@ -36,9 +36,10 @@ impl Session {
             self.recovery.undo.begin(true, 0);
         }
         // F-RTO may also start again for the same segment, not in another recovery (RFC 5682 section 3.1 step 1).
+        let f_rto = io.shared.config.f_rto && io.shared.config.undo;
         let waiting = matches!(self.recovery.undo.frto, Frto::Again(_));
         self.recovery.undo.frto = match self.board.first_unacked(self.send.mss) {
-            Some(span) if io.shared.config.f_rto && (fresh || waiting) => Frto::Again(span.end),
+            Some(span) if f_rto && (fresh || waiting) => Frto::Again(span.end),
             Some(_) | None => Frto::Off,
         };
         self.recovery.dup_thresh = 0;

@@ -478,3 +478,26 @@ fn a_paced_sender_sends_no_bursts_and_is_as_fast() {
     // Windows are spread over round trips that bursts would leave idle.
     assert!(paced_time <= time + 100, "{paced_time} ms and {time} ms");
 }
+
+#[test]
+fn the_probe_is_new_data_where_there_is_some() {
+    // The whole window is lost, and the window is full.
+    let config = Config {
+        initial_window: InitialWindow::Segments(4),
+        ..prompt()
+    };
+    let mut pair = with_fates(config, prompt(), |octet, copy| match (octet, copy) {
+        (0..4000, 0) => Vec::new(),
+        _ => vec![ms(10)],
+    });
+    pair.write(A, &numbered(8000));
+    pair.run_for(ms(1000));
+    let sent = sent(&pair);
+    assert_eq!(
+        sent[..6],
+        [(0, 0), (0, 1000), (0, 2000), (0, 3000), (40, 4000), (60, 0)]
+    );
+    let counters = pair.counters(A);
+    assert_eq!((counters.timeouts, counters.retransmissions), (0, 4));
+    assert_eq!(pair.app(B).received, numbered(8000));
+}

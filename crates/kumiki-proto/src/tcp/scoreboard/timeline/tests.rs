@@ -171,9 +171,7 @@ impl Naive {
     }
 
     fn detect(&mut self, patience: u64, now: u64) -> Option<u64> {
-        let Some((latest, _)) = self.segment else {
-            return None;
-        };
+        let (latest, _) = self.segment?;
         let mut next = None;
         for segment in &mut self.segments {
             let Some(xmit_ts) = segment.xmit_ts else {
@@ -207,7 +205,7 @@ proptest! {
         steps in prop::collection::vec((0u8..8, 0usize..40, 0u64..30), 0..200),
     ) {
         let iss = Seq(iss);
-        let seq = |n: usize| iss + SMSS * n as u32;
+        let seq = |n: usize| iss.advance(10 * n);
         let mut board = board(iss);
         let mut naive = Naive::default();
         let (mut una, mut now, mut segment): (usize, u64, Option<Sent>) = (0, 1, None);
@@ -228,7 +226,7 @@ proptest! {
                 }
                 3 | 4 if una < end => {
                     let n = una + n % (end - una);
-                    let m = (n + 1 + time as usize % 3).min(end);
+                    let m = (n + 1 + usize::try_from(time % 3).unwrap()).min(end);
                     let sack = SackBlock { left: seq(n), right: seq(m) };
                     take(board.on_sack(board.una(), &[sack], at(now)));
                     (n..m).for_each(|n| naive.deliver(n, false, u64::MAX));
