@@ -224,10 +224,12 @@ const fn word(event: Event) -> &'static str {
         Event::Acked(AckReason::Syn) => "acked: SYN",
         Event::Acked(AckReason::Unacceptable) => "acked: unacceptable",
         Event::Probed => "probed",
+        Event::LossProbe => "loss probe",
         Event::Acknowledged => "acknowledged",
         Event::Received => "received",
         Event::Recovery => "recovery",
         Event::Recovered => "recovered",
+        Event::Undone => "undone",
         Event::TimedOut => "timed out",
         Event::Ended => "ended",
     }

@@ -5,7 +5,10 @@ use kumiki_graph::{Coalesce, Duration};
 use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
-use crate::tcp::config::{AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, SynCookies};
+use crate::tcp::config::{
+    AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
+    SynCookies,
+};
 use crate::tcp::congestion::{Algorithm, InitialWindow};
 use crate::tcp::{Tcp, defaults, rtt};
 
@@ -172,9 +175,68 @@ fn congestion(settings: &Reader<'_>, config: &mut Config) -> Read {
         &mut config.slow_start_limit,
     )?;
     settings.boolean(
+        "hystart",
+        "leave the first slow start when round trips grow longer (HyStart++, RFC 9406)",
+        &mut config.hystart,
+    )?;
+    settings.boolean(
+        "pacing",
+        "send at a rate of 1.2 times the window per round trip (2 in slow start), and not in bursts",
+        &mut config.pacing,
+    )?;
+    settings.boolean(
         "slow_start_after_idle",
         "begin anew with the initial window after an idle time (RFC 5681 section 4.1)",
         &mut config.slow_start_after_idle,
+    )?;
+    recovery(settings, config)
+}
+
+fn recovery(settings: &Reader<'_>, config: &mut Config) -> Read {
+    let detections = [("rack", LossDetection::Rack), ("sack", LossDetection::Sack)];
+    settings.word(
+        "loss_detection",
+        "what tells of losses where SACK was negotiated: time (RFC 8985), or what was SACKed above (RFC 6675)",
+        &detections,
+        &mut config.loss_detection,
+    )?;
+    settings.boolean(
+        "tail_loss_probe",
+        "probe for losses at the tail before the retransmission time-out (RFC 8985 section 7); only with `rack`",
+        &mut config.tail_loss_probe,
+    )?;
+    settings.time(
+        "max_ack_delay",
+        "how long the peer may hold back the acknowledgment of a single segment, for tail loss probes",
+        Duration::ZERO,
+        &mut config.max_ack_delay,
+    )?;
+    let reductions = [
+        ("at_once", RateReduction::AtOnce),
+        ("prr", RateReduction::Prr),
+        ("prr_crb", RateReduction::PrrCrb),
+        ("prr_ssrb", RateReduction::PrrSsrb),
+    ];
+    settings.word(
+        "rate_reduction",
+        "how the window shrinks in fast recovery with SACK: at once (RFC 6675), or in proportion (RFC 9937, RFC 6937)",
+        &reductions,
+        &mut config.rate_reduction,
+    )?;
+    settings.boolean(
+        "undo",
+        "undo a recovery that turns out to have been for nothing (RFC 3522, RFC 3708, RFC 4015)",
+        &mut config.undo,
+    )?;
+    settings.boolean(
+        "f_rto",
+        "after a time-out, find out with new data whether it was for nothing (RFC 5682); needs `undo`",
+        &mut config.f_rto,
+    )?;
+    settings.boolean(
+        "adapt_to_reordering",
+        "without RACK, wait for more duplicate acknowledgments once reordering was seen",
+        &mut config.adapt_to_reordering,
     )?;
     settings.number(
         "duplicate_threshold",

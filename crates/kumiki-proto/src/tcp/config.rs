@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
-use super::congestion::{Algorithm, InitialWindow};
+use super::congestion::{self, Algorithm, InitialWindow};
 use super::rtt;
 
 /// Whether half of the largest window seen may be sent at once although it is no full segment (rule 3 of RFC 9293
@@ -17,6 +17,28 @@ pub enum HalfWindow {
     Rfc,
     /// Whatever is under way, as 4.3BSD has it.
     Always,
+}
+
+/// How losses are told where SACK was negotiated. Without, duplicate acknowledgments are counted (RFC 5681).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossDetection {
+    /// By time: a segment is lost when one sent sufficiently later was delivered (RFC 8985).
+    Rack,
+    /// By what was SACKed above it (RFC 6675).
+    Sack,
+}
+
+/// How the window shrinks in fast recovery, where SACK was negotiated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RateReduction {
+    /// At once: nothing goes until enough has left the network (RFC 6675).
+    AtOnce,
+    /// In proportion to what is delivered, with the bound that RFC 9937 chooses for each acknowledgment.
+    Prr,
+    /// The same with RFC 6937's conservative reduction bound.
+    PrrCrb,
+    /// The same with RFC 6937's slow start reduction bound.
+    PrrSsrb,
 }
 
 /// How the receive buffer becomes the receive window.
@@ -111,7 +133,7 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer and use window scaling (RFC 7323).
     pub window_scaling: bool,
-    /// Offer and use selective acknowledgments (RFC 2018, RFC 6675).
+    /// Offer and use selective acknowledgments (RFC 2018).
     pub sack: bool,
     /// Congestion control.
     pub congestion: Algorithm,
@@ -119,8 +141,28 @@ pub struct Config {
     pub initial_window: InitialWindow,
     /// At most so many segments are added to the congestion window for one acknowledgment in slow start (RFC 3465's L).
     pub slow_start_limit: u32,
+    /// Leave the first slow start when round trips grow longer (HyStart++, RFC 9406).
+    pub hystart: bool,
+    /// Send at a rate of a little more than the congestion window per round trip, and not in bursts.
+    pub pacing: bool,
     /// Begin anew with the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub slow_start_after_idle: bool,
+    /// How losses are told where SACK was negotiated.
+    pub loss_detection: LossDetection,
+    /// Probe for losses at the tail before the retransmission timer expires (RFC 8985 section 7); only where RACK tells of
+    /// losses.
+    pub tail_loss_probe: bool,
+    /// How long the peer may hold back the acknowledgment of a single segment (RFC 8985's TLP.max_ack_delay).
+    pub max_ack_delay: Duration,
+    /// How the window shrinks in fast recovery, where SACK was negotiated.
+    pub rate_reduction: RateReduction,
+    /// Undo what a recovery did to congestion control, where timestamps (RFC 3522), D-SACK (RFC 3708) or F-RTO show that
+    /// nothing was lost (RFC 4015).
+    pub undo: bool,
+    /// After a time-out, send new data to find out whether it was for nothing (RFC 5682).
+    pub f_rto: bool,
+    /// Where RACK is not used, wait for more duplicate acknowledgments once reordering was seen.
+    pub adapt_to_reordering: bool,
     /// Duplicate acknowledgments that mean a loss; 0: no fast retransmit.
     pub duplicate_threshold: u32,
     /// Whether recovery goes on at partial acknowledgments (RFC 6582); without, it ends at the first new one (Reno).
@@ -195,6 +237,17 @@ impl Config {
         match ip {
             IpAddr::V4(_) => self.default_mss,
             IpAddr::V6(_) => self.default_mss_ipv6,
+        }
+    }
+
+    /// What congestion control is told of it, for segments of `smss` octets.
+    pub(crate) const fn congestion_of(&self, smss: u32) -> congestion::Config {
+        congestion::Config {
+            smss,
+            initial_window: self.initial_window,
+            slow_start_limit: self.slow_start_limit,
+            hystart: self.hystart,
+            paced: self.pacing,
         }
     }
 }

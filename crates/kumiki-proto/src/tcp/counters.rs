@@ -29,6 +29,16 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Times that fast retransmit was entered.
     pub fast_retransmits: u64,
+    /// Octets that RACK marked lost (RFC 8985 section 6.2), those of lost retransmissions each time.
+    pub rack_lost: u64,
+    /// Tail loss probes sent (RFC 8985 section 7.3), be they new data or the last segment again.
+    pub loss_probes: u64,
+    /// Losses that a tail loss probe repaired by itself (section 7.4.2).
+    pub probes_repaired: u64,
+    /// Fast recoveries that turned out to have been for nothing and were undone.
+    pub spurious_recoveries: u64,
+    /// Time-outs that turned out to have been for nothing and were undone.
+    pub spurious_timeouts: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Duplicate acknowledgments received.
@@ -47,6 +57,8 @@ pub struct Counters {
     pub window_probes: u64,
     /// Times silly window avoidance was overridden by its timer.
     pub overrides: u64,
+    /// Times a segment was held back to keep the pace.
+    pub paced: u64,
     /// Segments with text that came ahead of their turn.
     pub out_of_order: u64,
     /// Segments of which all text had come before.

@@ -4,9 +4,8 @@ use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_wire::tcp::Flags;
 
 use super::config::{AckTimer, Beat, Config};
-use super::congestion;
 use super::receive::{AckReason, Due};
-use super::session::{Io, Recovery, Session};
+use super::session::{Io, Session};
 use super::timers::Timer;
 use super::trace::Event;
 
@@ -20,8 +19,8 @@ impl Session {
     }
 
     pub(crate) fn arm_retransmit(&mut self, io: &mut Io<'_, '_>) {
-        let at = self.slow(self.rtt.rto(), io);
-        self.timers.set(Timer::Retransmit, at, io.cx);
+        self.recovery.rto_at = self.slow(self.rtt.rto(), io);
+        self.choose_timer(io);
         self.arm_user_timeout(io);
     }
 
@@ -50,6 +49,12 @@ impl Session {
         }
         match timer {
             Timer::Retransmit => self.on_retransmit_timer(io),
+            Timer::Reordering => self.on_reordering_timer(io),
+            Timer::LossProbe => self.on_probe_timer(io),
+            Timer::Pacing => {
+                self.output(io);
+                self.stirred = true;
+            }
             Timer::DelayedAck => {
                 if self.receive.due == Due::Delayed {
                     self.receive.owe_now(AckReason::Timer);
@@ -58,7 +63,7 @@ impl Session {
             }
             Timer::Persist => self.on_persist_timer(io),
             Timer::SwsOverride => {
-                let window = self.congestion.window();
+                let window = self.cwnd();
                 let half = io.shared.config.half_window;
                 if let Ok(next) = self.send.next(&self.board, window, half, true) {
                     io.shared.counters.overrides += 1;
@@ -72,40 +77,6 @@ impl Session {
             }
             Timer::KeepAlive => self.on_keep_alive_timer(io),
         }
-    }
-
-    fn on_retransmit_timer(&mut self, io: &mut Io<'_, '_>) {
-        if self.board.is_empty() {
-            return;
-        }
-        let now = io.now();
-        let again = self.unanswered > 0;
-        if !self.may_try_again(io) {
-            return;
-        }
-        io.shared.counters.timeouts += 1;
-        self.rtt.back_off();
-        if self.state.is_before_established() {
-            self.send_syn(io);
-            return;
-        }
-        let loss = congestion::Loss {
-            now,
-            flight: self.board.flight().into(),
-        };
-        self.congestion.on_timeout(&loss, again);
-        if self.board.has_reneged() {
-            self.board.forget_sacks();
-        }
-        self.board.clear_duplicates();
-        self.board.mark_all_lost();
-        self.duplicates = 0;
-        self.recovery = Recovery::Timeout(self.board.nxt());
-        self.forced = true;
-        self.note(Event::TimedOut, now);
-        self.arm_retransmit(io);
-        self.output(io);
-        self.stirred = true;
     }
 
     /// Probes a closed window (MUST-35, SHLD-29, SHLD-30) with the first unsent octet (MUST-36), which stays unsent.

@@ -5,7 +5,8 @@ use core::net::{IpAddr, Ipv4Addr};
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::config::{
-    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, Rounding, SynCookies, WindowUpdate,
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
+    SynCookies, WindowUpdate,
 };
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -50,8 +51,23 @@ pub const fn modern() -> Config {
         initial_window: InitialWindow::Rfc6928,
         // RFC 3465 section 2.2.
         slow_start_limit: 2,
+        // RFC 9406.
+        hystart: true,
+        // As Linux without its fair queue.
+        pacing: false,
         // RFC 5681 section 4.1.
         slow_start_after_idle: true,
+        // RFC 8985.
+        loss_detection: LossDetection::Rack,
+        tail_loss_probe: true,
+        // As Linux: the longest delay of its own acknowledgments.
+        max_ack_delay: Duration::from_millis(200),
+        // RFC 9937.
+        rate_reduction: RateReduction::Prr,
+        // RFC 4015, RFC 5682.
+        undo: true,
+        f_rto: true,
+        adapt_to_reordering: true,
         // RFC 5681 section 3.2.
         duplicate_threshold: 3,
         // RFC 6582.
@@ -145,8 +161,17 @@ pub const fn bsd43() -> Config {
         initial_window: InitialWindow::Segments(1),
         // RFC 2001: one segment for each acknowledgment.
         slow_start_limit: 1,
+        // RFC 9406 is younger.
+        hystart: false,
         // Assumed: the Reno release begins anew after an idle time.
         slow_start_after_idle: true,
+        // RFC 8985 is younger.
+        loss_detection: LossDetection::Sack,
+        tail_loss_probe: false,
+        rate_reduction: RateReduction::AtOnce,
+        undo: false,
+        f_rto: false,
+        adapt_to_reordering: false,
         duplicate_threshold: 3,
         // RFC 6582 is younger.
         new_reno: false,

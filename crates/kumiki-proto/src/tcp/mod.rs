@@ -2,10 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 6675, 6582, 3042 (loss recovery), RFC 5681, 9438, 6928 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 896 and draft-minshall-nagle-01 (small segments) |
+//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 8985, 6675, 6582, 3042, 6937, 5682, 3522, 4015 (loss recovery), RFC 5681, 9438, 6928, 9406 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4 or IPv6, under protocol number 6 |
-//! | Left out | both versions of IP at once (one below each TCP), flow labels and zones; data with a SYN that we send (it is not asked for; what comes is kept); ECN; RACK-TLP; PRR; F-RTO; buffer tuning; pacing; path MTU probing (RFC 4821) |
+//! | Left out | both versions of IP at once (one below each TCP), flow labels and zones; data with a SYN that we send (it is not asked for; what comes is kept); ECN; buffer tuning; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
@@ -15,7 +15,8 @@
 //! | `callers`, `half_open`, `cookies` | what comes before the session of a passive open |
 //! | `time_waits` | what comes after a session |
 //! | `session` | what all states share |
-//! | `output`, `deadlines` | what goes out, and what the timers do |
+//! | `output`, `pacing`, `deadlines` | what goes out and when, and what the timers do |
+//! | `recovery` | which losses are being made good, and what decided so |
 //! | `urgent`, `way` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
@@ -58,10 +59,12 @@ mod demux;
 mod half_open;
 mod isn;
 mod output;
+mod pacing;
 mod pairs;
 mod patience;
 pub mod reassembly;
 mod receive;
+mod recovery;
 mod requests;
 pub mod rtt;
 pub mod scoreboard;

@@ -3,11 +3,13 @@
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
+use super::pacing::Pace;
 use super::receive::{AckReason, Receive};
+use super::recovery::Phase;
 use super::scoreboard::{NextSeg, Span};
 use super::segment;
 use super::send::{Fin, Held, Next};
-use super::session::{Io, Recovery, Session};
+use super::session::{Io, Session};
 use super::states::State;
 use super::timers::Timer;
 use super::trace::Event;
@@ -146,24 +148,53 @@ impl Session {
             return;
         }
         self.restart_if_idle(io);
+        self.timers.clear(Timer::Pacing);
         let held = loop {
-            let window = self.congestion.window();
+            let window = self.cwnd();
             let half = io.shared.config.half_window;
             let next = self.send.next(&self.board, window, half, false);
-            if self.recovery != Recovery::No {
+            if self.recovery.phase != Phase::None {
                 match self.recover(window, next.is_ok(), io) {
                     Step::Sent => continue,
                     Step::Wait => break next.err().unwrap_or(Held::Congestion),
+                    Step::Paced => break Held::Congestion,
                     Step::New => {}
                 }
             }
             match next {
+                Ok(_) if self.is_too_early(io) => break Held::Congestion,
                 Ok(next) => self.send_new(next, io),
                 Err(held) => break held,
             }
         };
-        self.window_limited = held == Held::Congestion;
+        if !self.timers.is_set(Timer::Pacing) {
+            self.window_limited = held == Held::Congestion;
+        }
         self.watch(held, io);
+    }
+
+    /// Whether the next segment must wait for its time; then the timer is set.
+    fn is_too_early(&mut self, io: &mut Io<'_, '_>) -> bool {
+        let (Some(pacer), Some(srtt)) = (&mut self.pacer, self.rtt.srtt()) else {
+            return false;
+        };
+        let cwnd = self.congestion.window();
+        if srtt.is_zero() || cwnd == u64::MAX {
+            // A clock in ticks saw no time pass, or there is no window: no rate follows from that.
+            return false;
+        }
+        let pace = Pace {
+            cwnd,
+            srtt,
+            slow_start: self.congestion.in_slow_start(),
+            smss: self.send.mss,
+        };
+        let Some(at) = pacer.wait(&pace, self.board.is_empty(), io.now()) else {
+            return false;
+        };
+        io.shared.counters.paced += 1;
+        self.timers.set(Timer::Pacing, at, io.cx);
+        true
     }
 
     /// RFC 5681 section 4.1.
@@ -182,20 +213,36 @@ impl Session {
     /// Sends one segment again, if recovery asks for it and the congestion window allows it.
     fn recover(&mut self, window: u64, new: bool, io: &mut Io<'_, '_>) -> Step {
         let room = window.saturating_sub(self.board.pipe().into());
-        if !self.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
+        if !self.recovery.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
             return Step::Wait;
         }
+        if let Some(left) = self.recovery.new_instead()
+            && !self.recovery.forced
+        {
+            return if new && left > 0 {
+                Step::New
+            } else {
+                Step::Wait
+            };
+        }
         let mss = self.send.mss;
-        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1).
-        let next = match self.recovery {
-            Recovery::Fast(_) if self.sack => self.board.next_seg(mss, new),
-            Recovery::Fast(_) | Recovery::Timeout(_) | Recovery::No => {
+        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks all
+        // that is to be sent again.
+        let next = match self.recovery.phase {
+            Phase::Fast(_) if self.sack && self.recovery.rack.is_none() => {
+                self.board.next_seg(mss, new)
+            }
+            Phase::Fast(_) | Phase::Timeout(_) | Phase::None => {
                 self.board.next_lost(mss).map(NextSeg::Again)
             }
         };
+        let again = matches!(next, Some(NextSeg::Again(_) | NextSeg::Rescue(_)));
+        if again && !self.recovery.forced && self.is_too_early(io) {
+            return Step::Paced;
+        }
         match next {
             Some(NextSeg::Again(span)) => {
-                self.forced = false;
+                self.recovery.forced = false;
                 self.send_again(span, io);
                 self.board.on_retransmit(span, io.now());
                 Step::Sent
@@ -213,7 +260,7 @@ impl Session {
     }
 
     /// Sends `span` again, wherever the window's edge is now (MUST-34, SHLD-16).
-    fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
+    pub(super) fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
         let text = self.send.again(span);
         let mut flags = Flags::ACK;
         if matches!(self.send.fin, Fin::Sent(at) if at.lt(span.end)) {
@@ -223,12 +270,15 @@ impl Session {
             flags |= Flags::PSH;
         }
         io.shared.counters.retransmissions += 1;
+        let ts = self.timestamps.then(|| self.ts_now(io.now()));
+        self.recovery.on_again(span, ts);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_sent(span.len());
+        }
         self.emit(span.start, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::SentAgain, io.now());
-        if !self.timers.is_set(Timer::Retransmit) {
-            self.arm_retransmit(io);
-        }
+        self.time_again(io);
     }
 
     pub(super) fn send_new(&mut self, next: Next, io: &mut Io<'_, '_>) {
@@ -250,12 +300,14 @@ impl Session {
             len += 1;
         }
         self.board.on_send(len, io.now(), last);
+        self.recovery.on_sent(len, false);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_sent(len);
+        }
         self.emit(seq, flags, text, io);
         self.last_sent = io.now();
         self.note(Event::Sent, io.now());
-        if !self.timers.is_set(Timer::Retransmit) {
-            self.arm_retransmit(io);
-        }
+        self.time_new(io);
         self.timers.clear(Timer::SwsOverride);
         self.timers.clear(Timer::Persist);
     }
@@ -288,6 +340,8 @@ enum Step {
     Sent,
     /// There is no room for anything.
     Wait,
+    /// It is too early for the next segment.
+    Paced,
     /// New data may go.
     New,
 }

@@ -74,6 +74,7 @@ pub struct Rtt {
     back_offs: u32,
     min: Option<Duration>,
     latest: Option<Duration>,
+    samples: u64,
 }
 
 impl Rtt {
@@ -87,6 +88,7 @@ impl Rtt {
             back_offs: 0,
             min: None,
             latest: None,
+            samples: 0,
         }
     }
 
@@ -115,6 +117,7 @@ impl Rtt {
         self.base = estimate.srtt + (estimate.rttvar * 4).max(self.config.granularity);
         self.back_offs = 0;
         self.latest = Some(sample);
+        self.samples += 1;
         self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
     }
 
@@ -183,6 +186,12 @@ impl Rtt {
     #[must_use]
     pub const fn min(&self) -> Option<Duration> {
         self.min
+    }
+
+    /// How many samples there have been.
+    #[must_use]
+    pub const fn samples(&self) -> u64 {
+        self.samples
     }
 
     /// The latest sample, not rounded to ticks.

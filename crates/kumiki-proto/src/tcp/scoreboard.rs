@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 6675 (IsLost, SetPipe, NextSeg), RFC 2018 section 5, RFC 2883, RFC 6582, RFC 8985 section 5 (records) |
 //! | The caller's part | the octets themselves, recovery's beginning and end (RecoveryPoint, recover), the timers, the window |
-//! | Left out | RACK's decision itself: it reads [`Transmission`] and calls [`Scoreboard::mark_lost_if`] |
+//! | Left out | RACK's variables and decisions: they are in `recovery`, which calls [`Scoreboard::mark_overdue`] |
 //!
 //! # What one ACK costs
 //!
@@ -32,16 +32,20 @@ mod record;
 mod recovery;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 pub use record::{AckOutcome, Span, Transmission};
-pub use recovery::NextSeg;
+pub use recovery::{DUP_THRESH, NextSeg};
+pub use timeline::{Overdue, Sent};
 
 use record::Tally;
+use timeline::Timeline;
 
 /// The record of one connection.
 #[derive(Debug)]
 pub struct Scoreboard {
     smss: u32,
+    dup_thresh: u32,
     una: Seq,
     nxt: Seq,
     /// In order, from `una` to `nxt` without a gap, none empty.
@@ -65,6 +69,11 @@ pub struct Scoreboard {
     left: i64,
     delivered: u64,
     delivered_at: Instant,
+    /// Sendings so far.
+    order: u64,
+    timeline: Timeline,
+    /// A segment sent again later than this cannot be what an acknowledgment now is for.
+    credible: Instant,
 }
 
 impl Scoreboard {
@@ -73,6 +82,7 @@ impl Scoreboard {
     pub fn new(iss: Seq, smss: u32) -> Self {
         Self {
             smss: smss.max(1),
+            dup_thresh: DUP_THRESH,
             una: iss,
             nxt: iss,
             records: VecDeque::new(),
@@ -87,12 +97,20 @@ impl Scoreboard {
             left: 0,
             delivered: 0,
             delivered_at: Instant::ZERO,
+            order: 0,
+            timeline: Timeline::default(),
+            credible: Instant::FAR_FUTURE,
         }
     }
 
     /// SMSS is now `smss` octets.
     pub fn set_smss(&mut self, smss: u32) {
         self.smss = smss.max(1);
+    }
+
+    /// DupThresh is now `segments`, at least 1.
+    pub fn set_dup_thresh(&mut self, segments: u32) {
+        self.dup_thresh = segments.max(1);
     }
 
     /// SND.UNA: the first that is not cumulatively acknowledged.
@@ -141,6 +159,12 @@ impl Scoreboard {
         self.delivered
     }
 
+    /// Sendings on the connection so far.
+    #[must_use]
+    pub const fn order(&self) -> u64 {
+        self.order
+    }
+
     /// Nothing is outstanding.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -169,11 +193,13 @@ impl Scoreboard {
             end: self.nxt + len,
         };
         self.nxt = span.end;
+        let order = self.next_order(span, now);
         self.records.push_back(Transmission {
             span,
             first_sent: now,
             last_sent: now,
             times_sent: 1,
+            order,
             sacked: false,
             lost: false,
             resent: false,
@@ -196,6 +222,14 @@ impl Scoreboard {
         self.rescue_rxt = self.recovery_point;
     }
 
+    /// Of the sending of `span` now.
+    fn next_order(&mut self, span: Span, now: Instant) -> u64 {
+        let order = self.order;
+        self.order += 1;
+        self.timeline.push(order, now, span);
+        order
+    }
+
     fn resend(&mut self, span: Span, now: Instant, in_network: bool) {
         let (from, to) = (self.offset(span.start), self.offset(span.end));
         if from >= to || to > self.flight() {
@@ -204,6 +238,7 @@ impl Scoreboard {
         self.cut_at(span.start);
         self.cut_at(span.end);
         let (delivered, delivered_at) = (self.delivered, self.delivered_at);
+        let order = self.next_order(span, now);
         let mut index = self.index_of(span.start);
         while let Some(record) = self.records.get(index)
             && record.span.start.lt(span.end)
@@ -211,6 +246,7 @@ impl Scoreboard {
             self.change(index, |record| {
                 record.times_sent = record.times_sent.saturating_add(1);
                 record.last_sent = now;
+                record.order = order;
                 record.resent |= in_network;
                 record.delivered = delivered;
                 record.delivered_at = delivered_at;
@@ -243,6 +279,7 @@ impl Scoreboard {
         let mut tail = *record;
         record.span.end = at;
         tail.span.start = at;
+        self.tally.reports += u32::from(tail.sacked);
         self.records.insert(index + 1, tail);
     }
 

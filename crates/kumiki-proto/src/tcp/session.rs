@@ -11,11 +11,13 @@ use kumiki_wire::tcp::{Flags, Seq};
 
 use super::challenge::{Budget, Challenges};
 use super::config::Config;
-use super::congestion::{self, Congestion};
+use super::congestion::Congestion;
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
+use super::pacing::Pacer;
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
+use super::recovery::Recovery;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::send::{Fin, Send};
@@ -82,17 +84,6 @@ impl Io<'_, '_> {
     }
 }
 
-/// Which losses are being made good.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Recovery {
-    /// None.
-    No,
-    /// Fast recovery, until everything up to here is acknowledged (RFC 6675's RecoveryPoint, RFC 6582's recover).
-    Fast(Seq),
-    /// After the retransmission timer expired, until everything up to here is acknowledged.
-    Timeout(Seq),
-}
-
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -117,10 +108,8 @@ pub(crate) struct Session {
     pub(crate) rtt: Rtt,
     pub(crate) congestion: Box<dyn Congestion>,
     pub(crate) recovery: Recovery,
-    /// Duplicate acknowledgments in a row.
-    pub(crate) duplicates: u32,
-    /// The next segment of recovery goes whatever is under way.
-    pub(crate) forced: bool,
+    /// Where sending is paced.
+    pub(crate) pacer: Option<Box<Pacer>>,
     /// The congestion window held data back when last looked at.
     pub(crate) window_limited: bool,
     pub(crate) timers: Timers,
@@ -181,14 +170,9 @@ impl Session {
             receive,
             board: Scoreboard::new(iss, own_mss),
             rtt: Rtt::new(config.rto),
-            congestion: config.congestion.build(congestion::Config {
-                smss: own_mss,
-                initial_window: config.initial_window,
-                slow_start_limit: config.slow_start_limit,
-            }),
-            recovery: Recovery::No,
-            duplicates: 0,
-            forced: false,
+            congestion: config.congestion.build(config.congestion_of(own_mss)),
+            recovery: Recovery::new(),
+            pacer: config.pacing.then(|| Box::new(Pacer::new(io.cx.now()))),
             window_limited: false,
             timers: Timers::new(handle),
             patience: Patience::new(config, quality, io.now()),
@@ -215,13 +199,17 @@ impl Session {
     }
 
     pub(crate) fn note(&mut self, event: Event, now: Instant) {
+        if self.trace.is_none() {
+            return;
+        }
+        let cwnd = self.cwnd();
         let Some(trace) = &mut self.trace else {
             return;
         };
         trace.0.push(Entry {
             at: now,
             event,
-            cwnd: self.congestion.window(),
+            cwnd,
             ssthresh: self.congestion.ssthresh(),
             snd_una: self.board.una(),
             snd_nxt: self.board.nxt(),
@@ -257,6 +245,7 @@ impl Session {
         self.progressed();
         self.patience.heard = io.now();
         self.arm_keep_alive(io);
+        self.begin_recovery(io);
         io.shared.counters.established += 1;
         self.note(Event::Established, io.now());
         let (local, remote) = self.addresses();

@@ -17,16 +17,25 @@ pub(crate) enum Timer {
     UserTimeout,
     /// The peer has not been heard of for long, or has not answered a question: ask.
     KeepAlive,
+    /// What was overtaken has had time enough: take it for lost (RFC 8985 section 6.2).
+    Reordering,
+    /// An acknowledgment is overdue: probe for a loss at the tail (RFC 8985 section 7).
+    LossProbe,
+    /// A segment that was held back to keep the pace may go.
+    Pacing,
 }
 
 impl Timer {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 9] = [
         Self::Retransmit,
         Self::DelayedAck,
         Self::Persist,
         Self::SwsOverride,
         Self::UserTimeout,
         Self::KeepAlive,
+        Self::Reordering,
+        Self::LossProbe,
+        Self::Pacing,
     ];
 
     const fn kind(self) -> u32 {
@@ -37,6 +46,9 @@ impl Timer {
             Self::SwsOverride => 3,
             Self::UserTimeout => 4,
             Self::KeepAlive => 5,
+            Self::Reordering => 6,
+            Self::LossProbe => 7,
+            Self::Pacing => 8,
         }
     }
 
@@ -66,6 +78,9 @@ pub(crate) struct Timers {
     sws_override: Alarm,
     user_timeout: Alarm,
     keep_alive: Alarm,
+    reordering: Alarm,
+    loss_probe: Alarm,
+    pacing: Alarm,
 }
 
 impl Timers {
@@ -84,6 +99,9 @@ impl Timers {
             Timer::SwsOverride => &mut self.sws_override,
             Timer::UserTimeout => &mut self.user_timeout,
             Timer::KeepAlive => &mut self.keep_alive,
+            Timer::Reordering => &mut self.reordering,
+            Timer::LossProbe => &mut self.loss_probe,
+            Timer::Pacing => &mut self.pacing,
         }
     }
 

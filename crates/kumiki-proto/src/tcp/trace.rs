@@ -18,6 +18,8 @@ pub enum Event {
     Acked(AckReason),
     /// A probe of a closed window was sent.
     Probed,
+    /// A tail loss probe was sent.
+    LossProbe,
     /// New data was acknowledged.
     Acknowledged,
     /// Data came in order.
@@ -26,6 +28,8 @@ pub enum Event {
     Recovery,
     /// Recovery ended.
     Recovered,
+    /// Recovery was for nothing: what it did to congestion control is undone.
+    Undone,
     /// The retransmission timer expired.
     TimedOut,
     /// The connection is over.

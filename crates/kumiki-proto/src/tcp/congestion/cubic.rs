@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 9438, which obsoletes RFC 8312; the names are theirs, in octets instead of segments |
-//! | Left out | HyStart++ (RFC 9406): slow start is RFC 5681's; the undoing of a spurious reduction |
+//! | Left out | what RFC 9438 section 4.9 restores of K and the epoch after a spurious loss: they begin anew |
 //!
 //! Floating-point numbers, but only `+ - * /` on them: those are exact to the bit everywhere, so a run repeats on any
 //! machine. The cube root is Newton's.
@@ -46,6 +46,8 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// The next epoch begins flat: W_max is the window it begins with, and K is 0 (RFC 8312 sections 4.7 and 4.8).
     flat: bool,
+    /// w_max and cwnd_prior before a reduction that may be undone.
+    saved: (f64, f64),
 }
 
 impl Cubic {
@@ -59,6 +61,7 @@ impl Cubic {
             cwnd_prior: 0.0,
             epoch: None,
             flat: false,
+            saved: (0.0, 0.0),
         }
     }
 
@@ -194,6 +197,21 @@ impl Congestion for Cubic {
         self.fraction = 0.0;
         self.epoch = None;
         self.flat = true;
+    }
+
+    fn save(&mut self, flight: u64) {
+        self.window.save(flight);
+        self.saved = (self.w_max, self.cwnd_prior);
+    }
+
+    fn undo(&mut self, cwnd: u64) {
+        if self.window.undo(cwnd) {
+            (self.w_max, self.cwnd_prior) = self.saved;
+            self.fraction = 0.0;
+            // The epoch begins anew at the window that slow start comes back to.
+            self.epoch = None;
+            self.flat = false;
+        }
     }
 
     fn on_idle(&mut self, _now: Instant) {

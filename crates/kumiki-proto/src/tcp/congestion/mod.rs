@@ -2,9 +2,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window) |
+//! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window), RFC 9406 (HyStart++) |
 //! | The caller's part | to find out that data was lost, what to send again, and when to call which method |
-//! | Left out | pacing, PRR, HyStart++, undoing a reduction that was spurious, ECN beyond one response per window |
+//! | Left out | pacing and PRR (the sender's), ECN beyond one response per window |
 //!
 //! # The window is never inflated
 //!
@@ -20,13 +20,17 @@
 //! 2. Entering fast recovery: [`Congestion::on_loss`], once. Until it ends no `on_ack`.
 //! 3. The ACK that ends it: [`Congestion::on_recovered`].
 //! 4. Each expiry of the retransmission timer: [`Congestion::on_timeout`]; this also ends fast recovery.
+//! 5. Before 2 or 4, where no recovery goes on: [`Congestion::save`]; at any time later, if there was no loss after all:
+//!    [`Congestion::undo`].
 
 use core::fmt::Debug;
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_wire::tcp::Seq;
 
 pub mod cubic;
 pub mod fixed;
+mod hystart;
 pub mod newreno;
 mod window;
 
@@ -45,6 +49,12 @@ pub struct Acked {
     pub flight: u64,
     /// SRTT, where known.
     pub srtt: Option<Duration>,
+    /// The shortest round trip of what it acknowledges, where that is known.
+    pub rtt: Option<Duration>,
+    /// SND.UNA, now.
+    pub una: Seq,
+    /// SND.NXT.
+    pub nxt: Seq,
     /// The window was what limited the sender during the flight acknowledged. Where the application or the receiver did,
     /// the window does not grow: it would no longer say anything of the network (RFC 7661 section 1).
     pub window_limited: bool,
@@ -98,6 +108,13 @@ pub trait Congestion: Send + Debug {
         self.on_loss(loss);
     }
 
+    /// A reduction follows that may turn out to have been for nothing; `flight`: octets outstanding (FlightSize).
+    fn save(&mut self, _flight: u64) {}
+
+    /// The reduction after [`Congestion::save`] was for nothing: ssthresh is again what was safe then, and the window at
+    /// most what it was, and at most `cwnd`, from which slow start goes on (RFC 4015 section 3.4). Once.
+    fn undo(&mut self, _cwnd: u64) {}
+
     /// Nothing was sent for longer than RTO: the window falls to the restart window (RFC 5681 section 4.1).
     fn on_idle(&mut self, now: Instant);
 
@@ -139,16 +156,22 @@ pub struct Config {
     /// RFC 3465's L: at most so many SMSS are added for one ACK in slow start; after a time-out always one. 1 is what
     /// RFC 5681 has; a receiver that acknowledges whole trains of segments needs more, as Linux does without a limit.
     pub slow_start_limit: u32,
+    /// Leave the first slow start by HyStart++ (RFC 9406), which has a limit of its own until then.
+    pub hystart: bool,
+    /// Sending is paced, so that HyStart++ needs no limit.
+    pub paced: bool,
 }
 
 impl Config {
-    /// IW10 and L = 2.
+    /// IW10 and L = 2, neither HyStart++ nor pacing.
     #[must_use]
     pub const fn new(smss: u32) -> Self {
         Self {
             smss,
             initial_window: InitialWindow::Rfc6928,
             slow_start_limit: 2,
+            hystart: false,
+            paced: false,
         }
     }
 }

@@ -70,6 +70,14 @@ impl Congestion for NewReno {
         self.bytes_acked = 0;
     }
 
+    fn save(&mut self, flight: u64) {
+        self.window.save(flight);
+    }
+
+    fn undo(&mut self, cwnd: u64) {
+        self.window.undo(cwnd);
+    }
+
     fn on_idle(&mut self, _now: Instant) {
         self.window.restart();
         self.bytes_acked = 0;

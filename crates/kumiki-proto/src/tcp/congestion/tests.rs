@@ -12,6 +12,9 @@ fn ack(octets: u64) -> Acked {
         octets,
         flight: octets,
         srtt: None,
+        rtt: None,
+        una: Seq(0),
+        nxt: Seq(0),
         window_limited: true,
     }
 }
@@ -174,4 +177,31 @@ fn fixed_knows_no_bound() {
     cc.on_loss(&loss(10_000));
     cc.on_ecn(&loss(10_000));
     assert_eq!((cc.window(), cc.name()), (u64::MAX, "fixed"));
+}
+
+#[test]
+fn a_reduction_for_nothing_is_taken_back_once_and_without_a_burst() {
+    for mut cc in standard() {
+        // In slow start the old ssthresh was safe.
+        cc.save(10_000);
+        cc.on_loss(&loss(10_000));
+        cc.undo(12_000);
+        assert_eq!((cc.window(), cc.ssthresh()), (10_000, u64::MAX));
+        // In congestion avoidance what was in flight, and the window opens from what the caller allows.
+        cc.on_loss(&loss(10_000));
+        let before = cc.window();
+        cc.save(before);
+        cc.on_timeout(&loss(before), false);
+        assert_eq!(cc.window(), SMSS);
+        cc.undo(3 * SMSS);
+        assert_eq!(
+            (cc.window(), cc.ssthresh()),
+            (3 * SMSS, before),
+            "{}",
+            cc.name()
+        );
+        cc.on_timeout(&loss(before), false);
+        cc.undo(u64::MAX);
+        assert_eq!(cc.window(), SMSS, "{}: nothing was saved", cc.name());
+    }
 }

@@ -1,5 +1,6 @@
 //! What the algorithms share: cwnd, ssthresh and slow start.
 
+use super::hystart::{Growth, HyStart};
 use super::{Acked, Config, InitialWindow};
 
 /// cwnd and ssthresh, in octets.
@@ -12,6 +13,10 @@ pub(super) struct Window {
     initial: Option<InitialWindow>,
     /// Slow start is the recovery from a time-out.
     after_timeout: bool,
+    /// cwnd and ssthresh before a reduction that may be undone.
+    saved: Option<(u64, u64)>,
+    /// Until the first slow start is over, where that is asked for.
+    hystart: Option<HyStart>,
 }
 
 impl Window {
@@ -25,6 +30,8 @@ impl Window {
             ssthresh: u64::MAX,
             initial: Some(config.initial_window),
             after_timeout: false,
+            saved: None,
+            hystart: config.hystart.then(HyStart::default),
             config,
         }
     }
@@ -49,6 +56,19 @@ impl Window {
         if self.cwnd >= self.ssthresh {
             self.after_timeout = false;
             return false;
+        }
+        if self.ssthresh == u64::MAX
+            && let Some(hystart) = &mut self.hystart
+        {
+            let Growth { octets, leave } =
+                hystart.on_ack(ack, self.config.smss.into(), self.config.paced);
+            if ack.window_limited {
+                self.cwnd = self.cwnd.saturating_add(octets);
+            }
+            if leave {
+                self.ssthresh = self.cwnd;
+            }
+            return true;
         }
         if ack.window_limited {
             // An ACK after a time-out may cover what arrived long ago (RFC 3465 section 2.3).
@@ -83,6 +103,27 @@ impl Window {
         self.cwnd = self.smss();
         self.initial = None;
         self.after_timeout = true;
+    }
+
+    /// RFC 4015 section 3.2: what is a safe ssthresh before the reduction (pipe_prev).
+    pub(super) fn save(&mut self, flight: u64) {
+        let safe = if self.cwnd < self.ssthresh {
+            self.ssthresh
+        } else {
+            flight.min(self.cwnd).max(2 * self.smss())
+        };
+        self.saved = Some((self.cwnd, safe));
+    }
+
+    /// Whether there was something to undo.
+    pub(super) fn undo(&mut self, cwnd: u64) -> bool {
+        let Some((was, safe)) = self.saved.take() else {
+            return false;
+        };
+        self.cwnd = self.cwnd.max(was.min(cwnd));
+        self.ssthresh = self.ssthresh.max(safe);
+        self.after_timeout = false;
+        true
     }
 
     /// RW = min(IW, cwnd) (RFC 5681 section 4.1).

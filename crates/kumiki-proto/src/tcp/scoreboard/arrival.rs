@@ -5,7 +5,7 @@ use kumiki_wire::tcp::{SackBlock, SackBlocks, Seq};
 use smallvec::SmallVec;
 
 use super::record::Tally;
-use super::{AckOutcome, Scoreboard, Span, Transmission};
+use super::{AckOutcome, Scoreboard, Sent, Span, Transmission};
 
 impl Scoreboard {
     /// The peer acknowledges all before `una`; duplicate ACKs counted so far are forgotten. Ignored unless
@@ -35,7 +35,7 @@ impl Scoreboard {
         if acked == 0 || acked > self.flight() {
             return AckOutcome::default();
         }
-        let mut news = News::new(now);
+        let mut news = News::new(now, self.credible);
         let mut ambiguous = false;
         while let Some(front) = self.records.front_mut() {
             let mut record = *front;
@@ -64,6 +64,7 @@ impl Scoreboard {
             }
         }
         self.una = una;
+        self.timeline.trim(una);
         for mark in [
             &mut self.loss_edge,
             &mut self.pending_from,
@@ -85,6 +86,12 @@ impl Scoreboard {
         self.left = (self.left + i64::from(octets)).min(i64::from(self.flight()));
     }
 
+    /// The acknowledgment that comes now cannot be for what was sent again later than `credible`: then it is for an
+    /// earlier copy, and [`AckOutcome::latest`] must not tell of the later one (RFC 8985 section 6.2 step 2).
+    pub const fn believe_until(&mut self, credible: Instant) {
+        self.credible = credible;
+    }
+
     /// Forgets the duplicate ACKs counted: fast recovery without SACK is over.
     pub const fn clear_duplicates(&mut self) {
         self.left = 0;
@@ -97,7 +104,7 @@ impl Scoreboard {
     /// make as many records, so that a peer cannot multiply them.
     pub fn on_sack(&mut self, ack: Seq, blocks: &[SackBlock], now: Instant) -> AckOutcome {
         let dsack = Self::dsack(ack, blocks);
-        let mut news = News::new(now);
+        let mut news = News::new(now, self.credible);
         let rest = blocks.get(usize::from(dsack.is_some())..);
         let mut rest: SmallVec<[SackBlock; SackBlocks::CAPACITY]> = rest
             .unwrap_or_default()
@@ -208,7 +215,9 @@ impl Scoreboard {
             rtt: news.earliest.map(|sent| news.now.saturating_since(sent)),
             rtt_newest: news.latest.map(|sent| news.now.saturating_since(sent)),
             newest: news.newest,
+            latest: news.believed,
             reordered: news.reordered,
+            extent: news.extent,
             dsack: None,
         }
     }
@@ -217,23 +226,29 @@ impl Scoreboard {
 /// What one acknowledgment delivers, while it is read.
 struct News {
     now: Instant,
+    credible: Instant,
     delivered: u32,
     /// Sending times of those sent once.
     earliest: Option<Instant>,
     latest: Option<Instant>,
     newest: Option<Transmission>,
+    believed: Option<Sent>,
     reordered: bool,
+    extent: u32,
 }
 
 impl News {
-    const fn new(now: Instant) -> Self {
+    const fn new(now: Instant, credible: Instant) -> Self {
         Self {
             now,
+            credible,
             delivered: 0,
             earliest: None,
             latest: None,
             newest: None,
+            believed: None,
             reordered: false,
+            extent: 0,
         }
     }
 
@@ -244,14 +259,22 @@ impl News {
             let sent = record.last_sent;
             self.earliest = Some(self.earliest.map_or(sent, |earliest| earliest.min(sent)));
             self.latest = Some(self.latest.map_or(sent, |latest| latest.max(sent)));
-            self.reordered |= record.span.end.lt(*fack);
+            if record.span.end.lt(*fack) {
+                self.reordered = true;
+                self.extent = self.extent.max(*fack - record.span.start);
+            }
         }
         *fack = fack.max(record.span.end);
         if self
             .newest
-            .is_none_or(|newest| newest.last_sent <= record.last_sent)
+            .is_none_or(|newest| newest.order <= record.order)
         {
             self.newest = Some(*record);
+        }
+        let sent = record.sent();
+        let possible = record.times_sent == 1 || record.last_sent <= self.credible;
+        if possible && self.believed.is_none_or(|latest| sent.is_after(&latest)) {
+            self.believed = Some(sent);
         }
     }
 

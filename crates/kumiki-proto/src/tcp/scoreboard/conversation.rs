@@ -64,6 +64,9 @@ impl Sender {
                     octets: u64::from(outcome.acked),
                     flight,
                     srtt: self.rtt.srtt(),
+                    rtt: outcome.rtt_newest,
+                    una: ack,
+                    nxt: self.board.nxt(),
                     window_limited: flight + u64::from(SMSS) > self.cc.window(),
                 });
             } else if !self.sack {

@@ -3,6 +3,8 @@
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::tcp::{SackBlock, Seq};
 
+use super::timeline::Sent;
+
 /// Sequence numbers `start..end`; SYN and FIN count as one each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
@@ -35,6 +37,8 @@ pub struct Transmission {
     pub first_sent: Instant,
     /// When it was last sent: RFC 8985's `Segment.xmit_ts`.
     pub last_sent: Instant,
+    /// How many sendings on the connection came before its last one.
+    pub order: u64,
     /// How often it was sent; above 1 is RFC 8985's `Segment.retransmitted`.
     pub times_sent: u32,
     /// The receiver reported to hold it.
@@ -54,6 +58,16 @@ pub struct Transmission {
 }
 
 impl Transmission {
+    /// Its last sending.
+    #[must_use]
+    pub const fn sent(&self) -> Sent {
+        Sent {
+            order: self.order,
+            end: self.span.end,
+            at: self.last_sent,
+        }
+    }
+
     /// Lost, and nothing was done about it.
     #[must_use]
     pub const fn is_pending(&self) -> bool {
@@ -78,11 +92,43 @@ pub struct AckOutcome {
     pub rtt_newest: Option<Duration>,
     /// The record of the latest sent of those, for delivery rate samples.
     pub newest: Option<Transmission>,
+    /// The latest sending that it is certain to tell of: see [`Scoreboard::believe_until`](super::Scoreboard::believe_until).
+    pub latest: Option<Sent>,
     /// One that was sent once only arrived after one with a higher sequence number (RFC 8985 section 6.2 step 3).
     pub reordered: bool,
+    /// How far below the highest delivered before it such a one began, in octets.
+    pub extent: u32,
     /// The D-SACK block (RFC 2883): octets that arrived more than once.
     pub dsack: Option<SackBlock>,
 }
+
+impl AckOutcome {
+    /// With what the rest of the same acknowledgment changed.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let latest = match (self.latest, other.latest) {
+            (Some(one), Some(two)) if one.is_after(&two) => Some(one),
+            (one, two) => two.or(one),
+        };
+        let newest = match (self.newest, other.newest) {
+            (Some(one), Some(two)) if one.order > two.order => Some(one),
+            (one, two) => two.or(one),
+        };
+        let shorter = |one: Option<Duration>, two| one.into_iter().chain(two).min();
+        Self {
+            acked: self.acked + other.acked,
+            delivered: self.delivered + other.delivered,
+            rtt: self.rtt.or(other.rtt),
+            rtt_newest: shorter(self.rtt_newest, other.rtt_newest),
+            newest,
+            latest,
+            reordered: self.reordered || other.reordered,
+            extent: self.extent.max(other.extent),
+            dsack: self.dsack.or(other.dsack),
+        }
+    }
+}
+
 /// Octets in records of each kind.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Tally {
@@ -93,6 +139,8 @@ pub(super) struct Tally {
     pub(super) resent: u32,
     /// [`Transmission::is_pending`].
     pub(super) pending: u32,
+    /// Records SACKed.
+    pub(super) reports: u32,
 }
 
 impl Tally {
@@ -104,6 +152,7 @@ impl Tally {
             lost: count(record.lost && !record.sacked),
             resent: count(record.resent && !record.sacked),
             pending: count(record.is_pending()),
+            reports: u32::from(record.sacked),
         }
     }
 
@@ -112,6 +161,7 @@ impl Tally {
         self.lost += other.lost;
         self.resent += other.resent;
         self.pending += other.pending;
+        self.reports += other.reports;
     }
 
     pub(super) const fn subtract(&mut self, other: Self) {
@@ -119,5 +169,6 @@ impl Tally {
         self.lost -= other.lost;
         self.resent -= other.resent;
         self.pending -= other.pending;
+        self.reports -= other.reports;
     }
 }

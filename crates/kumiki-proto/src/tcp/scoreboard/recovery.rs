@@ -15,8 +15,8 @@ pub enum NextSeg {
     Rescue(Span),
 }
 
-/// DupThresh.
-const DUP_THRESH: u32 = 3;
+/// DupThresh, unless reordering asks for more.
+pub const DUP_THRESH: u32 = 3;
 
 impl Scoreboard {
     /// The edge below which IsLost holds: the start of the highest range that with those above it makes DupThresh
@@ -27,12 +27,16 @@ impl Scoreboard {
         self.ranges.iter().rev().find_map(|range| {
             octets = octets.saturating_add(range.len());
             ranges += 1;
-            let enough = ranges >= DUP_THRESH || octets > self.smss.saturating_mul(DUP_THRESH - 1);
+            let most = self.smss.saturating_mul(self.dup_thresh - 1);
+            let enough = ranges >= self.dup_thresh || octets > most;
             enough.then_some(range.start)
         })
     }
 
     pub(super) fn move_loss_edge(&mut self) {
+        if self.timeline.is_on() {
+            return;
+        }
         let Some(edge) = self.compute_loss_edge() else {
             return;
         };
@@ -198,8 +202,8 @@ impl Scoreboard {
         self.mark_lost_if(|_| true);
     }
 
-    /// Takes for lost each record not SACKed, and not already so, for which `lost` says so: for RACK. A retransmission
-    /// is lost with it and will be sent again. Returns the octets marked.
+    /// Takes for lost each record not SACKed, and not already so, for which `lost` says so. A retransmission is lost with
+    /// it and will be sent again. Returns the octets marked. It looks at all records: for rare events.
     pub fn mark_lost_if(&mut self, mut lost: impl FnMut(&Transmission) -> bool) -> u32 {
         let before = self.tally.pending;
         for index in 0..self.records.len() {

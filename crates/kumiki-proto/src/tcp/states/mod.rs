@@ -16,7 +16,7 @@ use kumiki_octets::Message;
 
 use super::segment::Segment;
 use super::send::Fin;
-use super::session::{Io, Recovery, Session};
+use super::session::{Io, Session};
 
 /// Octets of IPv4 and TCP headers without options.
 const HEADERS: u32 = 40;
@@ -157,10 +157,7 @@ impl Session {
         self.set_mss(text);
         let fits = self.send.mss;
         self.board.mark_lost_if(|sent| sent.span.len() > fits);
-        if self.recovery == Recovery::No {
-            self.recovery = Recovery::Timeout(self.board.nxt());
-        }
-        self.forced = true;
+        self.recovery.resend_until(self.board.nxt());
         self.stirred = true;
     }
 

@@ -93,11 +93,8 @@ impl Session {
         let peer = options.mss.unwrap_or_else(|| config.default_mss(ip));
         self.set_mss(u32::from(peer).min(self.own_mss));
         // The initial window is reckoned in the segments that will be sent.
-        self.congestion = config.congestion.build(crate::tcp::congestion::Config {
-            smss: self.send.mss,
-            initial_window: config.initial_window,
-            slow_start_limit: config.slow_start_limit,
-        });
+        let settings = config.congestion_of(self.send.mss);
+        self.congestion = config.congestion.build(settings);
     }
 
     /// Octets of the options that every segment carries, IP's among them.

@@ -171,6 +171,7 @@ fn without_new_reno_recovery_ends_at_the_first_new_acknowledgment() {
 fn sack_repairs_several_losses_in_one_round_trip() {
     let config = Config {
         sack: true,
+        loss_detection: crate::tcp::config::LossDetection::Sack,
         initial_window: crate::tcp::congestion::InitialWindow::Segments(30),
         ..plain()
     };

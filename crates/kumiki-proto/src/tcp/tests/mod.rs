@@ -12,6 +12,7 @@ mod opening;
 mod pair;
 mod patience;
 mod random;
+mod recovery;
 mod small;
 mod standard;
 mod urgent;

@@ -5,10 +5,18 @@ use kumiki_wire::tcp::{Flags, Header, Options, SackBlock, Seq};
 use proptest::prelude::*;
 
 use super::pair::*;
+use crate::tcp::config::{LossDetection, RateReduction};
 use crate::tcp::congestion::Algorithm;
 use crate::tcp::{Config, defaults};
 
 fn profiles() -> impl Strategy<Value = Config> {
+    const DETECTIONS: [LossDetection; 2] = [LossDetection::Rack, LossDetection::Sack];
+    const REDUCTIONS: [RateReduction; 4] = [
+        RateReduction::AtOnce,
+        RateReduction::Prr,
+        RateReduction::PrrCrb,
+        RateReduction::PrrSsrb,
+    ];
     let base = prop_oneof![
         Just(plain()),
         Just(defaults::modern()),
@@ -21,16 +29,32 @@ fn profiles() -> impl Strategy<Value = Config> {
         Just(Algorithm::Fixed)
     ];
     let sizes = (500u32..100_000, 500u32..100_000, 100u16..9000);
-    (base, congestion, sizes, any::<(bool, bool, bool)>()).prop_map(
-        |(base, congestion, (send, receive, mss), (sack, timestamps, window_scaling))| Config {
-            congestion,
-            send_buffer: send,
-            receive_buffer: receive,
-            mss: Some(mss),
-            sack,
-            timestamps,
-            window_scaling,
-            ..base
+    let recovery = (
+        prop::sample::select(&DETECTIONS[..]),
+        prop::sample::select(&REDUCTIONS[..]),
+        any::<(bool, bool, bool, bool)>(),
+    );
+    let flags = any::<(bool, bool, bool)>();
+    (base, congestion, sizes, flags, recovery).prop_map(
+        |(base, congestion, (send, receive, mss), (sack, timestamps, window_scaling), recovery)| {
+            let (loss_detection, rate_reduction, flags) = recovery;
+            let (pacing, tail_loss_probe, undo, f_rto) = flags;
+            Config {
+                loss_detection,
+                rate_reduction,
+                pacing,
+                tail_loss_probe,
+                undo,
+                f_rto,
+                congestion,
+                send_buffer: send,
+                receive_buffer: receive,
+                mss: Some(mss),
+                sack,
+                timestamps,
+                window_scaling,
+                ..base
+            }
         },
     )
 }

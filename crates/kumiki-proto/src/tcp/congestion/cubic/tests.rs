@@ -1,5 +1,6 @@
 use super::*;
 use kumiki_graph::Duration;
+use kumiki_wire::tcp::Seq;
 
 const SMSS: u64 = 1000;
 
@@ -22,6 +23,9 @@ fn round(cc: &mut Cubic, now: u64, rtt: u64) {
             octets: SMSS,
             flight: cc.window(),
             srtt: Some(Duration::from_millis(rtt)),
+            rtt: None,
+            una: Seq(0),
+            nxt: Seq(0),
             window_limited: true,
         });
     }
@@ -118,6 +122,9 @@ fn time_without_demand_does_not_count() {
         octets: SMSS,
         flight: SMSS,
         srtt: None,
+        rtt: None,
+        una: Seq(0),
+        nxt: Seq(0),
         window_limited: false,
     });
     assert_eq!(idle.window(), window);

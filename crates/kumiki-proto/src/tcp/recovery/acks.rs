@@ -1,0 +1,449 @@
+//! What acknowledgments tell of losses.
+
+use kumiki_graph::{Duration, Instant};
+
+use super::prr::{Bound, Delivery, Prr};
+use super::tlp::Answer;
+use super::undo::{Frto, Verdict};
+use super::{Phase, RateReduction};
+use crate::tcp::congestion::{Acked, Loss};
+use crate::tcp::scoreboard::AckOutcome;
+use crate::tcp::segment::Segment;
+use crate::tcp::session::{Io, Session};
+use crate::tcp::trace::Event;
+
+/// No more duplicates are waited for than this: the edge of what is lost is found by a walk over so many ranges.
+const MOST_DUPLICATES: u32 = 64;
+
+impl Session {
+    pub(crate) fn take_new_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+        let (ack, now) = (segment.ack, io.now());
+        self.believe(segment, now);
+        if ack.gt(self.board.nxt()) {
+            // The octet of a window probe was taken: now it counts as sent.
+            let seq = self.board.nxt();
+            let (text, _) = self.send.take(seq, ack - seq);
+            self.board.on_send(
+                u32::try_from(text.len()).unwrap_or(0),
+                now,
+                self.send.unsent() == 0,
+            );
+        }
+        let flight = self.board.flight();
+        let partial = matches!(self.recovery.phase, Phase::Fast(point) if ack.lt(point));
+        let outcome = if partial && !self.sack {
+            self.board.on_partial_ack(ack, now)
+        } else {
+            self.board.on_cumulative_ack(ack, now)
+        };
+        self.send.release(ack);
+        self.sample(segment, &outcome, io);
+        let outcome = outcome.and(self.take_sack(segment, io));
+        self.recovery.duplicates = 0;
+        self.answered(io);
+        self.progressed();
+        self.recovery.limited = 0;
+        self.take_probe_answer(segment, &outcome, false, io);
+        let was = self.recovery.phase;
+        self.take_reordering(&outcome, io);
+        // What is undone stays as it is for this acknowledgment (RFC 4015 section 3.4).
+        if !self.find_spurious(segment, &outcome, io) {
+            self.advance_recovery(&outcome, flight, io);
+        }
+        self.step_frto(io);
+        let exiting = was != Phase::None && self.recovery.phase == Phase::None;
+        let losses = self.take_time(&outcome, exiting, io);
+        self.reduce_in_proportion(&outcome, losses == 0);
+        if self.board.is_empty() {
+            self.clear_loss_timers();
+        } else {
+            self.arm_retransmit(io);
+        }
+        self.note(Event::Acknowledged, now);
+    }
+
+    /// Karn's rule is the scoreboard's; where it leaves no sample, a timestamp may.
+    fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
+        if let Some(rtt) = outcome.rtt {
+            self.rtt.on_sample(rtt);
+        } else if let Some((_, echo)) = segment.options.timestamps
+            && self.timestamps
+            && echo != 0
+        {
+            let milliseconds = self.ts_now(io.now()).wrapping_sub(echo);
+            if milliseconds < 1 << 31 {
+                self.rtt
+                    .on_sample(Duration::from_millis(milliseconds.max(1).into()));
+            }
+        }
+    }
+
+    fn take_sack(&mut self, segment: &Segment, io: &Io<'_, '_>) -> AckOutcome {
+        if !self.sack || segment.options.sack.is_empty() {
+            return AckOutcome::default();
+        }
+        let blocks = segment.options.sack.as_slice();
+        self.board.on_sack(segment.ack, blocks, io.now())
+    }
+
+    /// Which copies of what was sent twice `segment` can be for (RFC 8985 section 6.2 step 2).
+    fn believe(&mut self, segment: &Segment, now: Instant) {
+        let Some(rack) = &self.recovery.rack else {
+            return;
+        };
+        let mut credible = rack.min_rtt().map_or(now, |min_rtt| now - min_rtt);
+        if let Some((_, echo)) = segment.options.timestamps
+            && self.timestamps
+        {
+            let age = self.ts_now(now).wrapping_sub(echo);
+            if age < 1 << 31 {
+                // The last instant at which the clock showed what is echoed.
+                let tick = (now.as_nanos() / 1_000_000).saturating_sub(age.into());
+                let last = (tick + 1).saturating_mul(1_000_000).saturating_sub(1);
+                credible = credible.min(Instant::from_nanos(last));
+            }
+        }
+        self.board.believe_until(credible);
+    }
+
+    /// TLP_process_ack of RFC 8985 section 7.4.2.
+    fn take_probe_answer(
+        &mut self,
+        segment: &Segment,
+        outcome: &AckOutcome,
+        duplicate: bool,
+        io: &mut Io<'_, '_>,
+    ) {
+        let Some(tlp) = &mut self.recovery.tlp else {
+            return;
+        };
+        let answer = Answer {
+            ack: segment.ack,
+            dsack: outcome.dsack,
+            bare_duplicate: duplicate && segment.options.sack.is_empty(),
+        };
+        if tlp.on_ack(&answer) && self.recovery.phase == Phase::None {
+            io.shared.counters.probes_repaired += 1;
+            self.recovery.undo.disarm();
+            let flight = u64::from(self.board.flight());
+            let now = io.now();
+            self.congestion.on_loss(&Loss {
+                now,
+                flight: flight + u64::from(outcome.acked),
+            });
+            self.congestion.on_recovered(now, flight);
+        }
+    }
+
+    /// Whether `segment` shows that nothing was lost; then the response of RFC 4015.
+    fn find_spurious(
+        &mut self,
+        segment: &Segment,
+        outcome: &AckOutcome,
+        io: &mut Io<'_, '_>,
+    ) -> bool {
+        if !io.shared.config.undo {
+            return false;
+        }
+        let recovering = self.recovery.phase != Phase::None;
+        let undo = &mut self.recovery.undo;
+        let mut spurious = outcome
+            .dsack
+            .is_some_and(|block| undo.on_dsack(block) && self.board.pending() == 0);
+        if recovering && outcome.acked > 0 {
+            let echo = segment.options.timestamps.filter(|_| self.timestamps);
+            let all = self.board.is_empty();
+            spurious |=
+                undo.on_acceptable(echo.map(|(_, echo)| echo), outcome.dsack.is_some(), all);
+        }
+        if let Phase::Timeout(point) = self.recovery.phase {
+            let blocks = segment.options.sack.as_slice();
+            let above = segment.ack.gt(point) || blocks.iter().any(|block| block.right.gt(point));
+            let verdict = undo.frto_verdict(outcome.delivered > 0 && !above);
+            spurious |= verdict == Some(Verdict::Spurious);
+        }
+        if spurious {
+            self.undo(outcome.acked, io);
+        }
+        spurious
+    }
+
+    /// How far segments overtake each other, where that is asked for.
+    fn take_reordering(&mut self, outcome: &AckOutcome, io: &Io<'_, '_>) {
+        if outcome.reordered {
+            let segments = outcome.extent.div_ceil(self.send.mss.max(1));
+            self.wait_for_duplicates(segments + 1, io);
+        }
+    }
+
+    /// RFC 4015 section 3: congestion control is again what it was, and nothing more is sent again.
+    fn undo(&mut self, acked: u32, io: &mut Io<'_, '_>) {
+        let undo = &mut self.recovery.undo;
+        let counters = &mut io.shared.counters;
+        if undo.timeout {
+            counters.spurious_timeouts += 1;
+            self.rtt.reset_back_off();
+        } else {
+            counters.spurious_recoveries += 1;
+            // RFC 3522's SpuriousRecovery.
+            let enough = undo.duplicates.saturating_add(1).min(MOST_DUPLICATES);
+            self.wait_for_duplicates(enough, io);
+            if let Some(rack) = &mut self.recovery.rack {
+                rack.on_spurious();
+            }
+        }
+        self.recovery.undo.disarm();
+        let initial = io.shared.config.initial_window.octets(self.send.mss);
+        let flight = u64::from(self.board.flight());
+        self.congestion.undo(flight + u64::from(acked).min(initial));
+        if self.recovery.phase != Phase::None {
+            self.recovery.end();
+            self.board.clear_duplicates();
+            self.board.unmark_pending();
+        }
+        self.note(Event::Undone, io.now());
+    }
+
+    /// Reordering needs more duplicates than usual as proof, where RACK does not wait instead.
+    fn wait_for_duplicates(&mut self, enough: u32, io: &Io<'_, '_>) {
+        let config = &io.shared.config;
+        if self.recovery.rack.is_some() || !config.adapt_to_reordering {
+            return;
+        }
+        let now = self.recovery.dup_thresh.max(config.duplicate_threshold);
+        if enough > now {
+            self.recovery.dup_thresh = enough.min(MOST_DUPLICATES);
+            self.board.set_dup_thresh(self.recovery.dup_thresh);
+        }
+    }
+
+    /// Step 2 of F-RTO, after the first new acknowledgment since the time-out.
+    fn step_frto(&mut self, io: &Io<'_, '_>) {
+        let Frto::Again(end) = self.recovery.undo.frto else {
+            return;
+        };
+        let half = io.shared.config.half_window;
+        let next = self.send.next(&self.board, self.cwnd(), half, false);
+        let goes_on = matches!(self.recovery.phase, Phase::Timeout(_))
+            && (self.sack || self.board.una().geq(end))
+            && next.is_ok_and(|next| next.octets > 0);
+        self.recovery.undo.frto = if goes_on { Frto::New(2) } else { Frto::Off };
+    }
+
+    /// Steps 1 to 4 of RFC 8985 section 6.2, then step 5.
+    /// Returns the octets newly lost.
+    fn take_time(&mut self, outcome: &AckOutcome, exiting: bool, io: &mut Io<'_, '_>) -> u32 {
+        let Some(rack) = &mut self.recovery.rack else {
+            return 0;
+        };
+        let now = io.now();
+        if let Some(rtt) = outcome.rtt_newest {
+            rack.on_rtt(rtt, now);
+        }
+        rack.on_delivered(outcome, now);
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        rack.adapt(outcome.dsack.is_some(), exiting, una, nxt);
+        self.detect_losses(outcome.delivered, io)
+    }
+
+    /// RACK_detect_loss_and_arm_timer, but for arming; enters recovery where something was lost. Returns the octets newly
+    /// lost; the acknowledgment that asks for it has `delivered` some.
+    pub(super) fn detect_losses(&mut self, delivered: u32, io: &mut Io<'_, '_>) -> u32 {
+        let conditions = self.rack_conditions(io);
+        let Some(rack) = &mut self.recovery.rack else {
+            return 0;
+        };
+        let (Some(latest), Some(patience)) = (rack.segment(), rack.patience(&conditions)) else {
+            return 0;
+        };
+        let now = io.now();
+        let overdue = self.board.mark_overdue(Some(latest), patience, now);
+        rack.reordering_at = overdue.next;
+        io.shared.counters.rack_lost += u64::from(overdue.octets);
+        if self.board.pending() == 0 {
+            return overdue.octets;
+        }
+        match self.recovery.phase {
+            Phase::None => self.enter_recovery(delivered, io),
+            Phase::Fast(_) if self.recovery.prr.is_none() => {
+                // A retransmission lost is a second indication of congestion, unless PRR takes care (section 9.3).
+                if overdue
+                    .retransmission
+                    .is_some_and(|order| order >= self.recovery.reduced_at)
+                {
+                    self.recovery.reduced_at = self.board.order();
+                    self.congestion.on_loss(&Loss {
+                        now,
+                        flight: self.board.flight().into(),
+                    });
+                }
+            }
+            Phase::Fast(_) | Phase::Timeout(_) => {}
+        }
+        overdue.octets
+    }
+
+    fn advance_recovery(&mut self, outcome: &AckOutcome, flight: u32, io: &mut Io<'_, '_>) {
+        let now = io.now();
+        let una = self.board.una();
+        match self.recovery.phase {
+            Phase::Fast(point) if una.geq(point) || !(self.sack || io.shared.config.new_reno) => {
+                // PRR has brought the flight to ssthresh, which is cwnd then; otherwise there must be no burst.
+                let flight = match self.recovery.prr {
+                    Some(_) => u64::MAX,
+                    None => self.board.flight().into(),
+                };
+                self.recovery.end();
+                self.board.clear_duplicates();
+                self.congestion.on_recovered(now, flight);
+                self.note(Event::Recovered, now);
+                return;
+            }
+            Phase::Fast(_) => {
+                if !self.sack {
+                    // RFC 6582 section 3.2 step 3: a partial acknowledgment shows the next hole.
+                    self.board.mark_first_lost(self.send.mss);
+                    self.recovery.forced = true;
+                }
+                return;
+            }
+            Phase::Timeout(point) if una.geq(point) => {
+                self.recovery.end();
+                self.note(Event::Recovered, now);
+            }
+            Phase::Timeout(_) | Phase::None => {}
+        }
+        self.congestion.on_ack(&Acked {
+            now,
+            octets: outcome.acked.into(),
+            flight: flight.into(),
+            srtt: self.rtt.srtt(),
+            rtt: outcome.rtt_newest,
+            una,
+            nxt: self.board.nxt(),
+            window_limited: self.window_limited,
+        });
+        if self.recovery.phase == Phase::None && self.sack && self.board.is_lost(self.board.una()) {
+            self.enter_recovery(outcome.delivered, io);
+        }
+    }
+
+    /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2 where
+    /// SACK says that something arrived.
+    pub(crate) fn take_old_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+        self.believe(segment, io.now());
+        let outcome = self.take_sack(segment, io);
+        let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
+        let plain = segment.len() == 0 && same_window;
+        self.take_probe_answer(segment, &outcome, plain, io);
+        let answers = plain || outcome.delivered > 0;
+        if outcome.dsack.is_some() || (self.recovery.new_instead().is_some() && answers) {
+            self.find_spurious(segment, &outcome, io);
+        }
+        if !self.sack && plain && matches!(self.recovery.undo.frto, Frto::Again(_)) {
+            // Step 2 (a) of the basic algorithm.
+            self.recovery.undo.frto = Frto::Off;
+        }
+        if self.board.is_empty() && self.recovery.rack.is_none() {
+            return;
+        }
+        let duplicate = if self.sack {
+            outcome.delivered > 0
+        } else {
+            plain
+        };
+        if duplicate {
+            self.recovery.duplicates += 1;
+            let undo = &mut self.recovery.undo;
+            undo.duplicates = undo.duplicates.max(self.recovery.duplicates);
+            io.shared.counters.duplicate_acks += 1;
+        }
+        if self.recovery.rack.is_some() {
+            self.take_time(&outcome, false, io);
+            if duplicate {
+                self.choose_timer(io);
+            }
+        } else if duplicate {
+            self.count_duplicate(&outcome, io);
+        }
+        self.reduce_in_proportion(&outcome, false);
+    }
+
+    /// PRR's part in each acknowledgment of fast recovery.
+    fn reduce_in_proportion(&mut self, outcome: &AckOutcome, safe: bool) {
+        if let Some(prr) = &mut self.recovery.prr {
+            prr.on_ack(&Delivery {
+                delivered: outcome.delivered.into(),
+                inflight: self.board.pipe().into(),
+                ssthresh: self.congestion.ssthresh(),
+                smss: self.send.mss.into(),
+                safe,
+            });
+        }
+    }
+
+    fn count_duplicate(&mut self, outcome: &AckOutcome, io: &mut Io<'_, '_>) {
+        self.take_reordering(outcome, io);
+        let threshold = match io.shared.config.duplicate_threshold {
+            0 => 0,
+            threshold => threshold.max(self.recovery.dup_thresh),
+        };
+        match self.recovery.phase {
+            Phase::Fast(_) => {
+                if !self.sack {
+                    self.board.on_duplicate_ack(self.send.mss);
+                }
+            }
+            Phase::Timeout(_) => {}
+            Phase::None if threshold == 0 => {}
+            Phase::None => {
+                if !self.sack
+                    && (io.shared.config.limited_transmit || self.recovery.duplicates >= threshold)
+                {
+                    self.board.on_duplicate_ack(self.send.mss);
+                }
+                let lost = self.sack && self.board.is_lost(self.board.una());
+                if self.recovery.duplicates >= threshold || lost {
+                    self.enter_recovery(outcome.delivered, io);
+                }
+            }
+        }
+    }
+
+    /// RFC 5681 section 3.2, RFC 6582 section 3.2 step 2, RFC 6675 section 5 step 4.
+    /// The acknowledgment that shows the loss has `delivered` so many octets.
+    fn enter_recovery(&mut self, delivered: u32, io: &mut Io<'_, '_>) {
+        io.shared.counters.fast_retransmits += 1;
+        let flight = self.loss_flight();
+        self.congestion.save(flight);
+        self.recovery.undo.begin(false, self.recovery.duplicates);
+        self.congestion.on_loss(&Loss {
+            now: io.now(),
+            flight,
+        });
+        self.recovery.phase = Phase::Fast(self.board.nxt());
+        self.recovery.forced = true;
+        self.recovery.reduced_at = self.board.order();
+        if let Some(tlp) = &mut self.recovery.tlp {
+            tlp.reset();
+        }
+        if self.recovery.rack.is_none() {
+            self.board.on_recovery();
+            self.board.mark_first_lost(self.send.mss);
+        }
+        let bound = match io.shared.config.rate_reduction {
+            RateReduction::AtOnce => None,
+            RateReduction::Prr => Some(Bound::Safe),
+            RateReduction::PrrCrb => Some(Bound::Conservative),
+            RateReduction::PrrSsrb => Some(Bound::SlowStart),
+        };
+        // Without congestion control there is nothing to reduce to.
+        let bounded = self.congestion.ssthresh() < u64::MAX;
+        let held = u64::from(self.board.flight() - self.board.sacked());
+        let inflight = self.board.pipe().into();
+        self.recovery.prr = bound
+            .filter(|_| self.sack && bounded)
+            .map(|bound| Prr::new(bound, held + u64::from(delivered), inflight));
+        self.note(Event::Recovery, io.now());
+    }
+}

@@ -1,0 +1,157 @@
+//! Loss recovery: whether data is being sent again, and what decided so.
+//!
+//! [`Recovery`] owns the variables. What changes them is told by where it comes from: acknowledgments in `acks`, expiries
+//! of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985)
+//! and `prr` (RFC 6937); `undo` finds out that there was no loss. The record of transmissions is the
+//! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
+
+use kumiki_graph::Instant;
+use kumiki_wire::tcp::Seq;
+
+use super::config::{LossDetection, RateReduction};
+use super::scoreboard::Span;
+use super::session::{Io, Session};
+
+mod acks;
+mod prr;
+mod rack;
+mod timeout;
+mod tlp;
+mod undo;
+
+use prr::Prr;
+use rack::Rack;
+use tlp::Tlp;
+use undo::{Frto, Undo};
+
+/// Which losses are being made good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// None.
+    None,
+    /// Fast recovery, until everything up to here is acknowledged (RFC 6675's RecoveryPoint, RFC 6582's recover).
+    Fast(Seq),
+    /// After the retransmission timer expired, until everything up to here is acknowledged.
+    Timeout(Seq),
+}
+
+/// The variables of loss recovery of one connection.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    pub(crate) phase: Phase,
+    /// Duplicate acknowledgments in a row.
+    pub(crate) duplicates: u32,
+    /// The next segment of recovery goes whatever is under way.
+    pub(crate) forced: bool,
+    /// When the retransmission timer expires, unless a timer that takes its place does before.
+    pub(super) rto_at: Instant,
+    /// Sendings there were when congestion control was last told of a loss in this recovery.
+    reduced_at: u64,
+    /// Octets of new data sent since the first duplicate acknowledgment, outside recovery.
+    limited: u32,
+    /// How the window shrinks in this fast recovery, where that is not at once.
+    prr: Option<Prr>,
+    /// Where recovery may turn out to have been for nothing.
+    undo: Undo,
+    /// Duplicate acknowledgments that mean a loss, where reordering has been seen and RACK is not used; 0: as configured.
+    dup_thresh: u32,
+    /// Where time tells of losses.
+    pub(super) rack: Option<Rack>,
+    /// Where the tail is probed.
+    pub(super) tlp: Option<Tlp>,
+}
+
+impl Recovery {
+    pub(crate) const fn new() -> Self {
+        Self {
+            phase: Phase::None,
+            duplicates: 0,
+            forced: false,
+            rto_at: Instant::FAR_FUTURE,
+            reduced_at: 0,
+            limited: 0,
+            prr: None,
+            undo: Undo::new(),
+            dup_thresh: 0,
+            rack: None,
+            tlp: None,
+        }
+    }
+
+    /// What the scoreboard has marked lost is to be sent again, up to `nxt`, though no acknowledgment or timer said so.
+    pub(crate) fn resend_until(&mut self, nxt: Seq) {
+        if self.phase == Phase::None {
+            self.phase = Phase::Timeout(nxt);
+        }
+        self.forced = true;
+    }
+
+    /// Everything that was outstanding when recovery began is acknowledged.
+    fn end(&mut self) {
+        self.phase = Phase::None;
+        self.forced = false;
+        self.prr = None;
+    }
+
+    /// `octets` were sent, `again` or for the first time.
+    pub(crate) fn on_sent(&mut self, octets: u32, again: bool) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(octets);
+        }
+        if !again && self.duplicates > 0 {
+            self.limited = self.limited.saturating_add(octets);
+        }
+        if !again && let Frto::New(left) = self.undo.frto {
+            self.undo.frto = Frto::New(left.saturating_sub(1));
+        }
+    }
+
+    /// `span` was sent again, with TSval `ts`.
+    pub(crate) fn on_again(&mut self, span: Span, ts: Option<u32>) {
+        self.on_sent(span.len(), true);
+        if self.phase != Phase::None {
+            self.undo.on_again(span, ts);
+        }
+    }
+
+    /// F-RTO asks for new data in place of what is taken for lost: so many segments.
+    pub(crate) const fn new_instead(&self) -> Option<u8> {
+        match self.undo.frto {
+            Frto::New(left) => Some(left),
+            Frto::Off | Frto::Again(_) => None,
+        }
+    }
+}
+
+impl Session {
+    /// cwnd: what may be in the network now.
+    pub(crate) fn cwnd(&self) -> u64 {
+        match &self.recovery.prr {
+            Some(prr) => prr.cwnd(),
+            None => self.congestion.window(),
+        }
+    }
+
+    /// FlightSize as congestion control should see it: without what limited transmit sent beyond the window (RFC 5681
+    /// section 3.2 step 2).
+    fn loss_flight(&self) -> u64 {
+        let flight = u64::from(self.board.flight());
+        let beyond = flight.saturating_sub(self.congestion.window());
+        flight - beyond.min(self.recovery.limited.into())
+    }
+
+    /// The handshake is done: what was negotiated decides how losses are told.
+    pub(crate) fn begin_recovery(&mut self, io: &Io<'_, '_>) {
+        let config = &io.shared.config;
+        if !self.sack || config.loss_detection != LossDetection::Rack {
+            return;
+        }
+        self.board.detect_by_time();
+        let mut rack = Rack::new();
+        if let Some(sample) = self.rtt.min() {
+            rack.on_rtt(sample, io.now());
+        }
+        self.recovery.rack = Some(rack);
+        self.recovery.tlp = config.tail_loss_probe.then(Tlp::default);
+    }
+}

@@ -1,0 +1,201 @@
+//! Timers of loss recovery: the retransmission timer, and those of RACK-TLP that may take its place for a while.
+
+use super::Phase;
+use super::rack::Conditions;
+use super::tlp::Tlp;
+use super::undo::Frto;
+use crate::tcp::congestion;
+use crate::tcp::scoreboard::DUP_THRESH;
+use crate::tcp::session::{Io, Session};
+use crate::tcp::timers::Timer;
+use crate::tcp::trace::Event;
+
+impl Session {
+    pub(crate) fn on_retransmit_timer(&mut self, io: &mut Io<'_, '_>) {
+        if self.board.is_empty() {
+            return;
+        }
+        let now = io.now();
+        let again = self.unanswered > 0;
+        if !self.may_try_again(io) {
+            return;
+        }
+        io.shared.counters.timeouts += 1;
+        self.rtt.back_off();
+        if self.state.is_before_established() {
+            self.send_syn(io);
+            return;
+        }
+        let loss = congestion::Loss {
+            now,
+            flight: self.loss_flight(),
+        };
+        let fresh = self.recovery.phase == Phase::None;
+        if fresh {
+            self.congestion.save(loss.flight);
+            self.recovery.undo.begin(true, 0);
+        }
+        // F-RTO may also start again for the same segment, not in another recovery (RFC 5682 section 3.1 step 1).
+        let f_rto = io.shared.config.f_rto && io.shared.config.undo;
+        let waiting = matches!(self.recovery.undo.frto, Frto::Again(_));
+        self.recovery.undo.frto = match self.board.first_unacked(self.send.mss) {
+            Some(span) if f_rto && (fresh || waiting) => Frto::Again(span.end),
+            Some(_) | None => Frto::Off,
+        };
+        self.recovery.dup_thresh = 0;
+        self.board.set_dup_thresh(DUP_THRESH);
+        self.congestion.on_timeout(&loss, again);
+        self.mark_timed_out(io);
+        self.recovery.duplicates = 0;
+        self.recovery.limited = 0;
+        self.recovery.prr = None;
+        self.recovery.phase = Phase::Timeout(self.board.nxt());
+        self.recovery.forced = true;
+        self.note(Event::TimedOut, now);
+        self.arm_retransmit(io);
+        self.output(io);
+        self.stirred = true;
+    }
+
+    /// What the expiry of the retransmission timer says is lost: everything, or with RACK the first segment and all that
+    /// was sent long enough ago (RFC 8985 section 6.3).
+    fn mark_timed_out(&mut self, io: &Io<'_, '_>) {
+        let reneged = self.board.has_reneged();
+        if reneged {
+            self.board.forget_sacks();
+        }
+        self.board.clear_duplicates();
+        if let Some(tlp) = &mut self.recovery.tlp {
+            tlp.reset();
+        }
+        let conditions = self.rack_conditions(io);
+        if let Some(rack) = &mut self.recovery.rack {
+            rack.reordering_at = None;
+            if let Some(patience) = rack.patience(&conditions)
+                && !reneged
+            {
+                self.board.mark_first_lost(self.send.mss);
+                self.board.mark_overdue(None, patience, io.now());
+                return;
+            }
+        }
+        self.board.mark_all_lost();
+    }
+
+    pub(super) fn rack_conditions(&self, io: &Io<'_, '_>) -> Conditions {
+        Conditions {
+            recovering: self.recovery.phase != Phase::None,
+            segs_sacked: self.board.segments_sacked(),
+            dup_thresh: io.shared.config.duplicate_threshold,
+            srtt: self.rtt.srtt(),
+        }
+    }
+
+    /// RFC 8985 section 8: one of three timers is armed while something is outstanding.
+    pub(crate) fn choose_timer(&mut self, io: &mut Io<'_, '_>) {
+        let Some(rack) = &self.recovery.rack else {
+            let at = self.recovery.rto_at;
+            self.timers.set(Timer::Retransmit, at, io.cx);
+            return;
+        };
+        let now = io.now();
+        let reordering = rack.reordering_at;
+        if self.recovery.rto_at <= now {
+            // Another timer has been waited for that long.
+            self.recovery.rto_at = self.slow(self.rtt.rto(), io);
+        }
+        let rto_at = self.recovery.rto_at;
+        let may_probe = self.recovery.tlp.is_some()
+            && self.recovery.phase == Phase::None
+            && self.board.sacked() == 0;
+        let (timer, at) = if let Some(at) = reordering {
+            (Timer::Reordering, at)
+        } else if may_probe {
+            let single = self.board.flight() <= self.send.mss;
+            let pto = Tlp::pto(self.rtt.srtt(), single, io.shared.config.max_ack_delay);
+            (Timer::LossProbe, (now + pto).min(rto_at))
+        } else {
+            (Timer::Retransmit, rto_at)
+        };
+        self.clear_loss_timers();
+        self.timers.set(timer, at, io.cx);
+    }
+
+    pub(crate) const fn clear_loss_timers(&mut self) {
+        self.timers.clear(Timer::Retransmit);
+        self.timers.clear(Timer::Reordering);
+        self.timers.clear(Timer::LossProbe);
+    }
+
+    /// New data was sent.
+    pub(crate) fn time_new(&mut self, io: &mut Io<'_, '_>) {
+        let running = self.timers.is_set(Timer::Retransmit)
+            || self.timers.is_set(Timer::LossProbe)
+            || self.timers.is_set(Timer::Reordering);
+        if !running {
+            self.arm_retransmit(io);
+        } else if self.recovery.tlp.is_some() {
+            self.choose_timer(io);
+        }
+    }
+
+    /// Something was sent again. With RACK the timer starts again then, as RFC 6675 section 6 allows: recovery may last
+    /// longer than RTO.
+    pub(crate) fn time_again(&mut self, io: &mut Io<'_, '_>) {
+        if self.recovery.rack.is_some() || !self.timers.is_set(Timer::Retransmit) {
+            self.arm_retransmit(io);
+        }
+    }
+
+    /// Segments that may only have been reordered have had their time.
+    pub(crate) fn on_reordering_timer(&mut self, io: &mut Io<'_, '_>) {
+        if self.board.is_empty() {
+            return;
+        }
+        self.detect_losses(0, io);
+        self.arm_retransmit(io);
+        self.output(io);
+        self.stirred = true;
+    }
+
+    /// TLP_send_probe of RFC 8985 section 7.3.
+    pub(crate) fn on_probe_timer(&mut self, io: &mut Io<'_, '_>) {
+        if self.board.is_empty() {
+            return;
+        }
+        let samples = self.rtt.samples();
+        if self
+            .recovery
+            .tlp
+            .as_ref()
+            .is_some_and(|tlp| tlp.may_probe(samples))
+        {
+            io.shared.counters.loss_probes += 1;
+            let is_retrans = self.send_probe(io);
+            let nxt = self.board.nxt();
+            if let Some(tlp) = &mut self.recovery.tlp {
+                tlp.on_probe(nxt, is_retrans, samples);
+            }
+            self.note(Event::LossProbe, io.now());
+        }
+        self.arm_retransmit(io);
+        self.clear_loss_timers();
+        let at = self.recovery.rto_at;
+        self.timers.set(Timer::Retransmit, at, io.cx);
+        self.stirred = true;
+    }
+
+    /// New data if there is any, whatever the congestion window says; else the last segment again, and true.
+    fn send_probe(&mut self, io: &mut Io<'_, '_>) -> bool {
+        let half = io.shared.config.half_window;
+        if let Ok(next) = self.send.next(&self.board, u64::MAX, half, true) {
+            self.send_new(next, io);
+            return false;
+        }
+        if let Some(span) = self.board.last_segment(self.send.mss) {
+            self.send_again(span, io);
+            self.board.on_retransmit(span, io.now());
+        }
+        true
+    }
+}
