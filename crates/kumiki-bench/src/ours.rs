@@ -17,14 +17,18 @@ const PORT: u16 = 5001;
 
 /// What the caller has written and not seen acknowledged, on all connections together, in octets: what fits into a
 /// second-level cache beside both programs' buffers.
-pub(crate) const UNDER_WAY: u64 = 512 * 1024;
+pub(crate) const UNDER_WAY: u64 = 256 * 1024;
 
 /// A run may take so long.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// What TCP is set to: its modern profile, of which the table says what is on.
 pub(crate) const fn config() -> Config {
-    defaults::modern()
+    Config {
+        // As Linux: an acknowledgment may stand for a whole super-segment.
+        slow_start_limit: u32::MAX,
+        ..defaults::modern()
+    }
 }
 
 /// Both ends in one executor.
@@ -76,7 +80,7 @@ impl Pair {
             let id = executor.add_graph(name, graph);
             let config = DeviceConfig {
                 mtu: u32::try_from(load.mtu).unwrap_or(u32::MAX),
-                ..DeviceConfig::default()
+                burst: 64,
             };
             executor.set_device(id, device, config);
             executor.plug(Plug::Device(id, device), Plug::Port(link, port));
