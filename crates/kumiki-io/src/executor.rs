@@ -183,6 +183,28 @@ impl Host {
         !merger.is_empty()
     }
 
+    /// A unit has come to `device`; true where something waits there now.
+    fn receive(
+        &mut self,
+        now: Instant,
+        device: DeviceId,
+        unit: Unit,
+        counters: &mut Counters,
+    ) -> bool {
+        match unit {
+            Unit::Frame { data, address } if self.bursts(device) => {
+                return self.packet(now, device, address, data);
+            }
+            Unit::Frame { data, address } => input(&mut self.graph, now, device, address, data),
+            // The medium's own queue holds what the graph hands down ahead of time.
+            Unit::Sent { .. } => {}
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => {
+                counters.not_frames += 1;
+            }
+        }
+        false
+    }
+
     /// Nothing more comes with what waits at the devices.
     fn flush(&mut self, now: Instant) {
         let graph = &mut self.graph;
@@ -445,6 +467,14 @@ impl<C: Clock> Executor<C> {
         };
         for (port, unit) in self.outlet.drain() {
             match medium.wires.get(port) {
+                // Straight to the graph, where nothing else is on its way.
+                Some(Some(Plug::Device(graph, device))) if self.under_way.is_empty() => {
+                    let host = self.hosts.get_mut(graph.0);
+                    let waits = host.is_some_and(|host| {
+                        host.receive(self.media_time, *device, unit, &mut self.counters)
+                    });
+                    self.merging |= waits;
+                }
                 Some(Some(plug)) => self.under_way.push_back((*plug, unit)),
                 _ => self.counters.unplugged += 1,
             }
@@ -489,18 +519,41 @@ impl<C: Clock> Executor<C> {
                     // What has left a host no longer occupies its memory.
                     data.set_lease(None);
                     match host.wires.get(device.0) {
-                        Some(Some(plug)) => {
-                            let mut send = |data| {
-                                let unit = Unit::Frame { data, address };
-                                self.under_way.push_back((*plug, unit));
-                            };
-                            if host.bursts(device) {
-                                if !offload::cut(data, send) {
-                                    self.counters.not_frames += 1;
+                        Some(Some(plug)) if host.bursts(device) => {
+                            // Many packets: straight into the medium, where nothing is on its way there.
+                            let straight = self.under_way.is_empty();
+                            let mut medium = match plug {
+                                Plug::Port(element, port) if straight => {
+                                    let medium = self.media.get_mut(element.0);
+                                    medium.map(|medium| (medium, *port))
                                 }
-                            } else {
-                                send(data);
+                                Plug::Port(..) | Plug::Device(..) | Plug::Link(_) => None,
+                            };
+                            let cut = offload::cut(data, |data| {
+                                let unit = Unit::Frame { data, address };
+                                match &mut medium {
+                                    Some((medium, port)) => {
+                                        let (at, out) = (self.media_time, &mut self.outlet);
+                                        medium.element.offer(at, *port, unit, out);
+                                    }
+                                    None => self.under_way.push_back((*plug, unit)),
+                                }
+                            });
+                            self.counters.not_frames += u64::from(!cut);
+                            if let Some((medium, _)) = medium {
+                                for (port, unit) in self.outlet.drain() {
+                                    match medium.wires.get(port) {
+                                        Some(Some(plug)) => {
+                                            self.under_way.push_back((*plug, unit));
+                                        }
+                                        _ => self.counters.unplugged += 1,
+                                    }
+                                }
                             }
+                        }
+                        Some(Some(plug)) => {
+                            let unit = Unit::Frame { data, address };
+                            self.under_way.push_back((*plug, unit));
                         }
                         _ => self.counters.unplugged += 1,
                     }
@@ -540,7 +593,12 @@ impl<C: Clock> Executor<C> {
     fn carry(&mut self) {
         while let Some((plug, unit)) = self.under_way.pop_front() {
             match plug {
-                Plug::Device(graph, device) => self.receive(graph, device, unit),
+                Plug::Device(graph, device) => {
+                    if let Some(host) = self.hosts.get_mut(graph.0) {
+                        self.merging |=
+                            host.receive(self.media_time, device, unit, &mut self.counters);
+                    }
+                }
                 Plug::Port(element, port) => {
                     if let Some(medium) = self.media.get_mut(element.0) {
                         medium
@@ -559,25 +617,6 @@ impl<C: Clock> Executor<C> {
         if core::mem::take(&mut self.merging) {
             for host in &mut self.hosts {
                 host.flush(self.media_time);
-            }
-        }
-    }
-
-    fn receive(&mut self, graph: GraphId, device: DeviceId, unit: Unit) {
-        match unit {
-            Unit::Frame { data, address } => {
-                if let Some(host) = self.hosts.get_mut(graph.0) {
-                    if host.bursts(device) {
-                        self.merging |= host.packet(self.media_time, device, address, data);
-                    } else {
-                        input(&mut host.graph, self.media_time, device, address, data);
-                    }
-                }
-            }
-            // The medium's own queue holds what the graph hands down ahead of time.
-            Unit::Sent { .. } => {}
-            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => {
-                self.counters.not_frames += 1;
             }
         }
     }

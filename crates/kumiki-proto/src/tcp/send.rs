@@ -147,7 +147,8 @@ impl Send {
         Some(Credit::octets(news.into()))
     }
 
-    /// The octets of the next segment: `octets` of new data at `seq`. Also how many of them had to be read for their sum.
+    /// The octets of the next segment, or super-segment: `octets` of new data at `seq`. Also how many of them had to be read
+    /// for their sum.
     pub(crate) fn take(&mut self, seq: Seq, octets: u32) -> (Message, u64) {
         let mut segment = Message::new();
         let mut left = usize::try_from(octets).unwrap_or(usize::MAX);
@@ -161,7 +162,8 @@ impl Send {
                 self.unsent.push_front(slice);
                 slice = front;
             }
-            if !slice.is_summed() {
+            // A super-segment is read where it is cut.
+            if octets <= self.mss && !slice.is_summed() {
                 read += slice.len() as u64;
                 slice.summed();
             }
