@@ -9,7 +9,7 @@ use kumiki_graph::Instant;
 use kumiki_link::{Element, Outlet, Unit};
 
 /// Packets that each direction holds; what comes on top is dropped.
-pub(crate) const CAPACITY: usize = 65_536;
+pub(crate) const CAPACITY: usize = 1 << 18;
 
 /// The link; see the module.
 #[derive(Debug, Default)]

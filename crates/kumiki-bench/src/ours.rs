@@ -5,6 +5,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 use kumiki_graph::{DeviceId, Duration, Graph, Misfit, NodeId, Protocol, Service};
 use kumiki_io::{DeviceConfig, Ended, Executor, GraphId, Pace, Plug, RealClock};
 use kumiki_proto::ip::{self, Ip};
+use kumiki_proto::tcp::config::AckRule;
 use kumiki_proto::tcp::{Config, Tcp, defaults};
 
 use crate::link::Link;
@@ -27,6 +28,11 @@ pub(crate) const fn config() -> Config {
     Config {
         // As Linux: an acknowledgment may stand for a whole super-segment.
         slow_start_limit: u32::MAX,
+        // Not delayed, as smoltcp does best: what is put together is acknowledged once in any case.
+        ack: AckRule {
+            every: 1,
+            count_small: true,
+        },
         ..defaults::modern()
     }
 }

@@ -26,6 +26,19 @@ fn quality() -> Quality {
     }
 }
 
+/// Callers of one port: well below the number of ports that they can call from.
+const CALLERS: usize = 8192;
+
+/// Whom caller number `number` calls where the first calls `first`.
+fn nth(mut first: SocketAddr, number: u32) -> SocketAddr {
+    let further = usize::try_from(number).unwrap_or(0) / CALLERS;
+    let port = first
+        .port()
+        .saturating_add(u16::try_from(further).unwrap_or(u16::MAX));
+    first.set_port(port);
+    first
+}
+
 const fn handle(index: u32) -> Handle {
     Handle {
         index,
@@ -67,10 +80,20 @@ fn copy_out(data: &Message, buffer: &mut [u8], mut see: impl FnMut(usize, &[u8])
 struct Calling {
     provider: Option<Handle>,
     credit: u64,
+    /// Octets of text in a full segment.
+    unit: usize,
+    /// Written and not acknowledged, in octets.
+    under_way: u64,
     /// Octets, or exchanges, that are left to do.
     left: u64,
     /// Octets of the reply that have come.
     replied: usize,
+}
+
+/// What both programs keep for one connection, in octets.
+#[allow(dead_code, reason = "for the program that counts memory")]
+pub(crate) const fn octets_each() -> usize {
+    size_of::<Calling>() + size_of::<Answering>()
 }
 
 /// Opens the connections and does the work.
@@ -153,14 +176,15 @@ impl Caller {
         };
         session.left -= len;
         session.credit -= len;
+        session.under_way += len;
         self.under_way += len;
-        let last = session.left == 0;
+        let (last, unit) = (session.left == 0, session.unit);
         let octets = usize::try_from(len)
             .ok()
             .and_then(|len| self.buffer.get(..len))
             .unwrap_or_default();
-        // The copy in.
-        let data = Message::from_page(Page::from(octets));
+        // The copy in, and the sum with it.
+        let data = Message::from_page(Page::copied(octets, unit));
         cx.down(
             STACK,
             Request::Data {
@@ -219,7 +243,7 @@ impl Protocol for Caller {
                 user: handle(number),
                 mode: Mode::Active,
                 local: Address::None,
-                remote: Address::Socket(self.remote),
+                remote: Address::Socket(nth(self.remote, number)),
                 quality: quality(),
                 ..Open::default()
             };
@@ -236,16 +260,22 @@ impl Protocol for Caller {
             Indication::Opened(opened) => {
                 if let Some(session) = at(&mut self.sessions, opened.user) {
                     session.provider = Some(opened.provider);
+                    session.unit = usize::try_from(opened.unit).unwrap_or(0);
                     self.opened += 1;
                 }
             }
             Indication::Credit { session, credit } => {
+                let begun = self.begun;
                 if let Some(session) = at(&mut self.sessions, session) {
                     session.credit += credit.octets;
+                    if begun {
+                        let freed = credit.octets.min(session.under_way);
+                        session.under_way -= freed;
+                        self.under_way -= freed;
+                    }
                 }
-                if self.begun {
+                if begun {
                     if let Work::Octets(_) = self.load.work {
-                        self.under_way = self.under_way.saturating_sub(credit.octets);
                         self.write(cx);
                     }
                 } else if self.opened == self.load.sessions {
@@ -267,11 +297,17 @@ impl Protocol for Caller {
                 }
             }
             Indication::Aborted { .. } => self.aborted += 1,
+            // All has been acknowledged, and there is no credit any more to say so.
+            Indication::Closed { session } => {
+                if let Some(session) = at(&mut self.sessions, session) {
+                    self.under_way -= core::mem::take(&mut session.under_way);
+                }
+                self.write(cx);
+            }
             Indication::Unit(_)
             | Indication::Offered(_)
             | Indication::Expedited { .. }
             | Indication::Released { .. }
-            | Indication::Closed { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. }
             | Indication::Notice { .. }
@@ -363,17 +399,19 @@ impl Protocol for Answerer {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let open = Open {
-            user: LISTEN,
-            mode: Mode::Passive {
-                backlog: self.load.sessions,
-            },
-            local: Address::Socket(self.local),
-            remote: Address::None,
-            quality: quality(),
-            ..Open::default()
-        };
-        cx.down(STACK, Request::Open(Box::new(open)));
+        for number in (0..self.load.sessions).step_by(CALLERS) {
+            let open = Open {
+                user: LISTEN,
+                mode: Mode::Passive {
+                    backlog: self.load.sessions,
+                },
+                local: Address::Socket(nth(self.local, number)),
+                remote: Address::None,
+                quality: quality(),
+                ..Open::default()
+            };
+            cx.down(STACK, Request::Open(Box::new(open)));
+        }
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {

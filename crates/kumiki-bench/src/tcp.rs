@@ -202,7 +202,7 @@ fn name(who: Who) -> (String, String) {
     match who {
         Who::Kumiki => (
             "kumiki".to_owned(),
-            "CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB".to_owned(),
+            "CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB, ACKs not delayed".to_owned(),
         ),
         Who::Smoltcp(setting) => (
             "smoltcp".to_owned(),
