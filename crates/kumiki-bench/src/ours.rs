@@ -16,9 +16,9 @@ const CALLER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const ANSWERER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const PORT: u16 = 5001;
 
-/// What the caller has written and not seen acknowledged, on all connections together, in octets: what fits into a
-/// second-level cache beside both programs' buffers.
-pub(crate) const UNDER_WAY: u64 = 256 * 1024;
+/// What the caller has written and not seen acknowledged, on all connections together, in octets: little enough
+/// to stay in a second-level cache beside both programs' buffers.
+pub(crate) const UNDER_WAY: u64 = 128 * 1024;
 
 /// A run may take so long.
 const LIMIT: Duration = Duration::from_secs(300);

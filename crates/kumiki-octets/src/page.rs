@@ -74,13 +74,19 @@ impl Page {
     /// The sum of `len` octets from `offset` on, where it is known from the pieces that were summed when they were written.
     pub(crate) fn known_sum(&self, offset: usize, len: usize) -> Option<Sum> {
         let buffer = self.buffer.as_deref()?;
-        let unit = buffer.unit;
-        let end = offset + len;
-        let whole = |at: usize| at.is_multiple_of(unit);
-        if unit == 0 || !whole(offset) || !(whole(end) || end == self.len) {
+        let (unit, end) = (buffer.unit, offset + len);
+        let first = offset.checked_div(unit)?;
+        if first * unit != offset {
             return None;
         }
-        let sums = buffer.sums.get(offset / unit..end.div_ceil(unit))?;
+        // Most often it is one piece.
+        if len == unit || len < unit && end == self.len {
+            return buffer.sums.get(first).copied();
+        }
+        if !(end.is_multiple_of(unit) || end == self.len) {
+            return None;
+        }
+        let sums = buffer.sums.get(first..end.div_ceil(unit))?;
         let add = |(at, sum): (usize, Sum), piece: &Sum| (at + unit, sum.then(at, *piece));
         Some(sums.iter().fold((0, Sum::ZERO), add).1)
     }
