@@ -18,6 +18,7 @@ use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 use proptest::prelude::*;
 
 #[path = "../../kumiki-wire/tests/judge/mod.rs"]
+#[allow(dead_code, reason = "shared with another crate's tests")]
 mod judge;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

@@ -169,7 +169,7 @@ impl Session {
     /// Whether one segment from `seq` on can stand for many: the device below cuts what has a header like any other's.
     /// With gateways in IP's header, or urgent data ahead, each has one of its own.
     fn may_lengthen(&self, seq: Seq, io: &Io<'_, '_>) -> bool {
-        io.shared.burst > 1 && self.way.route.is_none() && self.urgent_pointer(seq) == 0
+        io.shared.burst > 1 && self.way.route.is_none() && !self.has_urgent_beyond(seq)
     }
 
     /// Where it can be, and nothing is being made good, one segment stands for many.
