@@ -239,6 +239,9 @@ impl Core {
 
     /// Tells those who wait for pages that there are some.
     pub(crate) fn wake_waiting(&mut self) {
+        if matches!(self.memories, [None, None]) {
+            return;
+        }
         for pool in [Pool::Send, Pool::Receive] {
             let at = self.now();
             let Some(memory) = self.memory(pool) else {

@@ -82,6 +82,8 @@ struct Ports {
 pub struct Graph {
     protocols: Vec<Box<dyn Protocol>>,
     core: Core,
+    /// Empty: room for the nodes that settle.
+    settling: Vec<usize>,
     seed: u64,
     stream: u64,
 }
@@ -109,6 +111,7 @@ impl Graph {
                 clock: Instant::ZERO,
                 running: None,
             },
+            settling: Vec::new(),
             seed,
             stream,
         }
@@ -490,7 +493,9 @@ impl Graph {
 
     fn settle(&mut self) {
         while !self.core.touched.is_empty() {
-            for node in core::mem::take(&mut self.core.touched) {
+            let mut touched = core::mem::take(&mut self.settling);
+            core::mem::swap(&mut touched, &mut self.core.touched);
+            for node in touched.drain(..) {
                 if let Some(info) = self.core.nodes.get_mut(node) {
                     info.touched = false;
                 }
@@ -506,6 +511,7 @@ impl Graph {
                 }
                 self.core.wake_waiting();
             }
+            self.settling = touched;
         }
     }
 

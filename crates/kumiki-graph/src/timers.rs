@@ -42,6 +42,16 @@ struct Entry<T> {
 struct List {
     first: u32,
     last: u32,
+    /// The earliest deadline in it, where it is known.
+    earliest: Option<Instant>,
+}
+
+impl List {
+    const EMPTY: Self = Self {
+        first: NONE,
+        last: NONE,
+        earliest: None,
+    };
 }
 
 /// Timers that carry a `T` each.
@@ -75,12 +85,7 @@ impl<T: Copy> Timers<T> {
             present: Instant::ZERO,
             entries: Vec::new(),
             free: Vec::new(),
-            lists: Box::new(
-                [[List {
-                    first: NONE,
-                    last: NONE,
-                }; SLOTS]; LEVELS],
-            ),
+            lists: Box::new([[List::EMPTY; SLOTS]; LEVELS]),
             occupied: [0; LEVELS],
             earliest: None,
             armed: 0,
@@ -204,10 +209,7 @@ impl<T: Copy> Timers<T> {
         let shift = BITS * u32::try_from(level).unwrap_or(0);
         let deadline = self.entries[index as usize].deadline.as_nanos();
         self.present = Instant::from_nanos(deadline >> shift << shift).max(self.present);
-        self.lists[level][slot] = List {
-            first: NONE,
-            last: NONE,
-        };
+        self.lists[level][slot] = List::EMPTY;
         self.occupied[level] &= !(1 << slot);
         while index != NONE {
             let next = self.entries[index as usize].next;
@@ -216,16 +218,21 @@ impl<T: Copy> Timers<T> {
         }
     }
 
-    fn find_earliest(&self) -> Option<Instant> {
+    fn find_earliest(&mut self) -> Option<Instant> {
         let level = self.occupied.iter().position(|&slots| slots != 0)?;
         let slot = self.occupied[level].trailing_zeros() as usize;
-        let mut index = self.lists[level][slot].first;
+        let list = self.lists[level][slot];
+        if list.earliest.is_some() {
+            return list.earliest;
+        }
+        let mut index = list.first;
         let mut earliest = self.entries.get(index as usize)?.deadline;
         while index != NONE && level != 0 {
             let entry = &self.entries[index as usize];
             earliest = earliest.min(entry.deadline);
             index = entry.next;
         }
+        self.lists[level][slot].earliest = Some(earliest);
         Some(earliest)
     }
 
@@ -239,14 +246,18 @@ impl<T: Copy> Timers<T> {
     }
 
     fn link(&mut self, index: u32) {
-        let (level, slot) = self.place(self.entries[index as usize].deadline);
+        let deadline = self.entries[index as usize].deadline;
+        let (level, slot) = self.place(deadline);
         let list = &mut self.lists[level][slot];
         let last = list.last;
         list.last = index;
         if last == NONE {
             list.first = index;
+            list.earliest = Some(deadline);
             self.occupied[level] |= 1 << slot;
         } else {
+            // Not known: the earliest was taken out, and is looked for when somebody asks.
+            list.earliest = list.earliest.map(|earliest| earliest.min(deadline));
             self.entries[last as usize].next = index;
         }
         let entry = &mut self.entries[index as usize];
@@ -261,6 +272,7 @@ impl<T: Copy> Timers<T> {
             slot,
             previous,
             next,
+            deadline,
             ..
         } = self.entries[index as usize];
         let (level, slot) = (usize::from(level), usize::from(slot));
@@ -270,6 +282,9 @@ impl<T: Copy> Timers<T> {
         }
         if list.last == index {
             list.last = previous;
+        }
+        if list.earliest == Some(deadline) {
+            list.earliest = None;
         }
         if list.first == NONE {
             self.occupied[level] &= !(1 << slot);

@@ -17,10 +17,12 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    DeviceId, Duration, Graph, Indication, Instant, Manage, Misfit, Output, Report, Request, Rng,
-    TaskId, Unit as UnitData,
+    Address, DeviceId, Duration, Graph, Indication, Instant, Manage, Misfit, Output, Report,
+    Request, Rng, TaskId, Unit as UnitData,
 };
+use kumiki_link::offload::{self, Merger};
 use kumiki_link::{Element, Outlet, Unit};
+use kumiki_octets::Message;
 
 use crate::clock::{Bell, Clock};
 use crate::memory_link::LinkEnd;
@@ -56,7 +58,8 @@ pub enum Plug {
 pub struct DeviceConfig {
     /// The largest unit that it takes, in octets.
     pub mtu: u32,
-    /// How many units may be handed to it as one super-segment.
+    /// How many units may be handed to it as one super-segment, which leaves in packets of at most one MTU
+    /// ([`kumiki_link::offload`]). Above 1 what arrives is put together, too.
     pub burst: u32,
 }
 
@@ -121,7 +124,7 @@ pub struct Counters {
     pub inputs: u64,
     /// Units that went to a device, port or link that is joined to nothing.
     pub unplugged: u64,
-    /// Units that came to a device and were no frames.
+    /// Units that came to a device and were no frames, and super-segments that could not be cut.
     pub not_frames: u64,
 }
 
@@ -150,6 +153,67 @@ struct Host {
     graph: Graph,
     devices: Vec<DeviceConfig>,
     wires: Vec<Option<Plug>>,
+    /// What has come to each device and waits for what follows it.
+    mergers: Vec<Merger>,
+}
+
+/// A frame has come to `device`.
+fn input(graph: &mut Graph, now: Instant, device: DeviceId, source: Address, data: Message) {
+    let unit = UnitData {
+        source,
+        data,
+        ..UnitData::default()
+    };
+    graph.input(now, device, Indication::Unit(unit));
+}
+
+impl Host {
+    fn bursts(&self, device: DeviceId) -> bool {
+        let device = self.devices.get(device.0);
+        device.is_some_and(|device| device.burst > 1)
+    }
+
+    /// As [`input`] for a device that puts packets together; true where something waits now.
+    fn packet(&mut self, now: Instant, device: DeviceId, source: Address, data: Message) -> bool {
+        let graph = &mut self.graph;
+        let merger = slot(&mut self.mergers, device.0);
+        merger.take(source, data, &mut |source, data| {
+            input(graph, now, device, source, data);
+        });
+        !merger.is_empty()
+    }
+
+    /// A unit has come to `device`; true where something waits there now.
+    fn receive(
+        &mut self,
+        now: Instant,
+        device: DeviceId,
+        unit: Unit,
+        counters: &mut Counters,
+    ) -> bool {
+        match unit {
+            Unit::Frame { data, address } if self.bursts(device) => {
+                return self.packet(now, device, address, data);
+            }
+            Unit::Frame { data, address } => input(&mut self.graph, now, device, address, data),
+            // The medium's own queue holds what the graph hands down ahead of time.
+            Unit::Sent { .. } => {}
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => {
+                counters.not_frames += 1;
+            }
+        }
+        false
+    }
+
+    /// Nothing more comes with what waits at the devices.
+    fn flush(&mut self, now: Instant) {
+        let graph = &mut self.graph;
+        for (number, merger) in self.mergers.iter_mut().enumerate() {
+            merger.flush(&mut |source, data| {
+                input(graph, now, DeviceId(number), source, data);
+            });
+        }
+    }
 }
 
 struct Medium {
@@ -169,6 +233,8 @@ pub struct Executor<C> {
     media: Vec<Medium>,
     links: Vec<(LinkEnd, Option<Plug>)>,
     under_way: VecDeque<(Plug, Unit)>,
+    /// Packets wait at devices for those that follow them.
+    merging: bool,
     outlet: Outlet,
     /// Up to when the media have been run.
     media_time: Instant,
@@ -190,6 +256,7 @@ impl<C: Clock> Executor<C> {
             media: Vec::new(),
             links: Vec::new(),
             under_way: VecDeque::new(),
+            merging: false,
             outlet: Outlet::default(),
             media_time: Instant::ZERO,
             counters: Counters::default(),
@@ -203,6 +270,7 @@ impl<C: Clock> Executor<C> {
             graph,
             devices: Vec::new(),
             wires: Vec::new(),
+            mergers: Vec::new(),
         });
         GraphId(self.hosts.len() - 1)
     }
@@ -399,6 +467,14 @@ impl<C: Clock> Executor<C> {
         };
         for (port, unit) in self.outlet.drain() {
             match medium.wires.get(port) {
+                // Straight to the graph, where nothing else is on its way.
+                Some(Some(Plug::Device(graph, device))) if self.under_way.is_empty() => {
+                    let host = self.hosts.get_mut(graph.0);
+                    let waits = host.is_some_and(|host| {
+                        host.receive(self.media_time, *device, unit, &mut self.counters)
+                    });
+                    self.merging |= waits;
+                }
                 Some(Some(plug)) => self.under_way.push_back((*plug, unit)),
                 _ => self.counters.unplugged += 1,
             }
@@ -443,6 +519,38 @@ impl<C: Clock> Executor<C> {
                     // What has left a host no longer occupies its memory.
                     data.set_lease(None);
                     match host.wires.get(device.0) {
+                        Some(Some(plug)) if host.bursts(device) => {
+                            // Many packets: straight into the medium, where nothing is on its way there.
+                            let straight = self.under_way.is_empty();
+                            let mut medium = match plug {
+                                Plug::Port(element, port) if straight => {
+                                    let medium = self.media.get_mut(element.0);
+                                    medium.map(|medium| (medium, *port))
+                                }
+                                Plug::Port(..) | Plug::Device(..) | Plug::Link(_) => None,
+                            };
+                            let cut = offload::cut(data, |data| {
+                                let unit = Unit::Frame { data, address };
+                                match &mut medium {
+                                    Some((medium, port)) => {
+                                        let (at, out) = (self.media_time, &mut self.outlet);
+                                        medium.element.offer(at, *port, unit, out);
+                                    }
+                                    None => self.under_way.push_back((*plug, unit)),
+                                }
+                            });
+                            self.counters.not_frames += u64::from(!cut);
+                            if let Some((medium, _)) = medium {
+                                for (port, unit) in self.outlet.drain() {
+                                    match medium.wires.get(port) {
+                                        Some(Some(plug)) => {
+                                            self.under_way.push_back((*plug, unit));
+                                        }
+                                        _ => self.counters.unplugged += 1,
+                                    }
+                                }
+                            }
+                        }
                         Some(Some(plug)) => {
                             let unit = Unit::Frame { data, address };
                             self.under_way.push_back((*plug, unit));
@@ -485,7 +593,12 @@ impl<C: Clock> Executor<C> {
     fn carry(&mut self) {
         while let Some((plug, unit)) = self.under_way.pop_front() {
             match plug {
-                Plug::Device(graph, device) => self.receive(graph, device, unit),
+                Plug::Device(graph, device) => {
+                    if let Some(host) = self.hosts.get_mut(graph.0) {
+                        self.merging |=
+                            host.receive(self.media_time, device, unit, &mut self.counters);
+                    }
+                }
                 Plug::Port(element, port) => {
                     if let Some(medium) = self.media.get_mut(element.0) {
                         medium
@@ -501,25 +614,9 @@ impl<C: Clock> Executor<C> {
                 }
             }
         }
-    }
-
-    fn receive(&mut self, graph: GraphId, device: DeviceId, unit: Unit) {
-        match unit {
-            Unit::Frame { data, address } => {
-                if let Some(host) = self.hosts.get_mut(graph.0) {
-                    let unit = UnitData {
-                        source: address,
-                        data,
-                        ..UnitData::default()
-                    };
-                    host.graph
-                        .input(self.media_time, device, Indication::Unit(unit));
-                }
-            }
-            // The medium's own queue holds what the graph hands down ahead of time.
-            Unit::Sent { .. } => {}
-            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => {
-                self.counters.not_frames += 1;
+        if core::mem::take(&mut self.merging) {
+            for host in &mut self.hosts {
+                host.flush(self.media_time);
             }
         }
     }
@@ -539,9 +636,9 @@ impl<C: Clock> Executor<C> {
 }
 
 /// The place `number` of `list`, which grows where it is too short.
-fn slot<T: Default + Clone>(list: &mut Vec<T>, number: usize) -> &mut T {
+fn slot<T: Default>(list: &mut Vec<T>, number: usize) -> &mut T {
     if list.len() <= number {
-        list.resize(number + 1, T::default());
+        list.resize_with(number + 1, T::default);
     }
     #[expect(clippy::indexing_slicing, reason = "it has just been made long enough")]
     &mut list[number]

@@ -7,7 +7,9 @@
 //! A message also carries what a network card would be told of it ([`Meta`]): how to cut it, and what is known of its
 //! checksum.
 
+use core::cell::RefCell;
 use core::fmt;
+use core::mem::ManuallyDrop;
 
 use smallvec::SmallVec;
 
@@ -65,7 +67,6 @@ pub struct Meta {
     pub checksum: Checksum,
 }
 
-#[derive(Clone)]
 struct Inner {
     head: [u8; HEADROOM],
     /// Where the headers begin in `head`; they end where it ends.
@@ -78,8 +79,54 @@ struct Inner {
 /// A PDU or a stretch of a stream: headers, content, and what is known of it.
 ///
 /// A clone shares the content and copies the headers.
-#[derive(Clone)]
-pub struct Message(Box<Inner>);
+pub struct Message(ManuallyDrop<Box<Inner>>);
+
+/// How many messages without octets each thread keeps for the next ones, last in, first out. No result depends on it.
+const KEPT: usize = 1024;
+
+thread_local! {
+    #[expect(clippy::vec_box, reason = "what is kept is the allocation")]
+    static FREE: RefCell<Vec<Box<Inner>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Drop for Message {
+    fn drop(&mut self) {
+        #[expect(
+            unsafe_code,
+            reason = "a value can be moved out of what is being dropped in no other way"
+        )]
+        // SAFETY: this is the only place that takes it, and nothing looks at `self` after it.
+        let mut inner = unsafe { ManuallyDrop::take(&mut self.0) };
+        // Before the stack is borrowed: what goes with the last slice of a lease is not known here.
+        inner.body.clear();
+        // A thread that is shutting down has no stack any more; its memory goes back to the allocator.
+        let _ = FREE.try_with(|free| {
+            if let Ok(mut free) = free.try_borrow_mut()
+                && free.len() < KEPT
+            {
+                free.push(inner);
+            }
+        });
+    }
+}
+
+impl Clone for Message {
+    fn clone(&self) -> Self {
+        let mut copy = Self::new();
+        let inner = &mut *copy.0;
+        inner.start = self.0.start;
+        if let (Some(to), Some(from)) = (
+            inner.head.get_mut(self.0.start..),
+            self.0.head.get(self.0.start..),
+        ) {
+            to.copy_from_slice(from);
+        }
+        inner.body.extend(self.0.body.iter().cloned());
+        inner.body_len = self.0.body_len;
+        inner.meta = self.0.meta;
+        copy
+    }
+}
 
 impl Default for Message {
     fn default() -> Self {
@@ -91,13 +138,22 @@ impl Message {
     /// A message of no octets.
     #[must_use]
     pub fn new() -> Self {
-        Self(Box::new(Inner {
-            head: [0; HEADROOM],
-            start: HEADROOM,
-            body: SmallVec::new(),
-            body_len: 0,
-            meta: Meta::default(),
-        }))
+        let kept = FREE.try_with(|free| free.try_borrow_mut().ok()?.pop());
+        let inner = match kept.ok().flatten() {
+            Some(mut inner) => {
+                // The octets of the head are written before they are shown.
+                (inner.start, inner.body_len, inner.meta) = (HEADROOM, 0, Meta::default());
+                inner
+            }
+            None => Box::new(Inner {
+                head: [0; HEADROOM],
+                start: HEADROOM,
+                body: SmallVec::new(),
+                body_len: 0,
+                meta: Meta::default(),
+            }),
+        };
+        Self(ManuallyDrop::new(inner))
     }
 
     /// A copy of `octets`.
@@ -138,12 +194,12 @@ impl Message {
 
     /// What a device is told of this message.
     #[must_use]
-    pub const fn meta(&self) -> &Meta {
+    pub fn meta(&self) -> &Meta {
         &self.0.meta
     }
 
     /// As [`Message::meta`], to change it.
-    pub const fn meta_mut(&mut self) -> &mut Meta {
+    pub fn meta_mut(&mut self) -> &mut Meta {
         &mut self.0.meta
     }
 

@@ -8,6 +8,8 @@ use core::cell::RefCell;
 use core::fmt;
 use std::sync::Arc;
 
+use crate::Sum;
+
 /// How many free buffers each size class keeps per thread; beyond it memory goes back to the allocator.
 const KEPT: usize = 64;
 
@@ -15,35 +17,86 @@ const KEPT: usize = 64;
 const CLASSES: [usize; 3] = [2 * 1024, 16 * 1024, 64 * 1024];
 
 thread_local! {
-    static FREE: RefCell<[Vec<Arc<[u8]>>; 3]> = const { RefCell::new([Vec::new(), Vec::new(), Vec::new()]) };
+    static FREE: RefCell<[Vec<Arc<Buffer>>; 3]> = const { RefCell::new([Vec::new(), Vec::new(), Vec::new()]) };
+}
+
+/// What holders of a page share.
+struct Buffer {
+    octets: Box<[u8]>,
+    /// Each `unit` octets from the first on sum to one of these, and what is left to the last. Nothing is known where 0.
+    sums: Vec<Sum>,
+    unit: usize,
 }
 
 /// A reference-counted, read-only run of octets.
 pub struct Page {
     /// `None` only inside `drop`.
-    octets: Option<Arc<[u8]>>,
+    buffer: Option<Arc<Buffer>>,
     len: usize,
 }
 
 impl Page {
     /// Builds a page of `len` octets; `write` fills it and sees zeros or whatever an earlier page left behind.
     pub fn build(len: usize, write: impl FnOnce(&mut [u8])) -> Self {
-        let mut octets = take(len);
-        if let Some(room) = Arc::get_mut(&mut octets).and_then(|all| all.get_mut(..len)) {
-            write(room);
+        let mut buffer = take(len);
+        if let Some(all) = Arc::get_mut(&mut buffer) {
+            all.unit = 0;
+            if let Some(room) = all.octets.get_mut(..len) {
+                write(room);
+            }
         }
         Self {
-            octets: Some(octets),
+            buffer: Some(buffer),
             len,
         }
+    }
+
+    /// Copies `octets`, and sums them on the way in pieces of `unit` octets, as they will be sent: a sum of such pieces
+    /// then costs nothing ([`Slice::sum`](crate::Slice::sum)).
+    #[must_use]
+    pub fn copied(octets: &[u8], unit: usize) -> Self {
+        let mut buffer = take(octets.len());
+        let unit = unit.max(1);
+        if let Some(all) = Arc::get_mut(&mut buffer) {
+            all.unit = unit;
+            all.sums.clear();
+            let room = all.octets.get_mut(..octets.len()).unwrap_or_default();
+            let pieces = room.chunks_mut(unit).zip(octets.chunks(unit));
+            all.sums
+                .extend(pieces.map(|(to, from)| Sum::copy(to, from)));
+        }
+        Self {
+            buffer: Some(buffer),
+            len: octets.len(),
+        }
+    }
+
+    /// The sum of `len` octets from `offset` on, where it is known from the pieces that were summed when they were written.
+    pub(crate) fn known_sum(&self, offset: usize, len: usize) -> Option<Sum> {
+        let buffer = self.buffer.as_deref()?;
+        let (unit, end) = (buffer.unit, offset + len);
+        let first = offset.checked_div(unit)?;
+        if first * unit != offset {
+            return None;
+        }
+        // Most often it is one piece.
+        if len == unit || len < unit && end == self.len {
+            return buffer.sums.get(first).copied();
+        }
+        if !(end.is_multiple_of(unit) || end == self.len) {
+            return None;
+        }
+        let sums = buffer.sums.get(first..end.div_ceil(unit))?;
+        let add = |(at, sum): (usize, Sum), piece: &Sum| (at + unit, sum.then(at, *piece));
+        Some(sums.iter().fold((0, Sum::ZERO), add).1)
     }
 
     /// The octets of the page.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
-        self.octets
+        self.buffer
             .as_deref()
-            .and_then(|all| all.get(..self.len))
+            .and_then(|buffer| buffer.octets.get(..self.len))
             .unwrap_or_default()
     }
 
@@ -65,34 +118,44 @@ fn class(len: usize) -> Option<usize> {
 }
 
 /// A buffer of at least `len` octets with exactly one holder.
-fn take(len: usize) -> Arc<[u8]> {
+fn take(len: usize) -> Arc<Buffer> {
+    let new = |size: usize| {
+        Arc::new(Buffer {
+            octets: vec![0; size].into(),
+            sums: Vec::new(),
+            unit: 0,
+        })
+    };
     let Some(class) = class(len) else {
-        return vec![0; len].into();
+        return new(len);
     };
     let kept = FREE
         .try_with(|free| free.borrow_mut().get_mut(class).and_then(Vec::pop))
         .ok()
         .flatten();
-    kept.unwrap_or_else(|| vec![0; CLASSES.get(class).copied().unwrap_or(len)].into())
+    kept.unwrap_or_else(|| new(CLASSES.get(class).copied().unwrap_or(len)))
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
-        let Some(mut octets) = self.octets.take() else {
+        let Some(mut buffer) = self.buffer.take() else {
             return;
         };
-        let Some(class) = CLASSES.iter().position(|&size| size == octets.len()) else {
-            return;
-        };
-        if Arc::get_mut(&mut octets).is_none() {
+        // The plain count first, which costs least: most holders are not the last. Where two let go at the same time, both
+        // may think so, and the memory goes back to the allocator.
+        if Arc::strong_count(&buffer) > 1 || Arc::get_mut(&mut buffer).is_none() {
             return;
         }
+        let size = buffer.octets.len();
+        let Some(class) = CLASSES.iter().position(|&class| class == size) else {
+            return;
+        };
         // A thread that is shutting down has no stack any more; its pages go back to the allocator.
         let _ = FREE.try_with(|free| {
             if let Some(stack) = free.borrow_mut().get_mut(class)
                 && stack.len() < KEPT
             {
-                stack.push(octets);
+                stack.push(buffer);
             }
         });
     }
@@ -101,7 +164,7 @@ impl Drop for Page {
 impl Clone for Page {
     fn clone(&self) -> Self {
         Self {
-            octets: self.octets.clone(),
+            buffer: self.buffer.clone(),
             len: self.len,
         }
     }
@@ -121,6 +184,8 @@ impl fmt::Debug for Page {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -140,5 +205,54 @@ mod tests {
         let other = Page::build(6, |room| room.fill(0));
         assert_eq!(held.octets(), b"kumiki");
         assert_eq!(other.octets(), [0; 6]);
+    }
+
+    proptest! {
+        #[test]
+        fn sums_of_pieces_are_those_of_their_octets(
+            octets in prop::collection::vec(any::<u8>(), 0..3000),
+            unit in 1usize..700,
+            from in any::<prop::sample::Index>(),
+            to in any::<prop::sample::Index>(),
+            garbage in any::<bool>(),
+        ) {
+            if garbage {
+                // What an earlier page knew is forgotten.
+                drop(Page::copied(&[0xa5; 3000], 7));
+            }
+            let page = Page::copied(&octets, unit);
+            prop_assert_eq!(page.octets(), &octets[..]);
+            let (from, to) = (from.index(octets.len() + 1), to.index(octets.len() + 1));
+            let (from, to) = (from.min(to), from.max(to));
+            let part = &octets[from..to];
+            if let Some(sum) = page.known_sum(from, part.len()) {
+                prop_assert_eq!(sum.folded(), Sum::of(part).folded());
+            }
+            let mut at = 0;
+            for piece in octets.chunks(unit) {
+                prop_assert_eq!(page.known_sum(at, piece.len()), Some(Sum::of(piece)));
+                at += piece.len();
+            }
+            prop_assert_eq!(Page::from(&octets[..]).known_sum(0, octets.len()), None);
+        }
+    }
+
+    #[test]
+    fn a_slice_knows_the_sums_of_its_page_until_it_is_told_to_forget() {
+        let octets: Vec<u8> = (0..100).collect();
+        let mut rest = crate::Slice::of_page(Page::copied(&octets, 40));
+        let first = rest.split_to(40);
+        assert!(first.is_summed() && rest.is_summed());
+        assert_eq!(
+            (first.sum(), rest.sum()),
+            (Sum::of(&octets[..40]), Sum::of(&octets[40..]))
+        );
+        let mut part = rest.clone();
+        assert!(!part.split_to(10).is_summed() && !part.is_summed());
+        assert_eq!(part.sum(), Sum::of(&octets[50..]));
+        rest.forget_sum();
+        assert!(!rest.is_summed());
+        // Who takes octets from a doubted slice doubts them too.
+        assert!(!rest.split_to(40).is_summed());
     }
 }

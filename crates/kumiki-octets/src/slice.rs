@@ -36,6 +36,8 @@ pub struct Slice {
     offset: u64,
     len: usize,
     sum: Option<Sum>,
+    /// What its page knows of sums is not to be relied on.
+    doubted: bool,
     lease: Option<Lease>,
 }
 
@@ -49,6 +51,7 @@ impl Slice {
             offset: 0,
             len,
             sum: None,
+            doubted: false,
             lease: None,
         }
     }
@@ -61,6 +64,7 @@ impl Slice {
             offset,
             len,
             sum: None,
+            doubted: false,
             lease: None,
         }
     }
@@ -81,6 +85,7 @@ impl Slice {
             offset: 0,
             len: octets.len(),
             sum: None,
+            doubted: false,
             lease: None,
         }
     }
@@ -158,10 +163,20 @@ impl Slice {
     /// The one's complement sum of the octets, as if the first stood at an even position.
     #[must_use]
     pub fn sum(&self) -> Sum {
-        self.sum.unwrap_or_else(|| match self.source {
+        self.known_sum().unwrap_or_else(|| match self.source {
             Source::Pattern(pattern) => pattern.sum(self.offset, self.len),
             Source::Page(_) | Source::Inline(_) => Sum::of(self.octets().unwrap_or_default()),
         })
+    }
+
+    fn known_sum(&self) -> Option<Sum> {
+        if self.sum.is_some() || self.doubted {
+            return self.sum;
+        }
+        match &self.source {
+            Source::Page(page) => page.known_sum(usize::try_from(self.offset).ok()?, self.len),
+            Source::Pattern(_) | Source::Inline(_) => None,
+        }
     }
 
     /// As [`Slice::sum`], and remembers it for the next who asks.
@@ -173,13 +188,14 @@ impl Slice {
 
     /// Whether the sum is remembered, so that asking for it costs nothing.
     #[must_use]
-    pub const fn is_summed(&self) -> bool {
-        self.sum.is_some()
+    pub fn is_summed(&self) -> bool {
+        self.known_sum().is_some()
     }
 
     /// Forgets the sum; the next who asks reads the octets.
     pub const fn forget_sum(&mut self) {
         self.sum = None;
+        self.doubted = true;
     }
 
     /// Ties `lease` to this content.
@@ -244,6 +260,7 @@ impl Slice {
             (Some(a), Some(b)) => Some(a.then(self.len, b)),
             _ => None,
         };
+        self.doubted |= next.doubted;
         self.len += next.len;
         Ok(())
     }

@@ -75,7 +75,9 @@ impl Tcp {
 
     pub(super) fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match report {
-            Report::Limits { unit, .. } => self.shared.unit = *unit,
+            Report::Limits { unit, burst } => {
+                (self.shared.unit, self.shared.burst) = (*unit, *burst);
+            }
             Report::Route {
                 to, source, unit, ..
             } => self.routed(*to, *source, *unit, cx),

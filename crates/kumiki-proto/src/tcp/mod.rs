@@ -132,6 +132,7 @@ impl Tcp {
                 config,
                 counters: Counters::default(),
                 unit: 0,
+                burst: 1,
                 secret: Secret::default(),
                 ack_phase: Duration::ZERO,
                 slow_phase: Duration::ZERO,

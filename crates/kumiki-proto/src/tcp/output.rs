@@ -56,14 +56,13 @@ impl Session {
         io.shared.counters.segments_sent += 1;
         io.shared.counters.octets_sent += text.len() as u64;
         let options = self.unit_options();
-        segment::transmit_by(
-            self.way.route.as_deref(),
-            &self.pair,
-            &header,
-            text,
-            options,
-            io.cx,
-        );
+        let size = self.send.mss;
+        if text.len() > usize::try_from(size).unwrap_or(0) && self.may_lengthen(seq, io) {
+            segment::transmit_train(&self.pair, &header, text, size, options, io.cx);
+        } else {
+            let route = self.way.route.as_deref();
+            segment::transmit_by(route, &self.pair, &header, text, options, io.cx);
+        }
         self.receive.acknowledged();
         self.timers.clear(Timer::DelayedAck);
     }
@@ -153,6 +152,7 @@ impl Session {
             let window = self.cwnd();
             let half = io.shared.config.half_window;
             let next = self.send.next(&self.board, window, half, false);
+            let next = next.map(|next| self.lengthen(next, window, io));
             if self.recovery.phase != Phase::None {
                 match self.recover(window, next.is_ok(), io) {
                     Step::Sent => continue,
@@ -195,6 +195,25 @@ impl Session {
         io.shared.counters.paced += 1;
         self.timers.set(Timer::Pacing, at, io.cx);
         true
+    }
+
+    /// Whether one segment from `seq` on can stand for many: the device below cuts what has a header like any other's.
+    /// With gateways in IP's header, or urgent data ahead, each has one of its own; with pacing each has its own time.
+    fn may_lengthen(&self, seq: Seq, io: &Io<'_, '_>) -> bool {
+        io.shared.burst > 1
+            && self.pacer.is_none()
+            && self.way.route.is_none()
+            && !self.has_urgent_beyond(seq)
+    }
+
+    /// Where it can be, and nothing is being made good, one segment stands for many.
+    fn lengthen(&self, next: Next, window: u64, io: &Io<'_, '_>) -> Next {
+        if self.recovery.phase == Phase::None && self.may_lengthen(self.board.nxt(), io) {
+            self.send
+                .lengthen(next, &self.board, window, io.shared.burst)
+        } else {
+            next
+        }
     }
 
     /// RFC 5681 section 4.1.

@@ -163,11 +163,13 @@ impl Receive {
             || (rule.percent > 0 && gain * 100 >= u64::from(rule.percent) * u64::from(self.buffer))
     }
 
-    /// In-order data of a segment of `octets` was taken.
-    pub(crate) fn owe(&mut self, octets: u32, mss: u32, rule: AckRule) {
+    /// In-order data of `segments` segments, `octets` together, was taken.
+    pub(crate) fn owe(&mut self, octets: u32, segments: u32, mss: u32, rule: AckRule) {
         self.octets = self.octets.saturating_add(octets);
         if octets >= mss || rule.count_small {
-            self.counted += 1;
+            // Of several the last may be a small one.
+            let small = segments > 1 && !rule.count_small && !octets.is_multiple_of(mss);
+            self.counted += segments - u32::from(small);
         }
         let enough = rule.every > 0
             && (self.counted >= rule.every || self.octets >= rule.every.saturating_mul(mss));

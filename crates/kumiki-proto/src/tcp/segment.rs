@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::{Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
-use kumiki_octets::{Checksum, Message, Sum};
+use kumiki_octets::{Checksum, Message, Meta, Sum};
 use kumiki_wire::ipv4::protocol;
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
 
@@ -23,6 +23,9 @@ pub(crate) struct Segment {
     /// The way back to who sent it.
     pub(crate) route: Option<Box<SourceRoute>>,
     pub(crate) text: Message,
+    /// Octets of text of each segment that the device put together into this one, but for the last, which may be shorter;
+    /// 0 where it is one segment.
+    size: u16,
 }
 
 impl Segment {
@@ -33,6 +36,14 @@ impl Segment {
     /// Octets of text.
     pub(crate) fn octets(&self) -> u32 {
         u32::try_from(self.text.len()).unwrap_or(u32::MAX)
+    }
+
+    /// How many segments the peer sent of it.
+    pub(crate) fn count(&self) -> u32 {
+        match self.size {
+            0 => 1,
+            size => self.octets().div_ceil(size.into()).max(1),
+        }
     }
 
     /// SEG.LEN: SYN and FIN count.
@@ -70,7 +81,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
     if !is_intact(&mut text, source, destination, cx) {
         return Err("bad checksum");
     }
-    text.meta_mut().checksum = Checksum::Unknown;
+    let size = core::mem::take(text.meta_mut()).segment_size;
     let total = text.len();
     // Only as much as the header needs is asked for, since asking for text as well could move it.
     let words = match text.front(MIN_LEN) {
@@ -95,6 +106,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         options: header.options,
         route,
         text,
+        size,
     };
     Ok((pair, segment))
 }
@@ -127,6 +139,48 @@ fn is_intact(
         }
     };
     pseudo(source, destination, len).plus(sum).is_valid()
+}
+
+/// Sends `header` and `text` from `pair.local` to `pair.remote`: as one segment where `text` has at most `size` octets,
+/// otherwise as a super-segment that the device cuts after each `size` octets.
+pub(crate) fn transmit_train(
+    pair: &Pair,
+    header: &Header,
+    mut text: Message,
+    size: u32,
+    options: UnitOptions,
+    cx: &mut Context<'_>,
+) {
+    let size = u16::try_from(size).unwrap_or(u16::MAX);
+    if text.len() <= usize::from(size) {
+        transmit(pair, header, text, options, cx);
+        return;
+    }
+    let len = header.len();
+    let total = len + text.len();
+    let sum = pseudo(pair.local.ip(), pair.remote.ip(), total).folded();
+    let room = text.push(len);
+    header.emit(room);
+    if let Some(field) = room.get_mut(CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2) {
+        field.copy_from_slice(&sum.to_be_bytes());
+    }
+    // The device reads the text and writes each segment's checksum.
+    *text.meta_mut() = Meta {
+        segment_size: size,
+        header_len: u16::try_from(len).unwrap_or(0),
+        checksum: Checksum::Partial {
+            start: 0,
+            field: u16::try_from(CHECKSUM_OFFSET).unwrap_or(0),
+        },
+    };
+    let unit = Unit {
+        source: pair.local.ip().into(),
+        destination: pair.remote.ip().into(),
+        options,
+        route: None,
+        data: text,
+    };
+    cx.down(Below(0), Request::Unit(unit));
 }
 
 /// Sends `header` and `text`, with their checksum (MUST-2), from the address of the connection (MUST-45), `pair.local` to `pair.remote`.

@@ -147,7 +147,8 @@ impl Send {
         Some(Credit::octets(news.into()))
     }
 
-    /// The octets of the next segment: `octets` of new data at `seq`. Also how many of them had to be read for their sum.
+    /// The octets of the next segment, or super-segment: `octets` of new data at `seq`. Also how many of them had to be read
+    /// for their sum.
     pub(crate) fn take(&mut self, seq: Seq, octets: u32) -> (Message, u64) {
         let mut segment = Message::new();
         let mut left = usize::try_from(octets).unwrap_or(usize::MAX);
@@ -161,7 +162,8 @@ impl Send {
                 self.unsent.push_front(slice);
                 slice = front;
             }
-            if !slice.is_summed() {
+            // A super-segment is read where it is cut.
+            if octets <= self.mss && !slice.is_summed() {
                 read += slice.len() as u64;
                 slice.summed();
             }
@@ -174,7 +176,7 @@ impl Send {
         let taken = at - seq;
         self.unsent_octets = self.unsent_octets.saturating_sub(taken);
         self.sent_octets = self.sent_octets.saturating_add(taken);
-        if taken > 0 && taken < self.mss {
+        if !taken.is_multiple_of(self.mss) {
             self.small = at;
         }
         (segment, read)
@@ -310,7 +312,33 @@ impl Send {
             Err(Held::Coalesce)
         }
     }
+
+    /// A full segment `next` with those that may follow it at once, as many as `burst` and a datagram can hold: what
+    /// [`Send::next`] would say again and again, but for a small segment at the end where that depends on an answer.
+    pub(crate) fn lengthen(&self, next: Next, board: &Scoreboard, window: u64, burst: u32) -> Next {
+        if next.octets != self.mss || next.octets == self.unsent_octets {
+            return next;
+        }
+        let edge = board.una() + self.wnd;
+        let usable = u32::try_from(edge.distance_from(board.nxt())).unwrap_or(0);
+        let room = window.saturating_sub(board.pipe().into());
+        let u = usable.min(u32::try_from(room).unwrap_or(u32::MAX));
+        let most = u.min(LONGEST).min(self.mss.saturating_mul(burst));
+        let fin = self.fin == Fin::Queued;
+        let d = self.unsent_octets;
+        if d <= most && (fin || self.coalesce == Coalesce::Never || d.is_multiple_of(self.mss)) {
+            return Next { octets: d, fin };
+        }
+        let full = d.min(most) / self.mss * self.mss;
+        Next {
+            octets: full.max(self.mss),
+            fin: false,
+        }
+    }
 }
+
+/// The most octets of text in a super-segment: what a datagram can hold beside the longest headers of IP and TCP.
+const LONGEST: u32 = 65_535 - 120;
 
 fn narrow(octets: usize) -> u32 {
     u32::try_from(octets).unwrap_or(u32::MAX)

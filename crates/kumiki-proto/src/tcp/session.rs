@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     /// The largest segment, header included, that the layer below carries; 0: not known yet.
     pub(crate) unit: u32,
+    /// How many segments the layer below takes as one super-segment.
+    pub(crate) burst: u32,
     pub(crate) secret: Secret,
     /// Phases of the two clocks that beat.
     pub(crate) ack_phase: Duration,

@@ -42,6 +42,11 @@ impl Session {
         }
     }
 
+    /// Whether urgent data ends beyond `seq`.
+    pub(super) fn has_urgent_beyond(&self, seq: Seq) -> bool {
+        self.urgent.snd_up.is_some_and(|up| up.gt(seq))
+    }
+
     /// SEG.UP for a segment that begins with `seq`; 0 where nothing urgent follows.
     pub(super) fn urgent_pointer(&mut self, seq: Seq) -> u16 {
         let Some(up) = self.urgent.snd_up else {

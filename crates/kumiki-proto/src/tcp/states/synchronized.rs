@@ -191,9 +191,10 @@ impl Session {
         if in_order {
             let push = segment.has(Flags::PSH) || fin;
             if octets > 0 {
+                let segments = segment.count();
                 self.deliver(segment.text, push, io);
                 let rule = io.shared.config.ack;
-                self.receive.owe(octets, self.send.mss, rule);
+                self.receive.owe(octets, segments, self.send.mss, rule);
             }
             if fin {
                 self.take_fin(io);

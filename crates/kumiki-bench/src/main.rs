@@ -1,0 +1,71 @@
+//! What this machine needs for a transfer, with rivals measured in the same run.
+//!
+//! | | |
+//! |---|---|
+//! | `tcp` | both ends of TCP in one thread, against smoltcp: CPU seconds per GiB |
+//! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
+//! | Left out | real devices, more than one thread, wall-clock time |
+//!
+//! No result decides whether a change passes.
+
+mod link;
+mod load;
+mod ours;
+mod programs;
+mod rival;
+mod tcp;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Measures what this machine needs for a transfer, rivals in the same run.
+#[derive(Parser, Debug)]
+#[command(name = "kumiki-bench", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// TCP with itself in one thread, against smoltcp with itself
+    Tcp(Tcp),
+}
+
+/// What to measure, and how to show it.
+#[derive(Args, Debug)]
+struct Tcp {
+    /// Fewer octets, fewer runs and fewer cases
+    #[arg(long)]
+    quick: bool,
+    /// Write what was measured as JSON
+    #[arg(long)]
+    json: bool,
+    /// Runs of each case, of which the median counts
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Only this MTU, in octets
+    #[arg(long)]
+    mtu: Option<usize>,
+    /// Only so many connections
+    #[arg(long)]
+    sessions: Option<u32>,
+    /// Only ours: for a profiler
+    #[arg(long)]
+    alone: bool,
+    /// Only exchanges of small messages, or only one-way transfers
+    #[arg(long, value_parser = ["exchanges", "octets"])]
+    only: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let Command::Tcp(what) = Cli::parse().command;
+    match tcp::measure(&what) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! How much memory TCP's connections take: many in one process, idle, and one after the other with data under way.
+//!
+//! | | |
+//! |---|---|
+//! | Measured | what the allocator has handed out, both ends together, less what is there without connections; octets, not pages of the system |
+//! | Left out | rivals: smoltcp's is what its user gives it as buffers |
+
+mod link;
+#[allow(dead_code, reason = "shared with the program that measures time")]
+mod load;
+#[allow(dead_code, reason = "shared with the program that measures time")]
+mod ours;
+mod programs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use kumiki_octets::Page;
+use load::{Load, Work};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// Counts the octets that a connection takes, both ends together.
+#[derive(Parser, Debug)]
+#[command(name = "kumiki-bench-memory", version)]
+struct Cli {
+    /// How many connections, all open at once
+    #[arg(long, default_value_t = 100_000)]
+    sessions: u32,
+    /// Write what was measured as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(serde::Serialize)]
+struct Taken {
+    sessions: u32,
+    /// Octets of one connection, both ends of TCP and the device below.
+    stacks: usize,
+    /// Octets that the two programs of the benchmark keep for it.
+    programs: usize,
+    cpu_s: f64,
+}
+
+fn idle(sessions: u32) -> Result<Taken, String> {
+    let load = Load {
+        mtu: 1500,
+        sessions,
+        work: Work::Exchanges(0),
+        check: false,
+    };
+    // What the thread keeps free, and what is there once.
+    drop(ours::Pair::new(Load {
+        sessions: 1,
+        ..load
+    })?);
+    let begin = load::cpu_s();
+    let before = ALLOCATED.current_usage();
+    let mut pair = ours::Pair::new(load)?;
+    pair.open()?;
+    let all = ALLOCATED.current_usage() - before;
+    let sessions = usize::try_from(sessions).unwrap_or(1).max(1);
+    let programs = programs::octets_each();
+    Ok(Taken {
+        sessions: load.sessions,
+        stacks: (all / sessions).saturating_sub(programs),
+        programs,
+        cpu_s: load::cpu_s() - begin,
+    })
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let counts = if cli.sessions > 1000 {
+        vec![1000, cli.sessions]
+    } else {
+        vec![cli.sessions]
+    };
+    let taken: Result<Vec<Taken>, String> = counts.into_iter().map(idle).collect();
+    let taken = match taken {
+        Ok(taken) => taken,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    // A page is what data under way takes, beside the connection itself.
+    let before = ALLOCATED.current_usage();
+    let page = Page::copied(&load::content(), 1448);
+    let page_octets = ALLOCATED.current_usage() - before;
+    drop(page);
+    if cli.json {
+        match serde_json::to_string_pretty(&taken) {
+            Ok(text) => println!("{text}"),
+            Err(why) => eprintln!("{why}"),
+        }
+        return ExitCode::SUCCESS;
+    }
+    for Taken {
+        sessions,
+        stacks,
+        programs,
+        cpu_s,
+    } in taken
+    {
+        println!(
+            "{sessions} idle connections: {stacks} octets each in the two stacks ({} at one end), {programs} in the two \
+             programs; opened in {cpu_s:.2} s of CPU",
+            stacks / 2
+        );
+    }
+    println!(
+        "each write of 64 KiB under way: {page_octets} octets of page, shared by both ends while it is"
+    );
+    ExitCode::SUCCESS
+}

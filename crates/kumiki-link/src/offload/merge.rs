@@ -1,0 +1,226 @@
+//! Packets become one super-segment.
+
+use kumiki_graph::Address;
+use kumiki_octets::{Checksum, Message, Meta, Sum};
+
+use super::{ACK, Headers, PSH, long, narrow, word};
+
+/// Connections of which packets can wait at the same time.
+const FLOWS: usize = 8;
+/// What an IP packet can hold.
+const LONGEST: usize = 65_535;
+
+/// Packets that wait for those that follow them.
+struct Flow {
+    address: Address,
+    /// Of the first packet.
+    headers: Headers,
+    /// The first packet whole, and the text of those behind it.
+    message: Message,
+    /// Octets of text of each packet.
+    size: usize,
+    packets: usize,
+    text: usize,
+    sum: Sum,
+    flags: u8,
+}
+
+/// Puts packets together: see the module above.
+///
+/// Give it the packets of one batch, then [`Merger::flush`] it: nothing must wait here for the next batch.
+#[derive(Default)]
+pub struct Merger {
+    flows: Vec<Flow>,
+    /// Where the last packet was put.
+    recent: usize,
+}
+
+impl Flow {
+    /// Whether a packet of `total` octets that begins with `front` is the next of this super-segment, but for its text.
+    fn continues_with(&self, address: Address, front: &[u8], total: usize) -> bool {
+        let Headers { ip, len, .. } = self.headers;
+        let next = u32::try_from(self.text).unwrap_or(0);
+        let (length, at) = if ip == 20 {
+            (total, 2)
+        } else {
+            (total - 40, 4)
+        };
+        self.headers.are_like(front)
+            && long(front, ip + 4) == self.headers.seq().wrapping_add(next)
+            && address == self.address
+            && usize::from(word(front, at)) == length
+            && total > len
+            && total - len <= self.size
+            && self.text + total <= LONGEST
+            && self.headers.ip_total(front).is_valid()
+    }
+
+    /// Whether nothing can follow a packet of `text` octets of text.
+    const fn is_complete(&self, text: usize) -> bool {
+        self.flags & PSH != 0
+            || text < self.size
+            || self.headers.len + self.text + self.size > LONGEST
+    }
+
+    /// The super-segment, as TCP's peer could have sent it if packets could be so long.
+    fn whole(self) -> (Address, Message) {
+        let Self {
+            address,
+            mut headers,
+            mut message,
+            size,
+            packets,
+            text,
+            sum,
+            flags,
+        } = self;
+        if packets > 1 {
+            headers.write(headers.seq(), flags, headers.identification(), text, sum);
+            let octets = headers.octets();
+            if message.pop(octets.len()).is_ok() {
+                message.push(octets.len()).copy_from_slice(octets);
+            }
+            *message.meta_mut() = Meta {
+                segment_size: narrow(size),
+                header_len: narrow(headers.len),
+                checksum: Checksum::Verified,
+            };
+        } else {
+            message.meta_mut().checksum = Checksum::Verified;
+        }
+        (address, message)
+    }
+}
+
+impl Merger {
+    /// Whether no packet waits.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// A packet that came from `address`; what is complete goes to `out`.
+    pub fn take(
+        &mut self,
+        address: Address,
+        mut packet: Message,
+        out: &mut impl FnMut(Address, Message),
+    ) {
+        let total = packet.len();
+        if let Some(flow) = self.flows.get(self.recent)
+            && packet.meta().segment_size == 0
+            && let Ok(front) = packet.front(flow.headers.len.min(total))
+            && flow.continues_with(address, front, total)
+        {
+            self.append(self.recent, packet, out);
+            return;
+        }
+        self.take_other(address, packet, out);
+    }
+
+    /// As [`Merger::take`] for one that is not what comes next where the last one was.
+    fn take_other(
+        &mut self,
+        address: Address,
+        mut packet: Message,
+        out: &mut impl FnMut(Address, Message),
+    ) {
+        let total = packet.len();
+        let single = packet.meta().segment_size == 0;
+        let headers = Headers::read(packet.front_at_least(40), total).or_else(|| {
+            // Only then are long options looked for: asking for them could move text.
+            Headers::read(packet.front_at_least(super::ROOM), total)
+        });
+        let Some(headers) = headers.filter(|_| single) else {
+            self.flush(out);
+            out(address, packet);
+            return;
+        };
+        let mut flows = self.flows.iter();
+        let known = flows.position(|flow| flow.headers.flow() == headers.flow());
+        if let Some(at) = known {
+            let flow = self.flows.get(at);
+            if flow.is_some_and(|flow| flow.continues_with(address, headers.octets(), total)) {
+                self.append(at, packet, out);
+                return;
+            }
+            self.release(at, out);
+        }
+        let text = total - headers.len;
+        if headers.flags() != ACK || text == 0 || !headers.ip_total(headers.octets()).is_valid() {
+            // Nothing can follow, or only acknowledgments. What TCP will verify is not read here.
+            out(address, packet);
+            return;
+        }
+        let _ = packet.pop(headers.len);
+        let sum = packet.sum();
+        restore(&mut packet, headers.octets());
+        if !headers.tcp_total(headers.octets(), text, sum).is_valid() {
+            out(address, packet);
+            return;
+        }
+        if self.flows.len() >= FLOWS {
+            self.release(0, out);
+        }
+        self.recent = self.flows.len();
+        self.flows.push(Flow {
+            address,
+            headers,
+            message: packet,
+            size: text,
+            packets: 1,
+            text,
+            sum,
+            flags: headers.flags(),
+        });
+    }
+
+    /// Puts `packet`, whose headers have been looked at, to the flow number `at`.
+    fn append(&mut self, at: usize, mut packet: Message, out: &mut impl FnMut(Address, Message)) {
+        let Some(flow) = self.flows.get_mut(at) else {
+            return;
+        };
+        let Headers { ip, len, .. } = flow.headers;
+        let mut octets = [0; super::ROOM];
+        let Some(octets) = octets.get_mut(..len) else {
+            return;
+        };
+        if !packet.copy_to(0, octets) || packet.pop(len).is_err() {
+            return;
+        }
+        let (sum, text) = (packet.sum(), packet.len());
+        if !flow.headers.tcp_total(octets, text, sum).is_valid() {
+            restore(&mut packet, octets);
+            let address = flow.address;
+            self.release(at, out);
+            out(address, packet);
+            return;
+        }
+        flow.sum = flow.sum.then(flow.text, sum);
+        flow.text += text;
+        flow.packets += 1;
+        flow.flags |= octets.get(ip + 13).copied().unwrap_or_default();
+        flow.message.append(packet);
+        self.recent = at;
+        if flow.is_complete(text) {
+            self.release(at, out);
+        }
+    }
+
+    /// Gives out everything that waits: the batch is over.
+    pub fn flush(&mut self, out: &mut impl FnMut(Address, Message)) {
+        for flow in self.flows.drain(..) {
+            let (address, message) = flow.whole();
+            out(address, message);
+        }
+    }
+
+    fn release(&mut self, at: usize, out: &mut impl FnMut(Address, Message)) {
+        let (address, message) = self.flows.remove(at).whole();
+        out(address, message);
+    }
+}
+
+fn restore(packet: &mut Message, octets: &[u8]) {
+    packet.push(octets.len()).copy_from_slice(octets);
+}

@@ -1,0 +1,237 @@
+//! What a network card does for TCP: it cuts one super-segment into packets, and puts packets together again.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9293 section 3.1 (header, pseudo header), RFC 791, RFC 8200 section 3, RFC 6864 section 4 (identification), RFC 3168 section 6.1.2 (CWR once); the rules of Linux's GSO and GRO, recalled |
+//! | Above | a graph whose device says that it takes bursts: [`cut`] what goes down, [`Merger`] what comes up |
+//! | Below | any medium: on it there are only packets of at most one MTU |
+//! | Left out | UDP; IPv4 options and IPv6 extension headers; tunnels; putting together behind a link header, and what a device already knows of a checksum: such packets pass as they are |
+//!
+//! A super-segment is a whole packet, IP and TCP headers in front, with more text than a packet may have, and
+//! [`Meta`](kumiki_octets::Meta) says how to cut it: `header_len` octets are repeated in front of each `segment_size`
+//! octets of text. What TCP above decides is decided once for all of them, which is what makes it worth while.
+//!
+//! # What is on the link
+//!
+//! The packets are, octet for octet, those that TCP would have sent one by one: sequence numbers go on, PSH and FIN are
+//! on the last, CWR on the first, lengths and both checksums are each packet's own. Only IPv4's identification may differ:
+//! it counts up from that of the super-segment, unless that is 0 (which is what atomic datagrams have).
+//!
+//! # What is put together
+//!
+//! Packets of one direction of one connection that follow each other, with text, right checksums, and headers that
+//! differ in nothing but sequence number, length, identification and PSH; so acknowledgments, windows, timestamps and ECN
+//! bits are those of every one of them. PSH and a packet shorter than the others end the super-segment. What cannot be
+//! put together passes unchanged, after what was waiting of its connection.
+
+mod cut;
+mod merge;
+
+pub use cut::cut;
+pub use merge::Merger;
+
+use kumiki_octets::Sum;
+
+/// Room for the headers: what a message holds in one piece.
+const ROOM: usize = 128;
+
+/// FIN, PSH, ACK in the low octet of TCP's control bits, and CWR.
+const FIN: u8 = 0x01;
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+const CWR: u8 = 0x80;
+
+const TCP: u8 = 6;
+const TCP_LEN: usize = 20;
+
+/// A copy of the IP and TCP headers of a packet, and where what is in them.
+#[derive(Clone, Copy)]
+struct Headers {
+    octets: [u8; ROOM],
+    /// Octets of the IP header: 20 or 40.
+    ip: usize,
+    /// Octets of both.
+    len: usize,
+    /// The sum of the IPv4 header without total length, identification and checksum.
+    ip_sum: Sum,
+    /// The sum of the pseudo header and the TCP header without length, sequence number, control bits and checksum.
+    tcp_sum: Sum,
+}
+
+/// In which bits packets of one super-segment must be alike: all but length, identification, sequence number, PSH and
+/// checksums. In 32-bit words, for IPv4.
+const ALIKE_4: [u32; ROOM / 4] = alike(20);
+/// As [`ALIKE_4`], for IPv6.
+const ALIKE_6: [u32; ROOM / 4] = alike(40);
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, for 20 and 40"
+)]
+const fn alike(ip: usize) -> [u32; ROOM / 4] {
+    let mut words = [u32::MAX; ROOM / 4];
+    if ip == 20 {
+        words[0] = u32::from_ne_bytes([0xff, 0xff, 0, 0]);
+        words[1] = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
+        words[2] = u32::from_ne_bytes([0xff, 0xff, 0, 0]);
+    } else {
+        words[1] = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
+    }
+    let tcp = ip / 4;
+    words[tcp + 1] = 0;
+    words[tcp + 3] = u32::from_ne_bytes([0xff, !PSH, 0xff, 0xff]);
+    words[tcp + 4] = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
+    words
+}
+
+fn word(octets: &[u8], at: usize) -> u16 {
+    let found = octets.get(at..).and_then(<[u8]>::first_chunk::<2>);
+    found.map_or(0, |octets| u16::from_be_bytes(*octets))
+}
+
+fn long(octets: &[u8], at: usize) -> u32 {
+    let found = octets.get(at..).and_then(<[u8]>::first_chunk::<4>);
+    found.map_or(0, |octets| u32::from_be_bytes(*octets))
+}
+
+fn put<const N: usize>(octets: &mut [u8], at: usize, value: [u8; N]) {
+    if let Some(room) = octets.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *room = value;
+    }
+}
+
+fn narrow(octets: usize) -> u16 {
+    u16::try_from(octets).unwrap_or(u16::MAX)
+}
+
+impl Headers {
+    /// Reads the headers at the front of a packet of `total` octets; `None` where they are not plain IP and TCP.
+    fn read(front: &[u8], total: usize) -> Option<Self> {
+        let ip = match *front.first_chunk::<10>()? {
+            // Five words of header; not a fragment.
+            [0x45, _, l0, l1, _, _, f0, f1, _, TCP] if f0 & 0x3f == 0 && f1 == 0 => {
+                (usize::from(u16::from_be_bytes([l0, l1])) == total).then_some(20)?
+            }
+            [v, _, _, _, l0, l1, TCP, ..] if v >> 4 == 6 => {
+                (usize::from(u16::from_be_bytes([l0, l1])) + 40 == total).then_some(40)?
+            }
+            _ => return None,
+        };
+        let words = usize::from(front.get(ip + 12)? >> 4);
+        let len = ip + 4 * words;
+        let mut octets = [0; ROOM];
+        if 4 * words < TCP_LEN || len > total {
+            return None;
+        }
+        octets.get_mut(..len)?.copy_from_slice(front.get(..len)?);
+        let mut headers = Self {
+            octets,
+            ip,
+            len,
+            ip_sum: Sum::ZERO,
+            tcp_sum: Sum::ZERO,
+        };
+        (headers.ip_sum, headers.tcp_sum) = headers.unchanging();
+        Some(headers)
+    }
+
+    /// Of the IP and of the TCP header, what packets of one super-segment have in common.
+    fn unchanging(&self) -> (Sum, Sum) {
+        let Self { ip, len, .. } = *self;
+        let mut octets = self.octets;
+        put(&mut octets, ip + 4, [0; 4]);
+        put(&mut octets, ip + 12, [0; 2]);
+        put(&mut octets, ip + 16, [0; 2]);
+        // Addresses and TCP header stand at even places, side by side.
+        let from = if ip == 20 { 12 } else { 8 };
+        let tcp = Sum::of(octets.get(from..len).unwrap_or_default()).add_u16(TCP.into());
+        for at in [2, 4, 10] {
+            put(&mut octets, at, [0; 2]);
+        }
+        let ip = if ip == 20 { 20 } else { 0 };
+        (Sum::of(octets.get(..ip).unwrap_or_default()), tcp)
+    }
+
+    fn octets(&self) -> &[u8] {
+        self.octets.get(..self.len).unwrap_or_default()
+    }
+
+    fn seq(&self) -> u32 {
+        long(&self.octets, self.ip + 4)
+    }
+
+    fn flags(&self) -> u8 {
+        self.octets.get(self.ip + 13).copied().unwrap_or_default()
+    }
+
+    fn identification(&self) -> u16 {
+        if self.ip == 20 {
+            word(&self.octets, 4)
+        } else {
+            0
+        }
+    }
+
+    /// Addresses and ports, which lie side by side in both versions.
+    fn flow(&self) -> &[u8] {
+        let from = if self.ip == 20 { 12 } else { 8 };
+        self.octets.get(from..self.ip + 4).unwrap_or_default()
+    }
+
+    /// Whether `front` begins with headers that differ in nothing in which packets of one super-segment cannot differ.
+    fn are_like(&self, front: &[u8]) -> bool {
+        let alike = if self.ip == 20 { &ALIKE_4 } else { &ALIKE_6 };
+        let (ours, _) = self.octets().as_chunks::<4>();
+        let (theirs, _) = front.as_chunks::<4>();
+        let mut different = 0;
+        for ((a, b), bits) in ours.iter().zip(theirs).zip(alike) {
+            different |= (u32::from_ne_bytes(*a) ^ u32::from_ne_bytes(*b)) & bits;
+        }
+        different == 0 && front.len() >= self.len
+    }
+
+    /// The sum of what is checked by TCP's checksum in a packet like this one with `octets` as headers, and `text` octets
+    /// of text that sum to `sum` (RFC 9293 section 3.1).
+    fn tcp_total(&self, octets: &[u8], text: usize, sum: Sum) -> Sum {
+        // Of the length that IPv6 counts with 32 bits the upper 16 are zero, as a packet has no more than 65,535 octets.
+        self.tcp_sum
+            .plus(sum)
+            .add_u16(narrow(self.len - self.ip + text))
+            .add_u32(long(octets, self.ip + 4))
+            .add_u16(word(octets, self.ip + 12))
+            .add_u16(word(octets, self.ip + 16))
+    }
+
+    /// As [`Headers::tcp_total`], of the IPv4 header.
+    fn ip_total(&self, octets: &[u8]) -> Sum {
+        if self.ip == 40 {
+            return Sum::from_folded(u16::MAX);
+        }
+        self.ip_sum
+            .add_u16(word(octets, 2))
+            .add_u16(word(octets, 4))
+            .add_u16(word(octets, 10))
+    }
+
+    /// Writes what differs from packet to packet: these for one with `text` octets of text, which sum to `sum`.
+    fn write(&mut self, seq: u32, flags: u8, identification: u16, text: usize, sum: Sum) {
+        let Self { ip, len, .. } = *self;
+        let octets = &mut self.octets;
+        if ip == 20 {
+            put(octets, 2, narrow(len + text).to_be_bytes());
+            put(octets, 4, identification.to_be_bytes());
+            put(octets, 10, [0; 2]);
+        } else {
+            put(octets, 4, narrow(len - 40 + text).to_be_bytes());
+        }
+        put(octets, ip + 4, seq.to_be_bytes());
+        put(octets, ip + 13, [flags]);
+        put(octets, ip + 16, [0; 2]);
+        let tcp = self.tcp_total(&self.octets, text, sum).checksum();
+        put(&mut self.octets, ip + 16, tcp.to_be_bytes());
+        if ip == 20 {
+            let checksum = self.ip_total(&self.octets).checksum();
+            put(&mut self.octets, 10, checksum.to_be_bytes());
+        }
+    }
+}
