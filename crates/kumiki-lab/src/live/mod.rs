@@ -41,10 +41,8 @@ pub use kumiki_graph::{Protocol as Program, Quality};
 pub use kumiki_octets::Pattern;
 pub use report::{Form, Printer};
 
-/// How many inputs are handled, and packets read, before TCP decides on acknowledgments.
-///
-/// Measured over TUN: a sender's window grows by what an acknowledgment covers, and with a few hundred packets in one it stands
-/// still too long in between.
+/// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's NAPI takes from
+/// a device in one turn.
 const BATCH: usize = 64;
 
 /// How often the watcher looks where nothing happens.
