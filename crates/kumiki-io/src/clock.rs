@@ -1,39 +1,150 @@
 //! Clocks: the one place where time comes from outside.
 
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 use kumiki_graph::{Duration, Instant};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
 
 /// Wakes an executor that waits: something has come for it from another thread.
 ///
 /// A bell that is rung while nobody waits is heard by the next one to wait.
 #[derive(Clone, Debug, Default)]
-pub struct Bell(Arc<(Mutex<bool>, Condvar)>);
+pub struct Bell(Arc<Parts>);
+
+#[derive(Debug, Default)]
+struct Parts {
+    rung: Mutex<bool>,
+    changed: Condvar,
+    /// Where an executor waits for devices too: the pipe whose end becomes readable as the bell is rung.
+    pipe: OnceLock<Pipe>,
+}
+
+#[derive(Debug)]
+struct Pipe {
+    read: OwnedFd,
+    write: OwnedFd,
+}
+
+/// A device to wait for.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch<'a> {
+    /// Its descriptor.
+    pub descriptor: BorrowedFd<'a>,
+    /// Whether to wait for room to write as well as for something to read.
+    pub writing: bool,
+}
 
 impl Bell {
     /// Wakes whoever waits.
     pub fn ring(&self) {
-        let (rung, changed) = &*self.0;
-        *rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        changed.notify_all();
+        *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.changed.notify_all();
+        if let Some(pipe) = self.0.pipe.get() {
+            // A pipe that is full has been rung often enough.
+            let _ = rustix::io::write(&pipe.write, &[1]);
+        }
+    }
+
+    /// Makes this bell one that is heard while waiting for devices, and by signals. Does nothing where it is one.
+    ///
+    /// # Errors
+    /// Where the process may have no more descriptors.
+    pub fn open_pipe(&self) -> io::Result<()> {
+        if self.0.pipe.get().is_none() {
+            let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+            // Where another thread was faster, its pipe serves.
+            let _ = self.0.pipe.set(Pipe { read, write });
+        }
+        Ok(())
+    }
+
+    /// A descriptor that rings the bell by whatever is written to it; none before [`Bell::open_pipe`].
+    ///
+    /// # Errors
+    /// Where the process may have no more descriptors.
+    pub(crate) fn rope(&self) -> io::Result<Option<OwnedFd>> {
+        let pipe = self.0.pipe.get();
+        pipe.map(|pipe| pipe.write.try_clone()).transpose()
     }
 
     /// Waits until the bell is rung, but not longer than `at_most`. May end early.
     fn wait(&self, at_most: Duration) {
-        let (rung, changed) = &*self.0;
-        let rung = rung.lock().unwrap_or_else(PoisonError::into_inner);
+        let rung = self.0.rung.lock().unwrap_or_else(PoisonError::into_inner);
         let at_most = std::time::Duration::from_nanos(at_most.as_nanos());
         let mut rung = if *rung {
             rung
         } else {
-            changed
+            self.0
+                .changed
                 .wait_timeout(rung, at_most)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0
         };
         *rung = false;
     }
+
+    /// As [`Bell::wait`], and until one of `devices` is ready.
+    fn wait_for(&self, at_most: Duration, devices: &[Watch<'_>]) {
+        let rung =
+            core::mem::take(&mut *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner));
+        let pipe = self.0.pipe.get().map(|pipe| Watch {
+            descriptor: pipe.read.as_fd(),
+            writing: false,
+        });
+        let mut polled: Vec<PollFd<'_>> = pipe
+            .iter()
+            .chain(devices)
+            .map(|watch| {
+                let writing = if watch.writing {
+                    PollFlags::OUT
+                } else {
+                    PollFlags::empty()
+                };
+                PollFd::from_borrowed_fd(watch.descriptor, PollFlags::IN | writing)
+            })
+            .collect();
+        let at_most = if rung { Duration::ZERO } else { at_most };
+        let at_most = std::time::Duration::from_nanos(at_most.as_nanos());
+        // Signals and spurious failures end the wait early, as the caller must expect.
+        if Timespec::try_from(at_most)
+            .is_ok_and(|at_most| poll(&mut polled, Some(&at_most)).is_err())
+        {
+            return;
+        }
+        if let Some(pipe) = pipe {
+            *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = false;
+            let mut octets = [0; 64];
+            while rustix::io::read(pipe.descriptor, &mut octets)
+                .is_ok_and(|read| read == octets.len())
+            {}
+        }
+    }
+}
+
+/// 64 bits that nobody can guess, from the operating system: for secrets of a stack that speaks to others.
+///
+/// # Errors
+/// Where the operating system gives none.
+pub fn unguessable() -> io::Result<u64> {
+    let mut octets = [0; 8];
+    let got = rustix::rand::getrandom(&mut octets, rustix::rand::GetRandomFlags::empty())?;
+    if got == octets.len() {
+        Ok(u64::from_le_bytes(octets))
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// The CPU time that this process has taken so far, in user and in system mode, all threads together.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Tells the time, and lets it pass.
@@ -41,8 +152,8 @@ pub trait Clock: Send {
     /// The time since the clock's start. Never goes back.
     fn now(&self) -> Instant;
 
-    /// Waits until `until` has come or `bell` is rung. May end early.
-    fn wait(&self, until: Instant, bell: &Bell);
+    /// Waits until `until` has come, `bell` is rung, or one of `devices` is ready. May end early.
+    fn wait(&self, until: Instant, bell: &Bell, devices: &[Watch<'_>]);
 }
 
 /// The machine's monotonic clock. Clones have the same start.
@@ -71,15 +182,21 @@ impl Clock for RealClock {
         Instant::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    fn wait(&self, until: Instant, bell: &Bell) {
+    fn wait(&self, until: Instant, bell: &Bell, devices: &[Watch<'_>]) {
         let left = until.saturating_since(self.now());
-        if !left.is_zero() {
+        if left.is_zero() {
+            return;
+        }
+        if devices.is_empty() {
             bell.wait(left);
+        } else {
+            bell.wait_for(left, devices);
         }
     }
 }
 
-/// A clock whose time passes only by waiting for it, and then at once: for tests. Clones show the same time.
+/// A clock whose time passes only by waiting for it, and then at once: for tests. It waits for no device. Clones show the same
+/// time.
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock(Arc<AtomicU64>);
 
@@ -95,7 +212,7 @@ impl Clock for ManualClock {
         Instant::from_nanos(self.0.load(Ordering::Relaxed))
     }
 
-    fn wait(&self, until: Instant, _: &Bell) {
+    fn wait(&self, until: Instant, _: &Bell, _: &[Watch<'_>]) {
         self.0.fetch_max(until.as_nanos(), Ordering::Relaxed);
     }
 }
@@ -108,8 +225,8 @@ mod tests {
     fn a_manual_clock_moves_when_waited_for_and_never_back() {
         let clock = ManualClock::default();
         let other = clock.clone();
-        clock.wait(Instant::from_nanos(70), &Bell::default());
-        other.wait(Instant::from_nanos(50), &Bell::default());
+        clock.wait(Instant::from_nanos(70), &Bell::default(), &[]);
+        other.wait(Instant::from_nanos(50), &Bell::default(), &[]);
         other.advance(Duration::from_nanos(5));
         assert_eq!(clock.now(), Instant::from_nanos(75));
     }
@@ -120,7 +237,7 @@ mod tests {
         let (first, second) = (clock.now(), { clock }.now());
         assert!(first <= second);
         // Already over: returns without waiting.
-        clock.wait(first, &Bell::default());
+        clock.wait(first, &Bell::default(), &[]);
     }
 
     #[test]
@@ -128,6 +245,28 @@ mod tests {
         let (clock, bell) = (RealClock::start(), Bell::default());
         bell.ring();
         // Would otherwise take an hour.
-        clock.wait(clock.now() + Duration::from_secs(3600), &bell);
+        clock.wait(clock.now() + Duration::from_secs(3600), &bell, &[]);
+    }
+
+    #[test]
+    fn a_bell_or_a_device_ends_a_wait_for_devices() {
+        let (clock, bell) = (RealClock::start(), Bell::default());
+        bell.open_pipe().unwrap();
+        let (read, write) = pipe_with(PipeFlags::NONBLOCK).unwrap();
+        let device = Watch {
+            descriptor: read.as_fd(),
+            writing: false,
+        };
+        let hour = Duration::from_secs(3600);
+        bell.ring();
+        clock.wait(clock.now() + hour, &bell, &[device]);
+        rustix::io::write(&write, &[7]).unwrap();
+        clock.wait(clock.now() + hour, &bell, &[device]);
+        let (clock, other) = (RealClock::start(), bell.clone());
+        let ringer = std::thread::spawn(move || other.ring());
+        let mut octet = [0];
+        rustix::io::read(&read, &mut octet).unwrap();
+        clock.wait(clock.now() + hour, &bell, &[device]);
+        ringer.join().unwrap();
     }
 }

@@ -1,9 +1,9 @@
-//! The coarse executor: graphs in real time, polled when there is time.
+//! The executor: graphs in real time, polled when there is time.
 //!
 //! | | |
 //! |---|---|
 //! | Runs | any number of graphs, and the emulated media between them, in one thread |
-//! | Joined to others by | [`LinkEnd`]s, whose other ends may be in other threads |
+//! | Joined to others by | [`LinkEnd`]s, whose other ends may be in other threads, and devices of the machine ([`RealDevice`]) |
 //! | Left out | modelled CPUs, prices and memory: a real host has its own. A price list changes times inside a graph, and nothing waits for it. Cells at a device: an adapter is an element of its own |
 //!
 //! One pass reads the clock once, takes in what has come, moves due timers, lets each task handle one batch and hands on
@@ -11,10 +11,15 @@
 //! for a bell. So deadlines are met late and in batches of whatever size has gathered meanwhile, and [`Uneven`] makes that
 //! worse on purpose: protocols must not notice, except by what time does to them.
 //!
+//! Of a device a pass reads what has come, up to a batch, before any task runs. So a task settles once for all of it, and a
+//! hundred segments that came together are acknowledged by one decision (RFC 9293, MUST-58). What a device has no room for
+//! waits, up to [`Pace::queue`] packets, and the thread then waits for room as well.
+//!
 //! Media do not suffer from it: an [`Element`] is polled at its own deadlines, in their order, however late that is. So a line
 //! keeps its rate and a delay its length, and lateness does not add up from one element to the next.
 
 use std::collections::VecDeque;
+use std::io;
 
 use kumiki_graph::{
     Address, DeviceId, Duration, Graph, Indication, Instant, Manage, Misfit, Output, Report,
@@ -24,7 +29,8 @@ use kumiki_link::offload::{self, Merger};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
 
-use crate::clock::{Bell, Clock};
+use crate::clock::{Bell, Clock, Watch};
+use crate::device::{RealCounters, RealDevice, Sent};
 use crate::memory_link::LinkEnd;
 
 #[cfg(test)]
@@ -42,6 +48,10 @@ pub struct ElementId(pub usize);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LinkId(pub usize);
 
+/// A device of the machine, numbered in the order of being added.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RealId(pub usize);
+
 /// One of two things that are joined.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Plug {
@@ -51,6 +61,8 @@ pub enum Plug {
     Port(ElementId, usize),
     /// The end of a link.
     Link(LinkId),
+    /// A device of the machine.
+    Real(RealId),
 }
 
 /// What a device tells its graph of itself.
@@ -75,8 +87,11 @@ impl Default for DeviceConfig {
 /// How the executor goes about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pace {
-    /// The most inputs that a task handles before it settles; at least 1.
+    /// The most inputs that a task handles before it settles, and the most packets that are read from a device before tasks
+    /// run; at least 1.
     pub batch: usize,
+    /// How many packets may wait for room in a device; more are dropped and counted.
+    pub queue: usize,
     /// Set to be worse than need be.
     pub uneven: Option<Uneven>,
 }
@@ -85,6 +100,8 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             batch: 256,
+            // As the transmit queue of a network interface of Linux.
+            queue: 1000,
             uneven: None,
         }
     }
@@ -109,6 +126,8 @@ pub enum Ended {
     Idle,
     /// The time is up.
     TimedOut,
+    /// A device of the machine is of no more use: [`Executor::failure`] says why.
+    DeviceFailed,
 }
 
 /// What the executor did.
@@ -221,6 +240,14 @@ struct Medium {
     wires: Vec<Option<Plug>>,
 }
 
+struct Real {
+    device: Box<dyn RealDevice>,
+    wire: Option<Plug>,
+    /// What found no room.
+    waiting: VecDeque<Message>,
+    counters: RealCounters,
+}
+
 /// Graphs and media in the time of a [`Clock`]: see the module.
 ///
 /// Build it (`add_...`, [`Executor::plug`]), start it once, then [`Executor::run`] it as often as needed.
@@ -232,6 +259,8 @@ pub struct Executor<C> {
     hosts: Vec<Host>,
     media: Vec<Medium>,
     links: Vec<(LinkEnd, Option<Plug>)>,
+    real: Vec<Real>,
+    failure: Option<(RealId, io::Error)>,
     under_way: VecDeque<(Plug, Unit)>,
     /// Packets wait at devices for those that follow them.
     merging: bool,
@@ -255,6 +284,8 @@ impl<C: Clock> Executor<C> {
             hosts: Vec::new(),
             media: Vec::new(),
             links: Vec::new(),
+            real: Vec::new(),
+            failure: None,
             under_way: VecDeque::new(),
             merging: false,
             outlet: Outlet::default(),
@@ -291,6 +322,22 @@ impl<C: Clock> Executor<C> {
         LinkId(self.links.len() - 1)
     }
 
+    /// Adds a device of the machine.
+    ///
+    /// # Errors
+    /// Where the process may have no more descriptors.
+    pub fn add_real(&mut self, device: Box<dyn RealDevice>) -> io::Result<RealId> {
+        // The bell must be heard while waiting for the device.
+        self.bell.open_pipe()?;
+        self.real.push(Real {
+            device,
+            wire: None,
+            waiting: VecDeque::new(),
+            counters: RealCounters::default(),
+        });
+        Ok(RealId(self.real.len() - 1))
+    }
+
     /// Sets what a device tells its graph of itself.
     pub fn set_device(&mut self, graph: GraphId, device: DeviceId, config: DeviceConfig) {
         if let Some(host) = self.hosts.get_mut(graph.0) {
@@ -311,6 +358,7 @@ impl<C: Clock> Executor<C> {
                     .get_mut(element.0)
                     .map(|medium| slot(&mut medium.wires, port)),
                 Plug::Link(link) => self.links.get_mut(link.0).map(|(_, wire)| wire),
+                Plug::Real(real) => self.real.get_mut(real.0).map(|real| &mut real.wire),
             };
             if let Some(wire) = wire {
                 *wire = Some(to);
@@ -359,6 +407,21 @@ impl<C: Clock> Executor<C> {
             .unwrap_or_default()
     }
 
+    /// What the device `id` of the machine did.
+    #[must_use]
+    pub fn real_counters(&self, id: RealId) -> RealCounters {
+        self.real
+            .get(id.0)
+            .map(|real| real.counters)
+            .unwrap_or_default()
+    }
+
+    /// Which device of the machine is of no more use, and why.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&(RealId, io::Error)> {
+        self.failure.as_ref()
+    }
+
     /// What the executor did.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
@@ -366,11 +429,14 @@ impl<C: Clock> Executor<C> {
     }
 
     /// Runs until `done` says so, nothing is left to do, or `at_most` has passed; asks `done` after each pass.
-    pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&Self) -> bool) -> Ended {
+    pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&mut Self) -> bool) -> Ended {
         let end = self.clock.now() + at_most;
         loop {
             let now = self.clock.now();
             let worked = self.pass(now);
+            if self.failure.is_some() {
+                return Ended::DeviceFailed;
+            }
             if done(self) {
                 return Ended::Done;
             }
@@ -381,8 +447,8 @@ impl<C: Clock> Executor<C> {
                 continue;
             }
             match self.next_deadline() {
-                // With a link, something may come from another thread.
-                None if self.links.is_empty() => return Ended::Idle,
+                // By a link or a device something may come from outside.
+                None if self.links.is_empty() && self.real.is_empty() => return Ended::Idle,
                 deadline => self.wait(deadline.map_or(end, |deadline| deadline.min(end))),
             }
         }
@@ -390,11 +456,13 @@ impl<C: Clock> Executor<C> {
 
     fn wait(&mut self, until: Instant) {
         self.counters.waits += 1;
-        self.clock.wait(until, &self.bell);
+        let watches: Vec<Watch<'_>> = self.real.iter().map(Real::watch).collect();
+        self.clock.wait(until, &self.bell, &watches);
         if let Some((rng, late)) = &mut self.uneven {
             let late = Duration::from_nanos(rng.below(late.as_nanos().saturating_add(1)));
             // A bell that nobody rings: this lateness is on purpose.
-            self.clock.wait(self.clock.now() + late, &Bell::default());
+            self.clock
+                .wait(self.clock.now() + late, &Bell::default(), &[]);
         }
     }
 
@@ -402,6 +470,10 @@ impl<C: Clock> Executor<C> {
     fn pass(&mut self, now: Instant) -> bool {
         self.counters.passes += 1;
         let mut worked = self.run_media(now);
+        for number in 0..self.real.len() {
+            worked |= self.read(number);
+            self.carry();
+        }
         for number in 0..self.hosts.len() {
             worked |= self.run_tasks(number, now);
             self.carry();
@@ -458,6 +530,56 @@ impl<C: Clock> Executor<C> {
                 None => self.counters.unplugged += 1,
             }
         }
+    }
+
+    /// Takes one batch from the device `number` of the machine, and lets it have what waits for room; false where there was
+    /// neither.
+    fn read(&mut self, number: usize) -> bool {
+        let Some(real) = self.real.get_mut(number) else {
+            return false;
+        };
+        let mut failed = None;
+        let waiting = real.waiting.len();
+        while let Some(packet) = real.waiting.front() {
+            match real.device.send(packet) {
+                Ok(Sent::Full) => break,
+                Ok(sent) => {
+                    real.count(sent);
+                    real.waiting.pop_front();
+                }
+                Err(why) => {
+                    failed = Some(why);
+                    break;
+                }
+            }
+        }
+        let mut read = 0;
+        while read < self.pace.batch.max(1) {
+            let data = match real.device.receive() {
+                Ok(Some(data)) => data,
+                Ok(None) => break,
+                Err(why) => {
+                    failed = Some(why);
+                    break;
+                }
+            };
+            read += 1;
+            let unit = Unit::Frame {
+                data,
+                address: Address::None,
+            };
+            match real.wire {
+                Some(plug) => self.under_way.push_back((plug, unit)),
+                None => self.counters.unplugged += 1,
+            }
+        }
+        real.counters.received += u64::try_from(read).unwrap_or(u64::MAX);
+        real.counters.batches += u64::from(read > 0);
+        let moved = read > 0 || real.waiting.len() < waiting;
+        if let Some(why) = failed {
+            self.failure.get_or_insert((RealId(number), why));
+        }
+        moved
     }
 
     /// Takes what left the medium `number`.
@@ -527,7 +649,10 @@ impl<C: Clock> Executor<C> {
                                     let medium = self.media.get_mut(element.0);
                                     medium.map(|medium| (medium, *port))
                                 }
-                                Plug::Port(..) | Plug::Device(..) | Plug::Link(_) => None,
+                                Plug::Port(..)
+                                | Plug::Device(..)
+                                | Plug::Link(_)
+                                | Plug::Real(_) => None,
                             };
                             let cut = offload::cut(data, |data| {
                                 let unit = Unit::Frame { data, address };
@@ -612,6 +737,35 @@ impl<C: Clock> Executor<C> {
                         end.send(self.media_time, unit);
                     }
                 }
+                Plug::Real(RealId(number)) => self.write(number, unit),
+            }
+        }
+    }
+
+    /// Hands a packet to the device `number` of the machine, behind those that wait already.
+    fn write(&mut self, number: usize, unit: Unit) {
+        let Unit::Frame { data, .. } = unit else {
+            self.counters.not_frames += 1;
+            return;
+        };
+        let most = self.pace.queue;
+        let Some(real) = self.real.get_mut(number) else {
+            return;
+        };
+        let sent = if real.waiting.is_empty() {
+            real.device.send(&data)
+        } else {
+            Ok(Sent::Full)
+        };
+        match sent {
+            Ok(Sent::Full) if real.waiting.len() < most => {
+                real.counters.waited += 1;
+                real.waiting.push_back(data);
+            }
+            Ok(Sent::Full) => real.counters.overflowed += 1,
+            Ok(sent) => real.count(sent),
+            Err(why) => {
+                self.failure.get_or_insert((RealId(number), why));
             }
         }
         if core::mem::take(&mut self.merging) {
@@ -635,6 +789,23 @@ impl<C: Clock> Executor<C> {
     }
 }
 
+impl Real {
+    fn watch(&self) -> Watch<'_> {
+        Watch {
+            descriptor: self.device.descriptor(),
+            writing: !self.waiting.is_empty(),
+        }
+    }
+
+    const fn count(&mut self, sent: Sent) {
+        match sent {
+            Sent::Taken => self.counters.sent += 1,
+            Sent::Refused => self.counters.refused += 1,
+            Sent::Full => {}
+        }
+    }
+}
+
 /// The place `number` of `list`, which grows where it is too short.
 fn slot<T: Default>(list: &mut Vec<T>, number: usize) -> &mut T {
     if list.len() <= number {
@@ -648,10 +819,11 @@ impl<C> core::fmt::Debug for Executor<C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(
             f,
-            "Executor of {} graphs, {} media and {} links",
+            "Executor of {} graphs, {} media, {} links and {} devices",
             self.hosts.len(),
             self.media.len(),
-            self.links.len()
+            self.links.len(),
+            self.real.len()
         )
     }
 }

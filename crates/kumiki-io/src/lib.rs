@@ -1,22 +1,33 @@
-//! Real time: clocks, a coarse executor that polls late and in batches, links in memory, and captures for other tools.
+//! Real time: clocks, an executor that works in batches, devices of the machine, links in memory, and captures for other tools.
 //!
 //! | read | for |
 //! |---|---|
 //! | [`clock`] | the only place that reads a clock, and how an executor waits |
 //! | [`executor`] | graphs and media in real time, in one thread |
+//! | [`device`] | what the executor needs of a device of the machine |
+//! | [`tun`] | TUN devices: packets to and from the kernel (Linux only) |
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`pcapng`] | captures |
+//! | [`signal`] | Ctrl-C |
 //!
 //! The same graphs run in virtual time; nothing in them knows which of the two clocks it is.
 
 pub mod clock;
+pub mod device;
 pub mod executor;
 pub mod memory_link;
 pub mod pcapng;
+pub mod signal;
+#[cfg(target_os = "linux")]
+pub mod tun;
 
-pub use clock::{Bell, Clock, ManualClock, RealClock};
+pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
+pub use device::{RealCounters, RealDevice, Sent};
 pub use executor::{
     CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, GraphId, LinkId, Pace, Plug,
-    Uneven,
+    RealId, Uneven,
 };
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
+pub use signal::Wish;
+#[cfg(target_os = "linux")]
+pub use tun::{Tun, TunError};

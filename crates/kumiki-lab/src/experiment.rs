@@ -10,13 +10,13 @@ mod protocols;
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{DeviceId, Duration, Graph, Instant, Protocol};
 use kumiki_sim::{HostId, Standstill, World};
 
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
-use crate::scenario::{Host, Scenario};
+use crate::scenario::{Host, Impair, Scenario};
 use fault::Fault;
 pub use measure::{Bound, Measured, SessionResult, Units};
 use programs::Load;
@@ -28,6 +28,39 @@ pub struct Options {
     pub captures: Layers,
     /// Keep traces of connections.
     pub traces: bool,
+}
+
+/// The graph of one host as a scenario would describe it, with `program` as its node `node`, and the host's devices by name:
+/// for runs in real time. Nothing has a price.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the host's keys.
+pub(crate) fn graph_of_host(
+    spec: &Host,
+    (node, program): (&str, Box<dyn Protocol>),
+    seed: u64,
+) -> Result<(Graph, BTreeMap<String, DeviceId>), Fault> {
+    const NAME: &str = "host";
+    let mut programs = programs::Programs::default();
+    programs.put(NAME, node, program);
+    let mut plan = hosts::Plan {
+        programs: &mut programs,
+        seed,
+        trace: false,
+    };
+    let built = hosts::build(NAME, 0, spec, &Profile::default(), &mut plan)?;
+    Ok((built.host.graph, built.devices))
+}
+
+/// What `impair` does to frames that go towards the end `0` and the end `1` of a line between `ends`.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the keys of `impair`.
+pub(crate) fn impairments(
+    impair: &Impair,
+    ends: [&str; 2],
+) -> Result<[kumiki_link::Impairment; 2], Fault> {
+    media::impairments(impair, ends)
 }
 
 /// An experiment that has been built and not yet run.

@@ -61,6 +61,7 @@ pub(crate) mod tree;
 mod vary;
 
 pub use amount::Amount;
+pub(crate) use check::impairment as check_impair;
 pub use fault::{Fault, Place, nearest, quantity};
 pub use load::{Choice, Document, Point};
 

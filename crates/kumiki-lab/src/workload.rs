@@ -8,12 +8,14 @@ use kumiki_graph::{Context, Duration, Instant};
 pub mod ping;
 pub mod sink;
 pub mod source;
+pub mod talker;
 pub mod udp_sink;
 pub mod udp_source;
 
 pub use ping::{Ping, PingConfig};
 pub use sink::{Sink, SinkConfig};
 pub use source::{Source, SourceConfig};
+pub use talker::{Talker, TalkerConfig};
 pub use udp_sink::{UdpSink, UdpSinkConfig};
 pub use udp_source::{UdpSource, UdpSourceConfig};
 

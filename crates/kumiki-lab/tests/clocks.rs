@@ -245,6 +245,7 @@ fn uneven(seed: u64, batch: usize, late: Duration) -> Pace {
     Pace {
         batch,
         uneven: Some(Uneven { seed, late }),
+        ..Pace::default()
     }
 }
 

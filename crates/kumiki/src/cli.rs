@@ -1,11 +1,14 @@
 //! The command line.
 
+use core::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use kumiki_lab::capture::Layers;
+use kumiki_lab::live::Network;
 
-/// Compose a protocol stack as a graph, run it in virtual time, and see where every octet and microsecond goes.
+/// Compose a protocol stack as a graph, run it in virtual time or on a real device, and see where every octet and microsecond
+/// goes.
 #[derive(Parser, Debug)]
 #[command(name = "kumiki", version, max_term_width = 100)]
 #[command(
@@ -28,6 +31,14 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Show what is in a capture, in octets or in hexadecimal text, and what is wrong with it
     Decode(Decode),
+    /// Over a TUN device: send generated octets by TCP, and print their hash, the rate and the CPU time
+    Source(Source),
+    /// Over a TUN device: read what comes by TCP, and print octets and hash of each connection
+    Sink(Sink),
+    /// Over a TUN device: send back what comes by TCP
+    Echo(Sink),
+    /// Over a TUN device: ask for echoes by ICMP
+    Ping(Ping),
 }
 
 #[derive(Args, Debug)]
@@ -132,4 +143,97 @@ pub(crate) struct Results {
     /// How many points are run at once; as many as there are cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// The device, and the host that stands on it.
+#[derive(Args, Debug)]
+pub(crate) struct Live {
+    /// The TUN device, which is made where there is none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tun: String,
+    /// Kumiki's own address on it, such as 10.9.0.2/24
+    #[arg(long, value_name = "ADDRESS/PREFIX")]
+    pub(crate) addr: Network,
+    /// Give Linux this address at its end of the device, such as 10.9.0.1/24, and bring the device up; without it that is left
+    /// to `ip addr` and `ip link`
+    #[arg(long, value_name = "ADDRESS/PREFIX")]
+    pub(crate) linux: Option<Network>,
+    /// The largest datagram, in octets
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(68..))]
+    pub(crate) mtu: u16,
+    /// Set anything of a layer, as docs/settings.md lists it: tcp.sack=false, tcp.rto.minimum="1 s", ip.ttl=9; may be given
+    /// several times
+    #[arg(long, value_name = "LAYER.KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// What goes wrong between stack and device, with the keys of a scenario's `impair`: loss=0.05, reorder=0.02 with
+    /// reorder_by="2 ms", duplicate, corrupt, delay, jitter; both ways, or toward=linux or toward=kumiki
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) impair: Vec<String>,
+    /// Fixes the content that is sent, and what goes wrong
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write what crosses the device to this file, as pcapng
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Print JSON Lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Who calls whom.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("begin").required(true).args(["to", "listen"])))]
+pub(crate) struct Begin {
+    /// Call this address and port
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) to: Option<SocketAddrV4>,
+    /// Wait for callers at this port
+    #[arg(long, value_name = "PORT")]
+    pub(crate) listen: Option<u16>,
+    /// How many connections: called at once, or waited for; without it one is called, and callers are waited for until Ctrl-C
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) connections: Option<u32>,
+    /// Abort each connection after so many octets, such as 1MiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) abort_after: Option<String>,
+    /// The most octets that one write hands to the stack
+    #[arg(long, value_name = "SIZE", default_value = "64KiB")]
+    pub(crate) write: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Source {
+    #[command(flatten)]
+    pub(crate) live: Live,
+    #[command(flatten)]
+    pub(crate) begin: Begin,
+    /// How much to send on each connection
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub(crate) bytes: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Sink {
+    #[command(flatten)]
+    pub(crate) live: Live,
+    #[command(flatten)]
+    pub(crate) begin: Begin,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Ping {
+    #[command(flatten)]
+    pub(crate) live: Live,
+    /// Whom to ask
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) to: Ipv4Addr,
+    /// How many echoes; without it until Ctrl-C
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// From one to the next
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub(crate) interval: String,
+    /// The data of each
+    #[arg(long, value_name = "SIZE", default_value = "56B")]
+    pub(crate) bytes: String,
 }

@@ -10,6 +10,7 @@ use kumiki_lab::table::{Layout, Lines};
 
 use crate::cli;
 use crate::laboratory::Laboratory;
+use crate::live;
 
 mod decode;
 #[cfg(test)]
@@ -96,6 +97,10 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             })
         }
         cli::Command::Decode(wanted) => decode::run(&wanted),
+        cli::Command::Source(wanted) => live::source(&wanted),
+        cli::Command::Sink(wanted) => live::take(&wanted, "sink"),
+        cli::Command::Echo(wanted) => live::take(&wanted, "echo"),
+        cli::Command::Ping(wanted) => live::ping(&wanted),
     }
 }
 
@@ -226,7 +231,7 @@ fn terminal_width() -> Option<u16> {
 }
 
 /// Prints results. That nobody reads them to the end, as with `head`, is no failure.
-fn print(text: &str) -> Result<(), Stop> {
+pub(crate) fn print(text: &str) -> Result<(), Stop> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {

@@ -6,6 +6,7 @@
 mod cli;
 mod commands;
 mod laboratory;
+mod live;
 
 use std::process::ExitCode;
 

@@ -14,6 +14,8 @@ use super::*;
 use crate::clock::{ManualClock, RealClock};
 use crate::memory_link::MemoryLink;
 
+mod real;
+
 const SESSIONS: u8 = 5;
 const MESSAGES: u8 = 40;
 const TIMEOUT: Duration = Duration::from_millis(2);
@@ -366,6 +368,7 @@ const fn uneven(seed: u64) -> Pace {
             seed,
             late: Duration::from_millis(3),
         }),
+        queue: 0,
     }
 }
 
@@ -559,6 +562,7 @@ fn delays_do_not_grow_from_one_late_element_to_the_next() {
             seed: 3,
             late: Duration::from_micros(10),
         }),
+        ..Pace::default()
     };
     let mut executor = Executor::new(clock, pace);
     let id = executor.add_graph("a", ear());

@@ -25,9 +25,12 @@ use kumiki_octets::{Checksum, Sum};
 use kumiki_sim::Host;
 
 mod plot;
+mod stream;
 #[cfg(test)]
 mod tests;
 pub mod trace;
+
+pub use stream::Stream;
 
 /// Which access points are put on record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

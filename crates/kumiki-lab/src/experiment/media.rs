@@ -135,6 +135,16 @@ fn time(key: &str, text: Option<&String>) -> Result<Duration, Fault> {
     text.map_or(Ok(Duration::ZERO), |text| quantity(&[key], text))
 }
 
+/// As [`super::impairments`].
+pub(super) fn impairments(impair: &Impair, ends: [&str; 2]) -> Result<[Impairment; 2], Fault> {
+    crate::scenario::check_impair(impair, &ends)?;
+    let impairment = impairment(impair, false)?;
+    Ok(ends.map(|end| match &impair.toward {
+        Some(toward) if toward != end => Impairment::default(),
+        Some(_) | None => impairment.clone(),
+    }))
+}
+
 fn impairment(impair: &Impair, cells: bool) -> Result<Impairment, Fault> {
     let hold = time("reorder_by", impair.reorder_by.as_ref())?;
     if impair.reorder > 0.0 {

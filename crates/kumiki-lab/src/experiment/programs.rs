@@ -53,6 +53,11 @@ pub(super) enum Kind {
 pub(super) struct Programs(BTreeMap<(String, String), Box<dyn Protocol>>);
 
 impl Programs {
+    /// Has `program` stand for `node` on `host`.
+    pub(super) fn put(&mut self, host: &str, node: &str, program: Box<dyn Protocol>) {
+        self.0.insert((host.to_owned(), node.to_owned()), program);
+    }
+
     /// Takes the program for `node` on `host`, if it is for one.
     pub(super) fn take(&mut self, host: &str, node: &str) -> Option<Box<dyn Protocol>> {
         self.0.remove(&(host.to_owned(), node.to_owned()))

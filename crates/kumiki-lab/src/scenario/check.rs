@@ -408,38 +408,44 @@ fn link(name: &str, link: &Link) -> Result<(), Fault> {
     optional::<Rate>(&["link", name, "rate"], link.rate.as_deref())?;
     optional::<Duration>(&["link", name, "propagation"], link.propagation.as_deref())?;
     if let Some(impair) = &link.impair {
-        let Impair {
-            toward,
-            loss,
-            duplicate,
-            reorder,
-            reorder_by,
-            corrupt,
-            delay,
-            jitter,
-        } = impair;
-        for (key, chance) in [
-            ("loss", loss),
-            ("duplicate", duplicate),
-            ("reorder", reorder),
-            ("corrupt", corrupt),
-        ] {
-            if !(0.0..=1.0).contains(chance) {
-                return Err(Fault::at(["link", name, "impair", key], "no chance")
-                    .expected("a number from 0 to 1"));
-            }
+        impairment(impair, &link.ends).map_err(|fault| fault.under(&["link", name, "impair"]))?;
+    }
+    Ok(())
+}
+
+/// What goes wrong on a line between `ends`; paths begin at its own keys.
+pub(crate) fn impairment(impair: &Impair, ends: &[impl AsRef<str>]) -> Result<(), Fault> {
+    let Impair {
+        toward,
+        loss,
+        duplicate,
+        reorder,
+        reorder_by,
+        corrupt,
+        delay,
+        jitter,
+    } = impair;
+    for (key, chance) in [
+        ("loss", loss),
+        ("duplicate", duplicate),
+        ("reorder", reorder),
+        ("corrupt", corrupt),
+    ] {
+        if !(0.0..=1.0).contains(chance) {
+            return Err(Fault::at([key], "no chance").expected("a number from 0 to 1"));
         }
-        if let Some(end) = toward.as_ref().filter(|end| !link.ends.contains(end)) {
-            let path = ["link", name, "impair", "toward"];
-            return Err(Fault::unknown(path, "end of this line", end, &link.ends));
-        }
-        for (key, time) in [
-            ("reorder_by", reorder_by),
-            ("delay", delay),
-            ("jitter", jitter),
-        ] {
-            optional::<Duration>(&["link", name, "impair", key], time.as_deref())?;
-        }
+    }
+    if let Some(end) = toward
+        && !ends.iter().any(|known| known.as_ref() == end)
+    {
+        return Err(Fault::unknown(["toward"], "end of this line", end, ends));
+    }
+    for (key, time) in [
+        ("reorder_by", reorder_by),
+        ("delay", delay),
+        ("jitter", jitter),
+    ] {
+        optional::<Duration>(&[key], time.as_deref())?;
     }
     Ok(())
 }

@@ -137,6 +137,14 @@ impl Ping {
         self.config.count.is_some_and(|count| sent >= count) && out <= errors
     }
 
+    /// Whether no more echoes will be asked for.
+    #[must_use]
+    pub fn has_asked_all(&self) -> bool {
+        self.config
+            .count
+            .is_some_and(|count| self.echoes.sent >= count)
+    }
+
     fn ask(&mut self, cx: &mut Context<'_>) {
         let PingConfig {
             data,

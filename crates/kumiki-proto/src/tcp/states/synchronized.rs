@@ -7,7 +7,7 @@ use kumiki_wire::tcp::{Flags, SackBlock, Seq};
 
 use super::State;
 use crate::tcp::reassembly::Inserted;
-use crate::tcp::receive::AckReason;
+use crate::tcp::receive::{AckReason, Due};
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
 use crate::tcp::timers::Timer;
@@ -209,6 +209,13 @@ impl Session {
         let fin = segment.has(Flags::FIN);
         let push = segment.has(Flags::PSH) || fin;
         let nxt = self.receive.nxt;
+        // Each segment ahead of its turn has an acknowledgment of its own, also where several come in one batch: the sender counts
+        // them (RFC 5681 sections 3.2 and 4.2). All else that a batch brings is acknowledged at its end, together.
+        if segment.seq.gt(nxt)
+            && let Due::Now(why) = self.receive.due
+        {
+            self.send_ack(why, io);
+        }
         let inserted = self
             .receive
             .queue

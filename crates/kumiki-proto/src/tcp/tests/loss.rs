@@ -92,6 +92,49 @@ fn three_duplicates_bring_a_lost_segment_back_before_the_timer() {
     }
 }
 
+/// As when a batch of a real device, or a modelled CPU, takes a whole window at once.
+#[test]
+fn each_segment_ahead_of_its_turn_has_an_acknowledgment_also_where_they_come_together() {
+    for (sack, batch) in [(false, 1), (false, 64), (true, 1), (true, 64)] {
+        let config = Config {
+            sack,
+            initial_window: crate::tcp::congestion::InitialWindow::Segments(8),
+            ..plain()
+        };
+        let mut pair = Pair::with_rule(config.clone(), config, |packet| {
+            // The fourth packet is the second segment of data.
+            if packet.number == 4 {
+                Vec::new()
+            } else {
+                vec![ms(10)]
+            }
+        })
+        .batch(batch);
+        pair.listen(B, 5);
+        pair.call(A);
+        pair.write(A, &numbered(20_000));
+        pair.run_for(ms(35));
+        let gap = pair.log[4].seq;
+        let repeated = pair
+            .log
+            .iter()
+            .filter(|packet| packet.from == B && packet.ack == gap && packet.text.is_empty());
+        // One for each of the six behind the gap; the first of them acknowledges the segment before it.
+        assert_eq!(repeated.count(), 6, "sack {sack}, batch {batch}");
+        pair.run_for(ms(30_000));
+        let counters = pair.counters(A);
+        assert_eq!(
+            (
+                counters.fast_retransmits,
+                counters.timeouts,
+                counters.retransmissions
+            ),
+            (1, 0, 1),
+            "sack {sack}, batch {batch}"
+        );
+    }
+}
+
 // RFC 9293: MUST-20
 #[test]
 fn a_silent_peer_is_given_up() {

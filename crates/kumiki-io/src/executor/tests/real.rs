@@ -1,0 +1,195 @@
+//! Devices of the machine: batches, room to wait for, failure.
+
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixDatagram;
+use std::sync::Mutex;
+
+use super::*;
+
+/// One end of a pair of sockets that keeps datagrams apart, as a device does.
+struct Pair {
+    socket: UnixDatagram,
+    /// How many more it takes.
+    room: Arc<Mutex<usize>>,
+}
+
+impl RealDevice for Pair {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Message>> {
+        let mut octets = [0; 64];
+        match self.socket.recv(&mut octets) {
+            Ok(0) => Err(io::ErrorKind::BrokenPipe.into()),
+            Ok(read) => Ok(Some(Message::from_octets(&octets[..read]))),
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(why) => Err(why),
+        }
+    }
+
+    fn send(&mut self, packet: &Message) -> io::Result<Sent> {
+        let mut room = self.room.lock().unwrap();
+        if packet.is_empty() {
+            return Ok(Sent::Refused);
+        }
+        if *room == 0 {
+            return Ok(Sent::Full);
+        }
+        *room -= 1;
+        self.socket.send(&packet.to_vec())?;
+        Ok(Sent::Taken)
+    }
+}
+
+/// Says everything back, and puts down how much came between two decisions.
+#[derive(Default)]
+struct Parrot {
+    batch: usize,
+    batches: Vec<usize>,
+}
+
+impl Protocol for Parrot {
+    fn shape(&self) -> Shape {
+        Shape {
+            needs: &[Service::Frame],
+            below: (1, 1),
+            ..Shape::default()
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        if let Indication::Unit(unit) = indication {
+            self.batch += 1;
+            send(&unit.data.to_vec(), cx);
+        }
+    }
+
+    fn settle(&mut self, _: &mut Context<'_>) {
+        if self.batch > 0 {
+            self.batches.push(core::mem::take(&mut self.batch));
+        }
+    }
+}
+
+/// A parrot in the time of `clock` behind one end of a pair, and the other end.
+fn parrot<C: Clock>(
+    clock: C,
+    pace: Pace,
+    room: &Arc<Mutex<usize>>,
+) -> (Executor<C>, GraphId, RealId, UnixDatagram) {
+    let (near, far) = UnixDatagram::pair().unwrap();
+    near.set_nonblocking(true).unwrap();
+    far.set_nonblocking(true).unwrap();
+    let mut graph = Graph::new(1, 1);
+    let task = graph.add_task("cpu");
+    graph.add_device("dev", Service::Frame).unwrap();
+    let node = Box::<Parrot>::default();
+    graph.add_node("parrot", task, node).unwrap();
+    graph.connect("parrot", "dev").unwrap();
+    let mut executor = Executor::new(clock, pace);
+    let id = executor.add_graph("a", graph);
+    let device = Pair {
+        socket: near,
+        room: Arc::clone(room),
+    };
+    let real = executor.add_real(Box::new(device)).unwrap();
+    executor.plug(Plug::Device(id, DEVICE), Plug::Real(real));
+    executor.start().unwrap();
+    (executor, id, real, far)
+}
+
+fn come(far: &UnixDatagram) -> Vec<u8> {
+    let mut octets = Vec::new();
+    let mut octet = [0];
+    while far.recv(&mut octet).is_ok() {
+        octets.extend(octet);
+    }
+    octets
+}
+
+#[test]
+fn what_came_together_is_one_batch_and_goes_back_in_order() {
+    let room = Arc::new(Mutex::new(100));
+    let pace = Pace {
+        batch: 4,
+        ..Pace::default()
+    };
+    let (mut executor, id, real, far) = parrot(ManualClock::default(), pace, &room);
+    // The start of the graph is an input too.
+    executor.run(Duration::from_millis(1), |_| false);
+    let said: Vec<u8> = (1..=10).collect();
+    for octet in &said {
+        far.send(&[*octet]).unwrap();
+    }
+    let ended = executor.run(Duration::from_millis(1), |_| false);
+    assert_eq!(ended, Ended::TimedOut, "more may come at any time");
+    assert_eq!(come(&far), said);
+    let graph = executor.graph(id).unwrap();
+    let parrot: &Parrot = graph.protocol(graph.node("parrot").unwrap()).unwrap();
+    assert_eq!(parrot.batches, [4, 4, 2]);
+    let counters = RealCounters {
+        received: 10,
+        sent: 10,
+        batches: 3,
+        ..RealCounters::default()
+    };
+    assert_eq!(executor.real_counters(real), counters);
+}
+
+#[test]
+fn what_finds_no_room_waits_in_order_and_too_much_is_dropped_and_counted() {
+    let room = Arc::new(Mutex::new(1));
+    let pace = Pace {
+        queue: 3,
+        ..Pace::default()
+    };
+    let (mut executor, _, real, far) = parrot(ManualClock::default(), pace, &room);
+    for octet in 1..=6 {
+        far.send(&[octet]).unwrap();
+    }
+    executor.run(Duration::from_millis(1), |_| false);
+    assert_eq!(come(&far), [1]);
+    *room.lock().unwrap() = 2;
+    executor.run(Duration::from_millis(1), |_| false);
+    assert_eq!(come(&far), [2, 3]);
+    // What comes now goes behind what waits.
+    far.send(&[7]).unwrap();
+    *room.lock().unwrap() = 100;
+    executor.run(Duration::from_millis(1), |_| false);
+    assert_eq!(come(&far), [4, 7]);
+    let counters = executor.real_counters(real);
+    assert_eq!(
+        (counters.waited, counters.overflowed, counters.sent),
+        (3, 2, 5)
+    );
+}
+
+#[test]
+fn a_packet_ends_a_wait_in_real_time() {
+    let room = Arc::new(Mutex::new(100));
+    let (mut executor, _, real, far) = parrot(RealClock::start(), Pace::default(), &room);
+    let sender = std::thread::spawn(move || {
+        far.send(&[1]).unwrap();
+        far
+    });
+    // Would otherwise take an hour.
+    let ended = executor.run(Duration::from_secs(3600), |executor| {
+        executor.real_counters(real).sent == 1
+    });
+    assert_eq!(ended, Ended::Done);
+    assert_eq!(come(&sender.join().unwrap()), [1]);
+}
+
+#[test]
+fn a_device_that_fails_ends_the_run_and_is_named() {
+    let room = Arc::new(Mutex::new(100));
+    let (mut executor, _, real, far) = parrot(RealClock::start(), Pace::default(), &room);
+    far.send(&[]).unwrap();
+    let ended = executor.run(Duration::from_secs(3600), |_| false);
+    assert_eq!(ended, Ended::DeviceFailed);
+    let (failed, why) = executor.failure().unwrap();
+    assert_eq!((*failed, why.kind()), (real, io::ErrorKind::BrokenPipe));
+}

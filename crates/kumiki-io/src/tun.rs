@@ -1,0 +1,329 @@
+//! TUN devices of Linux: a network interface whose packets a program reads and writes.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | Linux, `Documentation/networking/tuntap.rst`; the `ioctl` requests of `tun(4)` and `netdevice(7)` |
+//! | Packets | IPv4 and IPv6 datagrams without any header in front (`IFF_TUN`, `IFF_NO_PI`), one per read and write |
+//! | Left out | TAP (Ethernet), `IFF_VNET_HDR` (super-segments and checksums left to the kernel), several queues, IPv6 addresses |
+//!
+//! The device lives as long as the program that made it, unless it was made before and made to last (`ip tuntap add`). To make
+//! one, or to give the kernel's end an address, takes `CAP_NET_ADMIN` in the network namespace; to use one that lasts does not,
+//! where its owner is the user.
+//!
+//! Written here rather than taken from a crate: what is needed is one `open`, one `ioctl` and four requests to configure the
+//! interface. The crates for TUN devices bring the same calls for seven operating systems, and an asynchronous runtime or a
+//! netlink library with them.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use kumiki_octets::{Message, Page};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Updater, ioctl};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use crate::device::{RealDevice, Sent};
+
+const CLONE_DEVICE: &str = "/dev/net/tun";
+
+/// Longest name of an interface: `IFNAMSIZ` less the NUL at its end.
+pub const MAX_NAME: usize = 15;
+
+// Requests: linux/if_tun.h, `_IOW('T', 202, int)`, and linux/sockios.h.
+const TUNSETIFF: Opcode = 0x4004_54ca;
+const SIOCGIFFLAGS: Opcode = 0x8913;
+const SIOCSIFFLAGS: Opcode = 0x8914;
+const SIOCSIFADDR: Opcode = 0x8916;
+const SIOCSIFNETMASK: Opcode = 0x891c;
+const SIOCSIFMTU: Opcode = 0x8922;
+
+// Flags: linux/if_tun.h and linux/if.h.
+const IFF_TUN: u16 = 0x0001;
+const IFF_NO_PI: u16 = 0x1000;
+const IFF_UP: u16 = 0x0001;
+
+/// `AF_INET` of `struct sockaddr_in`.
+const INET: u16 = 2;
+
+/// `struct ifreq`: the interface's name, and a union of which every member used here fits into 24 octets.
+#[repr(C, align(8))]
+struct Request {
+    name: [u8; MAX_NAME + 1],
+    value: [u8; 24],
+}
+
+/// Why there is no device: which, what went wrong, what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("TUN device `{name}`: {what}: {why}{}{remedy}", if remedy.is_empty() { "" } else { ". " })]
+pub struct TunError {
+    /// Its name.
+    pub name: String,
+    /// What was tried.
+    pub what: &'static str,
+    /// What the kernel said.
+    pub why: io::Error,
+    /// What would help; empty where that is not known.
+    pub remedy: String,
+}
+
+impl TunError {
+    fn new(name: &str, what: &'static str, why: Errno, remedy: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            what,
+            why: why.into(),
+            remedy,
+        }
+    }
+}
+
+/// A TUN device, not the kernel's end of it but ours.
+#[derive(Debug)]
+pub struct Tun {
+    file: OwnedFd,
+    name: String,
+    mtu: usize,
+    /// Where a packet is put together that is not in one piece.
+    packet: Vec<u8>,
+}
+
+impl Tun {
+    /// Opens the device called `name`, which is made where there is none. Packets of more than `mtu` octets are not read.
+    ///
+    /// # Errors
+    /// [`TunError`] where the name cannot be one, there is no `/dev/net/tun`, or the kernel refuses.
+    pub fn open(name: &str, mtu: u16) -> Result<Self, TunError> {
+        let mut request = request(name).ok_or_else(|| {
+            let remedy = format!("a name has 1 to {MAX_NAME} octets and no slash or blank");
+            TunError::new(name, "the name cannot be one", Errno::INVAL, remedy)
+        })?;
+        let file = rustix::fs::open(
+            CLONE_DEVICE,
+            OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .map_err(|why| {
+            let remedy = match why {
+                Errno::NOENT => "Load the driver: modprobe tun. In a container, give it the device: --device /dev/net/tun".to_owned(),
+                Errno::ACCESS | Errno::PERM => format!("Be root, or have the device made for you: sudo ip tuntap add {name} mode tun user \"$USER\", and sudo chmod a+rw {CLONE_DEVICE}"),
+                _ => String::new(),
+            };
+            TunError::new(name, "cannot open /dev/net/tun", why, remedy)
+        })?;
+        set_octets(&mut request.value, 0, (IFF_TUN | IFF_NO_PI).to_ne_bytes());
+        control::<TUNSETIFF>(&file, &mut request).map_err(|why| {
+            let remedy = match why {
+                Errno::PERM => format!("This takes CAP_NET_ADMIN: be root, or have it made once: sudo ip tuntap add {name} mode tun user \"$USER\""),
+                Errno::BUSY => "Another program has it open".to_owned(),
+                Errno::INVAL => "There is an interface of this name that is no TUN device, or one with other flags".to_owned(),
+                _ => String::new(),
+            };
+            TunError::new(name, "the kernel does not make or give it", why, remedy)
+        })?;
+        Ok(Self {
+            file,
+            name: name.to_owned(),
+            mtu: usize::from(mtu),
+            packet: Vec::new(),
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Gives the kernel's end an address and the length of its prefix, an MTU, and brings it up.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn configure_kernel(
+        &self,
+        address: Ipv4Addr,
+        prefix: u8,
+        mtu: u16,
+    ) -> Result<(), TunError> {
+        let said = |what, why| {
+            let remedy = match why {
+                Errno::PERM => format!(
+                    "This takes CAP_NET_ADMIN: be root, or type sudo ip addr add {address}/{prefix} dev {0} && sudo ip link set {0} mtu {mtu} up",
+                    self.name
+                ),
+                _ => String::new(),
+            };
+            TunError::new(&self.name, what, why, remedy)
+        };
+        let socket = rustix::net::socket_with(
+            AddressFamily::INET,
+            SocketType::DGRAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(|why| said("cannot ask for a socket to configure it", why))?;
+        let fresh =
+            || request(&self.name).ok_or_else(|| said("the name cannot be one", Errno::INVAL));
+        let mask = u32::MAX
+            .checked_shl(32_u32.saturating_sub(prefix.into()))
+            .unwrap_or(0);
+
+        let mut asked = fresh()?;
+        set_octets(&mut asked.value, 0, u32::from(mtu).to_ne_bytes());
+        control::<SIOCSIFMTU>(&socket, &mut asked)
+            .map_err(|why| said("cannot set the kernel's MTU", why))?;
+        let mut asked = fresh()?;
+        set_address(&mut asked.value, address);
+        control::<SIOCSIFADDR>(&socket, &mut asked)
+            .map_err(|why| said("cannot set the kernel's address", why))?;
+        let mut asked = fresh()?;
+        set_address(&mut asked.value, Ipv4Addr::from(mask));
+        control::<SIOCSIFNETMASK>(&socket, &mut asked)
+            .map_err(|why| said("cannot set the kernel's netmask", why))?;
+        let mut asked = fresh()?;
+        control::<SIOCGIFFLAGS>(&socket, &mut asked)
+            .map_err(|why| said("cannot read its flags", why))?;
+        let [low, high, ..] = asked.value;
+        let flags = u16::from_ne_bytes([low, high]) | IFF_UP;
+        let mut asked = fresh()?;
+        set_octets(&mut asked.value, 0, flags.to_ne_bytes());
+        control::<SIOCSIFFLAGS>(&socket, &mut asked).map_err(|why| said("cannot bring it up", why))
+    }
+}
+
+/// A request for the interface `name`; `None` where that can be no name (as `dev_valid_name` of Linux has it).
+fn request(name: &str) -> Option<Request> {
+    let octets = name.as_bytes();
+    let fits = (1..=MAX_NAME).contains(&octets.len());
+    let clean = !octets
+        .iter()
+        .any(|octet| octet.is_ascii_whitespace() || matches!(octet, b'/' | b':' | b'%' | 0));
+    if !fits || !clean || matches!(name, "." | "..") {
+        return None;
+    }
+    let mut request = Request {
+        name: [0; MAX_NAME + 1],
+        value: [0; 24],
+    };
+    for (to, from) in request.name.iter_mut().zip(octets) {
+        *to = *from;
+    }
+    Some(request)
+}
+
+fn set_octets<const N: usize>(value: &mut [u8; 24], at: usize, octets: [u8; N]) {
+    for (to, from) in value.iter_mut().skip(at).zip(octets) {
+        *to = from;
+    }
+}
+
+/// `struct sockaddr_in`: family, port (0), address.
+fn set_address(value: &mut [u8; 24], address: Ipv4Addr) {
+    set_octets(value, 0, INET.to_ne_bytes());
+    set_octets(value, 4, address.octets());
+}
+
+/// Makes one of the requests above.
+#[expect(
+    unsafe_code,
+    reason = "a request is a number and a pointer to the kernel"
+)]
+fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Request) -> Result<(), Errno> {
+    const {
+        assert!(
+            OPCODE == TUNSETIFF
+                || OPCODE == SIOCGIFFLAGS
+                || OPCODE == SIOCSIFFLAGS
+                || OPCODE == SIOCSIFADDR
+                || OPCODE == SIOCSIFNETMASK
+                || OPCODE == SIOCSIFMTU
+        );
+    }
+    // SAFETY: every request that the assertion above lets through takes a pointer to a `struct ifreq` and reads or writes
+    // within it. `Request` has its size (40 octets where pointers have 64 bits, and no less than its 32 elsewhere) and the
+    // alignment of its strictest member, is plain octets of which every value is valid, and is borrowed for the whole call.
+    unsafe { ioctl(file, Updater::<OPCODE, Request>::new(request)) }
+}
+
+impl RealDevice for Tun {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Message>> {
+        let mut result = Ok(0);
+        // Pages are recycled: building one that is then not used costs little.
+        let page = Page::build(self.mtu, |octets| {
+            result = rustix::io::retry_on_intr(|| rustix::io::read(&self.file, &mut *octets));
+        });
+        match result {
+            Ok(0) | Err(Errno::AGAIN) => Ok(None),
+            Ok(read) => {
+                let octets = page.octets().get(..read).unwrap_or_default();
+                // A small packet must not hold on to a page for a large one.
+                let message = if read < self.mtu / 2 {
+                    Message::from_octets(octets)
+                } else {
+                    let mut message = Message::from_page(page);
+                    message.truncate(read);
+                    message
+                };
+                Ok(Some(message))
+            }
+            Err(why) => Err(why.into()),
+        }
+    }
+
+    fn send(&mut self, packet: &Message) -> io::Result<Sent> {
+        self.packet.clear();
+        packet.for_each(|octets| self.packet.extend_from_slice(octets));
+        match rustix::io::retry_on_intr(|| rustix::io::write(&self.file, &self.packet)) {
+            Ok(_) => Ok(Sent::Taken),
+            Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => Ok(Sent::Full),
+            // EIO: the interface is down. EINVAL: no datagram.
+            Err(Errno::IO | Errno::INVAL | Errno::MSGSIZE) => Ok(Sent::Refused),
+            Err(why) => Err(why.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_no_interface_can_have_are_refused_before_anything_is_opened() {
+        for name in [
+            "",
+            ".",
+            "..",
+            "a b",
+            "a/b",
+            "a:1",
+            "k%d",
+            "sixteen-letters-",
+        ] {
+            let error = Tun::open(name, 1500).unwrap_err().to_string();
+            assert!(error.contains("the name cannot be one"), "{error}");
+            assert!(error.contains("1 to 15 octets"), "{error}");
+        }
+        assert!(request("fifteen-letters").is_some());
+    }
+
+    #[test]
+    fn an_interface_that_is_no_tun_device_is_refused_with_its_name() {
+        // Without a driver or the right to use it the error comes earlier, and names the device as well.
+        let error = Tun::open("lo", 1500).unwrap_err().to_string();
+        assert!(error.starts_with("TUN device `lo`: "), "{error}");
+    }
+
+    #[test]
+    fn an_address_stands_where_the_kernel_reads_it() {
+        let mut value = [0; 24];
+        set_address(&mut value, Ipv4Addr::new(10, 9, 0, 1));
+        let [low, high, _, _, rest @ ..] = value;
+        assert_eq!(u16::from_ne_bytes([low, high]), INET);
+        assert_eq!(rest[..4], [10, 9, 0, 1]);
+    }
+}

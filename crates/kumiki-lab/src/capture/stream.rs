@@ -1,0 +1,71 @@
+//! A capture that is written while its graph runs, for real time: nothing is kept.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use kumiki_graph::{AccessPoint, Graph};
+use kumiki_io::pcapng::{CaptureError, InterfaceId, PcapNg};
+
+use super::{Content, Form, write};
+
+/// The capture of one graph's device.
+pub struct Stream<W: Write> {
+    file: PcapNg<W>,
+    interfaces: BTreeMap<AccessPoint, (InterfaceId, Form)>,
+}
+
+impl<W: Write> Stream<W> {
+    /// Puts on record what crosses the access point between `upper`, of the kind `kind`, and the device `lower`, and begins a
+    /// capture of it in `out`.
+    ///
+    /// # Errors
+    /// [`CaptureError`] where `out` refuses.
+    pub fn new(
+        graph: &mut Graph,
+        (upper, kind): (&str, &str),
+        lower: &str,
+        out: W,
+    ) -> Result<Self, CaptureError> {
+        let mut file = PcapNg::new(out)?;
+        let mut interfaces = BTreeMap::new();
+        let form = match Content::between(kind, lower) {
+            // Without records there is no channel to see yet.
+            Content::Llc => Form::Llc,
+            Content::Datagram => Form::Datagram,
+            Content::Ethernet => Form::Ethernet,
+            Content::Payload(dissector) => Form::Tagged(dissector),
+        };
+        let found: Vec<AccessPoint> = graph
+            .access_points()
+            .filter(|(_, above, below)| (*above, *below) == (upper, lower))
+            .map(|(access_point, _, _)| access_point)
+            .collect();
+        for access_point in found {
+            graph.tap(access_point);
+            let id = file.add_interface(lower, form.link_type(), 0)?;
+            interfaces.insert(access_point, (id, form));
+        }
+        Ok(Self { file, interfaces })
+    }
+
+    /// Writes what has crossed since this was last called.
+    ///
+    /// # Errors
+    /// [`CaptureError`] where the file refuses.
+    pub fn take_from(&mut self, graph: &mut Graph) -> Result<(), CaptureError> {
+        for tapped in graph.take_tapped() {
+            if let Some((id, form)) = self.interfaces.get(&tapped.access_point) {
+                write(&mut self.file, *id, *form, &tapped)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the capture; hands its file back, flushed.
+    ///
+    /// # Errors
+    /// [`CaptureError`] where the file refuses.
+    pub fn finish(self) -> Result<W, CaptureError> {
+        self.file.finish()
+    }
+}

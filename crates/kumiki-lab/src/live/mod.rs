@@ -1,0 +1,439 @@
+//! Live runs: one host in real time on a device of this machine, and strangers at the other end.
+//!
+//! | | |
+//! |---|---|
+//! | Graph | a program on `tcp` on `ip` on the device, with `icmp` beside it: made by name and settings, as a host in a scenario |
+//! | Clock | [`RealClock`]; the stack's secrets come from the operating system, so that no two runs have the same sequence numbers and ports |
+//! | Line | between the graph and the device stands [`Impaired`], where something is to go wrong |
+//! | Left out | several devices, UDP programs |
+//!
+//! The parts are apart so that other stacks and devices can use them: [`Stack`] says what stands on what, [`Line`] opens the
+//! device, [`run`] joins both and lets them run until the program is done or somebody wants an end.
+
+use core::fmt;
+use core::net::Ipv4Addr;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use kumiki_graph::{Duration, Graph, Instant, Protocol};
+use kumiki_io::executor::DeviceConfig;
+use kumiki_io::pcapng::CaptureError;
+use kumiki_io::{
+    Clock as _, Ended, Executor, Pace, Plug, RealClock, RealCounters, RealDevice, Wish, cpu_time,
+    unguessable,
+};
+#[cfg(target_os = "linux")]
+use kumiki_io::{Tun, TunError};
+use kumiki_link::Impaired;
+
+use crate::capture::Stream;
+use crate::scenario::tree::{Node, Origin};
+use crate::scenario::{self, Fault, Impair, Place};
+
+pub mod report;
+#[cfg(test)]
+mod tests;
+
+// What a caller of `run` needs of the crates below.
+pub use kumiki_graph::{Protocol as Program, Quality};
+pub use kumiki_octets::Pattern;
+pub use report::{Form, Printer};
+
+/// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's NAPI takes from
+/// a device in one turn.
+const BATCH: usize = 64;
+
+/// How often the watcher looks where nothing happens.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The layers of the host, from settings written as in scenarios.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stack {
+    host: scenario::Host,
+    /// The program's node.
+    program: String,
+    device: String,
+    /// The settings as they were written.
+    sets: Vec<String>,
+}
+
+/// Between which ends a line is: [`Impair::toward`] names one.
+const ENDS: [&str; 2] = ["linux", "kumiki"];
+
+impl Stack {
+    /// `program` on TCP on IP on `device`, with ICMP beside TCP. A program called `ping` stands on ICMP.
+    #[must_use]
+    pub fn tcp(program: &str, address: &str, mtu: u16, device: &str) -> Self {
+        let below = |layer: &str| vec![layer.to_owned()];
+        let upper = if program == "ping" { "icmp" } else { "tcp" };
+        let graph = [
+            (program, below(upper)),
+            ("tcp", below("ip")),
+            ("icmp", below("ip")),
+            ("ip", below(device)),
+        ];
+        let mut ip = toml::Table::new();
+        ip.insert("address".to_owned(), address.into());
+        ip.insert("mtu".to_owned(), format!("{mtu} B").into());
+        let graph = graph.map(|(node, below)| (node.to_owned(), below));
+        Self {
+            host: scenario::Host {
+                graph: Some(scenario::Graph::Below(graph.into())),
+                settings: BTreeMap::from([("ip".to_owned(), ip)]),
+                ..scenario::Host::default()
+            },
+            program: program.to_owned(),
+            device: device.to_owned(),
+            sets: Vec::new(),
+        }
+    }
+
+    /// Applies settings written as `node.key=value`, such as `tcp.sack=false`.
+    ///
+    /// # Errors
+    /// A [`Fault`] where one names no node of this stack.
+    pub fn set(&mut self, sets: &[String]) -> Result<(), Fault> {
+        for text in sets {
+            let place = || Place::Set(text.clone());
+            let (path, value) = assignment(text)?;
+            let [node, keys @ .., last] = path.as_slice() else {
+                return Err(Fault::new("no key")
+                    .in_place(place())
+                    .expected("NODE.KEY=VALUE, such as tcp.sack=false"));
+            };
+            let known = ["tcp", "ip", "icmp"];
+            if !known.contains(node) {
+                return Err(
+                    Fault::unknown(std::iter::empty::<&str>(), "layer", node, &known)
+                        .in_place(place()),
+                );
+            }
+            let mut table = self.host.settings.entry((*node).to_owned()).or_default();
+            for key in keys {
+                let inner = table
+                    .entry((*key).to_owned())
+                    .or_insert_with(|| toml::Table::new().into());
+                table = inner.as_table_mut().ok_or_else(|| {
+                    Fault::at(&path, format!("{key:?} is no table")).in_place(place())
+                })?;
+            }
+            table.insert((*last).to_owned(), value);
+        }
+        self.sets.extend_from_slice(sets);
+        Ok(())
+    }
+
+    /// The graph.
+    ///
+    /// # Errors
+    /// A [`Fault`] that names the setting which is wrong.
+    fn build(
+        &self,
+        program: Box<dyn Protocol>,
+        seed: u64,
+    ) -> Result<(Graph, kumiki_graph::DeviceId), Fault> {
+        let (graph, devices) =
+            crate::experiment::graph_of_host(&self.host, (&self.program, program), seed)
+                .map_err(|fault| self.locate(fault))?;
+        let device = devices.get(&self.device).copied();
+        let device = device.ok_or_else(|| Fault::new("the stack stands on no device"))?;
+        Ok((graph, device))
+    }
+}
+
+impl Stack {
+    /// A fault with the setting that it is about.
+    fn locate(&self, fault: Fault) -> Fault {
+        let path: Vec<&str> = fault.path().iter().map(String::as_str).collect();
+        let is_it = |text: &&String| assignment(text).is_ok_and(|(set, _)| set == path);
+        match self.sets.iter().rev().find(is_it) {
+            Some(text) => {
+                let place = Place::Set(text.clone());
+                fault.in_place(place)
+            }
+            None => fault,
+        }
+    }
+}
+
+/// `a.b=value`: the path, and the value as TOML writes it, or else as text.
+fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), Fault> {
+    let Some((name, written)) = text.split_once('=') else {
+        return Err(Fault::new("no \"=\"")
+            .in_place(Place::Set(text.to_owned()))
+            .expected("NAME=VALUE"));
+    };
+    let written = written.trim();
+    let value = Node::parse_value(written, Origin::Set(0)).map_or_else(
+        || toml::Value::String(written.to_owned()),
+        |node| node.to_toml(),
+    );
+    Ok((name.trim().split('.').map(str::trim).collect(), value))
+}
+
+/// What goes wrong on the line, from `key=value` of what a scenario has as `impair`, such as `loss=0.05`.
+///
+/// # Errors
+/// A [`Fault`] where there is no such key, or the value is none for it.
+pub fn impair(texts: &[String]) -> Result<Option<Impair>, Fault> {
+    let mut table = toml::Table::new();
+    for text in texts {
+        let (path, value) = assignment(text)?;
+        table.insert(path.join("."), value);
+    }
+    if table.is_empty() {
+        return Ok(None);
+    }
+    let impair = toml::Value::Table(table).try_into::<Impair>();
+    impair.map(Some).map_err(|why| {
+        let why = why.to_string();
+        Fault::at(
+            ["impair"],
+            why.lines().next().unwrap_or_default().to_owned(),
+        )
+    })
+}
+
+/// An address with the length of its prefix, such as `10.9.0.1/24`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Network {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// How many of its bits name the network, 0 to 32.
+    pub prefix: u8,
+}
+
+impl core::str::FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(address, prefix)| {
+            let prefix = prefix.parse().ok().filter(|prefix| *prefix <= 32)?;
+            Some(Self {
+                address: address.parse().ok()?,
+                prefix,
+            })
+        });
+        parts.ok_or_else(|| "write an IPv4 address and its prefix, such as 10.9.0.2/24".to_owned())
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// The device and what is between it and the graph.
+pub struct Line {
+    /// The device.
+    pub device: Box<dyn RealDevice>,
+    /// The largest unit that it takes, in octets.
+    pub mtu: u16,
+    /// What goes wrong.
+    pub impair: Option<Impair>,
+    /// Fixes what goes wrong.
+    pub seed: u64,
+    /// Where what crosses the device is written, as pcapng.
+    pub pcap: Option<PathBuf>,
+}
+
+/// Why there was no run, or none to the end.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// Something on the command line is wrong.
+    #[error("{0}")]
+    Input(#[from] Fault),
+    /// The graph is not complete.
+    #[error("{0}")]
+    Start(#[from] kumiki_io::CannotStart),
+    /// The operating system refused what the run needs.
+    #[error("{what}: {why}")]
+    System {
+        /// What.
+        what: String,
+        /// Its reason.
+        why: io::Error,
+    },
+    /// The capture cannot be written.
+    #[error("{}: {why}", path.display())]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// Its reason.
+        why: CaptureError,
+    },
+}
+
+/// Opens the TUN device `name`; where `linux` is given, the kernel gets that address at its end, and the device is brought up.
+///
+/// # Errors
+/// [`TunError`], which says what would help.
+#[cfg(target_os = "linux")]
+pub fn open_tun(
+    name: &str,
+    mtu: u16,
+    linux: Option<Network>,
+) -> Result<Box<dyn RealDevice>, TunError> {
+    let tun = Tun::open(name, mtu)?;
+    if let Some(Network { address, prefix }) = linux {
+        tun.configure_kernel(address, prefix, mtu)?;
+    }
+    Ok(Box::new(tun))
+}
+
+/// TUN devices are Linux's: none can be opened here.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDevice>, io::Error> {
+    let why = format!("TUN device `{name}`: only Linux has such devices");
+    Err(io::Error::new(io::ErrorKind::Unsupported, why))
+}
+
+fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> LiveError {
+    let what = what.into();
+    move |why| LiveError::System { what, why }
+}
+
+/// What a run did, but for what the program itself says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// Whether somebody wanted it to end before the program was done.
+    pub interrupted: bool,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The CPU time of this process in it.
+    pub cpu: Duration,
+    /// What the device did.
+    pub device: RealCounters,
+    /// What the line did to frames, `a_` to those from the device and `b_` to those from the graph.
+    pub impaired: Vec<(&'static str, u64)>,
+}
+
+/// What looks at the program after each pass and says whether it is done.
+pub trait Watcher<P> {
+    /// Called often; must be quick where nothing has happened.
+    fn look(&mut self, program: &P, now: Instant) -> bool;
+}
+
+/// Runs `program` on `stack` on `line` until `watcher` finds it done, or Ctrl-C.
+///
+/// # Errors
+/// [`LiveError`]; nothing has been sent where it is [`LiveError::Input`].
+pub fn run<P: Protocol>(
+    stack: &Stack,
+    program: P,
+    line: Line,
+    watcher: &mut impl Watcher<P>,
+) -> Result<Outcome, LiveError> {
+    let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
+    let (mut graph, device) = stack.build(Box::new(program), seed)?;
+    let mut capture = match &line.pcap {
+        Some(path) => Some(begin_capture(path, &mut graph, stack)?),
+        None => None,
+    };
+    let node = graph.node(&stack.program);
+    let clock = RealClock::start();
+    let pace = Pace {
+        batch: BATCH,
+        ..Pace::default()
+    };
+    let mut executor = Executor::new(clock, pace);
+    let host = executor.add_graph("host", graph);
+    let config = DeviceConfig {
+        mtu: line.mtu.into(),
+        burst: 1,
+    };
+    executor.set_device(host, device, config);
+    let real = executor
+        .add_real(line.device)
+        .map_err(system("no descriptor to wait for the device"))?;
+    let (inner, outer) = (Plug::Device(host, device), Plug::Real(real));
+    let impaired = match &line.impair {
+        Some(impair) => {
+            let [to_linux, to_kumiki] = crate::experiment::impairments(impair, ENDS)
+                .map_err(|fault| fault.under(&["impair"]))?;
+            let element = Impaired::new(to_kumiki, to_linux, line.seed);
+            let element = executor.add_element(Box::new(element));
+            executor.plug(outer, Plug::Port(element, 0));
+            executor.plug(Plug::Port(element, 1), inner);
+            Some(element)
+        }
+        None => {
+            executor.plug(inner, outer);
+            None
+        }
+    };
+    let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    let (began, cpu) = (clock.now(), cpu_time());
+    executor.start()?;
+    let mut failed = None;
+    let ended = loop {
+        let ended = executor.run(LOOK, |executor| {
+            let Some(graph) = executor.graph_mut(host) else {
+                return true;
+            };
+            if let Some((path, stream)) = &mut capture
+                && let Err(why) = stream.take_from(graph)
+            {
+                failed = Some(LiveError::Capture {
+                    path: path.clone(),
+                    why,
+                });
+                return true;
+            }
+            let program = node.and_then(|node| graph.protocol::<P>(node));
+            program.is_none_or(|program| watcher.look(program, clock.now())) || wish.is_made()
+        });
+        if ended != Ended::TimedOut {
+            break ended;
+        }
+    };
+    let outcome = Outcome {
+        interrupted: wish.is_made(),
+        elapsed: clock.now().saturating_since(began),
+        cpu: Duration::from_nanos(cpu_time().as_nanos().saturating_sub(cpu.as_nanos())),
+        device: executor.real_counters(real),
+        impaired: impaired
+            .map(|element| executor.element_counters(element))
+            .unwrap_or_default(),
+    };
+    if let Some((path, stream)) = capture
+        && failed.is_none()
+    {
+        stream
+            .finish()
+            .map_err(|why| LiveError::Capture { path, why })?;
+    }
+    if let Some(why) = failed {
+        return Err(why);
+    }
+    if ended == Ended::DeviceFailed {
+        let why = executor
+            .failure()
+            .map_or(io::ErrorKind::Other, |(_, why)| why.kind());
+        let text = executor
+            .failure()
+            .map_or_else(String::new, |(_, why)| why.to_string());
+        return Err(LiveError::System {
+            what: format!("device {} is of no more use", stack.device),
+            why: io::Error::new(why, text),
+        });
+    }
+    Ok(outcome)
+}
+
+/// A capture under way, and its file.
+type Capture = (PathBuf, Stream<BufWriter<File>>);
+
+fn begin_capture(path: &Path, graph: &mut Graph, stack: &Stack) -> Result<Capture, LiveError> {
+    let fault = |why: &dyn fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
+    let file = File::create(path).map_err(|why| fault(&why))?;
+    let stream = Stream::new(graph, ("ip", "ip"), &stack.device, BufWriter::new(file))
+        .map_err(|why| fault(&why))?;
+    Ok((path.to_owned(), stream))
+}

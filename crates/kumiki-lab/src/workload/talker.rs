@@ -1,0 +1,474 @@
+//! A program that talks to strangers: it calls or is called, sends, reads or echoes, and hashes every octet.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | what `nc` and RFC 862's echo do; SHA-256 (FIPS 180-4) by the `sha2` crate, so that `sha256sum` at the other end can judge |
+//! | Above | nothing |
+//! | Below | a stream |
+//! | Left out | prices: its octets are really written and read, and nothing of that is charged |
+//!
+//! [`super::Source`] and [`super::Sink`] are for measurements: they know what the other end does, and their content need not
+//! exist. Here the other end may be any program on any stack.
+
+use core::fmt;
+use core::net::SocketAddr;
+use std::collections::VecDeque;
+
+use kumiki_graph::{
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, Open,
+    Protocol, Quality, Reason, Request, Service, Shape,
+};
+use kumiki_octets::{Message, Page, Pattern};
+use sha2::{Digest as _, Sha256};
+
+/// Who begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begin {
+    /// This program calls, so many times at once.
+    Call {
+        /// From where; port 0 lets the stack choose.
+        local: SocketAddr,
+        /// Whom.
+        remote: SocketAddr,
+        /// How many connections.
+        sessions: u32,
+    },
+    /// Others call.
+    Listen {
+        /// Where they call.
+        local: SocketAddr,
+        /// How many may wait.
+        backlog: u32,
+    },
+}
+
+/// What is done on each connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Sends so much, ends its direction, and takes what comes until the peer ends the other.
+    Send {
+        /// Octets.
+        octets: u64,
+        /// The content.
+        pattern: Pattern,
+    },
+    /// Takes what comes, and ends when the peer does.
+    Read,
+    /// Sends back what comes, and ends when the peer has and all is sent back.
+    Echo,
+}
+
+/// What a [`Talker`] does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TalkerConfig {
+    /// Who begins.
+    pub begin: Begin,
+    /// What is done on each connection.
+    pub act: Act,
+    /// The most octets of one write. The last octet of each is pushed.
+    pub write: u32,
+    /// Ends each connection by an abort once so much has been sent or read.
+    pub abort_after: Option<u64>,
+    /// What is asked of the stack.
+    pub quality: Quality,
+}
+
+/// A SHA-256 hash. Shown in hexadecimal, as `sha256sum` prints it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hash([u8; 32]);
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
+    }
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// In order, both directions.
+    Closed(Instant),
+    /// Otherwise, and why.
+    Aborted(Instant, Reason),
+}
+
+/// What one connection did.
+#[derive(Clone, Debug)]
+pub struct Talk {
+    /// Our address, once it is known.
+    pub local: Address,
+    /// The peer's.
+    pub remote: Address,
+    /// When it stood.
+    pub opened: Option<Instant>,
+    /// Octets handed to the stack.
+    pub sent: u64,
+    /// Octets that came.
+    pub received: u64,
+    /// When the last octet came or was handed to the stack.
+    pub last: Option<Instant>,
+    /// When the peer ended its direction.
+    pub released: Option<Instant>,
+    /// How it ended; `None` while it stands.
+    pub ending: Option<Ending>,
+    sent_hash: Sha256,
+    received_hash: Sha256,
+}
+
+impl Talk {
+    fn new(local: Address, remote: Address) -> Self {
+        Self {
+            local,
+            remote,
+            opened: None,
+            sent: 0,
+            received: 0,
+            last: None,
+            released: None,
+            ending: None,
+            sent_hash: Sha256::new(),
+            received_hash: Sha256::new(),
+        }
+    }
+
+    /// The hash of all octets handed to the stack.
+    #[must_use]
+    pub fn sent_hash(&self) -> Hash {
+        Hash(self.sent_hash.clone().finalize().into())
+    }
+
+    /// The hash of all octets that came.
+    #[must_use]
+    pub fn received_hash(&self) -> Hash {
+        Hash(self.received_hash.clone().finalize().into())
+    }
+}
+
+#[derive(Debug)]
+struct Session {
+    provider: Option<Handle>,
+    /// What the stack has room for.
+    credit: u64,
+    /// What came and has not been sent back.
+    echo: VecDeque<Message>,
+    release_asked: bool,
+    talk: Talk,
+}
+
+/// The program; see the module.
+#[derive(Debug)]
+pub struct Talker {
+    config: TalkerConfig,
+    sessions: Vec<Session>,
+    /// Where it listens, once it does.
+    listens: Option<Address>,
+    refused: Option<Reason>,
+}
+
+const STACK: Below = Below(0);
+
+/// The handle of the passive open itself.
+const LISTEN: Handle = Handle {
+    index: u32::MAX,
+    generation: 0,
+};
+
+impl Talker {
+    /// A program that does what `config` says.
+    #[must_use]
+    pub const fn new(config: TalkerConfig) -> Self {
+        Self {
+            config,
+            sessions: Vec::new(),
+            listens: None,
+            refused: None,
+        }
+    }
+
+    /// What each connection did so far, in the order in which they began.
+    pub fn talks(&self) -> impl Iterator<Item = &Talk> {
+        self.sessions.iter().map(|session| &session.talk)
+    }
+
+    /// How many connections have ended.
+    #[must_use]
+    pub fn ended(&self) -> usize {
+        self.talks().filter(|talk| talk.ending.is_some()).count()
+    }
+
+    /// Where it listens; `None` where it does not, or not yet.
+    #[must_use]
+    pub const fn listens(&self) -> Option<Address> {
+        self.listens
+    }
+
+    /// Why it may not listen, or does so no longer.
+    #[must_use]
+    pub const fn refused(&self) -> Option<Reason> {
+        self.refused
+    }
+
+    fn session(&mut self, handle: Handle) -> Option<&mut Session> {
+        self.sessions.get_mut(usize::try_from(handle.index).ok()?)
+    }
+
+    fn begin(&mut self, local: Address, remote: Address) -> Handle {
+        let index = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        self.sessions.push(Session {
+            provider: None,
+            credit: 0,
+            echo: VecDeque::new(),
+            release_asked: false,
+            talk: Talk::new(local, remote),
+        });
+        Handle {
+            index,
+            generation: 0,
+        }
+    }
+
+    /// Does all that can be done now.
+    fn go_on(&mut self, user: Handle, cx: &mut Context<'_>) {
+        let config = self.config;
+        let Some(session) = self.session(user) else {
+            return;
+        };
+        if session.talk.ending.is_some() {
+            return;
+        }
+        while let Some((provider, data, end)) = session.next_piece(&config) {
+            session.talk.last = Some(cx.now());
+            let credit = Credit::octets(data.len() as u64);
+            let session = provider;
+            cx.down(STACK, Request::Data { session, data, end });
+            // An echo gives the peer room only for what has gone back: it never holds more than the receive window.
+            if config.act == Act::Echo {
+                cx.down(STACK, Request::Credit { session, credit });
+            }
+        }
+        let moved = session.talk.sent.max(session.talk.received);
+        let Some(provider) = session.provider else {
+            return;
+        };
+        if config.abort_after.is_some_and(|most| moved >= most) {
+            session.talk.ending = Some(Ending::Aborted(cx.now(), Reason::User));
+            let reason = Reason::User;
+            cx.down(
+                STACK,
+                Request::Abort {
+                    session: provider,
+                    reason,
+                    data: None,
+                },
+            );
+        } else if !session.release_asked && session.has_said_all(&config) {
+            session.release_asked = true;
+            cx.down(
+                STACK,
+                Request::Release {
+                    session: provider,
+                    data: None,
+                },
+            );
+        }
+    }
+
+    fn came(&mut self, user: Handle, data: Message, cx: &mut Context<'_>) {
+        let echo = self.config.act == Act::Echo;
+        let Some(session) = self.session(user) else {
+            return;
+        };
+        data.for_each(|octets| session.talk.received_hash.update(octets));
+        session.talk.received += data.len() as u64;
+        session.talk.last = Some(cx.now());
+        if echo {
+            session.echo.push_back(data);
+        } else if let Some(provider) = session.provider {
+            let credit = Credit::octets(data.len() as u64);
+            cx.down(
+                STACK,
+                Request::Credit {
+                    session: provider,
+                    credit,
+                },
+            );
+        }
+        self.go_on(user, cx);
+    }
+
+    fn ended_by(&mut self, user: Handle, ending: Ending) {
+        if user == LISTEN {
+            if let Ending::Aborted(_, reason) = ending {
+                self.refused = Some(reason);
+                self.listens = None;
+            }
+        } else if let Some(session) = self.session(user) {
+            session.talk.ending.get_or_insert(ending);
+            session.echo.clear();
+        }
+    }
+}
+
+impl Session {
+    /// The next piece to send, if there is one and room for it.
+    fn next_piece(&mut self, config: &TalkerConfig) -> Option<(Handle, Message, bool)> {
+        let provider = self.provider.filter(|_| !self.release_asked)?;
+        let most = self.credit.min(config.write.max(1).into());
+        if most == 0 {
+            return None;
+        }
+        let (data, end) = match config.act {
+            Act::Read => return None,
+            Act::Send { octets, pattern } => {
+                let octets = config.abort_after.map_or(octets, |most| most.min(octets));
+                let left = octets.saturating_sub(self.talk.sent);
+                // What is left of one write, where there was no room for all of it.
+                let write = u64::from(config.write.max(1));
+                let of_write = write - self.talk.sent % write;
+                let len = usize::try_from(most.min(left).min(of_write)).ok()?;
+                if len == 0 {
+                    return None;
+                }
+                let offset = self.talk.sent;
+                let page = Page::build(len, |out| pattern.fill(offset, out));
+                let len = len as u64;
+                (Message::from_page(page), len == left || len == of_write)
+            }
+            Act::Echo => {
+                let mut data = self.echo.pop_front()?;
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                if data.len() > most {
+                    let rest = data;
+                    data = rest.share(0, most).ok()?;
+                    self.echo
+                        .push_front(rest.share(most, rest.len() - most).ok()?);
+                }
+                (data, self.echo.is_empty())
+            }
+        };
+        data.for_each(|octets| self.talk.sent_hash.update(octets));
+        self.talk.sent += data.len() as u64;
+        self.credit -= data.len() as u64;
+        Some((provider, data, end))
+    }
+
+    fn has_said_all(&self, config: &TalkerConfig) -> bool {
+        match config.act {
+            Act::Send { octets, .. } => self.talk.sent >= octets,
+            Act::Read => self.talk.released.is_some(),
+            Act::Echo => self.talk.released.is_some() && self.echo.is_empty(),
+        }
+    }
+}
+
+impl Protocol for Talker {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::Stream],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let quality = self.config.quality;
+        match self.config.begin {
+            Begin::Call {
+                local,
+                remote,
+                sessions,
+            } => {
+                let (local, remote) = (Address::Socket(local), Address::Socket(remote));
+                for _ in 0..sessions {
+                    let open = Open {
+                        user: self.begin(local, remote),
+                        mode: Mode::Active,
+                        local,
+                        remote,
+                        quality,
+                        ..Open::default()
+                    };
+                    cx.down(STACK, Request::Open(Box::new(open)));
+                }
+            }
+            Begin::Listen { local, backlog } => {
+                let open = Open {
+                    user: LISTEN,
+                    mode: Mode::Passive { backlog },
+                    local: Address::Socket(local),
+                    remote: Address::None,
+                    quality,
+                    ..Open::default()
+                };
+                cx.down(STACK, Request::Open(Box::new(open)));
+            }
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("nothing stands above a program");
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        let now = cx.now();
+        match indication {
+            Indication::Opened(opened) if opened.user == LISTEN => {
+                self.listens = Some(opened.local);
+            }
+            Indication::Opened(opened) => {
+                if let Some(session) = self.session(opened.user) {
+                    session.provider = Some(opened.provider);
+                    session.talk.opened = Some(now);
+                    session.talk.local = opened.local;
+                    session.talk.remote = opened.remote;
+                }
+                self.go_on(opened.user, cx);
+            }
+            Indication::Offered(offered) => {
+                let user = self.begin(offered.local, offered.remote);
+                if let Some(session) = self.session(user) {
+                    session.provider = Some(offered.provider);
+                    session.talk.opened = Some(now);
+                }
+                let accept = Accept {
+                    session: offered.provider,
+                    user,
+                    quality: self.config.quality,
+                    data: None,
+                };
+                cx.down(STACK, Request::Accept(Box::new(accept)));
+                self.go_on(user, cx);
+            }
+            Indication::Credit {
+                session: user,
+                credit,
+            } => {
+                if let Some(session) = self.session(user) {
+                    session.credit += credit.octets;
+                }
+                self.go_on(user, cx);
+            }
+            Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
+                self.came(session, data, cx);
+            }
+            Indication::Released { session: user, .. } => {
+                if let Some(session) = self.session(user) {
+                    session.talk.released = Some(now);
+                }
+                self.go_on(user, cx);
+            }
+            Indication::Closed { session: user } => self.ended_by(user, Ending::Closed(now)),
+            Indication::Aborted {
+                session: user,
+                reason,
+                ..
+            } => self.ended_by(user, Ending::Aborted(now, reason)),
+            Indication::Unit(_)
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
+            | Indication::Reset { .. }
+            | Indication::Report(_) => {}
+        }
+    }
+}

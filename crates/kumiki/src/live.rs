@@ -1,0 +1,152 @@
+//! The commands that run in real time over a device: from the command line to [`kumiki_lab::live`].
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use kumiki_lab::live::{
+    self, Form, Line, LiveError, Pattern, Printer, Program, Quality, Stack, Watcher,
+};
+use kumiki_lab::quantity::{self, Octets, Quantity};
+use kumiki_lab::scenario::Fault;
+use kumiki_lab::workload::talker::{Act, Begin};
+use kumiki_lab::workload::{Opening, Ping, PingConfig, Talker, TalkerConfig, Transfer};
+
+use crate::cli;
+use crate::commands::{Stop, print};
+
+/// Callers that may wait before they are accepted; the program accepts at once.
+const BACKLOG: u32 = 128;
+
+impl From<LiveError> for Stop {
+    fn from(why: LiveError) -> Self {
+        match why {
+            LiveError::Input(_) | LiveError::Start(_) => Self::Input(why.to_string()),
+            LiveError::System { .. } | LiveError::Capture { .. } => Self::Failed(why.to_string()),
+        }
+    }
+}
+
+/// `kumiki source`.
+pub(crate) fn source(wanted: &cli::Source) -> Result<(), Stop> {
+    let octets: Octets = option("--bytes", &wanted.bytes)?;
+    let act = Act::Send {
+        octets: octets.count(),
+        pattern: Pattern::Random {
+            seed: wanted.live.seed,
+        },
+    };
+    talk("source", &wanted.live, &wanted.begin, act)
+}
+
+/// `kumiki sink` and `kumiki echo`.
+pub(crate) fn take(wanted: &cli::Sink, name: &str) -> Result<(), Stop> {
+    let act = if name == "echo" { Act::Echo } else { Act::Read };
+    talk(name, &wanted.live, &wanted.begin, act)
+}
+
+fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<(), Stop> {
+    let write: Octets = option("--write", &begin.write)?;
+    let abort_after = begin.abort_after.as_deref();
+    let abort_after = abort_after.map(|text| option::<Octets>("--abort-after", text));
+    let any = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
+    let (start, connections) = match (begin.to, begin.listen) {
+        (Some(remote), _) => {
+            let sessions = begin.connections.unwrap_or(1);
+            let call = Begin::Call {
+                local: any(0),
+                remote: SocketAddr::V4(remote),
+                sessions,
+            };
+            (call, Some(sessions))
+        }
+        (None, port) => {
+            let listen = Begin::Listen {
+                local: any(port.unwrap_or(0)),
+                backlog: BACKLOG,
+            };
+            (listen, begin.connections)
+        }
+    };
+    let config = TalkerConfig {
+        begin: start,
+        act,
+        write: u32::try_from(write.count()).unwrap_or(u32::MAX),
+        abort_after: abort_after.transpose()?.map(Octets::count),
+        quality: Quality::default(),
+    };
+    let connections = connections.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    let mut say = say;
+    let mut printer = Printer::new(form(wanted), connections, &mut say);
+    run(name, wanted, Talker::new(config), &mut printer)?;
+    if let Some(why) = printer.refused() {
+        return Err(Stop::Failed(why.to_owned()));
+    }
+    match printer.aborted() {
+        0 => Ok(()),
+        n => Err(Stop::Failed(format!("{n} connections were aborted"))),
+    }
+}
+
+/// `kumiki ping`.
+pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
+    let data: Octets = option("--bytes", &wanted.bytes)?;
+    let config = PingConfig {
+        peer: wanted.to,
+        data: u32::try_from(data.count()).unwrap_or(u32::MAX),
+        count: wanted.count,
+        interval: option("--interval", &wanted.interval)?,
+        pattern: Pattern::Random {
+            seed: wanted.live.seed,
+        },
+        opening: Opening::default(),
+        transfer: Transfer::default(),
+    };
+    let mut say = say;
+    let mut printer = Printer::new(form(&wanted.live), None, &mut say);
+    run("ping", &wanted.live, Ping::new(config), &mut printer)?;
+    match printer.echoes() {
+        Some(echoes) if echoes.answered == 0 || echoes.wrong > 0 => Err(Stop::Failed(
+            "no echo was answered as it should be".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// That nobody reads it to the end is no reason to stop what is under way.
+fn say(line: &str) {
+    let _ = print(&format!("{line}\n"));
+}
+
+const fn form(wanted: &cli::Live) -> Form {
+    if wanted.json { Form::Json } else { Form::Text }
+}
+
+fn run<P: Program>(
+    name: &str,
+    wanted: &cli::Live,
+    program: P,
+    printer: &mut Printer<'_>,
+) -> Result<(), Stop>
+where
+    for<'a> Printer<'a>: Watcher<P>,
+{
+    let mut stack = Stack::tcp(name, &wanted.addr.to_string(), wanted.mtu, &wanted.tun);
+    stack.set(&wanted.set)?;
+    let impair = live::impair(&wanted.impair)?;
+    let line = Line {
+        device: live::open_tun(&wanted.tun, wanted.mtu, wanted.linux)
+            .map_err(|why| Stop::Failed(why.to_string()))?,
+        mtu: wanted.mtu,
+        impair,
+        seed: wanted.seed,
+        pcap: wanted.pcap.clone(),
+    };
+    let outcome = live::run(&stack, program, line, printer)?;
+    printer.end(&outcome);
+    Ok(())
+}
+
+/// Reads the quantity of an option.
+fn option<Q: Quantity>(name: &str, text: &str) -> Result<Q, Stop> {
+    quantity::parse(text)
+        .map_err(|invalid| Stop::Input(Fault::quantity([name], &invalid).to_string()))
+}

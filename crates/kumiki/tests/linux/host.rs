@@ -1,0 +1,241 @@
+//! Both ends as a case sees them: the program `kumiki`, and Linux's sockets with what they are set to.
+
+use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+pub(crate) const LINUX: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+pub(crate) const KUMIKI: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+pub(crate) const PORT: u16 = 5001;
+
+/// How long nothing may happen. Far beyond any timer that a case should meet, but for a connection that is given up.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+pub(crate) type Said<T> = Result<T, String>;
+
+/// Puts what went wrong behind what was tried.
+pub(crate) fn when<E: std::fmt::Display>(tried: &str) -> impl FnOnce(E) -> String + '_ {
+    move |why| format!("{tried}: {why}")
+}
+
+/// Sets `net.ipv4.NAME` of this namespace.
+pub(crate) fn sysctl(name: &str, value: &str) -> Said<()> {
+    std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(when(name))
+}
+
+/// The program, running.
+pub(crate) struct Kumiki {
+    child: Child,
+    events: Receiver<Value>,
+}
+
+impl Drop for Kumiki {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Kumiki {
+    /// Starts `kumiki COMMAND` on a TUN device of this namespace.
+    pub(crate) fn start(command: &str, arguments: &[&str]) -> Said<Self> {
+        let (kumiki, linux) = (format!("{KUMIKI}/24"), format!("{LINUX}/24"));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_kumiki"))
+            .args([
+                command, "--tun", "k0", "--json", "--addr", &kumiki, "--linux", &linux,
+            ])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(when("kumiki does not start"))?;
+        let stdout = child.stdout.take().ok_or("no output")?;
+        let (sender, events) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender
+                    .send(serde_json::from_str(&line).unwrap_or(Value::Null))
+                    .is_err()
+                {
+                    return;
+                }
+            }
+        });
+        Ok(Self { child, events })
+    }
+
+    /// As [`Kumiki::start`], and waits until it listens.
+    pub(crate) fn listening(command: &str, arguments: &[&str]) -> Said<Self> {
+        let port = PORT.to_string();
+        let kumiki = Self::start(command, &[&["--listen", port.as_str()], arguments].concat())?;
+        kumiki.event("listening")?;
+        Ok(kumiki)
+    }
+
+    /// The next thing it says, which must be this.
+    pub(crate) fn event(&self, name: &str) -> Said<Value> {
+        let event = self.events.recv_timeout(PATIENCE);
+        let event = event.map_err(|why| format!("kumiki said no \"{name}\": {why}"))?;
+        if event["event"] == name {
+            Ok(event)
+        } else {
+            Err(format!("kumiki said {event} instead of \"{name}\""))
+        }
+    }
+
+    /// Its status, once it has ended by itself.
+    pub(crate) fn status(mut self) -> Said<i32> {
+        // What it says last ends before it does.
+        while self.events.recv_timeout(PATIENCE).is_ok() {}
+        let status = self.child.wait().map_err(when("wait"))?;
+        status
+            .code()
+            .ok_or_else(|| format!("kumiki ended by a signal: {status}"))
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+/// Whether there can be cases at all: a TUN device that is up.
+pub(crate) fn probe() -> Said<()> {
+    let output = Command::new(env!("CARGO_BIN_EXE_kumiki"))
+        .args([
+            "ping",
+            "--tun",
+            "k0",
+            "--addr",
+            "10.9.0.2/24",
+            "--linux",
+            "10.9.0.1/24",
+        ])
+        .args(["--to", "10.9.0.1", "--count", "1"])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(when("kumiki does not start"))?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat())
+                .trim()
+                .to_owned(),
+        )
+    }
+}
+
+/// A connection of Linux's, called by us.
+pub(crate) fn call() -> Said<TcpStream> {
+    prepare(TcpStream::connect((KUMIKI, PORT)).map_err(when("connect"))?)
+}
+
+/// A port of Linux's that listens.
+pub(crate) fn listen() -> Said<TcpListener> {
+    // Before the device is there: any address.
+    TcpListener::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, PORT)).map_err(when("bind"))
+}
+
+/// The next caller at `listener`.
+pub(crate) fn accept(listener: &TcpListener) -> Said<TcpStream> {
+    prepare(listener.accept().map_err(when("accept"))?.0)
+}
+
+fn prepare(stream: TcpStream) -> Said<TcpStream> {
+    let set = |set: std::io::Result<()>| set.map_err(when("set a time limit"));
+    set(stream.set_read_timeout(Some(PATIENCE)))?;
+    set(stream.set_write_timeout(Some(PATIENCE)))?;
+    Ok(stream)
+}
+
+/// How many octets there were, and their hash as `kumiki` prints it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Content {
+    pub(crate) octets: u64,
+    hash: String,
+}
+
+impl Content {
+    /// What `kumiki` says it has sent or received.
+    pub(crate) fn of(event: &Value, what: &str) -> Said<Self> {
+        let octets = event[what].as_u64();
+        let hash = event[format!("{what}_sha256")].as_str();
+        let both = octets.zip(hash);
+        let (octets, hash) =
+            both.ok_or_else(|| format!("kumiki does not say what it {what}: {event}"))?;
+        Ok(Self {
+            octets,
+            hash: hash.to_owned(),
+        })
+    }
+
+    fn hashed(octets: u64, hash: Sha256) -> Self {
+        let hash: Vec<String> = hash
+            .finalize()
+            .iter()
+            .map(|octet| format!("{octet:02x}"))
+            .collect();
+        Self {
+            octets,
+            hash: hash.concat(),
+        }
+    }
+}
+
+/// Writes `octets` octets that never repeat.
+pub(crate) fn write(stream: &mut impl Write, octets: u64, seed: u64) -> Said<Content> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    let (mut left, mut state) = (octets, seed | 1);
+    while left > 0 {
+        for word in buffer.chunks_exact_mut(8) {
+            // xorshift64 (Marsaglia 2003).
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            word.copy_from_slice(&state.to_le_bytes());
+        }
+        let part = &buffer[..usize::try_from(left)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len())];
+        hash.update(part);
+        let at = octets - left;
+        stream
+            .write_all(part)
+            .map_err(|why| format!("write at about {at} of {octets}: {why}"))?;
+        left -= part.len() as u64;
+    }
+    Ok(Content::hashed(octets, hash))
+}
+
+/// Reads until the peer ends its direction.
+pub(crate) fn read(stream: &mut impl Read) -> Said<Content> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 18];
+    let mut octets = 0;
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return Ok(Content::hashed(octets, hash)),
+            Ok(read) => {
+                hash.update(&buffer[..read]);
+                octets += read as u64;
+            }
+            Err(why) if why.kind() == ErrorKind::Interrupted => {}
+            Err(why) => return Err(format!("read after {octets} octets: {why}")),
+        }
+    }
+}
+
+/// Refuses two contents that differ.
+pub(crate) fn same(sent: &Content, received: &Content) -> Said<()> {
+    if sent == received {
+        Ok(())
+    } else {
+        Err(format!("sent {sent:?}, received {received:?}"))
+    }
+}
