@@ -187,6 +187,31 @@ fn the_offered_edge_never_moves_back() {
 }
 
 #[test]
+fn a_scaled_window_is_not_rounded_up_beyond_the_buffer_again_and_again() {
+    // Told in units of 64.
+    let buffer = 4_194_000;
+    let config = Config {
+        receive_buffer: buffer,
+        send_buffer: 2 * buffer,
+        window_scaling: true,
+        coalesce: kumiki_graph::Coalesce::Never,
+        mss: Some(9000),
+        ..plain()
+    };
+    let mut pair = Pair::new(config.clone(), config, ms(1)).connected();
+    pair.app(B).idle = true;
+    pair.write(A, &numbered(buffer as usize - 40));
+    pair.run_for(ms(5000));
+    for _ in 0..200 {
+        pair.write(A, &[7]);
+        pair.run_for(ms(10));
+    }
+    // RFC 7323 section 2.4: the edge may move beyond the buffer or back, where RCV.NXT is between two units.
+    let received = pair.app(B).received.len();
+    assert!(received < buffer as usize + 64, "{received}");
+}
+
+#[test]
 fn sequence_numbers_wrap() {
     for sack in [false, true] {
         let config = Config { sack, ..plain() };
