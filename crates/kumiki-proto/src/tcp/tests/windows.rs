@@ -1,7 +1,7 @@
 //! Windows that close, open, scale and wrap; timestamps that protect them.
 
 use kumiki_graph::{Duration, Mode};
-use kumiki_wire::tcp::{Flags, Options, Seq};
+use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use super::pair::*;
 use crate::tcp::Config;
@@ -209,6 +209,42 @@ fn a_scaled_window_is_not_rounded_up_beyond_the_buffer_again_and_again() {
     // RFC 7323 section 2.4: the edge may move beyond the buffer or back, where RCV.NXT is between two units.
     let received = pair.app(B).received.len();
     assert!(received < buffer as usize + 64, "{received}");
+}
+
+#[test]
+fn the_acknowledgment_that_fills_a_gap_brings_its_window_with_it() {
+    let deaf = |packet: &Packet| {
+        if packet.at.as_nanos() < 500_000_000 {
+            vec![ms(10)]
+        } else {
+            Vec::new()
+        }
+    };
+    let mut pair = Pair::with_rule(plain(), plain(), deaf).connected();
+    let from_b = |pair: &Pair, seq, ack, window| Header {
+        flags: Flags::ACK,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        window,
+        ..pair.header(B)
+    };
+    let ahead = from_b(&pair, 201, 1, 2000);
+    pair.inject(A, ahead, &numbered(100));
+    pair.write(A, &numbered(9000));
+    pair.taken_log();
+    // Sent later than what was ahead of it, since it acknowledges more; the edge is where it was.
+    let gap = from_b(&pair, 1, 1001, 1000);
+    pair.inject(A, gap, &numbered(200));
+    assert_eq!(
+        pair.taken_log(),
+        ["0.500 a . 2001:2001(0) ack 301 win 63700"]
+    );
+    let later = from_b(&pair, 301, 2001, 1000);
+    pair.inject(A, later, &[]);
+    assert_eq!(
+        pair.taken_log(),
+        ["0.500 a . 2001:3001(1000) ack 301 win 63700"]
+    );
 }
 
 #[test]
