@@ -14,6 +14,7 @@ use crate::laboratory::Laboratory;
 mod decode;
 #[cfg(test)]
 mod tests;
+mod unkind;
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -96,6 +97,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             })
         }
         cli::Command::Decode(wanted) => decode::run(&wanted),
+        cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
     }
 }
 
