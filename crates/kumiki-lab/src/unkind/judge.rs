@@ -98,7 +98,7 @@ fn endings<'a>(
         // The peer's TCP gave up a call of which its program had not heard, since nothing answered its SYN.
         let given_up = peer.over == Some(Over::Never)
             && peer_seen.reset_sent
-            && peer_seen.in_vain >= SYN_REPETITIONS
+            && (peer_seen.in_vain >= SYN_REPETITIONS || has_user_timeout(case, other))
             && case.may_lose();
         let reason = match report.over {
             None => return refused("no end", "the program is not done".to_owned()),
@@ -121,10 +121,6 @@ fn endings<'a>(
             case.ends.get(other).map(|end| end.opening),
             Some(Opening::Listens { after, .. }) if !after.is_zero()
         );
-        let has_user_timeout = case
-            .ends
-            .get(own)
-            .is_some_and(|end| end.tcp.user_timeout.is_some());
         // The last FIN may be answered by a reset where the peer has gone through TIME-WAIT: nothing is lost then.
         let done = report.peer_released && report.released && peer.received == report.written;
         let enough = if report.opened {
@@ -138,7 +134,7 @@ fn endings<'a>(
                 seen.reset_came && (far_calls || listens_late || has_cut(peer) || given_up)
             }
             Reason::TimedOut => {
-                (seen.in_vain >= enough || has_user_timeout)
+                (seen.in_vain >= enough || has_user_timeout(case, own))
                     && (case.may_lose() || has_cut(peer) || done)
             }
             Reason::NoSession => seen.reset_came || seen.reset_sent,
@@ -158,6 +154,13 @@ fn endings<'a>(
         );
         refused("ending", what)
     })
+}
+
+/// Whether the TCP of an end gives up after a time of its user's.
+fn has_user_timeout(case: &Case, end: usize) -> bool {
+    case.ends
+        .get(end)
+        .is_some_and(|end| end.tcp.user_timeout.is_some())
 }
 
 /// Whether this end has ended the connection other than in order, whatever its reason.

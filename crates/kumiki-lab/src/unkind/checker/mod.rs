@@ -236,6 +236,10 @@ impl Checker {
             let probing = sending.una >= sending.sure_edge.max(1);
             let bound = if probing {
                 PERSIST.max(self.bounds.maximum) + self.bounds.beats
+            } else if sending.max - sending.una == 1 {
+                // It may have been a probe, and its octet now waits with others for a window that is worth while.
+                let overrides = self.bounds.overrides + self.bounds.beats;
+                self.bounds.again(sending).max(overrides)
             } else {
                 self.bounds.again(sending)
             };

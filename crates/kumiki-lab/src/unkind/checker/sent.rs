@@ -100,6 +100,8 @@ impl Checker {
             self.sent_ack(now, header, true);
         }
         if let Some(sending) = &mut self.sending {
+            // Where SYNs cross, the answer may be here while the SYN is sent again: no round trip is known then.
+            sending.sampled &= !again;
             sending.occupies(now, 0, 1);
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
