@@ -44,7 +44,7 @@ impl Checker {
         };
         if answer && receiving.irs == header.seq && !self.facts.over() {
             if receiving.acked < 1 {
-                receiving.owed.get_or_insert(now);
+                receiving.owe(now);
             }
             if let Some(sending) = &mut self.sending
                 && position(header.ack, sending.iss) == 1
@@ -98,7 +98,7 @@ impl Checker {
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
         let over = self.facts.over();
         if text > 0 && !over && plausible {
-            receiving.owed.get_or_insert(now);
+            receiving.owe(now);
         }
         if old || !acceptable || !plausible {
             return;
@@ -118,6 +118,9 @@ impl Checker {
             }
             sending.sure_edge = edge;
             sending.changed = now;
+        } else if edge + (1 << shift) > sending.sure_edge {
+            // Rounding in the units of a scaled window (RFC 7323 section 2.4).
+            sending.sure_edge = edge;
         }
         if start <= expected && end > expected && !over {
             // A FIN needs no room.
@@ -126,7 +129,7 @@ impl Checker {
             let must = end.min(most);
             if must > receiving.must {
                 receiving.must = must;
-                receiving.owed.get_or_insert(now);
+                receiving.owe(now);
             }
         }
     }

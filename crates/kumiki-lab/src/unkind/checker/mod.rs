@@ -221,7 +221,7 @@ impl Checker {
         if self.violation.is_some() || self.doubtful || self.facts.over() {
             return;
         }
-        if let Some(owed) = self.receiving.as_ref().and_then(|it| it.owed)
+        if let Some(&(_, owed)) = self.receiving.as_ref().and_then(|it| it.owed.front())
             && now > owed + ANSWER
         {
             self.breaks(owed + ANSWER, "no answer", || {

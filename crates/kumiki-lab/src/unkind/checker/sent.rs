@@ -1,5 +1,7 @@
 //! What an end sends: every field against the standard and against what has reached the end.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use kumiki_graph::Instant;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
@@ -8,7 +10,6 @@ use super::{Checker, DEFAULT_MSS};
 use crate::unkind::tap::Seen;
 use crate::unkind::user::address;
 use crate::workload::sink::first_wrong;
-use std::collections::BTreeMap;
 
 impl Checker {
     /// The end has sent a segment.
@@ -118,7 +119,7 @@ impl Checker {
             acked: 0,
             edge: 0,
             must: 1,
-            owed: None,
+            owed: VecDeque::new(),
             ts_recent: syn.timestamps.map(|(value, _)| value),
             ts_newest: syn.timestamps.map(|(value, _)| value),
         });
@@ -139,9 +140,7 @@ impl Checker {
         let (nxt, acked, offered) = (receiving.nxt, receiving.acked, receiving.edge);
         receiving.acked = acked.max(ack);
         receiving.edge = offered.max(edge);
-        if ack >= receiving.must {
-            receiving.owed = None;
-        }
+        receiving.answered(ack);
         if ack > nxt {
             self.breaks(now, "acknowledgment", || {
                 format!("acknowledges {ack}, but only what is before {nxt} has come")

@@ -54,9 +54,10 @@ pub(super) struct Receiving {
     /// The highest acknowledgment sent, and the right edge that was offered.
     pub(super) acked: i64,
     pub(super) edge: i64,
-    /// What the end must acknowledge, since when, and for what.
+    /// What the end must acknowledge.
     pub(super) must: i64,
-    pub(super) owed: Option<Instant>,
+    /// Answers owed: from which acknowledgment on a segment is one, and since when; both grow.
+    pub(super) owed: VecDeque<(i64, Instant)>,
     pub(super) ts_recent: Option<u32>,
     pub(super) ts_newest: Option<u32>,
 }
@@ -140,6 +141,19 @@ impl Sending {
 }
 
 impl Receiving {
+    /// Something has arrived that must be answered, by a segment that acknowledges what must be acknowledged now.
+    pub(super) fn owe(&mut self, now: Instant) {
+        let must = self.must;
+        if self.owed.back().is_none_or(|(last, _)| *last < must) {
+            self.owed.push_back((must, now));
+        }
+    }
+
+    /// A segment was sent that acknowledges everything before `ack`.
+    pub(super) fn answered(&mut self, ack: i64) {
+        while self.owed.pop_front_if(|(must, _)| *must <= ack).is_some() {}
+    }
+
     /// Positions `start` to `end` have arrived.
     pub(super) fn take(&mut self, start: i64, end: i64) {
         if end <= self.nxt {

@@ -190,6 +190,20 @@ fn text_that_nobody_answers_is_named_after_half_a_second() {
 }
 
 #[test]
+fn an_answer_to_earlier_text_is_one_though_more_has_come_by_then() {
+    let mut bench = Bench::with(0);
+    bench.peer(20, (0, 100), 0);
+    bench.peer(400, (100, 100), 0);
+    bench.ack(400, 100, 4000);
+    assert_eq!(bench.rule(890), None);
+    let mut bench = Bench::with(0);
+    bench.peer(20, (0, 100), 0);
+    bench.peer(400, (100, 100), 0);
+    bench.ack(400, 100, 4000);
+    assert_eq!(bench.rule(910), Some((900, "no answer")));
+}
+
+#[test]
 fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
     // The round trip took 10 ms, so that RTO is at least its minimum of 200 ms and not much more.
     let mut bench = Bench::new();
