@@ -110,18 +110,20 @@ impl Pair {
     /// Runs until all connections are open; the caller begins at once.
     pub(crate) fn open(&mut self) -> Result<(), String> {
         let caller = self.caller;
-        let open = |executor: &Executor<RealClock>| {
+        let open = |executor: &mut Executor<RealClock>| {
             Self::program::<Caller>(executor, caller).is_some_and(|caller| caller.begun)
         };
         match self.executor.run(LIMIT, open) {
             Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut => Err("connections did not open".to_owned()),
+            Ended::Idle | Ended::TimedOut | Ended::DeviceFailed => {
+                Err("connections did not open".to_owned())
+            }
         }
     }
 
     fn finish(&mut self, load: Load) -> Result<(), String> {
         let (caller, answerer) = (self.caller, self.answerer);
-        let done = |executor: &Executor<RealClock>| match load.work {
+        let done = |executor: &mut Executor<RealClock>| match load.work {
             Work::Octets(_) => Self::program::<Answerer>(executor, answerer)
                 .is_some_and(|answerer| answerer.ended >= load.sessions),
             Work::Exchanges(_) => Self::program::<Caller>(executor, caller)
@@ -129,7 +131,7 @@ impl Pair {
         };
         match self.executor.run(LIMIT, done) {
             Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut => {
+            Ended::Idle | Ended::TimedOut | Ended::DeviceFailed => {
                 let caller = Self::program::<Caller>(&self.executor, caller);
                 let aborted = caller.map_or(0, |caller| caller.aborted);
                 Err(format!("the transfer did not end; {aborted} aborted"))

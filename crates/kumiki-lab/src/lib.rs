@@ -14,4 +14,5 @@ pub mod rows;
 pub mod scenario;
 pub mod stats;
 pub mod table;
+pub mod unkind;
 pub mod workload;

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Model | loss (independent, or Gilbert's two states), duplication, wrong bits, fixed delay, jitter, holding back; each direction on its own |
+//! | Model | loss (independent, or Gilbert's two states), times when the path is down, duplication, wrong bits, fixed delay, jitter, holding back; each direction on its own |
 //! | Order | a unit may be lost; otherwise it may be doubled; each copy may get wrong bits, then waits. Units stay in order unless they are held back |
 //! | Cells | every cell of a run meets its own fate, and the run is split where one differs. Wrong bits in a header meet the HEC (I.432.1): one is corrected, more are mostly found, and after an error the receiver only detects until a header is good |
 //! | Left out | holding back of cells: an ATM connection keeps their order |
@@ -57,6 +57,8 @@ pub struct Impairment {
     pub loss: Loss,
     /// Units lost by their number, counted from 0 in each direction.
     pub lost: BTreeSet<u64>,
+    /// Times at which the path is down, each from its first instant to before its last: what arrives then is lost.
+    pub down: Vec<(Instant, Instant)>,
     /// Probability that a unit comes twice.
     pub duplicate: f64,
     /// Probability that a bit of a unit is wrong: of a frame's octets, or of the 424 bits of a cell.
@@ -101,9 +103,25 @@ impl Impairment {
         }
     }
 
+    /// Only losses, of all that arrives in one of these times.
+    #[must_use]
+    pub fn down(times: &[(Instant, Instant)]) -> Self {
+        Self {
+            down: times.to_vec(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the path is down at `now`.
+    fn is_down(&self, now: Instant) -> bool {
+        self.down
+            .iter()
+            .any(|(from, until)| *from <= now && now < *until)
+    }
+
     /// Whether cells only wait, all equally long.
     fn is_plain(&self) -> bool {
-        self.loss == Loss::None && self.lost.is_empty() && self.only_loses()
+        self.loss == Loss::None && self.lost.is_empty() && self.down.is_empty() && self.only_loses()
     }
 
     /// Whether all that happens to cells is to be lost, or to wait equally long.

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Echo(Sink),
     /// Over a TUN device: ask for echoes by ICMP
     Ping(Ping),
+    /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
+    Unkind(Unkind),
 }
 
 #[derive(Args, Debug)]
@@ -107,6 +109,37 @@ pub(crate) struct Decode {
     /// One JSON object for each packet, on one line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Unkind {
+    /// Only the case of this seed
+    #[arg(long, value_name = "S", conflicts_with_all = ["from", "count"])]
+    pub(crate) seed: Option<u64>,
+    /// The first seed
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) from: u64,
+    /// How many seeds
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) count: u64,
+    /// How many are run at once; as many as there are cores unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// Tell the whole case in words
+    #[arg(long, short, requires = "seed")]
+    pub(crate) verbose: bool,
+    /// Look for a smaller case that breaks the same rule: less data, fewer impairments, fewer options
+    #[arg(long, requires = "seed")]
+    pub(crate) shrink: bool,
+    /// Also write captures of both hosts' devices, as pcapng, to the directory of --out
+    #[arg(long, requires = "seed")]
+    pub(crate) pcap: bool,
+    /// Also write what each TCP noted, as CSV, to the directory of --out
+    #[arg(long, requires = "seed")]
+    pub(crate) trace: bool,
+    /// The directory for captures and traces; files of an older run of the same seed are replaced
+    #[arg(long, value_name = "DIR", default_value = "kumiki-out")]
+    pub(crate) out: PathBuf,
 }
 
 /// Which scenario, and what of it to change.

@@ -15,6 +15,7 @@ use crate::live;
 mod decode;
 #[cfg(test)]
 mod tests;
+mod unkind;
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -101,6 +102,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Sink(wanted) => live::take(&wanted, "sink"),
         cli::Command::Echo(wanted) => live::take(&wanted, "echo"),
         cli::Command::Ping(wanted) => live::ping(&wanted),
+        cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
     }
 }
 

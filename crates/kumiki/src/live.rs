@@ -90,7 +90,7 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
 pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
     let data: Octets = option("--bytes", &wanted.bytes)?;
     let config = PingConfig {
-        peer: wanted.to,
+        peer: wanted.to.into(),
         data: u32::try_from(data.count()).unwrap_or(u32::MAX),
         count: wanted.count,
         interval: option("--interval", &wanted.interval)?,

@@ -181,3 +181,37 @@ fn a_run_prints_rows_and_leaves_them() {
     );
     assert!(folder.0.join("out/figures/paper2-fig6.svg").is_file());
 }
+
+#[test]
+fn unkind_links_are_the_same_on_any_number_of_threads_and_leave_no_files() {
+    let folder = Folder::new("unkind");
+    let run = |jobs| {
+        let output = folder.kumiki(&["unkind", "--from", "100", "--count", "20", "--jobs", jobs]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = run("1");
+    assert!(text.starts_with("20 transfers: "), "{text}");
+    assert!(text.contains("0 failed; hash "), "{text}");
+    assert_eq!(text, run("3"));
+    assert!(folder.names().is_empty());
+    assert_eq!(
+        folder.kumiki(&["unkind", "--pcap"]).status.code(),
+        Some(2),
+        "captures are of one seed"
+    );
+}
+
+#[test]
+fn one_seed_is_told_in_words_and_kept_in_captures() {
+    let folder = Folder::new("unkind-one");
+    let output = folder.kumiki(&[
+        "unkind", "--seed", "7", "-v", "--pcap", "--trace", "--out", "seen",
+    ]);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("Case 7\n"), "{text}");
+    for name in ["7-near.pcapng", "7-far.pcapng", "7-tcp.csv"] {
+        assert!(folder.0.join(format!("seen/unkind-{name}")).exists());
+    }
+}

@@ -132,7 +132,7 @@ impl Direction {
 
     fn frame(&mut self, now: Instant, data: Message, address: Address) {
         let bits = (data.len() as u64).saturating_mul(8);
-        let fates = self.state.draw.next(&self.impairment, bits);
+        let fates = self.state.draw.next(&self.impairment, bits, now);
         for fate in fates.into_iter().flatten() {
             let mut data = data.clone();
             for bit in fate.flips.into_iter().flatten() {
@@ -212,15 +212,22 @@ impl Direction {
         let mut pieces = Vec::new();
         let mut from = 0;
         for k in 0..run.count {
+            // Finding the time of every cell is only worth while where it decides.
+            let at = if self.impairment.down.is_empty() {
+                first
+            } else {
+                run.arrival(first, k)
+            };
             if self.only_lost {
                 // The same as below, in a fraction of the time.
-                if self.state.draw.loses_next(&self.impairment) {
+                if self.state.draw.loses_next(&self.impairment, at) {
                     self.piece(run, (from, k), first, &mut pieces);
                     from = k + 1;
                 }
                 continue;
             }
-            let fates = self.state.draw.next(&self.impairment, 8 * CELL_LEN as u64);
+            let bits = 8 * CELL_LEN as u64;
+            let fates = self.state.draw.next(&self.impairment, bits, at);
             let detecting = self.state.detecting;
             let [Some(fate), second] = fates else {
                 self.piece(run, (from, k), first, &mut pieces);

@@ -1,6 +1,6 @@
 //! What befalls each unit, drawn in order.
 
-use kumiki_graph::{Duration, Rng};
+use kumiki_graph::{Duration, Instant, Rng};
 
 use super::{Hold, Impairment, Loss};
 
@@ -55,10 +55,15 @@ impl Draw {
         }
     }
 
-    /// The next unit's copies, none where it is lost; it has `bits` bits.
-    pub(super) fn next(&mut self, impairment: &Impairment, bits: u64) -> [Option<Fate>; 2] {
+    /// The next unit's copies, none where it is lost; it has `bits` bits and arrives at `at`.
+    pub(super) fn next(
+        &mut self,
+        impairment: &Impairment,
+        bits: u64,
+        at: Instant,
+    ) -> [Option<Fate>; 2] {
         let number = self.tally.units;
-        if self.loses_next(impairment) {
+        if self.loses_next(impairment, at) {
             return [None; 2];
         }
         let twice = self.rng.chance(impairment.duplicate);
@@ -69,12 +74,14 @@ impl Draw {
         [Some(first), second]
     }
 
-    /// Whether the next unit is lost, which is all that befalls it.
-    pub(super) fn loses_next(&mut self, impairment: &Impairment) -> bool {
+    /// Whether the next unit, which arrives at `at`, is lost; that is then all that befalls it.
+    pub(super) fn loses_next(&mut self, impairment: &Impairment, at: Instant) -> bool {
         let number = self.tally.units;
         self.tally.units += 1;
         // Drawn even where the unit is lost by its number, so that such losses change nobody else's fate.
-        let lost = self.is_lost(impairment.loss) || impairment.lost.contains(&number);
+        let lost = self.is_lost(impairment.loss)
+            || impairment.lost.contains(&number)
+            || impairment.is_down(at);
         self.tally.lost += u64::from(lost);
         lost
     }

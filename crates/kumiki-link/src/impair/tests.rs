@@ -50,6 +50,29 @@ fn the_third_frame_is_dropped_where_a_list_says_so() {
 }
 
 #[test]
+fn what_arrives_while_the_path_is_down_is_lost() {
+    let us = |n| Instant::ZERO + Duration::from_micros(n);
+    let down = Impairment::down(&[(us(1), us(3)), (us(4), us(5))]);
+    let (seen, bench) = pass(down.clone(), 1, 7);
+    assert_eq!(seen, [(0, 0), (3, 3), (5, 5), (6, 6)]);
+    assert_eq!(bench.counter(0, "a_lost"), 3);
+    // Cells of one run, each at its own time: 2.83, 5.66, 8.49 us and so on.
+    let (seen, _) = cells(Impairment::down(&[(us(5), us(9))]), 4);
+    assert_eq!(seen, [(0, 5, 0), (3, 5, 0)]);
+    // No other unit's fate changes.
+    let flaky = Impairment::loss(Loss::Independent(0.3));
+    let both = Impairment {
+        loss: flaky.loss,
+        ..down
+    };
+    let (without, with) = (pass(flaky, 1, 100).0, pass(both, 1, 100).0);
+    let later = |seen: &[(u64, u64)]| -> Vec<(u64, u64)> {
+        seen.iter().copied().filter(|(n, _)| *n > 4).collect()
+    };
+    assert_eq!(later(&without), later(&with));
+}
+
+#[test]
 fn a_frame_held_back_is_overtaken() {
     let held = |hold| Impairment {
         hold: Some((0.3, hold)),
@@ -293,11 +316,25 @@ fn case() -> impl Strategy<Value = Case> {
         loss,
         (p(), p(), p()),
         (time(), time()),
+        prop::collection::vec((0..1_000_000_u64, 0..300_000_u64), 0..3),
     )
         .prop_map(
-            |(seed, interleave, loss, (duplicate, corrupt, corrupt_again), (delay, jitter))| Case {
+            |(
+                seed,
+                interleave,
+                loss,
+                (duplicate, corrupt, corrupt_again),
+                (delay, jitter),
+                down,
+            )| Case {
                 impairment: Impairment {
                     loss,
+                    down: down
+                        .into_iter()
+                        .map(|(from, long)| {
+                            (Instant::from_nanos(from), Instant::from_nanos(from + long))
+                        })
+                        .collect(),
                     duplicate,
                     corrupt,
                     corrupt_again: 10.0 * corrupt_again,

@@ -149,9 +149,18 @@ impl Receive {
             return field;
         }
         let unit = 1u32 << self.shift;
-        // Rounding a window down moves the edge back where RCV.NXT is no multiple of the unit.
-        let up = self.window().div_ceil(unit);
-        let field = (wanted / unit).max(up).min(MAX_WINDOW);
+        // Rounding a window down moves the edge back where RCV.NXT is no multiple of the unit. Rounding it up again and
+        // again would pass the end of the buffer by as much as the peer sends, so that there the field is rounded down
+        // (RFC 7323 section 2.4); what had been offered is still taken.
+        let window = self.window();
+        let room = self.buffer.saturating_sub(self.user).max(window);
+        let up = window.div_ceil(unit);
+        let kept = if up.saturating_mul(unit) <= room {
+            up
+        } else {
+            window / unit
+        };
+        let field = (wanted / unit).max(kept).min(MAX_WINDOW);
         self.edge = self.edge.max(self.nxt + field * unit);
         u16::try_from(field).unwrap_or(u16::MAX)
     }

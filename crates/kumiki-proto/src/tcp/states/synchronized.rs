@@ -159,14 +159,19 @@ impl Session {
 
     fn take_window(&mut self, segment: &Segment) {
         let (seq, ack) = (segment.seq, segment.ack);
-        let newer = self.send.wl1.lt(seq) || (self.send.wl1 == seq && self.send.wl2.leq(ack));
+        // A segment that fills a gap has a number below SND.WL1 and was yet sent later, where it acknowledges more than
+        // SND.WL2: acknowledgments never go back. RFC 9293 section 3.10.7.4 leaves SND.WND alone then, and so moves
+        // SND.UNA+SND.WND beyond what the peer has room for.
+        let newer = self.send.wl1.lt(seq)
+            || (self.send.wl1 == seq && self.send.wl2.leq(ack))
+            || self.send.wl2.lt(ack);
         if ack.lt(self.board.una()) || !newer {
             return;
         }
         let was_closed = self.send.wnd == 0;
         self.send.wnd = u32::from(segment.window) << self.send.shift;
         self.send.max_wnd = self.send.max_wnd.max(self.send.wnd);
-        (self.send.wl1, self.send.wl2) = (seq, ack);
+        (self.send.wl1, self.send.wl2) = (self.send.wl1.max(seq), ack);
         if was_closed && self.send.wnd > 0 {
             self.probes = 0;
             self.timers.clear(Timer::Persist);

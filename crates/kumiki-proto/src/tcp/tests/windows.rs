@@ -1,7 +1,7 @@
 //! Windows that close, open, scale and wrap; timestamps that protect them.
 
 use kumiki_graph::{Duration, Mode};
-use kumiki_wire::tcp::{Flags, Options, Seq};
+use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use super::pair::*;
 use crate::tcp::Config;
@@ -184,6 +184,67 @@ fn the_offered_edge_never_moves_back() {
         assert!(edge >= last, "{packet}");
         last = edge;
     }
+}
+
+#[test]
+fn a_scaled_window_is_not_rounded_up_beyond_the_buffer_again_and_again() {
+    // Told in units of 64.
+    let buffer = 4_194_000;
+    let config = Config {
+        receive_buffer: buffer,
+        send_buffer: 2 * buffer,
+        window_scaling: true,
+        coalesce: kumiki_graph::Coalesce::Never,
+        mss: Some(9000),
+        ..plain()
+    };
+    let mut pair = Pair::new(config.clone(), config, ms(1)).connected();
+    pair.app(B).idle = true;
+    pair.write(A, &numbered(buffer as usize - 40));
+    pair.run_for(ms(5000));
+    for _ in 0..200 {
+        pair.write(A, &[7]);
+        pair.run_for(ms(10));
+    }
+    // RFC 7323 section 2.4: the edge may move beyond the buffer or back, where RCV.NXT is between two units.
+    let received = pair.app(B).received.len();
+    assert!(received < buffer as usize + 64, "{received}");
+}
+
+#[test]
+fn the_acknowledgment_that_fills_a_gap_brings_its_window_with_it() {
+    let deaf = |packet: &Packet| {
+        if packet.at.as_nanos() < 500_000_000 {
+            vec![ms(10)]
+        } else {
+            Vec::new()
+        }
+    };
+    let mut pair = Pair::with_rule(plain(), plain(), deaf).connected();
+    let from_b = |pair: &Pair, seq, ack, window| Header {
+        flags: Flags::ACK,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        window,
+        ..pair.header(B)
+    };
+    let ahead = from_b(&pair, 201, 1, 2000);
+    pair.inject(A, ahead, &numbered(100));
+    pair.write(A, &numbered(9000));
+    pair.taken_log();
+    // Sent later than what was ahead of it, since it acknowledges more; the edge is where it was.
+    let gap = from_b(&pair, 1, 1001, 1000);
+    pair.inject(A, gap, &numbered(200));
+    assert_eq!(
+        pair.taken_log(),
+        ["0.500 a . 2001:2001(0) ack 301 win 63700"]
+    );
+    let later = from_b(&pair, 301, 2001, 1000);
+    pair.inject(A, later, &[]);
+    assert_eq!(
+        pair.taken_log(),
+        ["0.500 a . 2001:3001(1000) ack 301 win 63700"]
+    );
 }
 
 #[test]

@@ -1,0 +1,136 @@
+//! What reaches an end: what it must take notice of, acknowledge and answer.
+
+use kumiki_graph::Instant;
+use kumiki_wire::tcp::{Flags, Header, Seq};
+
+use super::Checker;
+use super::space::position;
+use crate::unkind::tap::Seen;
+
+impl Checker {
+    /// An intact segment has reached the end.
+    pub(in crate::unkind) fn arrived(&mut self, now: Instant, seen: &Seen) {
+        self.look_at_clock(now);
+        self.mix_segment(now, seen, false);
+        if let Some(sending) = &mut self.sending {
+            sending.unanswered = 0;
+        }
+        let flags = seen.header.flags;
+        if flags.contains(Flags::RST) {
+            self.reset_came = true;
+            self.doubtful |= self.passive && !self.facts.opened();
+        } else if flags.contains(Flags::SYN) {
+            self.syn_arrived(now, &seen.header);
+        } else if flags.contains(Flags::ACK) {
+            self.segment_arrived(now, seen);
+        }
+    }
+
+    fn syn_arrived(&mut self, now: Instant, header: &Header) {
+        let caller = (header.seq, header.options, header.window);
+        let answer = header.flags.contains(Flags::ACK);
+        match (&self.sending, &self.receiving) {
+            (Some(sending), None) if !answer || position(header.ack, sending.iss) == 1 => {
+                self.meet(header.seq, header.options, header.window);
+            }
+            (None, _) if !answer => self.callers.push(caller),
+            (Some(_), _) if !answer && self.passive && !self.facts.opened() => {
+                self.callers.push(caller);
+            }
+            _ => {}
+        }
+        let Some(receiving) = &mut self.receiving else {
+            return;
+        };
+        if answer && receiving.irs == header.seq && !self.facts.over() {
+            if receiving.acked < 1 {
+                receiving.owe(now);
+            }
+            if let Some(sending) = &mut self.sending
+                && position(header.ack, sending.iss) == 1
+            {
+                sending.acknowledged(now, 1, receiving.syn.timestamps.is_some());
+            }
+        }
+    }
+
+    fn segment_arrived(&mut self, now: Instant, seen: &Seen) {
+        let has_timestamps = self.has_timestamps();
+        let (_, shift) = self.shifts();
+        let (Some(sending), Some(receiving)) = (&mut self.sending, &mut self.receiving) else {
+            return;
+        };
+        let header = &seen.header;
+        let fin = header.flags.contains(Flags::FIN);
+        let text = i64::try_from(seen.text.len()).unwrap_or(i64::MAX);
+        let start = position(header.seq, receiving.irs);
+        let end = start + text + i64::from(fin);
+        let ack = position(header.ack, sending.iss);
+        let edge = ack + (i64::from(header.window) << shift);
+        // What may ever be acknowledged, and what the peer may ever have said: of all that is intact.
+        receiving.take(start, end);
+        sending.edge = sending.edge.max(edge);
+        if let Some((value, _)) = header.options.timestamps {
+            let newest = receiving.ts_newest.get_or_insert(value);
+            if Seq(value).gt(Seq(*newest)) {
+                *newest = value;
+            }
+        }
+        if has_timestamps && header.options.timestamps.is_none() {
+            return;
+        }
+        // What the end must take notice of: RFC 9293 section 3.10.7.4, RFC 7323 section 5.3.
+        let expected = receiving.must.max(receiving.acked);
+        let window = receiving.edge - expected;
+        let old = has_timestamps
+            && header.options.timestamps.is_some_and(|(value, _)| {
+                receiving
+                    .ts_recent
+                    .is_some_and(|recent| Seq(value).lt(Seq(recent)))
+            });
+        let within = |at: i64| expected <= at && at < receiving.edge;
+        let acceptable = match (end > start, window > 0) {
+            (false, false) => start == expected,
+            (false, true) => within(start),
+            (true, false) => start == expected,
+            (true, true) => within(start) || within(end - 1),
+        };
+        let plausible = ack >= sending.una.max(1) && ack <= sending.max;
+        let over = self.facts.over();
+        if text > 0 && !over && plausible {
+            receiving.owe(now);
+        }
+        if old || !acceptable || !plausible {
+            return;
+        }
+        if has_timestamps
+            && let Some((value, _)) = header.options.timestamps
+            && start <= receiving.acked
+        {
+            receiving.ts_recent = Some(value);
+        }
+        sending.acknowledged(now, ack, has_timestamps);
+        if edge > sending.sure_edge {
+            if sending.una >= sending.sure_edge {
+                // What was a probe may now be sent as anything else.
+                sending.head_at = now;
+                sending.again = 0;
+            }
+            sending.sure_edge = edge;
+            sending.changed = now;
+        } else if edge + (1 << shift) > sending.sure_edge {
+            // Rounding in the units of a scaled window (RFC 7323 section 2.4).
+            sending.sure_edge = edge;
+        }
+        if start <= expected && end > expected && !over {
+            // A FIN needs no room.
+            let most =
+                receiving.edge.max(expected) + i64::from(fin && start + text <= receiving.edge);
+            let must = end.min(most);
+            if must > receiving.must {
+                receiving.must = must;
+                receiving.owe(now);
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! What one end may do, by RFC 9293 and its companions, judged from what it sends and what reaches it.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9293 sections 3.4 (sequence numbers), 3.7.1 (MSS), 3.8.3 to 3.8.6 (time-outs, windows, acknowledgments), 3.10 (events); RFC 6298 (RTO); RFC 7323; RFC 2018 |
+//! | Knows | the segments at the end's own plug, what its program has asked for, and what the end was configured for |
+//! | Does not know | anything of the code under test: sequence variables here are found from the wire |
+//! | Left out | which segment recovery ought to choose, and how fast: congestion control is free within the peer's window |
+//!
+//! # The rule against stalls
+//!
+//! Nobody may wait longer than the standard lets it wait. That is three bounds; where all of them are kept and the line
+//! passes what it is given, the connection goes on.
+//!
+//! 1. *What is not acknowledged is sent again.* An octet at SND.UNA (or a SYN or FIN) that was sent is sent again at the
+//!    latest after RTO * 2^n, n being how often it has been sent again since the last valid round-trip sample (RFC 6298
+//!    rules 5.3 to 5.6; Karn's rule keeps n where only what was sent twice is acknowledged and there are no timestamps).
+//!    RTO is not known here; it is at most SRTT + 4 RTTVAR, of which neither can be above the longest time R that an
+//!    octet was under way until it was acknowledged: so it is at most max(minimum, 5 R + G), or before the first sample
+//!    max(initial value, 3 s). No wait is longer than the configured maximum (rule 2.5).
+//! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out where
+//!    the peer's window is open (RFC 9293 section 3.8.6.2.1), within the persist bound of 60 s or the RTO's maximum,
+//!    whichever is longer, where it is closed (section 3.8.6.1: exponential back-off; MUST-36). The octet of a probe is
+//!    one that waits, until the window opens for it.
+//! 3. *What arrives is answered.* Within 0.5 s (MUST-40) whatever text arrives, old or new, draws a segment, and what was
+//!    next in order and within the window is acknowledged by it.
+//!
+//! Where timers of the end expire only on a beat, two beats are added.
+
+use std::sync::Arc;
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_octets::Pattern;
+use kumiki_wire::tcp::{Header, Options, Seq};
+
+use super::case::{End, Opening};
+use super::tap::Seen;
+use super::user::Facts;
+
+mod arrived;
+mod sent;
+mod space;
+
+use space::{Receiving, Sending};
+
+/// MUST-40.
+const ANSWER: Duration = Duration::from_millis(500);
+/// The longest interval between probes of a closed window that this checker bears.
+const PERSIST: Duration = Duration::from_secs(60);
+/// RFC 6298 rule 5.7.
+const AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
+/// Default MSS for IPv4 (MUST-15).
+const DEFAULT_MSS: u16 = 536;
+
+/// A broken rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// When, in virtual time.
+    pub at: Instant,
+    /// The end that broke it: 0 is the near one.
+    pub end: usize,
+    /// Which rule, in two or three words; the same for the same rule.
+    pub rule: &'static str,
+    /// What happened.
+    pub what: String,
+}
+
+/// What the end was configured for.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    mtu: usize,
+    initial: Duration,
+    minimum: Duration,
+    maximum: Duration,
+    granularity: Duration,
+    overrides: Duration,
+    beats: Duration,
+    syn_retries: u32,
+}
+
+/// The judge of one end; see the module.
+#[derive(Debug)]
+pub(super) struct Checker {
+    end: usize,
+    passive: bool,
+    bounds: Bounds,
+    pattern: Pattern,
+    facts: Arc<Facts>,
+    /// SYNs that came while there was no connection.
+    callers: Vec<(Seq, Options, u16)>,
+    sending: Option<Sending>,
+    receiving: Option<Receiving>,
+    /// A call that the program has not heard of may have been given up: nothing is owed until it shows that it was not.
+    doubtful: bool,
+    violation: Option<Violation>,
+    hash: u64,
+    pub(super) segments: u64,
+    pub(super) damaged: u64,
+    /// When the last segment was seen.
+    pub(super) last: Instant,
+    /// The most that [`Sending::again`] and `unanswered` ever were.
+    most_again: u32,
+    most_unanswered: u32,
+    pub(super) reset_sent: bool,
+    pub(super) reset_came: bool,
+}
+
+impl Checker {
+    pub(super) fn new(number: usize, end: &End, pattern: Pattern, facts: &Arc<Facts>) -> Self {
+        let rto = end.tcp.rto;
+        let beat = end.tcp.slow_beat.map_or(Duration::ZERO, |beat| beat.period);
+        Self {
+            end: number,
+            passive: matches!(end.opening, Opening::Listens { .. }),
+            bounds: Bounds {
+                mtu: usize::try_from(end.mtu).unwrap_or(usize::MAX),
+                initial: rto.initial,
+                minimum: rto.minimum,
+                maximum: rto.maximum + rto.tick,
+                granularity: rto.granularity + rto.tick,
+                overrides: end.tcp.override_timeout,
+                beats: beat * 2 + Duration::from_millis(1),
+                syn_retries: end.tcp.syn_retries,
+            },
+            pattern,
+            facts: Arc::clone(facts),
+            callers: Vec::new(),
+            sending: None,
+            receiving: None,
+            doubtful: false,
+            violation: None,
+            hash: 0xcbf2_9ce4_8422_2325,
+            segments: 0,
+            damaged: 0,
+            last: Instant::ZERO,
+            most_again: 0,
+            most_unanswered: 0,
+            reset_sent: false,
+            reset_came: false,
+        }
+    }
+
+    /// The first rule that was broken.
+    pub(super) const fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// A number that any difference in what was seen changes.
+    pub(super) const fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// How often, at the most, the end has sent the same thing again, or anything at all without an answer.
+    pub(super) fn in_vain(&self) -> u32 {
+        self.most_again.max(self.most_unanswered.saturating_sub(1))
+    }
+
+    /// Whether anything of this end is under way or waits.
+    pub(in crate::unkind) fn has_something_to_say(&self) -> bool {
+        !self.doubtful
+            && self.sending.as_ref().is_some_and(|sending| {
+                sending.max > sending.una || self.waiting(sending, self.facts.handed())
+            })
+    }
+
+    /// Looks at the clock once more.
+    pub(super) fn at_last(&mut self, now: Instant) {
+        self.look_at_clock(now);
+    }
+
+    pub(super) fn malformed(&mut self, now: Instant, why: &'static str) {
+        self.breaks(now, "malformed", || {
+            format!("sent something malformed: {why}")
+        });
+    }
+
+    pub(super) fn damaged(&mut self, now: Instant) {
+        self.damaged += 1;
+        self.mix(now.as_nanos());
+    }
+
+    fn breaks(&mut self, at: Instant, rule: &'static str, what: impl FnOnce() -> String) {
+        if self.violation.is_none() {
+            self.violation = Some(Violation {
+                at,
+                end: self.end,
+                rule,
+                what: what(),
+            });
+        }
+    }
+
+    fn mix(&mut self, word: u64) {
+        // FNV-1a by words, and a turn so that high bits count.
+        self.hash = (self.hash ^ word)
+            .wrapping_mul(0x0000_0100_0000_01b3)
+            .rotate_left(23);
+    }
+
+    fn mix_segment(&mut self, now: Instant, seen: &Seen, sent: bool) {
+        let Header {
+            seq,
+            ack,
+            flags,
+            window,
+            ..
+        } = seen.header;
+        self.mix(now.as_nanos());
+        self.mix(u64::from(seq.0) << 32 | u64::from(ack.0));
+        let len = seen.text.len() as u64;
+        self.mix(
+            len << 40 | u64::from(flags.bits()) << 24 | u64::from(window) << 1 | u64::from(sent),
+        );
+        self.segments += 1;
+        self.last = now;
+    }
+
+    // The clock.
+
+    fn look_at_clock(&mut self, now: Instant) {
+        if self.violation.is_some() || self.doubtful || self.facts.over() {
+            return;
+        }
+        if let Some(&(_, owed)) = self.receiving.as_ref().and_then(|it| it.owed.front())
+            && now > owed + ANSWER
+        {
+            self.breaks(owed + ANSWER, "no answer", || {
+                format!("text that arrived at {owed} was not answered within 0.5 s (MUST-40)")
+            });
+        }
+        let Some(sending) = &self.sending else {
+            return;
+        };
+        if sending.max > sending.una {
+            // Only a probe of the closed window is under way, whose octet the peer need not take: rule 2.
+            let probing = sending.una >= sending.sure_edge.max(1);
+            let bound = if probing {
+                PERSIST.max(self.bounds.maximum) + self.bounds.beats
+            } else if sending.max - sending.una == 1 {
+                // It may have been a probe, and its octet now waits with others for a window that is worth while.
+                let overrides = self.bounds.overrides + self.bounds.beats;
+                self.bounds.again(sending).max(overrides)
+            } else {
+                self.bounds.again(sending)
+            };
+            let deadline = sending.head_at + bound;
+            if now <= deadline {
+                return;
+            }
+            if self.passive && !self.facts.opened() && sending.again >= self.bounds.syn_retries {
+                self.doubtful = true;
+                return;
+            }
+            let (una, again, since) = (sending.una, sending.again, sending.head_at);
+            self.breaks(deadline, "stall", || {
+                format!(
+                    "position {una} was not acknowledged and, since {since}, not sent again within {bound} (sent again {again} times before; RFC 6298 section 5)"
+                )
+            });
+            return;
+        }
+        if self.waiting(sending, self.facts.handed()) {
+            let closed = sending.sure_edge <= sending.max;
+            let bound = if closed {
+                PERSIST.max(self.bounds.maximum)
+            } else {
+                self.bounds.overrides
+            };
+            let bound = bound + self.bounds.beats;
+            let since = sending.changed.max(self.facts.said());
+            if now > since + bound {
+                let window = if closed { "closed" } else { "open" };
+                let waiting = self.facts.handed() + 1;
+                let max = sending.max;
+                self.breaks(since + bound, "stall", || {
+                    format!(
+                        "nothing is under way, the window is {window}, and positions {max} to {waiting} have waited since {since}, longer than {bound}"
+                    )
+                });
+            }
+        }
+    }
+
+    /// Whether the program has handed over, on a connection that it knows, what was never sent.
+    fn waiting(&self, sending: &Sending, handed: u64) -> bool {
+        let handed = i64::try_from(handed).unwrap_or(i64::MAX - 1);
+        self.facts.opened()
+            && sending.una >= 1
+            && (handed + 1 > sending.max || (self.facts.releasing() && sending.fin.is_none()))
+    }
+}
+
+impl Bounds {
+    /// The longest wait before the head is sent again.
+    fn again(&self, sending: &Sending) -> Duration {
+        let measured = (sending.longest + self.granularity) * 5 + self.granularity;
+        let rto = if sending.sampled {
+            measured
+        } else {
+            measured.max(self.initial).max(AFTER_SYN_LOSS)
+        };
+        let rto = rto.max(self.minimum);
+        let factor = 1_u64.checked_shl(sending.again).unwrap_or(u64::MAX);
+        let bound = Duration::from_nanos(rto.as_nanos().saturating_mul(factor));
+        bound.min(self.maximum) + self.beats
+    }
+}
+
+impl core::fmt::Display for Violation {
+    /// `at 1.5s, near: stall: ...`.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let end = if self.end == 0 { "near" } else { "far" };
+        write!(f, "at {}, {end} end: {}: {}", self.at, self.rule, self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! The checker finds what it is there to find: a right exchange passes, and each wrong segment in it is named.
+
+use std::sync::Arc;
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_octets::{Message, Pattern};
+use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+
+use super::Checker;
+use crate::unkind::case::Case;
+use crate::unkind::tap::Seen;
+use crate::unkind::user::{Facts, address};
+
+const OWN: u32 = 1_000;
+const PEER: u32 = u32::MAX - 3;
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+struct Bench {
+    checker: Checker,
+    /// Octets of the peer's that the last acknowledgment was for.
+    acked: u32,
+}
+
+impl Bench {
+    /// The near end, connected: it may send 3000 octets and offers 4000; 10,000 are written.
+    fn new() -> Self {
+        Self::with(10_000)
+    }
+
+    fn with(written: u64) -> Self {
+        let mut end = Case::of(0).ends[0].clone();
+        end.tcp = kumiki_proto::tcp::defaults::modern();
+        end.mtu = 1500;
+        let facts = Arc::new(Facts::default());
+        let mut bench = Self {
+            checker: Checker::new(0, &end, Pattern::Counter, &facts),
+            acked: 0,
+        };
+        let syn = Options {
+            mss: Some(1000),
+            ..Options::NONE
+        };
+        bench.sent(0, header(Flags::SYN, OWN, 0, 4000, syn), 0);
+        let answer = header(Flags::SYN | Flags::ACK, PEER, OWN + 1, 3000, syn);
+        bench.arrived(10, answer, 0);
+        facts.open(at(10), written);
+        bench.ack(10, 0, 4000);
+        bench
+    }
+
+    fn sent(&mut self, ms: u64, header: Header, text: usize) {
+        let offset = u64::from(header.seq.0.wrapping_sub(OWN + 1));
+        self.checker.sent(at(ms), &seen(0, header, offset, text));
+    }
+
+    fn arrived(&mut self, ms: u64, header: Header, text: usize) {
+        self.checker.arrived(at(ms), &seen(1, header, 0, text));
+    }
+
+    /// An acknowledgment of `octets`.
+    fn ack(&mut self, ms: u64, octets: u32, window: u16) {
+        self.acked = octets;
+        let ack = PEER.wrapping_add(1 + octets);
+        let header = header(Flags::ACK, OWN + 1, ack, window, Options::NONE);
+        self.sent(ms, header, 0);
+    }
+
+    /// Octets `from` and following of ours.
+    fn text(&mut self, ms: u64, from: u32, octets: usize) {
+        let ack = PEER.wrapping_add(1 + self.acked);
+        let header = header(Flags::ACK, OWN + 1 + from, ack, 4000, Options::NONE);
+        self.sent(ms, header, octets);
+    }
+
+    /// Octets `from` and following of the peer's, which acknowledges `acked` of ours.
+    fn peer(&mut self, ms: u64, (from, octets): (u32, usize), acked: u32) {
+        let seq = PEER.wrapping_add(1 + from);
+        let header = header(Flags::ACK, seq, OWN + 1 + acked, 3000, Options::NONE);
+        self.arrived(ms, header, octets);
+    }
+
+    /// The rule that was broken, a second after `ms`.
+    fn rule(mut self, ms: u64) -> Option<(u64, &'static str)> {
+        self.checker.at_last(at(ms));
+        let violation = self.checker.violation()?;
+        Some((violation.at.as_nanos() / 1_000_000, violation.rule))
+    }
+}
+
+fn header(flags: Flags, seq: u32, ack: u32, window: u16, options: Options) -> Header {
+    Header {
+        flags,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        window,
+        options,
+        ..Header::default()
+    }
+}
+
+fn seen(from: usize, header: Header, offset: u64, text: usize) -> Seen {
+    Seen {
+        source: address(from),
+        destination: address(1 - from),
+        datagram: 20 + header.len() + text,
+        header,
+        text: Message::generated(Pattern::Counter, offset, text),
+    }
+}
+
+#[test]
+fn a_right_exchange_passes() {
+    let mut bench = Bench::new();
+    bench.text(20, 0, 1000);
+    bench.text(20, 1000, 1000);
+    bench.peer(30, (0, 500), 2000);
+    bench.ack(100, 500, 3500);
+    bench.text(101, 2000, 1000);
+    bench.text(301, 2000, 1000);
+    bench.peer(310, (0, 0), 3000);
+    assert_eq!(bench.rule(400), None);
+}
+
+#[test]
+fn octets_beyond_the_window_and_above_the_mss_are_named() {
+    let mut bench = Bench::new();
+    bench.text(20, 0, 1001);
+    assert_eq!(bench.rule(20), Some((20, "too long")));
+    let mut bench = Bench::new();
+    for from in [0, 1000, 2000, 3000] {
+        bench.text(20, from, 1000);
+    }
+    assert_eq!(bench.rule(20), Some((20, "window")));
+    // One octet there is a probe.
+    let mut bench = Bench::new();
+    for from in [0, 1000, 2000] {
+        bench.text(20, from, 1000);
+    }
+    bench.text(20, 3000, 1);
+    assert_eq!(bench.rule(20), None);
+}
+
+#[test]
+fn octets_that_nobody_wrote_and_wrong_ones_are_named() {
+    let mut bench = Bench::new();
+    let ack = PEER.wrapping_add(1);
+    let wrong = header(Flags::ACK, OWN + 1, ack, 4000, Options::NONE);
+    bench.checker.sent(at(20), &seen(0, wrong, 1, 10));
+    assert_eq!(bench.rule(20), Some((20, "content")));
+    let mut bench = Bench::new();
+    bench.text(20, 5, 10);
+    assert_eq!(bench.rule(20), Some((20, "sequence")), "a hole");
+}
+
+#[test]
+fn acknowledgments_of_what_has_not_come_or_of_less_than_before_are_named() {
+    let mut bench = Bench::new();
+    bench.ack(20, 1, 4000);
+    assert_eq!(bench.rule(20), Some((20, "acknowledgment")));
+    let mut bench = Bench::new();
+    bench.peer(20, (0, 100), 0);
+    bench.ack(20, 100, 4000);
+    bench.ack(21, 0, 4000);
+    assert_eq!(bench.rule(21), Some((21, "acknowledgment")));
+    // What is ahead of a hole has not come in order.
+    let mut bench = Bench::new();
+    bench.peer(20, (100, 100), 0);
+    bench.ack(20, 200, 4000);
+    assert_eq!(bench.rule(20), Some((20, "acknowledgment")));
+}
+
+#[test]
+fn a_window_that_moves_back_is_named() {
+    let mut bench = Bench::new();
+    bench.peer(20, (0, 100), 0);
+    bench.ack(20, 100, 3900);
+    bench.ack(21, 100, 3899);
+    assert_eq!(bench.rule(21), Some((21, "window")));
+}
+
+#[test]
+fn text_that_nobody_answers_is_named_after_half_a_second() {
+    let mut bench = Bench::with(0);
+    bench.peer(20, (0, 100), 0);
+    bench.ack(300, 0, 4000);
+    assert_eq!(bench.rule(600), Some((520, "no answer")));
+}
+
+#[test]
+fn an_answer_to_earlier_text_is_one_though_more_has_come_by_then() {
+    let mut bench = Bench::with(0);
+    bench.peer(20, (0, 100), 0);
+    bench.peer(400, (100, 100), 0);
+    bench.ack(400, 100, 4000);
+    assert_eq!(bench.rule(890), None);
+    let mut bench = Bench::with(0);
+    bench.peer(20, (0, 100), 0);
+    bench.peer(400, (100, 100), 0);
+    bench.ack(400, 100, 4000);
+    assert_eq!(bench.rule(910), Some((900, "no answer")));
+}
+
+#[test]
+fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
+    // The round trip took 10 ms, so that RTO is at least its minimum of 200 ms and not much more.
+    let mut bench = Bench::new();
+    bench.text(20, 0, 1000);
+    assert_eq!(bench.rule(300), Some((221, "stall")));
+    let mut bench = Bench::new();
+    for ms in [20, 220, 620, 1420] {
+        bench.text(ms, 0, 1000);
+    }
+    assert_eq!(bench.rule(3_000), None);
+    let mut bench = Bench::new();
+    for ms in [20, 220, 621, 1_422, 3_100] {
+        bench.text(ms, 0, 1000);
+    }
+    assert_eq!(bench.rule(3_100), Some((3_023, "stall")));
+    // Another segment in between is no help for the first.
+    let mut bench = Bench::new();
+    bench.text(20, 0, 1000);
+    bench.text(150, 1000, 1000);
+    assert_eq!(bench.rule(300), Some((221, "stall")));
+}
+
+#[test]
+fn what_waits_with_nothing_under_way_is_sent() {
+    let bench = Bench::new();
+    // The override time-out of 200 ms after the handshake.
+    assert_eq!(bench.rule(300), Some((211, "stall")));
+}

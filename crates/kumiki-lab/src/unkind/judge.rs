@@ -1,0 +1,172 @@
+//! Whether what came of a case is what the case allows.
+
+use kumiki_graph::{Instant, Reason};
+
+use super::case::{Case, Opening};
+use super::checker::Violation;
+use super::user::{Over, Report};
+
+/// What the checker of one end can say at the end.
+pub(super) struct Evidence {
+    /// The first rule that the end broke.
+    pub(super) broken: Option<Violation>,
+    /// How often it sent the same thing again without an answer.
+    pub(super) in_vain: u32,
+    /// It sent a reset.
+    pub(super) reset_sent: bool,
+    /// A reset reached it.
+    pub(super) reset_came: bool,
+}
+
+/// A call may be given up after so many repetitions of the SYN: 4.3BSD's, the fewest of our profiles.
+const SYN_REPETITIONS: u32 = 2;
+/// R2 is more than R1, which is at least 3 repetitions (SHLD-10).
+const REPETITIONS: u32 = 3;
+
+/// The first thing in time that should not have happened.
+pub(super) fn first(
+    case: &Case,
+    ends: &[Report; 2],
+    evidence: &[Evidence; 2],
+    complaints: [Option<(Instant, String)>; 2],
+    late: Option<Violation>,
+    left: Option<(usize, String)>,
+    now: Instant,
+) -> Option<Violation> {
+    let mut found: Vec<Violation> = evidence
+        .iter()
+        .filter_map(|evidence| evidence.broken.clone())
+        .collect();
+    for (end, complaint) in complaints.into_iter().enumerate() {
+        if let Some((at, what)) = complaint {
+            let rule = "delivery";
+            found.push(Violation {
+                at,
+                end,
+                rule,
+                what,
+            });
+        }
+    }
+    found.extend(late);
+    if found.is_empty() {
+        found.extend(endings(case, ends, evidence));
+    }
+    if found.is_empty()
+        && let Some((end, what)) = left
+    {
+        let rule = "leak";
+        found.push(Violation {
+            at: now,
+            end,
+            rule,
+            what,
+        });
+    }
+    found.into_iter().min_by_key(|violation| violation.at)
+}
+
+/// Endings that the case has no reason for, and octets that are missing in spite of an orderly end.
+fn endings<'a>(
+    case: &'a Case,
+    ends: &'a [Report; 2],
+    evidence: &'a [Evidence; 2],
+) -> impl Iterator<Item = Violation> + 'a {
+    let pairs = [(0, 1), (1, 0)];
+    pairs.into_iter().filter_map(move |(own, other)| {
+        let (report, peer) = (ends.get(own)?, ends.get(other)?);
+        let (seen, peer_seen) = (evidence.get(own)?, evidence.get(other)?);
+        let refused = |rule, what| {
+            Some(Violation {
+                at: report.over_at,
+                end: own,
+                rule,
+                what,
+            })
+        };
+        let listens = !matches!(report.over, Some(Over::Own | Over::GaveUp));
+        if listens && report.peer_released && report.received != peer.written {
+            let what = format!(
+                "the end of data came after {} octets of {}",
+                report.received, peer.written
+            );
+            return refused("delivery", what);
+        }
+        if report.received > peer.written {
+            return refused("delivery", "more was delivered than written".to_owned());
+        }
+        // The peer's TCP gave up a call of which its program had not heard, since nothing answered its SYN.
+        let given_up = peer.over == Some(Over::Never)
+            && peer_seen.reset_sent
+            && (peer_seen.in_vain >= SYN_REPETITIONS || has_user_timeout(case, other))
+            && case.may_lose();
+        let reason = match report.over {
+            None => return refused("no end", "the program is not done".to_owned()),
+            Some(Over::Closed | Over::Own | Over::Never) => return None,
+            Some(Over::GaveUp) => {
+                // Only where the peer's reset was lost.
+                return if has_cut(peer) || given_up {
+                    None
+                } else {
+                    refused("no end", format!("it heard nothing more, while the other: {:?}", peer.over))
+                };
+            }
+            Some(Over::Aborted(reason)) => reason,
+        };
+        let far_calls = matches!(
+            case.ends.get(1).map(|end| end.opening),
+            Some(Opening::Calls { .. })
+        );
+        let listens_late = matches!(
+            case.ends.get(other).map(|end| end.opening),
+            Some(Opening::Listens { after, .. }) if !after.is_zero()
+        );
+        // The last FIN may be answered by a reset where the peer has gone through TIME-WAIT: nothing is lost then.
+        let done = report.peer_released && report.released && peer.received == report.written;
+        let enough = if report.opened {
+            REPETITIONS
+        } else {
+            SYN_REPETITIONS
+        };
+        let allowed = match reason {
+            Reason::Reset => seen.reset_came && (has_cut(peer) || done || given_up),
+            Reason::Refused => {
+                seen.reset_came && (far_calls || listens_late || has_cut(peer) || given_up)
+            }
+            Reason::TimedOut => {
+                (seen.in_vain >= enough || has_user_timeout(case, own))
+                    && (case.may_lose() || has_cut(peer) || done)
+            }
+            Reason::NoSession => seen.reset_came || seen.reset_sent,
+            Reason::User
+            | Reason::Unreachable
+            | Reason::BadAddress
+            | Reason::NoResources
+            | Reason::Protocol
+            | Reason::Down => false,
+        };
+        if allowed {
+            return None;
+        }
+        let what = format!(
+            "ended with \"{reason}\" for no reason of this case; the other end: {:?}, resets sent there: {}",
+            peer.over, peer_seen.reset_sent
+        );
+        refused("ending", what)
+    })
+}
+
+/// Whether the TCP of an end gives up after a time of its user's.
+fn has_user_timeout(case: &Case, end: usize) -> bool {
+    case.ends
+        .get(end)
+        .is_some_and(|end| end.tcp.user_timeout.is_some())
+}
+
+/// Whether this end has ended the connection other than in order, whatever its reason.
+fn has_cut(report: &Report) -> bool {
+    match report.over {
+        Some(Over::Own | Over::Aborted(_)) => true,
+        Some(Over::Closed | Over::GaveUp | Over::Never) | None => false,
+    }
+}

@@ -1,0 +1,171 @@
+//! Many seeds on several threads. What comes of them does not depend on how many threads there are.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use kumiki_graph::Instant;
+
+use super::case::Case;
+use super::checker::Violation;
+use super::run::{Options, Outcome, run};
+use super::user::Over;
+
+/// What came of many cases.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// How many there were.
+    pub cases: u64,
+    /// Seeds that failed, in order, and how.
+    pub failed: Vec<(u64, Violation)>,
+    /// Endings of single ends, by their name.
+    pub endings: BTreeMap<String, u64>,
+    /// Octets that were delivered.
+    pub octets: u64,
+    /// Segments at the hosts' plugs.
+    pub segments: u64,
+    /// PDUs that reached a host damaged.
+    pub damaged: u64,
+    /// Events.
+    pub events: u64,
+    /// A number that any difference in any case changes.
+    pub hash: u64,
+}
+
+impl Summary {
+    /// Takes the next case in order.
+    fn add(&mut self, brief: Brief) {
+        self.cases += 1;
+        if let Some(violation) = brief.violation {
+            self.failed.push((brief.seed, violation));
+        }
+        for ending in brief.endings {
+            *self.endings.entry(ending).or_default() += 1;
+        }
+        self.octets += brief.octets;
+        self.segments += brief.segments;
+        self.damaged += brief.damaged;
+        self.events += brief.events;
+        self.hash = (self.hash.rotate_left(7) ^ brief.hash).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+}
+
+/// What is kept of one case.
+struct Brief {
+    seed: u64,
+    violation: Option<Violation>,
+    endings: [String; 2],
+    octets: u64,
+    segments: u64,
+    damaged: u64,
+    events: u64,
+    hash: u64,
+}
+
+impl Brief {
+    fn of(outcome: Outcome) -> Self {
+        let [near, far] = &outcome.ends;
+        Self {
+            seed: outcome.seed,
+            endings: outcome.ends.map(|end| name(end.over)),
+            octets: near.received + far.received,
+            segments: outcome.segments,
+            damaged: outcome.damaged,
+            events: outcome.events,
+            hash: outcome.hash,
+            violation: outcome.violation,
+        }
+    }
+
+    /// Of a case that did not come to an end at all.
+    fn broken(seed: u64, rule: &'static str, what: String) -> Self {
+        let violation = Violation {
+            at: Instant::ZERO,
+            end: 0,
+            rule,
+            what,
+        };
+        Self {
+            seed,
+            violation: Some(violation),
+            endings: [name(None), name(None)],
+            octets: 0,
+            segments: 0,
+            damaged: 0,
+            events: 0,
+            hash: 0,
+        }
+    }
+}
+
+/// How an end ended, in words.
+#[must_use]
+pub fn name(over: Option<Over>) -> String {
+    match over {
+        None => "not at all".to_owned(),
+        Some(Over::Closed) => "in order".to_owned(),
+        Some(Over::Own) => "by its own abort".to_owned(),
+        Some(Over::GaveUp) => "by giving up, the peer being gone".to_owned(),
+        Some(Over::Never) => "without a call".to_owned(),
+        Some(Over::Aborted(reason)) => format!("at once: {reason}"),
+    }
+}
+
+/// Runs one case; a panic is a finding like any other.
+fn one(seed: u64) -> Brief {
+    match catch_unwind(AssertUnwindSafe(|| {
+        run(&Case::of(seed), Options::default())
+    })) {
+        Ok(Ok(outcome)) => Brief::of(outcome),
+        Ok(Err(misfit)) => Brief::broken(seed, "graph", misfit.to_string()),
+        Err(panic) => {
+            let what = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+            Brief::broken(seed, "panic", what.unwrap_or_default())
+        }
+    }
+}
+
+/// Runs the cases of `from` and the `count` - 1 seeds after it on `jobs` threads; `each` is told of every case that is
+/// done, in order, and whether it failed.
+pub fn many(
+    from: u64,
+    count: u64,
+    jobs: usize,
+    mut each: impl FnMut(u64, Option<&Violation>),
+) -> Summary {
+    let next = AtomicU64::new(0);
+    let mut summary = Summary::default();
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..jobs.max(1) {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count
+                        || sender
+                            .send((number, one(from.wrapping_add(number))))
+                            .is_err()
+                    {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        // Results come as they are done and are taken in the order of their seeds.
+        let mut early = BTreeMap::new();
+        for (number, brief) in receiver {
+            early.insert(number, brief);
+            while let Some(brief) = early.remove(&summary.cases) {
+                each(brief.seed, brief.violation.as_ref());
+                summary.add(brief);
+            }
+        }
+    });
+    summary
+}

@@ -1,0 +1,34 @@
+//! Two hosts on an unkind link: seeded transfers over lines that lose, double, reorder, delay and spoil what they carry,
+//! and judges of what becomes of them.
+//!
+//! | read | for |
+//! |---|---|
+//! | [`Case`] | what a seed decides |
+//! | `user` | the programs, and what they look at |
+//! | `checker` | what an end may do on the wire, by the standard; the rule against stalls |
+//! | `judge` | which endings a case allows, and what may be left |
+//! | [`run()`], [`many()`] | one case; many of them on several threads |
+//! | [`shrink()`] | a smaller case that fails in the same way |
+//!
+//! # What must hold
+//!
+//! Every octet is delivered intact and in order, or the connection ends at once for a reason that the case has: a program
+//! that aborts, a peer that was cut off for longer than it waits. Both ends come to an end, and nothing is left of the
+//! connection after TIME-WAIT: no session, no timer, no lease of memory. Neither end ever breaks a rule of the checker.
+
+mod case;
+mod checker;
+mod judge;
+mod many;
+mod run;
+mod shrink;
+mod tap;
+mod user;
+mod words;
+
+pub use case::{Case, End, Finish, Line, Moment, Opening, Reading, Stack, Writing};
+pub use checker::Violation;
+pub use many::{Summary, many, name};
+pub use run::{Options, Outcome, run};
+pub use shrink::shrink;
+pub use user::{Over, Report};

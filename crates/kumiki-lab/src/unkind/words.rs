@@ -1,0 +1,245 @@
+//! A case in words.
+
+use core::fmt::{self, Display, Write as _};
+
+use kumiki_graph::{Coalesce, Duration};
+use kumiki_link::{Hold, Impairment, Loss};
+
+use kumiki_proto::tcp::{self, defaults};
+
+use super::case::{Case, End, Finish, Line, Moment, Opening, Reading, Stack, Writing};
+
+impl Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Case {}", self.seed)?;
+        let stack = match self.stack {
+            Stack::Ip => "IP datagrams in frames; nothing but the Internet checksum protects them",
+            Stack::Aal5 => {
+                "IP over LLC/SNAP over AAL5 in software, a PDU to a frame; CRC-32 protects it"
+            }
+            Stack::Cells => "IP over LLC/SNAP over AAL5 in the adapter, in cells",
+        };
+        writeln!(f, "  TCP on {stack}")?;
+        line(f, &self.line, self.stack)?;
+        let [near, far] = &self.ends;
+        end(f, "near", near)?;
+        end(f, "far", far)
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, line: &Line, stack: Stack) -> fmt::Result {
+    let [near, far] = line.rates;
+    write!(f, "  the line carries {near} b/s")?;
+    if near != far {
+        write!(f, " from the near end and {far} b/s from the far one")?;
+    }
+    write!(f, ", takes {} from end to end", line.propagation)?;
+    match (line.queue, stack) {
+        (u64::MAX, _) => writeln!(f, ", and queues everything")?,
+        (n, Stack::Cells) => writeln!(f, ", and queues at most {n} PDUs")?,
+        (n, _) => writeln!(f, ", and queues at most {n} octets")?,
+    }
+    let [near, far] = &line.weather;
+    if near == far {
+        writeln!(f, "  what either end sends {}", weather(near))
+    } else {
+        writeln!(f, "  what the near end sends {}", weather(near))?;
+        writeln!(f, "  what the far end sends {}", weather(far))
+    }
+}
+
+fn weather(it: &Impairment) -> String {
+    let mut parts = Vec::new();
+    match it.loss {
+        Loss::None => {}
+        Loss::Independent(p) => parts.push(format!("is lost with probability {p:.6}")),
+        Loss::Gilbert {
+            to_bad,
+            to_good,
+            bad,
+            ..
+        } => parts.push(format!(
+            "is lost in bursts (into one with probability {to_bad:.6}, out of it {to_good:.3}, lost in it {bad:.3})"
+        )),
+    }
+    if it.duplicate > 0.0 {
+        parts.push(format!("comes twice with probability {:.6}", it.duplicate));
+    }
+    if it.corrupt > 0.0 {
+        let more = if it.corrupt_again > 0.0 {
+            ", or two"
+        } else {
+            ""
+        };
+        parts.push(format!(
+            "has a wrong bit{more} with probability {:.6}",
+            it.corrupt
+        ));
+    }
+    if !it.jitter.is_zero() {
+        parts.push(format!("comes up to {} later", it.jitter));
+    }
+    match it.hold {
+        Some((p, Hold::Time(time))) => {
+            parts.push(format!("is held back for {time} with probability {p:.6}"));
+        }
+        Some((p, Hold::Followers(n, time))) => parts.push(format!(
+            "is held back with probability {p:.6} until {n} others have passed, or {time}"
+        )),
+        None => {}
+    }
+    for (from, until) in &it.down {
+        parts.push(format!("is lost from {from} s to {until} s"));
+    }
+    if parts.is_empty() {
+        "comes as it was sent".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+fn end(f: &mut fmt::Formatter<'_>, name: &str, end: &End) -> fmt::Result {
+    write!(f, "  the {name} end ")?;
+    match end.opening {
+        Opening::Calls { after } => writeln!(f, "calls{}", later(after))?,
+        Opening::Listens {
+            after,
+            accepts_after,
+            refuses,
+            stays,
+        } => {
+            write!(f, "listens{}", later(after))?;
+            if refuses {
+                writeln!(f, " and refuses")?;
+            } else {
+                let stays = if stays { "" } else { ", then listens no more" };
+                writeln!(f, " and accepts{}{stays}", later(accepts_after))?;
+            }
+        }
+    }
+    writeln!(f, "    {}", writing(&end.writing))?;
+    writeln!(f, "    {}", reading(end.reading))?;
+    writeln!(f, "    {}", finish(end.finish))?;
+    match end.abort {
+        None => {}
+        Some(Moment::Written(n)) => writeln!(f, "    aborts when {n} octets are written")?,
+        Some(Moment::Received(n)) => writeln!(f, "    aborts when {n} octets have come")?,
+        Some(Moment::Time(after)) => writeln!(f, "    aborts{}", later(after))?,
+    }
+    write!(f, "    MTU {}", end.mtu)?;
+    if end.batch > 1 {
+        write!(f, ", takes {} inputs at a time", end.batch)?;
+    }
+    if let Some(clusters) = end.clusters {
+        write!(f, ", has {clusters} clusters of send memory")?;
+    }
+    for (what, asked) in [
+        ("send", end.quality.send_buffer),
+        ("receive", end.quality.receive_buffer),
+    ] {
+        if let Some(octets) = asked {
+            write!(f, ", asks for a {what} buffer of {octets}")?;
+        }
+    }
+    if let Some(rule) = end.quality.coalesce {
+        let name = match rule {
+            Coalesce::Never => "no coalescing",
+            Coalesce::Nagle => "Nagle",
+            Coalesce::Minshall => "Minshall",
+        };
+        write!(f, ", asks for {name}")?;
+    }
+    writeln!(f)?;
+    writeln!(f, "    TCP as {}{}", end.profile, differences(end))
+}
+
+fn later(after: Duration) -> String {
+    if after.is_zero() {
+        " at once".to_owned()
+    } else {
+        format!(" after {after}")
+    }
+}
+
+fn writing(it: &Writing) -> String {
+    if it.total == 0 {
+        return "writes nothing".to_owned();
+    }
+    let (least, most) = it.piece;
+    let mut text = format!("writes {} octets in pieces of ", it.total);
+    let _ = if least == most {
+        write!(text, "{most}")
+    } else {
+        write!(text, "{least} to {most}")
+    };
+    if let Some((every, time)) = it.pause {
+        let _ = write!(text, ", with a pause of {time} after each {every}");
+    }
+    text.push_str(if it.stored {
+        ", as real octets"
+    } else {
+        ", as content by position"
+    });
+    text
+}
+
+fn reading(it: Reading) -> String {
+    match it {
+        Reading::AtOnce => "reads at once".to_owned(),
+        Reading::Late(time) => format!("reads all of it {time} late"),
+        Reading::Bits(octets, time) => format!("reads at most {octets} octets each {time}"),
+        Reading::Pauses(after, time) => {
+            format!("reads at once, but for a pause of {time} when {after} octets have come")
+        }
+    }
+}
+
+fn finish(it: Finish) -> String {
+    match it {
+        Finish::Written => "closes when all is written".to_owned(),
+        Finish::AfterPeer => "closes when all is written and the peer has closed".to_owned(),
+        Finish::Later(time) => format!("closes {time} after all is written"),
+        Finish::At(time) => format!("closes{}, whatever is left", later(time)),
+    }
+}
+
+/// What of its configuration is not its profile's, by the names of the fields.
+fn differences(end: &End) -> String {
+    let profile = match end.profile {
+        "bsd43" => defaults::bsd43(),
+        "solaris23" => defaults::solaris23(),
+        _ => defaults::modern(),
+    };
+    let fields = |config: &tcp::Config| -> Vec<String> {
+        // The derived form has one field to a line at the outermost level; deeper ones are joined to it.
+        let text = format!("{config:#?}");
+        let mut lines: Vec<String> = Vec::new();
+        for line in text.lines() {
+            let depth = line.len() - line.trim_start().len();
+            if depth == 4 && !line.trim_start().starts_with(['}', ')']) {
+                lines.push(line.trim().to_owned());
+            } else if depth >= 4
+                && let Some(last) = lines.last_mut()
+            {
+                last.push(' ');
+                last.push_str(line.trim());
+            }
+        }
+        lines
+    };
+    let ours = fields(&end.tcp);
+    let theirs = fields(&profile);
+    let mut text = String::new();
+    for (ours, _) in ours
+        .iter()
+        .zip(&theirs)
+        .filter(|(ours, theirs)| ours != theirs)
+    {
+        let _ = write!(text, "\n      {}", ours.trim_end_matches(','));
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!(", but{text}")
+    }
+}

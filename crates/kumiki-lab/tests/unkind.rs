@@ -1,0 +1,90 @@
+//! Two hosts on an unkind link: a part of the seeds, and that a seed always means the same.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "a test: what fails stops it"
+)]
+
+use kumiki_lab::unkind::{self, Case, Options, Stack};
+
+/// `./check` runs so many; `kumiki unkind` any number.
+const SEEDS: u64 = 1_500;
+
+#[test]
+fn no_seed_breaks_a_rule() {
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let summary = unkind::many(0, SEEDS, jobs, |_, _| {});
+    let failed: Vec<String> = summary
+        .failed
+        .iter()
+        .map(|(seed, violation)| {
+            format!("\n  {violation}\n    to repeat: kumiki unkind --seed {seed} -v --pcap --trace")
+        })
+        .collect();
+    assert!(
+        failed.is_empty(),
+        "{} of {SEEDS} seeds failed:{}",
+        failed.len(),
+        failed.concat()
+    );
+    // The cases are what they are meant to be: most transfers get through, and unkindness shows.
+    let in_order = summary.endings.get("in order").copied().unwrap_or(0);
+    assert!(in_order > SEEDS, "{:?}", summary.endings);
+    assert!(summary.damaged > SEEDS, "{summary:?}");
+}
+
+#[test]
+fn a_seed_gives_the_same_on_any_number_of_threads() {
+    let run = |jobs| unkind::many(500, 60, jobs, |_, _| {});
+    let one = run(1);
+    assert_eq!(one, run(3));
+    assert_ne!(one.hash, unkind::many(501, 60, 2, |_, _| {}).hash);
+}
+
+#[test]
+fn captures_and_traces_change_nothing() {
+    for seed in 40..50 {
+        let case = Case::of(seed);
+        let plain = unkind::run(&case, Options::default()).unwrap();
+        let seen = unkind::run(
+            &case,
+            Options {
+                capture: true,
+                trace: true,
+            },
+        )
+        .unwrap();
+        assert_eq!(plain.hash, seen.hash, "seed {seed}");
+        assert_eq!(seen.captured.len(), 2);
+    }
+}
+
+#[test]
+fn seeds_reach_all_sizes_and_stacks() {
+    let cases: Vec<Case> = (0..20_000).map(Case::of).collect();
+    let sizes = || {
+        cases
+            .iter()
+            .flat_map(|case| case.ends.each_ref().map(|end| end.writing.total))
+    };
+    assert!(sizes().any(|octets| octets > 60 << 20));
+    assert!(sizes().any(|octets| octets == 0));
+    assert!(sizes().all(|octets| octets <= 64 << 20));
+    for stack in [Stack::Ip, Stack::Aal5, Stack::Cells] {
+        assert!(cases.iter().filter(|case| case.stack == stack).count() > 2_000);
+    }
+}
+
+#[test]
+fn a_case_is_told_in_words() {
+    let text = Case::of(7).to_string();
+    for word in [
+        "Case 7",
+        "the near end calls",
+        "the far end",
+        "MTU",
+        "the line carries",
+    ] {
+        assert!(text.contains(word), "no {word:?} in\n{text}");
+    }
+}

@@ -1,0 +1,158 @@
+//! `kumiki unkind`: seeded transfers over unkind lines.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use kumiki_lab::capture::{self, trace};
+use kumiki_lab::progress::Progress;
+use kumiki_lab::unkind::{self, Case, Options, Outcome, Summary, Violation};
+
+use super::{Stop, print};
+use crate::cli;
+
+/// So many failing seeds are printed.
+const SHOWN: usize = 20;
+
+pub(super) fn unkind(wanted: &cli::Unkind) -> Result<(), Stop> {
+    match wanted.seed {
+        Some(seed) => one(seed, wanted),
+        None => several(wanted),
+    }
+}
+
+fn several(wanted: &cli::Unkind) -> Result<(), Stop> {
+    let jobs = match wanted.jobs {
+        Some(jobs) => usize::from(jobs),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut progress = Progress::new("unkind", wanted.count);
+    let mut failed = 0;
+    let summary = unkind::many(wanted.from, wanted.count, jobs, |seed, violation| {
+        if let Some(violation) = violation {
+            failed += 1;
+            if failed <= SHOWN {
+                progress.note(&failure(seed, violation));
+            }
+        }
+        progress.advance(1);
+    });
+    progress.finish();
+    print(&table(&summary))?;
+    if summary.failed.is_empty() {
+        return Ok(());
+    }
+    Err(Stop::Failed(format!(
+        "{} of {} seeds failed",
+        summary.failed.len(),
+        summary.cases
+    )))
+}
+
+/// What was broken, and the line that repeats it.
+fn failure(seed: u64, violation: &Violation) -> String {
+    format!(
+        "seed {seed}: {violation}\n    to repeat: kumiki unkind --seed {seed} -v --pcap --trace"
+    )
+}
+
+fn table(summary: &Summary) -> String {
+    let Summary {
+        cases,
+        octets,
+        segments,
+        damaged,
+        events,
+        ..
+    } = summary;
+    let mut text = format!(
+        "{cases} transfers: {octets} octets delivered, {segments} segments at the hosts, {damaged} PDUs arrived damaged, {events} events\n"
+    );
+    for (ending, count) in &summary.endings {
+        let _ = writeln!(text, "{count:>10} ends ended {ending}");
+    }
+    let _ = writeln!(
+        text,
+        "{} failed; hash {:016x}",
+        summary.failed.len(),
+        summary.hash
+    );
+    text
+}
+
+fn one(seed: u64, wanted: &cli::Unkind) -> Result<(), Stop> {
+    let options = Options {
+        capture: wanted.pcap,
+        trace: wanted.trace,
+    };
+    let go = |case: &Case, options| {
+        unkind::run(case, options).map_err(|misfit| Stop::Failed(misfit.to_string()))
+    };
+    let mut case = Case::of(seed);
+    if wanted.shrink
+        && let Some(violation) = go(&case, Options::default())?.violation
+    {
+        case = unkind::shrink(&case, violation.rule, |runs| {
+            eprintln!("kumiki: a simpler case after {runs} runs");
+        });
+    }
+    if wanted.verbose || wanted.shrink {
+        print(&case.to_string())?;
+    }
+    let outcome = go(&case, options)?;
+    print(&told(&outcome))?;
+    for file in write(&outcome, wanted)? {
+        print(&format!("{}\n", file.display()))?;
+    }
+    match &outcome.violation {
+        None => Ok(()),
+        Some(violation) => Err(Stop::Failed(failure(seed, violation))),
+    }
+}
+
+fn told(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for (name, end) in ["near", "far"].into_iter().zip(&outcome.ends) {
+        let how = unkind::name(end.over);
+        let _ = writeln!(
+            text,
+            "the {name} end: {} octets written, {} received, ended {how} at {} s",
+            end.written, end.received, end.over_at
+        );
+    }
+    let _ = writeln!(
+        text,
+        "{} segments at the hosts, {} PDUs arrived damaged, {} events, hash {:016x}",
+        outcome.segments, outcome.damaged, outcome.events, outcome.hash
+    );
+    text
+}
+
+/// Writes captures and traces where they are asked for.
+fn write(outcome: &Outcome, wanted: &cli::Unkind) -> Result<Vec<PathBuf>, Stop> {
+    let mut files = Vec::new();
+    if !wanted.pcap && !wanted.trace {
+        return Ok(files);
+    }
+    let failed = |path: &Path, why: &dyn core::fmt::Display| {
+        Stop::Failed(format!("{}: {why}", path.display()))
+    };
+    let folder = &wanted.out;
+    fs::create_dir_all(folder).map_err(|why| failed(folder, &why))?;
+    let seed = outcome.seed;
+    for captured in &outcome.captured {
+        let path = folder.join(format!("unkind-{seed}-{}.pcapng", captured.host));
+        let file = File::create(&path).map_err(|why| failed(&path, &why))?;
+        capture::pcapng(core::slice::from_ref(captured), BufWriter::new(file))
+            .map_err(|why| failed(&path, &why))?;
+        files.push(path);
+    }
+    if wanted.trace {
+        let path = folder.join(format!("unkind-{seed}-tcp.csv"));
+        let text = trace::to_csv(&outcome.traces).map_err(|why| failed(&path, &why))?;
+        fs::write(&path, text).map_err(|why| failed(&path, &why))?;
+        files.push(path);
+    }
+    Ok(files)
+}
