@@ -22,10 +22,9 @@ use std::collections::VecDeque;
 use std::io;
 
 use kumiki_graph::{
-    Address, DeviceId, Duration, Graph, Indication, Instant, Manage, Misfit, Output, Report,
-    Request, Rng, TaskId, Unit as UnitData,
+    Address, DeviceId, Duration, Graph, Indication, Instant, Misfit, Rng, TaskId, Unit as UnitData,
 };
-use kumiki_link::offload::{self, Merger};
+use kumiki_link::offload::Merger;
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
 
@@ -33,6 +32,7 @@ use crate::clock::{Bell, Clock, Watch};
 use crate::device::{RealCounters, RealDevice, Sent};
 use crate::memory_link::LinkEnd;
 
+mod outgoing;
 #[cfg(test)]
 mod tests;
 
@@ -628,151 +628,10 @@ impl<C: Clock> Executor<C> {
             self.counters.batches += 1;
             self.counters.inputs += u64::try_from(ran.inputs).unwrap_or(u64::MAX);
         }
-        while let Some(Output {
-            device, request, ..
-        }) = host.graph.output()
-        {
-            match request {
-                Request::Unit(UnitData {
-                    mut data,
-                    destination: address,
-                    ..
-                }) => {
-                    // What has left a host no longer occupies its memory.
-                    data.set_lease(None);
-                    match host.wires.get(device.0) {
-                        Some(Some(plug)) if host.bursts(device) => {
-                            // Many packets: straight into the medium, where nothing is on its way there.
-                            let straight = self.under_way.is_empty();
-                            let mut medium = match plug {
-                                Plug::Port(element, port) if straight => {
-                                    let medium = self.media.get_mut(element.0);
-                                    medium.map(|medium| (medium, *port))
-                                }
-                                Plug::Port(..)
-                                | Plug::Device(..)
-                                | Plug::Link(_)
-                                | Plug::Real(_) => None,
-                            };
-                            let cut = offload::cut(data, |data| {
-                                let unit = Unit::Frame { data, address };
-                                match &mut medium {
-                                    Some((medium, port)) => {
-                                        let (at, out) = (self.media_time, &mut self.outlet);
-                                        medium.element.offer(at, *port, unit, out);
-                                    }
-                                    None => self.under_way.push_back((*plug, unit)),
-                                }
-                            });
-                            self.counters.not_frames += u64::from(!cut);
-                            if let Some((medium, _)) = medium {
-                                for (port, unit) in self.outlet.drain() {
-                                    match medium.wires.get(port) {
-                                        Some(Some(plug)) => {
-                                            self.under_way.push_back((*plug, unit));
-                                        }
-                                        _ => self.counters.unplugged += 1,
-                                    }
-                                }
-                            }
-                        }
-                        Some(Some(plug)) => {
-                            let unit = Unit::Frame { data, address };
-                            self.under_way.push_back((*plug, unit));
-                        }
-                        _ => self.counters.unplugged += 1,
-                    }
-                }
-                Request::Manage(manage) => match *manage {
-                    Manage::Limits => {
-                        let config = host.devices.get(device.0).copied().unwrap_or_default();
-                        let limits = Report::Limits {
-                            unit: config.mtu,
-                            burst: config.burst,
-                        };
-                        host.graph
-                            .input(now, device, Indication::Report(Box::new(limits)));
-                    }
-                    // A device knows no routes and can tell nobody anything.
-                    Manage::Route { .. }
-                    | Manage::Refuse { .. }
-                    | Manage::Session { .. }
-                    | Manage::Advise { .. } => {}
-                },
-                // A device has no sessions.
-                Request::Open(_)
-                | Request::Accept(_)
-                | Request::Cancel { .. }
-                | Request::Data { .. }
-                | Request::Expedited { .. }
-                | Request::Credit { .. }
-                | Request::Release { .. }
-                | Request::Abort { .. }
-                | Request::Reset { .. } => {}
-            }
+        while let Some(output) = self.hosts.get_mut(number).and_then(|it| it.graph.output()) {
+            self.hand_down(number, output, now);
         }
         any
-    }
-
-    /// Brings everything that is under way where it goes, and what that sets off in the media.
-    fn carry(&mut self) {
-        while let Some((plug, unit)) = self.under_way.pop_front() {
-            match plug {
-                Plug::Device(graph, device) => {
-                    if let Some(host) = self.hosts.get_mut(graph.0) {
-                        self.merging |=
-                            host.receive(self.media_time, device, unit, &mut self.counters);
-                    }
-                }
-                Plug::Port(element, port) => {
-                    if let Some(medium) = self.media.get_mut(element.0) {
-                        medium
-                            .element
-                            .offer(self.media_time, port, unit, &mut self.outlet);
-                        self.collect(element.0);
-                    }
-                }
-                Plug::Link(link) => {
-                    if let Some((end, _)) = self.links.get(link.0) {
-                        end.send(self.media_time, unit);
-                    }
-                }
-                Plug::Real(RealId(number)) => self.write(number, unit),
-            }
-        }
-    }
-
-    /// Hands a packet to the device `number` of the machine, behind those that wait already.
-    fn write(&mut self, number: usize, unit: Unit) {
-        let Unit::Frame { data, .. } = unit else {
-            self.counters.not_frames += 1;
-            return;
-        };
-        let most = self.pace.queue;
-        let Some(real) = self.real.get_mut(number) else {
-            return;
-        };
-        let sent = if real.waiting.is_empty() {
-            real.device.send(&data)
-        } else {
-            Ok(Sent::Full)
-        };
-        match sent {
-            Ok(Sent::Full) if real.waiting.len() < most => {
-                real.counters.waited += 1;
-                real.waiting.push_back(data);
-            }
-            Ok(Sent::Full) => real.counters.overflowed += 1,
-            Ok(sent) => real.count(sent),
-            Err(why) => {
-                self.failure.get_or_insert((RealId(number), why));
-            }
-        }
-        if core::mem::take(&mut self.merging) {
-            for host in &mut self.hosts {
-                host.flush(self.media_time);
-            }
-        }
     }
 
     /// When there is next something to do.

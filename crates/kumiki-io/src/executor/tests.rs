@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Credit, Handle, Key, Protocol, Service, Shape, TimerSlot, Token,
+    Above, Address, Below, Context, Credit, Handle, Key, Manage, Protocol, Report, Request,
+    Service, Shape, TimerSlot, Token,
 };
 use kumiki_link::Wire;
 use kumiki_octets::Message;

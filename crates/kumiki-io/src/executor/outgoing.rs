@@ -1,0 +1,155 @@
+//! What leaves a graph: to which plug it goes, and what that sets off.
+
+use kumiki_graph::{Address, DeviceId, Indication, Instant, Manage, Output, Report, Request};
+use kumiki_link::{Unit, offload};
+use kumiki_octets::Message;
+
+use super::{Executor, Plug, RealId};
+use crate::clock::Clock;
+use crate::device::Sent;
+
+impl<C: Clock> Executor<C> {
+    /// What the graph `number` hands down to a device at `now`.
+    pub(super) fn hand_down(&mut self, number: usize, output: Output, now: Instant) {
+        let Output {
+            device, request, ..
+        } = output;
+        match request {
+            Request::Unit(unit) => self.send(number, device, unit.data, unit.destination),
+            Request::Manage(manage) => match *manage {
+                Manage::Limits => self.tell_limits(number, device, now),
+                // A device knows no routes and can tell nobody anything.
+                Manage::Route { .. }
+                | Manage::Refuse { .. }
+                | Manage::Session { .. }
+                | Manage::Advise { .. } => {}
+            },
+            // A device has no sessions.
+            Request::Open(_)
+            | Request::Accept(_)
+            | Request::Cancel { .. }
+            | Request::Data { .. }
+            | Request::Expedited { .. }
+            | Request::Credit { .. }
+            | Request::Release { .. }
+            | Request::Abort { .. }
+            | Request::Reset { .. } => {}
+        }
+    }
+
+    fn tell_limits(&mut self, number: usize, device: DeviceId, now: Instant) {
+        let Some(host) = self.hosts.get_mut(number) else {
+            return;
+        };
+        let config = host.devices.get(device.0).copied().unwrap_or_default();
+        let limits = Report::Limits {
+            unit: config.mtu,
+            burst: config.burst,
+        };
+        let report = Indication::Report(Box::new(limits));
+        host.graph.input(now, device, report);
+    }
+
+    fn send(&mut self, number: usize, device: DeviceId, mut data: Message, address: Address) {
+        // What has left a host no longer occupies its memory.
+        data.set_lease(None);
+        let Some(host) = self.hosts.get(number) else {
+            return;
+        };
+        match host.wires.get(device.0).copied().flatten() {
+            Some(plug) if host.bursts(device) => self.send_train(plug, data, address),
+            Some(plug) => {
+                let unit = Unit::Frame { data, address };
+                self.under_way.push_back((plug, unit));
+            }
+            None => self.counters.unplugged += 1,
+        }
+    }
+
+    /// Cuts a super-segment. Its packets go straight into the medium where nothing is on its way there.
+    fn send_train(&mut self, plug: Plug, data: Message, address: Address) {
+        let medium = match plug {
+            Plug::Port(element, port) if self.under_way.is_empty() => {
+                let medium = self.media.get_mut(element.0);
+                medium.map(|medium| (medium, element.0, port))
+            }
+            Plug::Port(..) | Plug::Device(..) | Plug::Link(_) | Plug::Real(_) => None,
+        };
+        let cut = if let Some((medium, number, port)) = medium {
+            let (at, out) = (self.media_time, &mut self.outlet);
+            let cut = offload::cut(data, |data| {
+                let unit = Unit::Frame { data, address };
+                medium.element.offer(at, port, unit, out);
+            });
+            self.collect(number);
+            cut
+        } else {
+            offload::cut(data, |data| {
+                let unit = Unit::Frame { data, address };
+                self.under_way.push_back((plug, unit));
+            })
+        };
+        self.counters.not_frames += u64::from(!cut);
+    }
+
+    /// Brings everything that is under way where it goes, and what that sets off in the media.
+    pub(super) fn carry(&mut self) {
+        while let Some((plug, unit)) = self.under_way.pop_front() {
+            match plug {
+                Plug::Device(graph, device) => {
+                    if let Some(host) = self.hosts.get_mut(graph.0) {
+                        self.merging |=
+                            host.receive(self.media_time, device, unit, &mut self.counters);
+                    }
+                }
+                Plug::Port(element, port) => {
+                    if let Some(medium) = self.media.get_mut(element.0) {
+                        medium
+                            .element
+                            .offer(self.media_time, port, unit, &mut self.outlet);
+                        self.collect(element.0);
+                    }
+                }
+                Plug::Link(link) => {
+                    if let Some((end, _)) = self.links.get(link.0) {
+                        end.send(self.media_time, unit);
+                    }
+                }
+                Plug::Real(RealId(number)) => self.write(number, unit),
+            }
+        }
+        if core::mem::take(&mut self.merging) {
+            for host in &mut self.hosts {
+                host.flush(self.media_time);
+            }
+        }
+    }
+
+    /// Hands a packet to the device `number` of the machine, behind those that wait already.
+    fn write(&mut self, number: usize, unit: Unit) {
+        let Unit::Frame { data, .. } = unit else {
+            self.counters.not_frames += 1;
+            return;
+        };
+        let most = self.pace.queue;
+        let Some(real) = self.real.get_mut(number) else {
+            return;
+        };
+        let sent = if real.waiting.is_empty() {
+            real.device.send(&data)
+        } else {
+            Ok(Sent::Full)
+        };
+        match sent {
+            Ok(Sent::Full) if real.waiting.len() < most => {
+                real.counters.waited += 1;
+                real.waiting.push_back(data);
+            }
+            Ok(Sent::Full) => real.counters.overflowed += 1,
+            Ok(sent) => real.count(sent),
+            Err(why) => {
+                self.failure.get_or_insert((RealId(number), why));
+            }
+        }
+    }
+}
