@@ -1,5 +1,7 @@
 //! Checks of the workspace itself, as one program without dependencies outside the workspace's own.
 //!
+//! `cargo xtask standard` writes `docs/rfc9293.md` from the labels in the code: see [`rules::standard`].
+//!
 //! `cargo xtask tidy` reads every file below the root, applies the house rules of STYLE.md that no compiler knows, and
 //! prints one line per finding: file, line, rule, what was found, what would be right. Exit status: 0 nothing found,
 //! 1 something found, 2 it could not look.
@@ -12,12 +14,17 @@ mod tree;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use rules::standard;
 use tree::Tree;
 
 const USAGE: &str = "usage: cargo xtask tidy
+       cargo xtask standard [LABEL]
 
-Applies the house rules of STYLE.md to every file of the workspace and prints
-one line per finding. Exceptions, with their reasons: xtask/tidy-exceptions.toml.";
+tidy applies the house rules of STYLE.md to every file of the workspace and prints
+one line per finding. Exceptions, with their reasons: xtask/tidy-exceptions.toml.
+
+standard writes docs/rfc9293.md, what RFC 9293 asks for and where it is answered;
+with a label, such as MUST-18, it writes nothing and prints the lines of that one.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,15 +34,10 @@ fn main() -> ExitCode {
         .collect::<Vec<_>>()
         .as_slice()
     {
-        ["tidy"] => match tidy() {
-            Ok(0) => ExitCode::SUCCESS,
-            Ok(_) => ExitCode::from(1),
-            Err(why) => {
-                eprintln!("xtask: {why}");
-                ExitCode::from(2)
-            }
-        },
-        ["help" | "-h" | "--help", ..] | ["tidy", "-h" | "--help"] => {
+        ["tidy"] => outcome(tidy()),
+        ["standard"] => outcome(write_standard()),
+        ["standard", label] if !label.starts_with('-') => outcome(print_label(label)),
+        ["help" | "-h" | "--help", ..] | ["tidy" | "standard", "-h" | "--help"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
@@ -46,11 +48,55 @@ fn main() -> ExitCode {
     }
 }
 
+/// The exit status for a number of findings.
+fn outcome(findings: Result<usize, String>) -> ExitCode {
+    match findings {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn root() -> Result<&'static Path, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    folder
+        .parent()
+        .ok_or_else(|| "the folder of xtask has no parent".into())
+}
+
+/// Writes the page of RFC 9293's labels, unless something is wrong with them; the number of findings.
+fn write_standard() -> Result<usize, String> {
+    let root = root()?;
+    match standard::page(&Tree::read(root)?) {
+        Ok(page) => {
+            let path = root.join(standard::PAGE);
+            std::fs::write(&path, page).map_err(|why| format!("{}: {why}", path.display()))?;
+            println!("standard: wrote {}", standard::PAGE);
+            Ok(0)
+        }
+        Err(findings) => {
+            for finding in &findings {
+                println!("{finding}");
+            }
+            Ok(findings.len())
+        }
+    }
+}
+
+/// Prints where one label is answered.
+fn print_label(label: &str) -> Result<usize, String> {
+    let places = standard::places(&Tree::read(root()?)?, label)
+        .ok_or_else(|| format!("RFC 9293 has no label \"{label}\"; right: one such as MUST-18"))?;
+    print!("{places}");
+    Ok(0)
+}
+
 /// Looks at the whole workspace; the number of findings, or why it could not look.
 fn tidy() -> Result<usize, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .ok_or("the folder of xtask has no parent")?;
+    let root = root()?;
     let tree = Tree::read(root)?;
     let mut findings = rules::all(&tree);
     findings.extend(rules::licences::check(&tree, &packages(root)?));

@@ -10,6 +10,7 @@ mod names;
 mod protocols;
 mod scenarios;
 mod sources;
+pub(crate) mod standard;
 mod words;
 
 use crate::finding::Finding;
@@ -25,6 +26,7 @@ pub(crate) fn all(tree: &Tree) -> Vec<Finding> {
         protocols::check,
         scenarios::check,
         sources::check,
+        standard::check,
         words::check,
     ] {
         findings.extend(rule(tree));

@@ -28,7 +28,7 @@ fn parse(datagram: &mut Message) -> Option<(Header, usize)> {
 }
 
 /// Whether a source route in the options has not come to its end: its pointer is not past its length (RFC 791 section
-/// 3.1).
+/// 3.1). All other options are let be (RFC 9293 MUST-50).
 fn has_live_source_route(header: &Header) -> bool {
     header
         .options

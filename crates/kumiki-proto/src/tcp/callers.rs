@@ -102,6 +102,7 @@ impl Tcp {
         slow_deadline(config, self.shared.slow_phase, now, rtt.rto())
     }
 
+    /// How segments of a caller travel: as who listens has it (MUST-48, MUST-49).
     fn call_options(&self, quality: &Quality) -> UnitOptions {
         let options = self.shared.unit_options();
         UnitOptions {
@@ -144,7 +145,7 @@ impl Tcp {
         // A cookie remembers these only by timestamps.
         let remembers = !cookie || timestamps.is_some();
         let options = Options {
-            // MUST-14, SHLD-5.
+            // MUST-14, SHLD-5, MAY-3.
             mss: Some(u16::try_from(own_mss).unwrap_or(u16::MAX)),
             window_scale: Receive::shift_for(config, receive.buffer)
                 .filter(|_| window_scale.is_some() && remembers),
@@ -297,6 +298,10 @@ impl Tcp {
 
     /// Says where we stand, as [`super::session::Session`] would.
     fn challenge_caller(&mut self, index: u32, cx: &mut Context<'_>) {
+        let listener = self.half_open.get(index).map(|caller| caller.listener);
+        let listener = listener.and_then(|listener| self.table.listener(listener));
+        let quality = listener.map_or_else(Quality::default, |listener| listener.quality);
+        let options = self.call_options(&quality);
         let shared = &mut self.shared;
         shared.counters.unacceptable += 1;
         let Some(caller) = self.half_open.get(index) else {
@@ -330,7 +335,6 @@ impl Tcp {
         };
         shared.counters.segments_sent += 1;
         shared.counters.acks_other += 1;
-        let options = shared.unit_options();
         segment::transmit_by(
             caller.route.as_deref(),
             &caller.pair,

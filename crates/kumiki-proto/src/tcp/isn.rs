@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293 section 3.4.1 (MUST-8, MUST-9, SHLD-1), RFC 6528; ports: RFC 6056 section 3.3.3 |
+//! | Specification | RFC 9293 section 3.4.1, RFC 6528; ports: RFC 6056 section 3.3.3 |
 //! | Differs | the keyed hash is SipHash, not MD5; RFC 6528 leaves the function open |
 
 use core::net::SocketAddr;
@@ -15,7 +15,8 @@ use super::demux::{Pair, Secret};
 /// First of the ephemeral ports (the dynamic ports of the port registry).
 const FIRST_PORT: u16 = 49_152;
 
-/// ISN = M + F(localip, localport, remoteip, remoteport, secretkey); M is a clock that ticks every 4 microseconds.
+/// ISN = M + F(localip, localport, remoteip, remoteport, secretkey) (SHLD-1); M is a clock that ticks every 4 microseconds
+/// (MUST-8), and only who has the secret can compute F (MUST-9).
 pub(crate) fn initial(secret: Secret, pair: &Pair, now: Instant) -> Seq {
     let m = now.as_nanos() / 4_000;
     Seq(low(m).wrapping_add(low(secret.hash(pair))))
@@ -80,7 +81,7 @@ mod tests {
         }
     }
 
-    // RFC 9293: MUST-8, MUST-9, SHLD-1
+    // RFC 9293: MUST-8, SHLD-1
     #[test]
     fn later_connections_of_one_pair_begin_later() {
         let secret = Secret::draw(&mut Rng::new(3, 4));

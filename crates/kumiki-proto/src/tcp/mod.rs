@@ -37,7 +37,7 @@
 //! # When segments are sent
 //!
 //! Data goes out when the user hands it over. What acknowledgments allow, and acknowledgments themselves, are decided
-//! once per batch ([`Protocol::settle`], MUST-58 and MUST-59); with batches of one that is TCP as it always was.
+//! once per batch ([`Protocol::settle`]); with batches of one that is TCP as it always was.
 
 use core::net::SocketAddr;
 

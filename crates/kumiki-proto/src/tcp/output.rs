@@ -79,7 +79,7 @@ impl Session {
         // A SYN,ACK offers only what the SYN did; before that, negotiation has not happened.
         let shift = Receive::shift_for(config, self.receive.buffer);
         let options = Options {
-            // MUST-14, MUST-65, SHLD-5.
+            // MUST-14, MUST-65, SHLD-5, MAY-3.
             mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
             window_scale: shift.filter(|_| !answer || self.receive.scaling),
             sack_permitted: self.sack,
@@ -278,7 +278,7 @@ impl Session {
         }
     }
 
-    /// Sends `span` again, wherever the window's edge is now (MUST-34, SHLD-16).
+    /// Sends `span` again, wherever the window's edge is now (MUST-34, SHLD-16, MAY-7).
     pub(super) fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
         let text = self.send.again(span);
         let mut flags = Flags::ACK;
@@ -308,7 +308,7 @@ impl Session {
         }
         let last = self.send.unsent() == 0;
         let mut flags = Flags::ACK;
-        // MUST-60, MUST-61, SHLD-27: unsent data of one push joins that of the next.
+        // MUST-61, SHLD-27: unsent data of one push joins that of the next.
         if last && self.send.pushed && next.octets > 0 {
             flags |= Flags::PSH;
         }
@@ -331,7 +331,7 @@ impl Session {
         self.timers.clear(Timer::Persist);
     }
 
-    /// Sees to it that what is held back is not held back for ever.
+    /// Sees to it that what is held back is not held back for ever (MUST-60).
     fn watch(&mut self, held: Held, io: &mut Io<'_, '_>) {
         let idle = self.board.is_empty();
         if idle && held == Held::Window {

@@ -134,6 +134,7 @@ impl Session {
             self.send.buffer = buffer;
         }
         if let Some(coalesce) = quality.coalesce {
+            // MUST-17.
             self.send.coalesce = coalesce;
         }
         if let Some(buffer) = quality.receive_buffer {
@@ -291,7 +292,8 @@ impl Session {
         self.timers.set(Timer::KeepAlive, at, io.cx);
     }
 
-    /// MUST-26, MUST-27. Asks an idle peer whether it is still there (MUST-26): nothing is under way and nothing has been heard.
+    /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as long as the
+    /// user said (MUST-26, MUST-27).
     pub(super) fn on_keep_alive_timer(&mut self, io: &mut Io<'_, '_>) {
         let KeepAlive {
             idle,

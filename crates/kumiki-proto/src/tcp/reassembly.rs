@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293 section 3.10.7.4 (SHLD-31), RFC 2018 sections 3 and 4 (blocks), RFC 2883 (D-SACK) |
+//! | Specification | RFC 9293 section 3.10.7.4, RFC 2018 sections 3 and 4 (blocks), RFC 2883 (D-SACK) |
 //! | The caller's part | acceptability, RCV.NXT, delivery, and when to acknowledge |
 //! | Left out | taking back what was queued (RFC 2018 section 8 allows it): what a block reported stays |
 //!
@@ -102,7 +102,8 @@ impl Reassembly {
         }
     }
 
-    /// A segment's text, trimmed here to the window of `window` octets from `rcv_nxt` on; `fin`: a FIN follows it.
+    /// A segment's text, trimmed here to the window of `window` octets from `rcv_nxt` on, and kept until its turn (RFC 9293
+    /// SHLD-31); `fin`: a FIN follows it.
     ///
     /// A window is at most 2^30 octets (RFC 7323 section 2.3). A FIN that contradicts what was received is ignored, as
     /// is text after a FIN.

@@ -124,7 +124,7 @@ impl Receive {
         self.edge - self.nxt
     }
 
-    /// How far the right edge could move.
+    /// How far the right edge could move. While the user takes nothing, nowhere (MAY-8).
     fn gain(&self) -> u32 {
         let free = self
             .buffer
@@ -133,7 +133,7 @@ impl Receive {
         free.saturating_sub(self.window())
     }
 
-    /// MUST-39. The window field of a segment about to be sent, and with it the right edge.
+    /// The window field of a segment about to be sent, and with it the right edge: it moves far or not at all (MUST-39).
     pub(crate) fn advertise(&mut self, rule: EdgeRule, mss: u32, syn: bool) -> u16 {
         let gain = self.gain();
         let offered = self.window() + gain;

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 6298, named there and here SRTT, RTTVAR, RTO, G; RFC 9293 MUST-18 and MUST-19 |
+//! | Specification | RFC 6298, named there and here SRTT, RTTVAR, RTO, G |
 //! | The caller's part | which samples may be taken (Karn, RFC 6298 section 3), the timer itself (section 5) |
 //! | Left out | the reweighting of RFC 7323 appendix G: see [`Rtt::on_sample`] |
 
@@ -92,7 +92,8 @@ impl Rtt {
         }
     }
 
-    /// Takes a measured round-trip time and ends the back-off (RFC 6298 rules 2.2, 2.3 and the note after 5.7).
+    /// Takes a measured round-trip time and ends the back-off (RFC 6298 rules 2.2, 2.3 and the note after 5.7; RFC 9293
+    /// MUST-18).
     ///
     /// The caller keeps Karn's rule: no sample of a segment that was sent more than once, unless a timestamp tells
     /// which copy was answered. With timestamps there may be many samples per round trip; each has the full weight,
@@ -145,7 +146,7 @@ impl Rtt {
         rto.min(self.config.maximum)
     }
 
-    /// The timer expired: RTO doubles (rule 5.5).
+    /// The timer expired: RTO doubles (rule 5.5; RFC 9293 MUST-19).
     pub fn back_off(&mut self) {
         // Beyond this the maximum has long been reached, and a larger shift would lose its meaning.
         self.back_offs = (self.back_offs + 1).min(63);

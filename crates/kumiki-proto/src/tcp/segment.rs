@@ -67,7 +67,7 @@ fn pseudo(source: IpAddr, destination: IpAddr, len: usize) -> Sum {
         .add_u32(u32::try_from(len).unwrap_or(u32::MAX))
 }
 
-/// MUST-3. Reads what IP indicated; `Err` says why it was dropped.
+/// Reads what IP indicated and verifies its checksum (MUST-3); `Err` says why it was dropped.
 pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
     let (Some(source), Some(destination)) = (unit.source.ip(), unit.destination.ip()) else {
         return Err("not from IP");
@@ -164,7 +164,7 @@ pub(crate) fn transmit_train(
     if let Some(field) = room.get_mut(CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2) {
         field.copy_from_slice(&sum.to_be_bytes());
     }
-    // The device reads the text and writes each segment's checksum.
+    // The device reads the text and writes each segment's checksum (MUST-2).
     *text.meta_mut() = Meta {
         segment_size: size,
         header_len: u16::try_from(len).unwrap_or(0),
@@ -183,7 +183,7 @@ pub(crate) fn transmit_train(
     cx.down(Below(0), Request::Unit(unit));
 }
 
-/// Sends `header` and `text`, with their checksum (MUST-2), from the address of the connection (MUST-45), `pair.local` to `pair.remote`.
+/// Sends `header` and `text` from `pair.local` to `pair.remote`.
 pub(crate) fn transmit(
     pair: &Pair,
     header: &Header,
@@ -194,7 +194,8 @@ pub(crate) fn transmit(
     transmit_by(None, pair, header, text, options, cx);
 }
 
-/// As [`transmit`], by the gateways of a source route.
+/// As [`transmit`], by the gateways of a source route. The checksum is put in here (MUST-2), and the source address is always
+/// that of the connection (MUST-45).
 pub(crate) fn transmit_by(
     route: Option<&SourceRoute>,
     pair: &Pair,

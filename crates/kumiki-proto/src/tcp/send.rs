@@ -48,7 +48,7 @@ pub(crate) enum Held {
 /// The send sequence variables of RFC 9293 section 3.3.1 that are not the scoreboard's, and the send buffer.
 #[derive(Debug)]
 pub(crate) struct Send {
-    /// SND.WND.
+    /// SND.WND; all windows are kept in 32 bits (REC-1).
     pub(crate) wnd: u32,
     /// SND.WL1.
     pub(crate) wl1: Seq,
@@ -250,15 +250,16 @@ impl Send {
     /// Whether coalescing lets a small segment go.
     fn may_be_small(&self, board: &Scoreboard) -> bool {
         match self.coalesce {
-            // MUST-17, SHLD-7.
             Coalesce::Never => true,
+            // SHLD-7.
             Coalesce::Nagle => board.una() == board.nxt(),
             Coalesce::Minshall => self.small.leq(board.una()),
         }
     }
 
-    /// MUST-38, SHLD-28, SHLD-15. The next segment of new data, by the rules of RFC 9293 section 3.8.6.2.1; `window` is the congestion window and
-    /// `forced` overrides silly window avoidance.
+    /// The next segment of new data, by the rules of RFC 9293 section 3.8.6.2.1 (MUST-38, SHLD-28); `window` is the
+    /// congestion window and `forced` overrides silly window avoidance. Behind a window that shrank there is none (MUST-34,
+    /// SHLD-15).
     pub(crate) fn next(
         &self,
         board: &Scoreboard,

@@ -50,8 +50,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// MUST-67, SHLD-6. The largest text of a segment without options, where segments of `unit` octets can be sent (0: not
-    /// known) to addresses such as `ip`.
+    /// The largest text of a segment without options, where segments of `unit` octets can be sent to addresses such as `ip`
+    /// and received from them (0: not known); what the MSS option tells (MUST-67, SHLD-6).
     pub(crate) fn own_mss(&self, unit: u32, ip: IpAddr) -> u32 {
         let header = u32::try_from(kumiki_wire::tcp::MIN_LEN).unwrap_or(20);
         let link = match unit {
@@ -302,8 +302,8 @@ impl Session {
             && (self.accepted || !self.passive)
             && self.state != State::TimeWait
             && !self.ended
-        // MUST-12.
         {
+            // MUST-12.
             let session = self.user;
             self.up(
                 Indication::Aborted {
@@ -339,7 +339,7 @@ impl Session {
         self.end(reason, io);
     }
 
-    /// The batch is over: send, acknowledge, announce room.
+    /// The batch is over: send, acknowledge once for all that came (MUST-58, MUST-59), announce room.
     pub(crate) fn settle(&mut self, io: &mut Io<'_, '_>) {
         if self.ended {
             return;

@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293 section 3.10.7.4 for TIME-WAIT (MUST-13, MAY-2), RFC 6191 (timestamps, SHLD-4) |
+//! | Specification | RFC 9293 section 3.10.7.4 for TIME-WAIT, RFC 6191 (timestamps) |
 //! | Differs | a reset does not end TIME-WAIT: RFC 1337 section 3, fix F1 |
 //! | Memory | what is left of a connection is an entry of less than 100 octets, index included; of more than [`super::Config::time_waits`] the oldest is forgotten, which a busy server bears better than having no room |
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{Context, Handle, Instant, TimerSlot, Token};
+use kumiki_graph::{Context, Handle, Instant, SourceRoute, TimerSlot, Token, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
@@ -28,13 +28,18 @@ pub(crate) const TOKEN: Token = Token {
 };
 
 /// What is left of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Remains {
     pub(crate) pair: Pair,
     pub(crate) snd_nxt: Seq,
     pub(crate) rcv_nxt: Seq,
     /// The window field that was advertised last.
     pub(crate) window: u16,
+    /// IP's part, as the user had it (MUST-48, MUST-49).
+    pub(crate) ttl: u8,
+    pub(crate) tos: u8,
+    /// The way of all its segments (MUST-53).
+    pub(crate) route: Option<Box<SourceRoute>>,
     /// TS.Recent, where there are timestamps.
     pub(crate) ts_recent: Option<u32>,
     /// When something that could not be was answered last.
@@ -114,9 +119,10 @@ impl Tcp {
     /// A connection enters TIME-WAIT, for 2 MSL (MUST-13).
     pub(super) fn begin_time_wait(&mut self, mut remains: Remains, cx: &mut Context<'_>) {
         let secret = self.shared.secret;
-        remains.due = self.time_wait_ends(cx.now());
+        let due = self.time_wait_ends(cx.now());
+        remains.due = due;
         let index = self.time_waits.all.insert(secret, remains);
-        self.time_waits.queue.push_back((remains.due, index));
+        self.time_waits.queue.push_back((due, index));
         let most = usize::try_from(self.shared.config.time_waits).unwrap_or(usize::MAX);
         while self.time_waits.len() > most && self.time_waits.drop_first(secret) {
             self.shared.counters.time_waits_cut += 1;
@@ -167,14 +173,7 @@ impl Tcp {
             }
             remains.challenged = Some(now);
         }
-        let Remains {
-            pair,
-            snd_nxt,
-            rcv_nxt,
-            window,
-            ts_recent,
-            ..
-        } = *remains;
+        let pair = remains.pair;
         if is_fin {
             self.time_waits.queue.push_back((due, index));
         }
@@ -182,20 +181,25 @@ impl Tcp {
         let header = Header {
             source_port: pair.local.port(),
             destination_port: pair.remote.port(),
-            seq: snd_nxt,
-            ack: rcv_nxt,
+            seq: remains.snd_nxt,
+            ack: remains.rcv_nxt,
             flags: Flags::ACK,
-            window,
+            window: remains.window,
             options: Options {
-                timestamps: ts_recent.map(|recent| (clock, recent)),
+                timestamps: remains.ts_recent.map(|recent| (clock, recent)),
                 ..Options::NONE
             },
             ..Header::default()
         };
         self.shared.counters.segments_sent += 1;
         self.shared.counters.acks_other += 1;
-        let options = self.shared.unit_options();
-        segment::transmit(&pair, &header, Message::new(), options, cx);
+        let options = UnitOptions {
+            ttl: remains.ttl,
+            tos: remains.tos,
+            ..self.shared.unit_options()
+        };
+        let route = remains.route.as_deref();
+        segment::transmit_by(route, &pair, &header, Message::new(), options, cx);
         None
     }
 }

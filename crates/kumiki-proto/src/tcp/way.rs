@@ -3,9 +3,9 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 9293 section 3.9.2.1 |
-//! | Left out | acknowledgments in TIME-WAIT and resets without a connection, which go as IP routes them; ICMP errors about routed segments, which name the first gateway as destination |
+//! | Left out | resets without a connection, which go as IP routes them |
 //!
-//! All other IP options are IP's (MUST-50); no layer passes them up.
+//! All other IP options are IP's; no layer passes them up.
 
 use kumiki_graph::SourceRoute;
 

@@ -210,3 +210,29 @@ fn a_query_goes_to_the_user_of_icmp() {
     bench.octets(eth, &icmp(8, 0, [0, 1, 0, 2], &[9]));
     assert_eq!(bench.units(user).len(), 1);
 }
+
+// RFC 9293: MUST-54
+#[test]
+fn an_error_about_a_routed_datagram_names_who_it_was_for() {
+    let (mut bench, eth, user) = bench(host(1500));
+    // Under way to a gateway, B comes last; later it is the gateway that stands in the option.
+    let gateway = Ipv4Addr::new(10, 0, 0, 3);
+    for (pointer, destination, hop) in [(4, gateway, B), (8, B, gateway)] {
+        let [a, b, c, d] = hop.octets();
+        let quoted = datagram(
+            |header| {
+                header.protocol = 6;
+                header.source = A;
+                header.destination = destination;
+                header.options = Options::new(&[131, 7, pointer, a, b, c, d, 0]).unwrap();
+            },
+            &[1, 2, 3, 4, 5, 6, 7, 8],
+        );
+        bench.octets(eth, &icmp(11, 0, [0; 4], &quoted));
+        let reports = bench.reports(user);
+        let Report::Unreachable { destination, .. } = &reports[0] else {
+            panic!("{reports:?}")
+        };
+        assert_eq!(*destination, Address::Ip4(B), "{pointer}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window), RFC 9406 (HyStart++) |
+//! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window), RFC 9406 (HyStart++); RFC 9438 as an alternative (RFC 9293 MAY-18) |
 //! | The caller's part | to find out that data was lost, what to send again, and when to call which method |
 //! | Left out | pacing and PRR (the sender's), ECN beyond one response per window |
 //!

@@ -45,6 +45,7 @@ impl Congestion for NewReno {
         if self.window.slow_start(ack) || !ack.window_limited {
             return;
         }
+        // Congestion avoidance (RFC 9293 MUST-19).
         self.bytes_acked = self.bytes_acked.saturating_add(ack.octets);
         if self.bytes_acked >= self.window.cwnd {
             self.bytes_acked -= self.window.cwnd;

@@ -50,7 +50,7 @@ impl Window {
         };
     }
 
-    /// Takes an ACK in slow start; false where it belongs to congestion avoidance, or nothing may grow.
+    /// Takes an ACK in slow start (RFC 9293 MUST-19); false where it belongs to congestion avoidance, or nothing may grow.
     pub(super) fn slow_start(&mut self, ack: &Acked) -> bool {
         self.initial = None;
         if self.cwnd >= self.ssthresh {

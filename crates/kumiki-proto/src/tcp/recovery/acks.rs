@@ -62,7 +62,7 @@ impl Session {
         self.note(Event::Acknowledged, now);
     }
 
-    /// Karn's rule is the scoreboard's; where it leaves no sample, a timestamp may.
+    /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample, a timestamp may.
     fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
         if let Some(rtt) = outcome.rtt {
             self.rtt.on_sample(rtt);

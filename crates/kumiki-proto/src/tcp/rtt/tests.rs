@@ -14,6 +14,7 @@ fn without_a_sample_rto_is_one_second() {
     );
 }
 
+// RFC 9293: MUST-18
 #[test]
 fn the_first_sample_and_the_next_follow_rules_2_2_and_2_3() {
     let mut rtt = Rtt::new(Config::LINUX);

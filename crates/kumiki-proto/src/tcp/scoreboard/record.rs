@@ -84,9 +84,9 @@ pub struct AckOutcome {
     pub delivered: u32,
     /// The round trip of the earliest sent of those, delayed acknowledgment included: the sample for RTO.
     ///
-    /// `None` where Karn's rule leaves no sample. A SACK tells of each segment by itself, so one that was sent once gives
-    /// a sample. A cumulative acknowledgment gives none if any segment was sent twice: what followed that one may have
-    /// waited for it at the receiver.
+    /// `None` where Karn's rule (RFC 9293 MUST-18) leaves no sample. A SACK tells of each segment by itself, so one that
+    /// was sent once gives a sample. A cumulative acknowledgment gives none if any segment was sent twice: what followed
+    /// that one may have waited for it at the receiver.
     pub rtt: Option<Duration>,
     /// The round trip of the latest sent of those, on the same conditions: the sample for the shortest round trip.
     pub rtt_newest: Option<Duration>,

@@ -113,7 +113,7 @@ impl Session {
         }
     }
 
-    /// Data to send (RFC 9293 section 3.10.2), handed over in pieces as the socket layer does.
+    /// Data to send (RFC 9293 section 3.10.2), handed over in pieces as the socket layer does; `end` is the push (MAY-15).
     pub(crate) fn on_data(&mut self, mut data: Message, end: bool, io: &mut Io<'_, '_>) {
         if !self.state.may_send() || self.send.fin != Fin::Open {
             io.cx.drop("data after release");

@@ -48,7 +48,7 @@ impl Session {
         self.take_queued(false, io);
     }
 
-    /// A reset in SYN-RECEIVED.
+    /// A reset in SYN-RECEIVED: only who called is told (MUST-11).
     pub(super) fn refused(&mut self, io: &mut Io<'_, '_>) {
         self.end((!self.passive).then_some(Reason::Refused), io);
     }

@@ -138,7 +138,7 @@ impl Session {
         let ack = segment.ack;
         let oldest = self.board.una() - self.send.max_wnd;
         if ack.gt(self.send.max) || ack.lt(oldest) {
-            // The second is RFC 5961 section 5.2.
+            // The second is RFC 5961 section 5.2 (MAY-12).
             self.challenge(segment, io);
             return false;
         }
@@ -209,7 +209,8 @@ impl Session {
         self.take_disordered(segment, window, io);
     }
 
-    /// Text that is not simply the next: ahead of its turn, partly old, beyond the window, or filling a gap.
+    /// Text that is not simply the next: ahead of its turn, partly old, beyond the window, or filling a gap. It is
+    /// acknowledged at once (MAY-13).
     fn take_disordered(&mut self, segment: Segment, window: u32, io: &mut Io<'_, '_>) {
         let fin = segment.has(Flags::FIN);
         let push = segment.has(Flags::PSH) || fin;
@@ -246,7 +247,7 @@ impl Session {
         }
     }
 
-    /// Hands in-order text to the user, or keeps it until there is one.
+    /// Hands in-order text to the user, with its push (MAY-17), or keeps it until there is one.
     fn deliver(&mut self, text: Message, push: bool, io: &mut Io<'_, '_>) {
         let octets = u32::try_from(text.len()).unwrap_or(u32::MAX);
         self.receive.nxt += octets;

@@ -7,7 +7,7 @@ use crate::tcp::time_waits::Remains;
 use crate::tcp::timers::Timer;
 
 impl Session {
-    /// To the user the connection is over (MUST-13 is between TCPs).
+    /// To the user the connection is over; TIME-WAIT is between TCPs.
     pub(super) fn enter_time_wait(&mut self, io: &mut Io<'_, '_>) {
         self.state = State::TimeWait;
         for timer in [
@@ -35,11 +35,15 @@ impl Session {
     pub(crate) fn leave_remains(&mut self, io: &mut Io<'_, '_>) {
         let unit = 1u32 << self.receive.shift;
         let window = self.receive.window().div_ceil(unit);
+        let how = self.unit_options();
         self.remains = Some(Remains {
             pair: self.pair,
             snd_nxt: self.board.nxt(),
             rcv_nxt: self.receive.nxt,
             window: u16::try_from(window).unwrap_or(u16::MAX),
+            ttl: how.ttl,
+            tos: how.tos,
+            route: self.way.route.take(),
             ts_recent: self.timestamps.then_some(self.receive.ts_recent.0),
             challenged: None,
             due: io.now(),

@@ -169,7 +169,7 @@ fn a_reset_does_not_shorten_time_wait() {
     assert_eq!(pair.taken_log().len(), 1);
 }
 
-// RFC 9293: SHLD-4
+// RFC 9293: SHLD-4, MAY-2
 #[test]
 fn a_later_syn_ends_time_wait_and_begins_beyond_it() {
     let modern = defaults::modern();

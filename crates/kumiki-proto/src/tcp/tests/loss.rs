@@ -93,6 +93,7 @@ fn three_duplicates_bring_a_lost_segment_back_before_the_timer() {
 }
 
 /// As when a batch of a real device, or a modelled CPU, takes a whole window at once.
+// RFC 9293: MAY-13
 #[test]
 fn each_segment_ahead_of_its_turn_has_an_acknowledgment_also_where_they_come_together() {
     for (sack, batch) in [(false, 1), (false, 64), (true, 1), (true, 64)] {
@@ -135,7 +136,7 @@ fn each_segment_ahead_of_its_turn_has_an_acknowledgment_also_where_they_come_tog
     }
 }
 
-// RFC 9293: MUST-20
+// RFC 9293: MUST-19, MUST-20
 #[test]
 fn a_silent_peer_is_given_up() {
     let config = Config {

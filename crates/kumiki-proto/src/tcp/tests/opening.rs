@@ -187,7 +187,6 @@ fn a_refused_caller_is_reset() {
     assert_eq!(pair.counters(B).backlog_full, 0);
 }
 
-// RFC 9293: MUST-41
 #[test]
 fn a_passive_open_can_be_ended() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
@@ -310,7 +309,7 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     assert_eq!(pair.app(A).heard, ["opened"]);
 }
 
-// RFC 9293: MUST-16, MUST-54, SHLD-6
+// RFC 9293: MUST-16, MUST-54
 #[test]
 fn a_smaller_path_is_used_at_once() {
     let config = Config {
@@ -343,7 +342,7 @@ fn a_smaller_path_is_used_at_once() {
     assert_eq!(pair.counters(A).timeouts, 0);
 }
 
-// RFC 9293: MUST-44, MUST-67, SHLD-6
+// RFC 9293: MUST-67, SHLD-6
 #[test]
 fn an_open_waits_to_know_its_route_but_not_for_ever() {
     let mut pair = Pair::silent(plain(), plain());

@@ -623,7 +623,7 @@ impl Pair {
             return;
         }
         let to = if host(A) { A } else { B };
-        // RFC 9293: MUST-45
+        // MUST-45.
         assert_eq!(unit.source, ip(from));
         let octets = unit.data.to_vec();
         let (header, len) = Header::parse(&octets, octets.len()).unwrap();

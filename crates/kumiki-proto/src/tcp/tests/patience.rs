@@ -38,7 +38,7 @@ const fn asking() -> Quality {
     }
 }
 
-// RFC 9293: MUST-24, MUST-25, MUST-26, MUST-28, SHLD-12
+// RFC 9293: MUST-24, MUST-25, MUST-26, MUST-28, SHLD-12, MAY-5
 #[test]
 fn an_idle_peer_is_asked_only_on_request_after_two_hours() {
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
@@ -201,7 +201,7 @@ fn a_call_is_tried_for_three_minutes_and_r1_is_told_of() {
     assert_eq!(pair.app(A).heard[1..], ["aborted: TimedOut"]);
 }
 
-// RFC 9293: MUST-47, SHLD-20, SHLD-25
+// RFC 9293: MUST-47, MUST-56, SHLD-20, SHLD-25
 #[test]
 fn a_user_hears_of_soft_errors_unless_it_does_not_want_to() {
     for wanted in [true, false] {

@@ -28,7 +28,7 @@ fn ten_writes(coalesce: Coalesce) -> Vec<usize> {
         .collect()
 }
 
-// RFC 9293: MUST-17, SHLD-7
+// RFC 9293: SHLD-7
 #[test]
 fn nagle_waits_for_the_acknowledgment() {
     assert_eq!(ten_writes(Coalesce::Nagle), [100, 900]);
@@ -128,7 +128,7 @@ fn small_segments_count_where_the_rule_says_so() {
     }
 }
 
-// RFC 9293: MUST-58, MUST-59
+// RFC 9293: MUST-58, MUST-59, SHLD-19
 #[test]
 fn a_batch_is_acknowledged_once() {
     for (batch, acks) in [(1, 4), (16, 1)] {

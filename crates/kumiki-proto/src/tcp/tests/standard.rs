@@ -1,6 +1,10 @@
 //! What RFC 9293 asks for and no other test is about.
 
-use kumiki_graph::Duration;
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{
+    Coalesce, Duration, Mode, Open, Problem, Quality, Report, Request, SourceRoute,
+};
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Seq};
 
@@ -67,7 +71,7 @@ fn checksums_are_computed_and_verified() {
     assert_eq!(pair.counters(B).bad_checksums, 1);
 }
 
-// RFC 9293: MUST-14, MUST-15, MUST-65, SHLD-5
+// RFC 9293: MUST-14, MUST-15, MUST-65, SHLD-5, MAY-3
 #[test]
 fn the_mss_goes_with_syns_only_and_is_536_where_none_is_told() {
     let config = Config {
@@ -130,7 +134,7 @@ fn any_options_may_come_in_any_segment() {
     assert_eq!(pair.app(B).received, b"texttexttexttext");
 }
 
-// RFC 9293: MUST-60, MUST-61, SHLD-27, SHLD-28
+// RFC 9293: MUST-60, MUST-61, SHLD-27, SHLD-28, MAY-15, MAY-17
 #[test]
 fn data_is_pushed_at_its_end_and_only_there() {
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
@@ -144,6 +148,7 @@ fn data_is_pushed_at_its_end_and_only_there() {
     let sent: Vec<(usize, bool)> = sent.map(|p| (p.len(), p.has(Flags::PSH))).collect();
     assert_eq!(sent, [(1000, false), (1000, false), (900, true)]);
     assert_eq!(pair.app(B).received.len(), 2900);
+    assert_eq!(pair.app(B).pushes, 1);
 }
 
 // RFC 9293: MUST-34, SHLD-15, SHLD-16, SHLD-17
@@ -220,13 +225,278 @@ fn initial_sequence_numbers_go_with_the_clock_and_are_keyed() {
             Box::new(|_| vec![ms(10)]),
         );
         pair.run_for(wait);
-        pair.ask(
-            A,
-            vec![open(kumiki_graph::Mode::Active, address(B, PORT), 5555)],
-        );
+        pair.ask(A, vec![open(Mode::Active, address(B, PORT), 5555)]);
         pair.log[0].header.seq
     };
     // One for each 4 microseconds.
     assert_eq!(first(1, ms(1000)) - first(1, ms(0)), 250_000);
     assert_ne!(first(1, ms(0)), first(2, ms(0)));
+}
+
+/// Hosts that were not told their addresses, or were told others.
+fn configured(mut pair: Pair, address: Ipv4Addr) -> Pair {
+    for host in &mut pair.hosts {
+        let node = host.graph.node("tcp").unwrap();
+        let tcp: &mut crate::tcp::Tcp = host.graph.protocol_mut(node).unwrap();
+        tcp.shared.config.address = address.into();
+    }
+    pair
+}
+
+// RFC 9293: MUST-44
+#[test]
+fn a_call_waits_for_ip_to_choose_its_address() {
+    let silent = || configured(Pair::silent(plain(), plain()), Ipv4Addr::UNSPECIFIED);
+    let mut pair = silent();
+    pair.call(A);
+    assert!(pair.log.is_empty());
+    let route = Report::Route {
+        to: ip(B),
+        source: ip(A),
+        unit: 9160,
+        burst: 1,
+    };
+    pair.report(A, route);
+    // The wire refuses segments from any other address.
+    assert!(pair.log[0].has(Flags::SYN));
+    let mut pair = silent();
+    pair.call(A);
+    pair.run_for(ms(200));
+    assert_eq!(pair.app(A).heard, ["aborted: BadAddress"]);
+    assert!(pair.log.is_empty());
+}
+
+// RFC 9293: MUST-43, MUST-45
+#[test]
+fn a_connection_keeps_the_address_that_it_was_opened_with() {
+    // These hosts have other addresses too, which would be used were none named.
+    let other = Ipv4Addr::new(10, 0, 0, 77);
+    let mut pair = configured(Pair::new(plain(), plain(), ms(10)), other);
+    pair.listen(B, 5);
+    let call = Open {
+        local: ip(A),
+        remote: address(B, PORT),
+        ..Open::default()
+    };
+    pair.ask(A, vec![Request::Open(Box::new(call))]);
+    pair.run_for(ms(100));
+    pair.write(A, &numbered(3000));
+    pair.write(B, &numbered(3000));
+    pair.run_for(ms(500));
+    // The wire refuses segments from any other address.
+    assert_eq!(pair.app(B).received, numbered(3000));
+    assert_eq!(pair.app(A).received, numbered(3000));
+    pair.release(A);
+    pair.release(B);
+    pair.run_for(ms(100));
+    assert_eq!(pair.app(A).heard, ["opened", "released", "closed"]);
+    assert_eq!(pair.strays, 0);
+}
+
+// RFC 9293: MUST-54
+#[test]
+fn an_icmp_error_concerns_only_the_connection_that_it_quotes() {
+    let mut pair = Pair::with_rule(plain(), plain(), |_| Vec::new());
+    pair.call(A);
+    pair.call(A);
+    let [first, second] = [0, 1].map(|n: usize| pair.log[n].header.source_port);
+    // It quotes what was sent last.
+    pair.icmp(A, Problem::Hard { kind: 3, code: 3 });
+    assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+    pair.run_for(ms(1000));
+    let ports: Vec<u16> = pair.log[2..].iter().map(|p| p.header.source_port).collect();
+    assert_eq!(ports, [first]);
+    assert_ne!(first, second);
+}
+
+// RFC 9293: MUST-19
+#[test]
+fn a_sender_starts_slowly_and_after_a_loss_goes_on_with_care() {
+    let config = Config {
+        initial_window: crate::tcp::congestion::InitialWindow::Segments(2),
+        ack: crate::tcp::config::AckRule {
+            every: 1,
+            count_small: true,
+        },
+        send_buffer: 1_000_000,
+        f_rto: false,
+        ..plain()
+    };
+    // RTT is 100 ms. What is sent from 1 s to 1.05 s is lost.
+    let mut pair = Pair::with_rule(config.clone(), config, |packet| {
+        if packet.from == A && (1_000..1_050).contains(&(packet.at.as_nanos() / 1_000_000)) {
+            Vec::new()
+        } else {
+            vec![ms(50)]
+        }
+    })
+    .connected();
+    pair.run_for(ms(200));
+    pair.write(A, &numbered(500_000));
+    pair.run_for(ms(1500));
+    let sent = |from: u64| {
+        let slot = from..from + 100;
+        let of = |packet: &&Packet| {
+            let at = packet.at.as_nanos() / 1_000_000;
+            packet.from == A && packet.len() > 0 && slot.contains(&at)
+        };
+        pair.log.iter().filter(of).count()
+    };
+    // Slow start doubles. Then all of a round trip is lost; RTO is the least, 200 ms or a little more.
+    assert_eq!([700, 800, 900, 1000].map(sent), [2, 4, 8, 16]);
+    assert_eq!(sent(1100), 0);
+    let again = pair.log.iter().filter(|p| p.from == A && p.len() > 0);
+    let first = again
+        .map(|p| p.at.as_nanos() / 1_000_000)
+        .find(|&at| at >= 1100);
+    let first = first.unwrap();
+    // One segment, then two, four, eight, which is half of what was under way: from there one more each round trip.
+    let rounds = [0, 1, 2, 3, 4, 5].map(|n| sent(first + 100 * n));
+    assert_eq!(rounds, [1, 2, 4, 8, 9, 10]);
+}
+
+// RFC 9293: MUST-48, MUST-49, MUST-53
+#[test]
+fn what_is_sent_in_time_wait_travels_as_the_connection_did() {
+    let gateways = vec![Ipv4Addr::new(10, 0, 0, 8)];
+    let strict = false;
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.return_route = Some((A, SourceRoute { gateways, strict }));
+    let mut pair = pair.connected();
+    let quality = Quality {
+        ttl: Some(33),
+        tos: Some(0xb8),
+        ..Quality::default()
+    };
+    pair.change(B, quality);
+    pair.release(B);
+    pair.run_for(ms(100));
+    pair.release(A);
+    pair.run_for(ms(100));
+    assert_eq!(
+        (pair.tcp(A).connections(), pair.tcp(B).connections()),
+        (0, 1)
+    );
+    let before = pair.log.len();
+    let fin = Header {
+        flags: Flags::FIN | Flags::ACK,
+        seq: Seq(1),
+        ack: Seq(2),
+        ..pair.header(A)
+    };
+    pair.inject(B, fin, b"");
+    assert_eq!(pair.log.len(), before + 1);
+    assert_eq!(*pair.travelled.last().unwrap(), (B, 33, 0xb8));
+    assert_eq!(pair.ways[before], pair.ways[1]);
+    assert!(pair.ways[before].is_some());
+}
+
+// RFC 9293: MAY-12
+#[test]
+fn data_with_an_acknowledgment_that_is_too_old_is_not_taken() {
+    let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+    pair.write(B, &numbered(70_000));
+    pair.run_for(ms(2000));
+    assert_eq!(pair.app(A).received.len(), 70_000);
+    // A never offered more than 64,000 octets.
+    for (ack, taken) in [(70_001 - 64_001, ""), (70_001 - 64_000, "data")] {
+        let header = Header {
+            flags: Flags::ACK,
+            seq: Seq(1),
+            ack: Seq(ack),
+            ..pair.header(A)
+        };
+        pair.inject(B, header, b"data");
+        assert_eq!(pair.app(B).received, taken.as_bytes());
+    }
+}
+
+// RFC 9293: MUST-17
+#[test]
+fn the_user_of_a_connection_switches_nagle_off() {
+    let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+    pair.taken_log();
+    pair.write(A, b"one");
+    pair.write(A, b"two");
+    assert_eq!(pair.taken_log().len(), 1);
+    let quality = Quality {
+        coalesce: Some(Coalesce::Never),
+        ..Quality::default()
+    };
+    pair.run_for(ms(100));
+    pair.change(A, quality);
+    pair.taken_log();
+    pair.write(A, b"three");
+    pair.write(A, b"four");
+    assert_eq!(pair.taken_log().len(), 2);
+}
+
+// RFC 9293: MUST-39
+#[test]
+fn an_acknowledgment_opens_a_closed_window_far_or_not_at_all() {
+    let small = Config {
+        receive_buffer: 4000,
+        ..plain()
+    };
+    let mut pair = Pair::new(plain(), small, ms(10)).connected();
+    pair.app(B).idle = true;
+    pair.write(A, &numbered(4000));
+    pair.run_for(ms(100));
+    let probe = Header {
+        flags: Flags::ACK,
+        seq: Seq(4001),
+        ack: Seq(1),
+        ..pair.header(A)
+    };
+    for (taken, window) in [(0, 0), (999, 0), (1, 1000)] {
+        pair.take(B, taken);
+        pair.run_for(ms(1000));
+        pair.inject(B, probe, b"x");
+        assert_eq!(pair.log.last().unwrap().header.window, window);
+    }
+}
+
+// RFC 9293: MUST-53
+#[test]
+fn the_way_by_which_a_syn_came_is_kept_though_nothing_else_comes_by_it() {
+    let gateways = vec![Ipv4Addr::new(10, 0, 0, 8)];
+    let strict = false;
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.return_route = Some((A, SourceRoute { gateways, strict }));
+    pair.listen(B, 5);
+    pair.call(A);
+    pair.return_route = None;
+    pair.run_for(ms(100));
+    pair.write(B, &numbered(2000));
+    pair.run_for(ms(100));
+    assert_eq!(pair.app(A).received, numbered(2000));
+    for (packet, way) in pair.log.iter().zip(&pair.ways) {
+        assert_eq!(way.is_some(), packet.from == B, "{packet}");
+    }
+}
+
+// RFC 9293: MUST-66
+#[test]
+fn urg_and_rst_count_at_a_closed_window_also_with_text_that_has_no_room() {
+    let small = Config {
+        receive_buffer: 2000,
+        ..plain()
+    };
+    let mut pair = Pair::new(plain(), small, ms(10)).connected();
+    pair.app(B).idle = true;
+    pair.write(A, &numbered(2000));
+    pair.run_for(ms(100));
+    let mut header = Header {
+        flags: Flags::ACK | Flags::URG,
+        seq: Seq(2001),
+        ack: Seq(1),
+        urgent_pointer: 5,
+        ..pair.header(A)
+    };
+    pair.inject(B, header, b"hurry");
+    assert_eq!(pair.app(B).heard, ["offered", "urgent: 5 after 2000"]);
+    header.flags = Flags::ACK | Flags::RST;
+    pair.inject(B, header, b"enough");
+    assert_eq!(pair.app(B).heard[2..], ["aborted: Reset"]);
+    assert_eq!(pair.app(B).received.len(), 2000);
 }

@@ -1,6 +1,6 @@
 //! Windows that close, open, scale and wrap; timestamps that protect them.
 
-use kumiki_graph::{Duration, Mode};
+use kumiki_graph::{Duration, Mode, Quality};
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use super::pair::*;
@@ -55,7 +55,7 @@ fn a_closed_window_is_probed_until_it_opens() {
     assert_eq!(pair.counters(A).window_probes, 3);
 }
 
-// RFC 9293: MUST-37
+// RFC 9293: MUST-37, MAY-8
 #[test]
 fn a_window_may_stay_closed_for_ever() {
     let config = Config {
@@ -133,6 +133,7 @@ fn the_sender_waits_for_a_useful_window_but_not_for_ever() {
     assert_eq!(pair.counters(A).overrides, 1);
 }
 
+// RFC 9293: REC-1
 #[test]
 fn big_windows_are_scaled() {
     let config = Config {
@@ -164,25 +165,40 @@ fn big_windows_are_scaled() {
 // RFC 9293: SHLD-14
 #[test]
 fn the_offered_edge_never_moves_back() {
-    let config = Config {
-        window_scaling: true,
-        receive_buffer: 999_999,
-        ..plain()
-    };
-    let mut pair = Pair::new(plain(), config, ms(5));
-    pair.listen(B, 1);
-    pair.call(A);
-    pair.run_for(ms(100));
-    pair.app(B).idle = true;
-    for len in [1, 3, 5, 7, 999, 1001, 17] {
-        pair.write(A, &numbered(len));
+    for (scaling, shift) in [(false, 0), (true, 4)] {
+        let of = |receive_buffer| Config {
+            window_scaling: scaling,
+            receive_buffer,
+            ..plain()
+        };
+        let (unit, buffer) = (1 << shift, if scaling { 999_999 } else { 60_000 });
+        let mut pair = Pair::new(of(64_000), of(buffer), ms(5));
+        pair.listen(B, 1);
+        pair.call(A);
         pair.run_for(ms(100));
-    }
-    let mut last = 0;
-    for packet in pair.log.iter().filter(|packet| packet.from == B).skip(1) {
-        let edge = packet.ack + u32::from(packet.header.window);
-        assert!(edge >= last, "{packet}");
-        last = edge;
+        assert_eq!(
+            pair.log[1].header.options.window_scale,
+            scaling.then_some(shift)
+        );
+        pair.app(B).idle = true;
+        for len in [1, 3, 5, 7, 999, 1001, 17] {
+            pair.write(A, &numbered(len));
+            pair.run_for(ms(100));
+            // The user takes nothing, and wants less room than was offered.
+            let quality = Quality {
+                receive_buffer: Some(5000),
+                ..Quality::default()
+            };
+            pair.change(B, quality);
+        }
+        let mut last = 0;
+        for packet in pair.log.iter().filter(|packet| packet.from == B).skip(1) {
+            let edge = packet.ack + (u32::from(packet.header.window) << shift);
+            // What is told in units may be less by a part of one (RFC 7323 section 2.4).
+            assert!(edge + unit > last, "{packet}");
+            last = last.max(edge);
+        }
+        assert!(last > buffer - unit, "{last}");
     }
 }
 

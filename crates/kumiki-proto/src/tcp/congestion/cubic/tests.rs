@@ -55,6 +55,7 @@ fn a_loss_leaves_seven_tenths() {
     assert_eq!((cc.window(), cc.ssthresh()), (700_000, 700_000));
 }
 
+// RFC 9293: MAY-18
 #[test]
 fn the_window_is_back_at_w_max_after_k() {
     // K = cbrt(W_max (1 - beta) / C) = cbrt(1000 * 0.3 / 0.4) = 9.086 s.
