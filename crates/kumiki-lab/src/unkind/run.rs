@@ -27,7 +27,7 @@ use crate::capture::{Captured, Layers};
 /// What else a run should bring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Captures at both devices.
+    /// Captures below both hosts' IP.
     pub capture: bool,
     /// TCP's own traces.
     pub trace: bool,
@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
             if options.capture {
                 let devices = |name: &str| name == "line" || name == "control";
                 let kind = |name: &str| name.to_owned();
-                captured.push(Captured::tap(&Layers::Device, &mut host, devices, kind));
+                captured.push(Captured::tap(&Layers::Ip, &mut host, devices, kind));
             }
             let id = world.add_host(host);
             Ok(Party { id, ..party })
