@@ -131,7 +131,7 @@ pub(crate) struct Unkind {
     /// Look for a smaller case that breaks the same rule: less data, fewer impairments, fewer options
     #[arg(long, requires = "seed")]
     pub(crate) shrink: bool,
-    /// Also write captures of both hosts' devices, as pcapng, to the directory of --out
+    /// Also write what both hosts' IP sent and got, as pcapng, to the directory of --out
     #[arg(long, requires = "seed")]
     pub(crate) pcap: bool,
     /// Also write what each TCP noted, as CSV, to the directory of --out

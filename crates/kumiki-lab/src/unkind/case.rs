@@ -6,7 +6,8 @@
 use kumiki_graph::{Coalesce, Duration, Instant, Quality, Rng};
 use kumiki_link::{Hold, Impairment, Loss};
 use kumiki_proto::tcp::config::{
-    AckRule, AckTimer, Beat, EdgeRule, HalfWindow, Rounding, WindowUpdate,
+    AckRule, AckTimer, Beat, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
+    WindowUpdate,
 };
 use kumiki_proto::tcp::congestion::{Algorithm, InitialWindow};
 use kumiki_proto::tcp::{self, defaults, rtt};
@@ -433,6 +434,8 @@ fn end(seed: u64, number: u64) -> End {
     if dice.one_in(3) {
         sending(dice, &mut tcp);
     }
+    // Draws of its own, so that another way to recover changes nothing else of a seed.
+    recovery(&mut Dice::new(seed, 3 + number), &mut tcp);
     if dice.one_in(3) {
         acknowledging(dice, &mut tcp);
     }
@@ -534,6 +537,27 @@ fn sending(dice: &mut Dice, tcp: &mut tcp::Config) {
         dice.narrow(64, 8_192)
     };
     tcp.low_water = dice.narrow(1, 16_384);
+}
+
+fn recovery(dice: &mut Dice, tcp: &mut tcp::Config) {
+    if !dice.one_in(2) {
+        return;
+    }
+    let detections = [LossDetection::Sack, LossDetection::Rack];
+    tcp.loss_detection = dice.pick(&detections, LossDetection::Rack);
+    let reductions = [
+        RateReduction::AtOnce,
+        RateReduction::Prr,
+        RateReduction::PrrCrb,
+        RateReduction::PrrSsrb,
+    ];
+    tcp.rate_reduction = dice.pick(&reductions, RateReduction::Prr);
+    tcp.tail_loss_probe = dice.one_in(2);
+    tcp.undo = dice.one_in(2);
+    tcp.f_rto = dice.one_in(2);
+    tcp.adapt_to_reordering = dice.one_in(2);
+    tcp.hystart = dice.one_in(2);
+    tcp.pacing = dice.one_in(2);
 }
 
 fn acknowledging(dice: &mut Dice, tcp: &mut tcp::Config) {

@@ -97,7 +97,6 @@ fn endings<'a>(
         }
         // The peer's TCP gave up a call of which its program had not heard, since nothing answered its SYN.
         let given_up = peer.over == Some(Over::Never)
-            && peer_seen.reset_sent
             && (peer_seen.in_vain >= SYN_REPETITIONS || has_user_timeout(case, other))
             && case.may_lose();
         let reason = match report.over {

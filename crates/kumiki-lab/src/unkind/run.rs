@@ -27,7 +27,7 @@ use crate::capture::{Captured, Layers};
 /// What else a run should bring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Captures at both devices.
+    /// Captures below both hosts' IP.
     pub capture: bool,
     /// TCP's own traces.
     pub trace: bool,
@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
             if options.capture {
                 let devices = |name: &str| name == "line" || name == "control";
                 let kind = |name: &str| name.to_owned();
-                captured.push(Captured::tap(&Layers::Device, &mut host, devices, kind));
+                captured.push(Captured::tap(&Layers::Ip, &mut host, devices, kind));
             }
             let id = world.add_host(host);
             Ok(Party { id, ..party })
@@ -209,11 +209,12 @@ impl<'a> Run<'a> {
 
     /// The other end was done at `since`: where this one has nothing to say, it will never hear of it.
     fn maybe_give_up(&mut self, number: usize, since: Instant) {
+        let now = self.world.now();
         let idle = self
             .parties
             .get(number)
-            .is_some_and(|party| !with(&party.shared, |checker| checker.has_something_to_say()));
-        if idle && self.world.now() > since + PATIENCE {
+            .is_some_and(|party| !with(&party.shared, |checker| checker.has_something_to_say(now)));
+        if idle && now > since + PATIENCE {
             self.give_up(number);
             self.world.run_until(self.world.now());
         }
@@ -221,15 +222,16 @@ impl<'a> Run<'a> {
 
     /// Nobody has had anything to say for long: one end may know nothing of a connection that the other one has.
     fn maybe_give_up_both(&mut self) {
+        let now = self.world.now();
         let quiet = self.parties.each_ref().map(|party| {
             with(&party.shared, |checker| {
-                (!checker.has_something_to_say()).then_some(checker.last)
+                (!checker.has_something_to_say(now)).then_some(checker.last)
             })
         });
         let [Some(near), Some(far)] = quiet else {
             return;
         };
-        if self.world.now() > near.max(far) + PATIENCE {
+        if now > near.max(far) + PATIENCE {
             self.give_up(0);
             self.give_up(1);
             self.world.run_until(self.world.now());

@@ -1,5 +1,7 @@
 //! Calls: from a SYN that finds a passive open to the acknowledgment that makes a session of it.
 
+use core::net::IpAddr;
+
 use kumiki_graph::{Context, Instant, Quality, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
@@ -112,6 +114,15 @@ impl Tcp {
         }
     }
 
+    /// The receive side that a session with a caller at `remote` would begin with, and our MSS toward it.
+    fn receive_of(&self, remote: IpAddr, quality: &Quality) -> (Receive, u32) {
+        let config = &self.shared.config;
+        let own_mss = self.shared.own_mss(self.shared.unit, remote);
+        let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
+        receive.round(config.rounding, own_mss);
+        (receive, own_mss)
+    }
+
     /// Sends the SYN,ACK, which offers only what the SYN did.
     fn answer_call(
         &mut self,
@@ -120,13 +131,9 @@ impl Tcp {
         cookie: bool,
         cx: &mut Context<'_>,
     ) {
-        let config = &self.shared.config;
-        let own_mss = self
-            .shared
-            .own_mss(self.shared.unit, caller.pair.remote.ip());
-        let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
-        receive.round(config.rounding, own_mss);
+        let (mut receive, own_mss) = self.receive_of(caller.pair.remote.ip(), quality);
         receive.start(caller.irs);
+        let config = &self.shared.config;
         let Offer {
             window_scale,
             sack,
@@ -302,8 +309,9 @@ impl Tcp {
         let listener = listener.and_then(|listener| self.table.listener(listener));
         let quality = listener.map_or_else(Quality::default, |listener| listener.quality);
         let options = self.call_options(&quality);
+        self.shared.counters.unacceptable += 1;
+        let window = self.window_told(index);
         let shared = &mut self.shared;
-        shared.counters.unacceptable += 1;
         let Some(caller) = self.half_open.get(index) else {
             return;
         };
@@ -326,7 +334,7 @@ impl Tcp {
             seq: caller.iss + 1,
             ack: caller.irs + 1,
             flags: Flags::ACK,
-            window: caller.offered,
+            window,
             options: Options {
                 timestamps: recent.map(|recent| (clock, recent)),
                 ..Options::NONE
@@ -343,6 +351,19 @@ impl Tcp {
             options,
             cx,
         );
+    }
+
+    /// The window that was offered to a caller, by the scale that holds outside of SYNs (RFC 7323 section 2.2).
+    fn window_told(&mut self, index: u32) -> u16 {
+        let Some(caller) = self.half_open.get(index) else {
+            return 0;
+        };
+        let (listener, offered) = (caller.listener, caller.offered);
+        let (remote, scaled) = (caller.pair.remote.ip(), caller.offer.window_scale.is_some());
+        let quality = self.table.listener(listener).map(|it| it.quality);
+        let (receive, _) = self.receive_of(remote, &quality.unwrap_or_default());
+        let shift = Receive::shift_for(&self.shared.config, receive.buffer).filter(|_| scaled);
+        offered >> shift.unwrap_or(0)
     }
 
     /// An acknowledgment without a connection may bring a cookie back; the segment is given back where it does not.

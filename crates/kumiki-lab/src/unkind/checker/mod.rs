@@ -17,7 +17,8 @@
 //!    rules 5.3 to 5.6; Karn's rule keeps n where only what was sent twice is acknowledged and there are no timestamps).
 //!    RTO is not known here; it is at most SRTT + 4 RTTVAR, of which neither can be above the longest time R that an
 //!    octet was under way until it was acknowledged: so it is at most max(minimum, 5 R + G), or before the first sample
-//!    max(initial value, 3 s). No wait is longer than the configured maximum (rule 2.5).
+//!    max(initial value, 3 s). No wait is longer than the configured maximum (rule 2.5). Where the end sends tail loss
+//!    probes, which need not be of the head, the first wait may have an RTO more (RFC 8985 section 7.3).
 //! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out where
 //!    the peer's window is open (RFC 9293 section 3.8.6.2.1), within the persist bound of 60 s or the RTO's maximum,
 //!    whichever is longer, where it is closed (section 3.8.6.1: exponential back-off; MUST-36). The octet of a probe is
@@ -74,6 +75,7 @@ struct Bounds {
     maximum: Duration,
     granularity: Duration,
     overrides: Duration,
+    tail_loss_probe: bool,
     beats: Duration,
     syn_retries: u32,
 }
@@ -119,6 +121,7 @@ impl Checker {
                 maximum: rto.maximum + rto.tick,
                 granularity: rto.granularity + rto.tick,
                 overrides: end.tcp.override_timeout,
+                tail_loss_probe: end.tcp.tail_loss_probe,
                 beats: beat * 2 + Duration::from_millis(1),
                 syn_retries: end.tcp.syn_retries,
             },
@@ -156,7 +159,8 @@ impl Checker {
     }
 
     /// Whether anything of this end is under way or waits.
-    pub(in crate::unkind) fn has_something_to_say(&self) -> bool {
+    pub(in crate::unkind) fn has_something_to_say(&mut self, now: Instant) -> bool {
+        self.look_at_clock(now);
         !self.doubtful
             && self.sending.as_ref().is_some_and(|sending| {
                 sending.max > sending.una || self.waiting(sending, self.facts.handed())
@@ -301,8 +305,9 @@ impl Bounds {
         };
         let rto = rto.max(self.minimum);
         let factor = 1_u64.checked_shl(sending.again).unwrap_or(u64::MAX);
-        let bound = Duration::from_nanos(rto.as_nanos().saturating_mul(factor));
-        bound.min(self.maximum) + self.beats
+        let bound = Duration::from_nanos(rto.as_nanos().saturating_mul(factor)).min(self.maximum);
+        let probes = u64::from(self.tail_loss_probe && sending.again == 0);
+        bound * (1 + probes) + self.beats
     }
 }
 

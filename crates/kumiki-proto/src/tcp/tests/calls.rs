@@ -58,6 +58,31 @@ fn text_with_a_syn_is_kept_until_the_handshake_is_done() {
     assert_eq!(pair.app(B).heard, ["offered", "released"]);
 }
 
+#[test]
+fn a_caller_is_challenged_with_a_window_by_the_scale_that_both_offer() {
+    let scaling = Config {
+        window_scaling: true,
+        receive_buffer: 1_000_000,
+        ..plain()
+    };
+    // Units of 16; only SYNs have windows without a scale (RFC 7323 section 2.2).
+    for (config, offered, told) in [
+        (scaling.clone(), Some(3), 65_535 / 16),
+        (scaling, None, 65_535),
+        (plain(), Some(3), 64_000),
+    ] {
+        let mut pair = listening(config);
+        let mut syn = from_caller(Flags::SYN, 100, 0);
+        syn.options.window_scale = offered;
+        pair.inject(B, syn, b"");
+        let iss = pair.log.last().unwrap().header.seq.0;
+        pair.first = [None; 2];
+        pair.inject(B, from_caller(Flags::ACK, 99_999_999, iss + 1), b"x");
+        let challenge = pair.log.last().unwrap().header;
+        assert_eq!((challenge.flags, challenge.window), (Flags::ACK, told));
+    }
+}
+
 // RFC 9293: MUST-11
 #[test]
 fn a_reset_in_syn_received_leads_back_to_listen() {
