@@ -97,7 +97,7 @@ impl Checker {
         };
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
         let over = self.facts.over();
-        if text > 0 && !over && plausible {
+        if text > 0 && !over && plausible && !old {
             receiving.owe(now);
         }
         if old || !acceptable || !plausible {

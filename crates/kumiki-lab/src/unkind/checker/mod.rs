@@ -24,7 +24,8 @@
 //!    whichever is longer, where it is closed (section 3.8.6.1: exponential back-off; MUST-36). The octet of a probe is
 //!    one that waits, until the window opens for it.
 //! 3. *What arrives is answered.* Within 0.5 s (MUST-40) whatever text arrives, old or new, draws a segment, and what was
-//!    next in order and within the window is acknowledged by it.
+//!    next in order and within the window is acknowledged by it. Only what PAWS refuses may go unanswered, for the answers
+//!    to it may be limited (RFC 5961 section 7).
 //!
 //! Where timers of the end expire only on a beat, two beats are added.
 
