@@ -3,8 +3,8 @@
 use kumiki_graph::Instant;
 use kumiki_wire::tcp::{Flags, Header, Seq};
 
-use super::Checker;
 use super::space::position;
+use super::{ANSWER, Checker};
 use crate::unkind::tap::Seen;
 
 impl Checker {
@@ -97,7 +97,10 @@ impl Checker {
         };
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
         let over = self.facts.over();
-        if text > 0 && !over && plausible {
+        // Of many copies not each must be answered, nor anything that PAWS refuses (RFC 5961 section 7).
+        let lately = |at: Instant| now.saturating_since(at) <= ANSWER;
+        let spared = !acceptable && receiving.up_to_date.is_some_and(lately);
+        if text > 0 && !over && plausible && !old && !spared {
             receiving.owe(now);
         }
         if old || !acceptable || !plausible {

@@ -14,17 +14,20 @@
 //!
 //! 1. *What is not acknowledged is sent again.* An octet at SND.UNA (or a SYN or FIN) that was sent is sent again at the
 //!    latest after RTO * 2^n, n being how often it has been sent again since the last valid round-trip sample (RFC 6298
-//!    rules 5.3 to 5.6; Karn's rule keeps n where only what was sent twice is acknowledged and there are no timestamps).
+//!    rules 5.3 to 5.6; Karn's rule keeps n where anything that was sent twice is acknowledged and there are no timestamps).
 //!    RTO is not known here; it is at most SRTT + 4 RTTVAR, of which neither can be above the longest time R that an
 //!    octet was under way until it was acknowledged: so it is at most max(minimum, 5 R + G), or before the first sample
 //!    max(initial value, 3 s). No wait is longer than the configured maximum (rule 2.5). Where the end sends tail loss
-//!    probes, which need not be of the head, the first wait may have an RTO more (RFC 8985 section 7.3).
+//!    probes, which need not be of the head, a wait may have an RTO more (RFC 8985 section 7.3); and R more in any
+//!    case, for what recovery sends again within a round trip of the head may restart the timer.
 //! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out where
 //!    the peer's window is open (RFC 9293 section 3.8.6.2.1), within the persist bound of 60 s or the RTO's maximum,
 //!    whichever is longer, where it is closed (section 3.8.6.1: exponential back-off; MUST-36). The octet of a probe is
 //!    one that waits, until the window opens for it.
 //! 3. *What arrives is answered.* Within 0.5 s (MUST-40) whatever text arrives, old or new, draws a segment, and what was
-//!    next in order and within the window is acknowledged by it.
+//!    next in order and within the window is acknowledged by it. Answers to what is not
+//!    acceptable may be limited (RFC 5961 section 7): none is owed to what PAWS refuses, nor to copies where the same was
+//!    acknowledged within the last 0.5 s.
 //!
 //! Where timers of the end expire only on a beat, two beats are added.
 
@@ -306,8 +309,8 @@ impl Bounds {
         let rto = rto.max(self.minimum);
         let factor = 1_u64.checked_shl(sending.again).unwrap_or(u64::MAX);
         let bound = Duration::from_nanos(rto.as_nanos().saturating_mul(factor)).min(self.maximum);
-        let probes = u64::from(self.tail_loss_probe && sending.again == 0);
-        bound * (1 + probes) + self.beats
+        let probes = u64::from(self.tail_loss_probe);
+        bound * (1 + probes) + sending.longest.min(bound) + self.beats
     }
 }
 

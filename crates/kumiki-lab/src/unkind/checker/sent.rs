@@ -120,6 +120,7 @@ impl Checker {
             edge: 0,
             must: 1,
             owed: VecDeque::new(),
+            up_to_date: None,
             ts_recent: syn.timestamps.map(|(value, _)| value),
             ts_newest: syn.timestamps.map(|(value, _)| value),
         });
@@ -140,7 +141,7 @@ impl Checker {
         let (nxt, acked, offered) = (receiving.nxt, receiving.acked, receiving.edge);
         receiving.acked = acked.max(ack);
         receiving.edge = offered.max(edge);
-        receiving.answered(ack);
+        receiving.answered(now, ack);
         if ack > nxt {
             self.breaks(now, "acknowledgment", || {
                 format!("acknowledges {ack}, but only what is before {nxt} has come")

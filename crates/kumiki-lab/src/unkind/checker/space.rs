@@ -58,6 +58,8 @@ pub(super) struct Receiving {
     pub(super) must: i64,
     /// Answers owed: from which acknowledgment on a segment is one, and since when; both grow.
     pub(super) owed: VecDeque<(i64, Instant)>,
+    /// When the end last sent an acknowledgment of all that it must acknowledge.
+    pub(super) up_to_date: Option<Instant>,
     pub(super) ts_recent: Option<u32>,
     pub(super) ts_newest: Option<u32>,
 }
@@ -119,17 +121,17 @@ impl Sending {
         self.una = ack;
         self.head_at = now;
         self.changed = now;
-        let mut once = false;
+        let mut once = true;
         while let Some(flight) = self.flights.front_mut() {
             if flight.start >= ack {
                 break;
             }
             self.longest = self.longest.max(now.saturating_since(flight.first));
+            once &= !flight.again;
             if flight.end > ack {
                 flight.start = ack;
                 break;
             }
-            once |= !flight.again;
             self.flights.pop_front();
         }
         // Of a SYN sent twice nobody knows which was answered.
@@ -150,7 +152,10 @@ impl Receiving {
     }
 
     /// A segment was sent that acknowledges everything before `ack`.
-    pub(super) fn answered(&mut self, ack: i64) {
+    pub(super) fn answered(&mut self, now: Instant, ack: i64) {
+        if ack >= self.must {
+            self.up_to_date = Some(now);
+        }
         while self.owed.pop_front_if(|(must, _)| *must <= ack).is_some() {}
     }
 
