@@ -3,6 +3,7 @@
 //! | | |
 //! |---|---|
 //! | `tcp` | both ends of TCP in one thread, against smoltcp: CPU seconds per GiB |
+//! | `sim` | worlds in virtual time, against ns-3: CPU seconds for each world and each packet |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
 //! | Left out | real devices, more than one thread, wall-clock time |
 //!
@@ -13,6 +14,7 @@ mod load;
 mod ours;
 mod programs;
 mod rival;
+mod sim;
 mod tcp;
 
 use std::process::ExitCode;
@@ -31,6 +33,11 @@ struct Cli {
 enum Command {
     /// TCP with itself in one thread, against smoltcp with itself
     Tcp(Tcp),
+    /// The simulator against ns-3
+    Sim(sim::Comparison),
+    /// One run of the simulator, printed as JSON
+    #[command(hide = true)]
+    SimOne(sim::Parameters),
 }
 
 /// What to measure, and how to show it.
@@ -60,8 +67,12 @@ struct Tcp {
 }
 
 fn main() -> ExitCode {
-    let Command::Tcp(what) = Cli::parse().command;
-    match tcp::measure(&what) {
+    let done = match Cli::parse().command {
+        Command::Tcp(what) => tcp::measure(&what),
+        Command::Sim(comparison) => sim::compare(&comparison),
+        Command::SimOne(parameters) => sim::one(&parameters),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("{why}");
