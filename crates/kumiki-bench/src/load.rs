@@ -61,10 +61,6 @@ pub(crate) struct Outcome {
     pub(crate) packets: u64,
     /// The longest of them, in octets.
     pub(crate) longest: usize,
-    /// The most of them on the link at once.
-    pub(crate) queued: usize,
-    /// Packets that found the link full.
-    pub(crate) dropped: u64,
     /// Octets that were not what they should be.
     pub(crate) wrong: u64,
     /// Segments sent again.

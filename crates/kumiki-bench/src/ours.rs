@@ -154,8 +154,6 @@ impl Pair {
             octets: answerer.map_or(0, |answerer| answerer.octets),
             packets: counter("packets"),
             longest: size("longest"),
-            queued: size("queued"),
-            dropped: counter("dropped"),
             wrong: answerer.map_or(0, |answerer| answerer.wrong),
             again: tcp.map_or(0, |tcp| tcp.counters().retransmissions),
         }

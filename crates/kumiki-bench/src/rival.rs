@@ -38,7 +38,6 @@ struct Line {
     queue: VecDeque<(Vec<u8>, usize)>,
     packets: u64,
     longest: usize,
-    queued: usize,
 }
 
 type Shared<T> = Rc<RefCell<T>>;
@@ -79,7 +78,6 @@ impl TxToken for ToSend {
         line.packets += 1;
         line.longest = line.longest.max(len);
         line.queue.push_back((octets, len));
-        line.queued = line.queued.max(line.queue.len());
         result
     }
 }
@@ -355,8 +353,6 @@ pub(crate) fn run(load: Load, setting: Setting) -> Result<Outcome, String> {
         octets: run.octets,
         packets: there.packets + back.packets,
         longest: there.longest.max(back.longest),
-        queued: there.queued.max(back.queued),
-        dropped: 0,
         wrong: run.wrong,
         again: 0,
     })

@@ -215,7 +215,13 @@ impl Message {
 
     /// Makes room for a header of `n` octets (at most 128) in front, zeroed, and returns it to be written.
     pub fn push(&mut self, n: usize) -> &mut [u8] {
-        let n = n.min(HEADROOM);
+        let room = self.push_room(n.min(HEADROOM));
+        room.fill(0);
+        room
+    }
+
+    /// Makes room for `n` octets, at most [`HEADROOM`], in front; what stands there is left from earlier.
+    fn push_room(&mut self, n: usize) -> &mut [u8] {
         self.outgrow_sum(n);
         if n > self.0.start {
             self.spill();
@@ -223,8 +229,14 @@ impl Message {
         let inner = &mut *self.0;
         let end = inner.start;
         inner.start = end.saturating_sub(n);
-        let room = inner.head.get_mut(inner.start..end).unwrap_or_default();
-        room.fill(0);
+        inner.head.get_mut(inner.start..end).unwrap_or_default()
+    }
+
+    /// As [`Message::push`], for a header that is known: `octets` stand in front, and can be changed there.
+    pub fn push_octets(&mut self, octets: &[u8]) -> &mut [u8] {
+        let octets = octets.get(..octets.len().min(HEADROOM)).unwrap_or_default();
+        let room = self.push_room(octets.len());
+        room.copy_from_slice(octets);
         room
     }
 
@@ -449,7 +461,8 @@ impl Message {
         for slice in &mut inner.body {
             if left < slice.len() {
                 if left > 0 {
-                    front.append_slice(slice.split_to(left));
+                    front.0.body_len += left;
+                    front.0.body.push(slice.split_to(left));
                 }
                 break;
             }
@@ -511,11 +524,8 @@ impl Message {
         self.outgrow_sum(slice.len());
         let inner = &mut *self.0;
         inner.body_len += slice.len();
-        let rest = match inner.body.last_mut() {
-            Some(last) => last.join(slice),
-            None => Err(slice),
-        };
-        if let Err(slice) = rest {
+        // By reference: a slice is large enough for its moves to be seen in a profile.
+        if !inner.body.last_mut().is_some_and(|last| last.join(&slice)) {
             inner.body.push(slice);
         }
     }
@@ -528,8 +538,19 @@ impl Message {
     /// Adds all of `next` at the end; its [`Meta`] is dropped.
     pub fn append(&mut self, mut next: Self) {
         next.spill();
+        self.outgrow_sum(next.len());
+        let inner = &mut *self.0;
+        inner.body_len += next.0.body_len;
+        // A stream comes in pieces that continue each other.
+        if let [only] = next.0.body.as_slice()
+            && inner.body.last_mut().is_some_and(|last| last.join(only))
+        {
+            return;
+        }
         for slice in next.0.body.drain(..) {
-            self.append_slice(slice);
+            if !inner.body.last_mut().is_some_and(|last| last.join(&slice)) {
+                inner.body.push(slice);
+            }
         }
     }
 
@@ -591,13 +612,33 @@ impl Message {
 
     /// The one's complement sum of all octets. What slices know of their sums is used, and is remembered.
     pub fn sum(&mut self) -> Sum {
-        let mut sum = Sum::of(self.head());
-        let mut at = self.head().len();
+        let body = self.body_sum();
+        match self.head() {
+            [] => body,
+            head => Sum::of(head).then(head.len(), body),
+        }
+    }
+
+    fn body_sum(&mut self) -> Sum {
+        let (mut sum, mut at) = (Sum::ZERO, 0);
         for slice in &mut self.0.body {
             sum = sum.then(at, slice.summed());
             at += slice.len();
         }
         sum
+    }
+
+    /// As [`Message::sum`], of what follows the first `n` octets.
+    ///
+    /// # Errors
+    /// [`Short`] where the message has fewer.
+    pub fn sum_behind(&mut self, n: usize) -> Result<Sum, Short> {
+        let head = self.head().len();
+        if n == head {
+            return Ok(self.body_sum());
+        }
+        let front = Sum::of(self.front(n)?);
+        Ok(self.sum().without_prefix(n, front))
     }
 
     /// How many content octets somebody has yet to read before the sum of this message is known.

@@ -205,12 +205,16 @@ impl Slice {
 
     /// Cuts off and returns the first `n` octets; all of them where there are no more than `n`.
     #[must_use]
+    #[inline]
     pub fn split_to(&mut self, n: usize) -> Self {
         let n = n.min(self.len);
         let mut front = Self {
+            source: self.source.clone(),
+            offset: self.offset,
             len: n,
             sum: None,
-            ..self.clone()
+            doubted: self.doubted,
+            lease: self.lease.clone(),
         };
         let whole = self.sum.take();
         let whole_len = self.len;
@@ -237,11 +241,10 @@ impl Slice {
         }
     }
 
-    /// Takes in `next` where it continues this slice in the same page or pattern under the same lease.
-    ///
-    /// # Errors
-    /// Gives `next` back where it does not.
-    pub fn join(&mut self, next: Self) -> Result<(), Self> {
+    /// Takes in `next` where it continues this slice in the same page or pattern under the same lease; false where it does
+    /// not.
+    #[must_use]
+    pub fn join(&mut self, next: &Self) -> bool {
         let continues = self.offset.wrapping_add(self.len as u64) == next.offset
             && match (&self.source, &next.source) {
                 (Source::Pattern(a), Source::Pattern(b)) => a == b,
@@ -254,7 +257,7 @@ impl Slice {
             _ => false,
         };
         if !(continues && same_lease) {
-            return Err(next);
+            return false;
         }
         self.sum = match (self.sum, next.sum) {
             (Some(a), Some(b)) => Some(a.then(self.len, b)),
@@ -262,7 +265,7 @@ impl Slice {
         };
         self.doubted |= next.doubted;
         self.len += next.len;
-        Ok(())
+        true
     }
 }
 

@@ -95,14 +95,13 @@ impl Train {
         if !self.first {
             flags &= !CWR;
         }
+        let room = packet.push_octets(self.headers.octets());
         self.headers
-            .write(self.seq, flags, self.identification, text, sum);
-        let octets = self.headers.octets();
-        packet.push(octets.len()).copy_from_slice(octets);
+            .write(room, self.seq, flags, self.identification, text, sum);
         if let Some(link) = self.link.octets.get(..self.link.len)
             && !link.is_empty()
         {
-            packet.push(link.len()).copy_from_slice(link);
+            packet.push_octets(link);
         }
         self.seq = self.seq.wrapping_add(u32::try_from(text).unwrap_or(0));
         if self.numbered {

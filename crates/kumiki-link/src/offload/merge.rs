@@ -52,7 +52,7 @@ impl Flow {
             && total > len
             && total - len <= self.size
             && self.text + total <= LONGEST
-            && self.headers.ip_total(front).is_valid()
+            && self.headers.ip_total_of(front).is_valid()
     }
 
     /// Whether nothing can follow a packet of `text` octets of text.
@@ -66,7 +66,7 @@ impl Flow {
     fn whole(self) -> (Address, Message) {
         let Self {
             address,
-            mut headers,
+            headers,
             mut message,
             size,
             packets,
@@ -75,10 +75,10 @@ impl Flow {
             flags,
         } = self;
         if packets > 1 {
-            headers.write(headers.seq(), flags, headers.identification(), text, sum);
-            let octets = headers.octets();
-            if message.pop(octets.len()).is_ok() {
-                message.push(octets.len()).copy_from_slice(octets);
+            if message.pop(headers.len).is_ok() {
+                let room = message.push_octets(headers.octets());
+                let (seq, identification) = (headers.seq(), headers.identification());
+                headers.write(room, seq, flags, identification, text, sum);
             }
             *message.meta_mut() = Meta {
                 segment_size: narrow(size),
@@ -147,15 +147,13 @@ impl Merger {
             self.release(at, out);
         }
         let text = total - headers.len;
-        if headers.flags() != ACK || text == 0 || !headers.ip_total(headers.octets()).is_valid() {
+        if headers.flags() != ACK || text == 0 || !headers.ip_total_of(headers.octets()).is_valid() {
             // Nothing can follow, or only acknowledgments. What TCP will verify is not read here.
             out(address, packet);
             return;
         }
-        let _ = packet.pop(headers.len);
-        let sum = packet.sum();
-        restore(&mut packet, headers.octets());
-        if !headers.tcp_total(headers.octets(), text, sum).is_valid() {
+        let sum = packet.sum_behind(headers.len).unwrap_or_default();
+        if !headers.tcp_total_of(headers.octets(), text, sum).is_valid() {
             out(address, packet);
             return;
         }
@@ -181,25 +179,22 @@ impl Merger {
             return;
         };
         let Headers { ip, len, .. } = flow.headers;
-        let mut octets = [0; super::ROOM];
-        let Some(octets) = octets.get_mut(..len) else {
+        let text = packet.len().saturating_sub(len);
+        let (Ok(sum), Ok(front)) = (packet.sum_behind(len), packet.front(len)) else {
             return;
         };
-        if !packet.copy_to(0, octets) || packet.pop(len).is_err() {
-            return;
-        }
-        let (sum, text) = (packet.sum(), packet.len());
-        if !flow.headers.tcp_total(octets, text, sum).is_valid() {
-            restore(&mut packet, octets);
+        let flags = front.get(ip + 13).copied().unwrap_or_default();
+        if !flow.headers.tcp_total_of(front, text, sum).is_valid() {
             let address = flow.address;
             self.release(at, out);
             out(address, packet);
             return;
         }
+        let _ = packet.pop(len);
         flow.sum = flow.sum.then(flow.text, sum);
         flow.text += text;
         flow.packets += 1;
-        flow.flags |= octets.get(ip + 13).copied().unwrap_or_default();
+        flow.flags |= flags;
         flow.message.append(packet);
         self.recent = at;
         if flow.is_complete(text) {
@@ -219,8 +214,4 @@ impl Merger {
         let (address, message) = self.flows.remove(at).whole();
         out(address, message);
     }
-}
-
-fn restore(packet: &mut Message, octets: &[u8]) {
-    packet.push(octets.len()).copy_from_slice(octets);
 }

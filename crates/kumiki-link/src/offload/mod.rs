@@ -190,20 +190,37 @@ impl Headers {
         different == 0 && front.len() >= self.len
     }
 
-    /// The sum of what is checked by TCP's checksum in a packet like this one with `octets` as headers, and `text` octets
+    /// The fourth word of the TCP header, data offset and control bits, with other control bits.
+    fn control(&self, flags: u8) -> u16 {
+        let offset = self.octets.get(self.ip + 12).copied().unwrap_or_default();
+        u16::from_be_bytes([offset, flags])
+    }
+
+    /// The sum of what is checked by TCP's checksum in a packet like this one, where these differ, with `text` octets
     /// of text that sum to `sum` (RFC 9293 section 3.1).
-    fn tcp_total(&self, octets: &[u8], text: usize, sum: Sum) -> Sum {
+    fn tcp_total(&self, seq: u32, control: u16, checksum: u16, text: usize, sum: Sum) -> Sum {
         // Of the length that IPv6 counts with 32 bits the upper 16 are zero, as a packet has no more than 65,535 octets.
         self.tcp_sum
             .plus(sum)
             .add_u16(narrow(self.len - self.ip + text))
-            .add_u32(long(octets, self.ip + 4))
-            .add_u16(word(octets, self.ip + 12))
-            .add_u16(word(octets, self.ip + 16))
+            .add_u32(seq)
+            .add_u16(control)
+            .add_u16(checksum)
     }
 
-    /// As [`Headers::tcp_total`], of the IPv4 header.
-    fn ip_total(&self, octets: &[u8]) -> Sum {
+    /// As [`Headers::tcp_total`], with what stands in `octets`.
+    fn tcp_total_of(&self, octets: &[u8], text: usize, sum: Sum) -> Sum {
+        let at = self.ip;
+        let (seq, control, checksum) = (
+            long(octets, at + 4),
+            word(octets, at + 12),
+            word(octets, at + 16),
+        );
+        self.tcp_total(seq, control, checksum, text, sum)
+    }
+
+    /// As [`Headers::tcp_total_of`], of the IPv4 header.
+    fn ip_total_of(&self, octets: &[u8]) -> Sum {
         if self.ip == 40 {
             return Sum::from_folded(u16::MAX);
         }
@@ -213,25 +230,31 @@ impl Headers {
             .add_u16(word(octets, 10))
     }
 
-    /// Writes what differs from packet to packet: these for one with `text` octets of text, which sum to `sum`.
-    fn write(&mut self, seq: u32, flags: u8, identification: u16, text: usize, sum: Sum) {
+    /// Changes `room`, which holds these headers, to those of a packet with `text` octets of text, which sum to `sum`.
+    ///
+    /// Nothing is read back of what was just written: narrow writes that a wider read spans hold a processor up.
+    fn write(
+        &self,
+        room: &mut [u8],
+        seq: u32,
+        flags: u8,
+        identification: u16,
+        text: usize,
+        sum: Sum,
+    ) {
         let Self { ip, len, .. } = *self;
-        let octets = &mut self.octets;
         if ip == 20 {
-            put(octets, 2, narrow(len + text).to_be_bytes());
-            put(octets, 4, identification.to_be_bytes());
-            put(octets, 10, [0; 2]);
+            let length = narrow(len + text);
+            let total = self.ip_sum.add_u16(length).add_u16(identification);
+            put(room, 2, length.to_be_bytes());
+            put(room, 4, identification.to_be_bytes());
+            put(room, 10, total.checksum().to_be_bytes());
         } else {
-            put(octets, 4, narrow(len - 40 + text).to_be_bytes());
+            put(room, 4, narrow(len - 40 + text).to_be_bytes());
         }
-        put(octets, ip + 4, seq.to_be_bytes());
-        put(octets, ip + 13, [flags]);
-        put(octets, ip + 16, [0; 2]);
-        let tcp = self.tcp_total(&self.octets, text, sum).checksum();
-        put(&mut self.octets, ip + 16, tcp.to_be_bytes());
-        if ip == 20 {
-            let checksum = self.ip_total(&self.octets).checksum();
-            put(&mut self.octets, 10, checksum.to_be_bytes());
-        }
+        let total = self.tcp_total(seq, self.control(flags), 0, text, sum);
+        put(room, ip + 4, seq.to_be_bytes());
+        put(room, ip + 13, [flags]);
+        put(room, ip + 16, total.checksum().to_be_bytes());
     }
 }

@@ -120,12 +120,9 @@ impl Send {
         self.unsent_octets = self.unsent_octets.saturating_add(octets);
         self.pushed = pushed;
         for slice in data.slices() {
-            let rest = match self.unsent.back_mut() {
-                Some(last) => last.join(slice.clone()),
-                None => Err(slice.clone()),
-            };
-            if let Err(slice) = rest {
-                self.unsent.push_back(slice);
+            let last = self.unsent.back_mut();
+            if !last.is_some_and(|last| last.join(slice)) {
+                self.unsent.push_back(slice.clone());
             }
         }
     }
