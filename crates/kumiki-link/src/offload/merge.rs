@@ -147,7 +147,8 @@ impl Merger {
             self.release(at, out);
         }
         let text = total - headers.len;
-        if headers.flags() != ACK || text == 0 || !headers.ip_total_of(headers.octets()).is_valid() {
+        if headers.flags() != ACK || text == 0 || !headers.ip_total_of(headers.octets()).is_valid()
+        {
             // Nothing can follow, or only acknowledgments. What TCP will verify is not read here.
             out(address, packet);
             return;

@@ -6,6 +6,7 @@ use super::*;
 #[derive(Clone, Debug)]
 enum Step {
     Push(Vec<u8>),
+    PushOctets(Vec<u8>),
     Append(Vec<u8>),
     AppendPattern(u64, usize),
     Pop(usize),
@@ -15,12 +16,14 @@ enum Step {
     Share(usize, usize),
     Flip(usize),
     Sum,
+    SumBehind(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let octets = || prop::collection::vec(any::<u8>(), 0..60);
     let step = prop_oneof![
         octets().prop_map(Step::Push),
+        octets().prop_map(Step::PushOctets),
         prop::collection::vec(any::<u8>(), 0..300).prop_map(Step::Append),
         (any::<u32>(), 0..5000_usize).prop_map(|(at, len)| Step::AppendPattern(at.into(), len)),
         (0..400_usize).prop_map(Step::Pop),
@@ -30,6 +33,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         (0..3000_usize, 0..3000_usize).prop_map(|(from, len)| Step::Share(from, len)),
         (0..20_000_usize).prop_map(Step::Flip),
         Just(Step::Sum),
+        (0..400_usize).prop_map(Step::SumBehind),
     ];
     prop::collection::vec(step, 1..30)
 }
@@ -43,6 +47,14 @@ proptest! {
                 Step::Push(header) => {
                     message.push(header.len()).copy_from_slice(&header);
                     plain.splice(0..0, header);
+                }
+                Step::PushOctets(header) => {
+                    prop_assert_eq!(&*message.push_octets(&header), &header[..]);
+                    plain.splice(0..0, header);
+                }
+                Step::SumBehind(n) => {
+                    let sum = message.sum_behind(n).ok();
+                    prop_assert_eq!(sum, plain.get(n..).map(Sum::of));
                 }
                 Step::Append(octets) => {
                     message.append_octets(&octets);
