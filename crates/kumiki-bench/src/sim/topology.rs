@@ -67,7 +67,12 @@ impl<'a> Builder<'a> {
         for line in &lines {
             graph.add_device(line, Service::UnitData)?;
         }
-        let ip = Ip::new(config).expect("the plan of addresses is right");
+        let below = lines.join(", ");
+        let ip = Ip::new(config).map_err(|why| Misfit::Refused {
+            upper: "ip".to_owned(),
+            lower: below,
+            why: why.to_string(),
+        })?;
         graph.add_node("ip", task, Box::new(ip))?;
         for line in &lines {
             graph.connect("ip", line)?;
