@@ -67,13 +67,20 @@ pub struct Meta {
     pub checksum: Checksum,
 }
 
+/// In this order and from the beginning of a cache line: the end of the headers and what follows it are all that somebody
+/// looks at who only forwards.
+#[repr(C, align(64))]
 struct Inner {
     head: [u8; HEADROOM],
     /// Where the headers begin in `head`; they end where it ends.
     start: usize,
-    body: SmallVec<[Slice; 3]>,
     body_len: usize,
     meta: Meta,
+    /// Some slice may carry a lease.
+    leased: bool,
+    /// Some slice may know its sum.
+    summed: bool,
+    body: SmallVec<[Slice; 3]>,
 }
 
 /// A PDU or a stretch of a stream: headers, content, and what is known of it.
@@ -124,6 +131,7 @@ impl Clone for Message {
         inner.body.extend(self.0.body.iter().cloned());
         inner.body_len = self.0.body_len;
         inner.meta = self.0.meta;
+        (inner.leased, inner.summed) = (self.0.leased, self.0.summed);
         copy
     }
 }
@@ -143,14 +151,17 @@ impl Message {
             Some(mut inner) => {
                 // The octets of the head are written before they are shown.
                 (inner.start, inner.body_len, inner.meta) = (HEADROOM, 0, Meta::default());
+                (inner.leased, inner.summed) = (false, false);
                 inner
             }
             None => Box::new(Inner {
                 head: [0; HEADROOM],
                 start: HEADROOM,
-                body: SmallVec::new(),
                 body_len: 0,
                 meta: Meta::default(),
+                leased: false,
+                summed: false,
+                body: SmallVec::new(),
             }),
         };
         Self(ManuallyDrop::new(inner))
@@ -275,6 +286,7 @@ impl Message {
             return;
         }
         let slice = Slice::of_octets(self.head());
+        self.0.summed = true;
         self.0.body_len += slice.len();
         self.0.body.insert(0, slice);
         self.0.start = HEADROOM;
@@ -337,6 +349,7 @@ impl Message {
             });
             let _ = self.pop(n);
             self.spill();
+            self.0.summed = true;
             self.0.body_len += page.len();
             self.0.body.insert(0, Slice::of_page(page));
             return;
@@ -457,6 +470,7 @@ impl Message {
         let mut left = n - from_head;
         let inner = &mut *self.0;
         inner.body_len -= left;
+        (front.0.leased, front.0.summed) = (inner.leased, inner.summed);
         let mut whole = 0;
         for slice in &mut inner.body {
             if left < slice.len() {
@@ -524,6 +538,8 @@ impl Message {
         self.outgrow_sum(slice.len());
         let inner = &mut *self.0;
         inner.body_len += slice.len();
+        inner.leased |= slice.is_leased();
+        inner.summed = true;
         // By reference: a slice is large enough for its moves to be seen in a profile.
         if !inner.body.last_mut().is_some_and(|last| last.join(&slice)) {
             inner.body.push(slice);
@@ -541,6 +557,8 @@ impl Message {
         self.outgrow_sum(next.len());
         let inner = &mut *self.0;
         inner.body_len += next.0.body_len;
+        inner.leased |= next.0.leased;
+        inner.summed |= next.0.summed;
         // A stream comes in pieces that continue each other.
         if let [only] = next.0.body.as_slice()
             && inner.body.last_mut().is_some_and(|last| last.join(only))
@@ -621,6 +639,7 @@ impl Message {
 
     fn body_sum(&mut self) -> Sum {
         let (mut sum, mut at) = (Sum::ZERO, 0);
+        self.0.summed = true;
         for slice in &mut self.0.body {
             sum = sum.then(at, slice.summed());
             at += slice.len();
@@ -654,16 +673,20 @@ impl Message {
 
     /// Forgets all that is known of sums, as a medium must that might have changed octets.
     pub fn forget_sums(&mut self) {
-        for slice in &mut self.0.body {
-            slice.forget_sum();
-        }
         self.0.meta.checksum = Checksum::Unknown;
+        if core::mem::take(&mut self.0.summed) {
+            for slice in &mut self.0.body {
+                slice.forget_sum();
+            }
+        }
     }
 
     /// Ties `lease` to all content; `None` lets go of the leases there are, as when a message leaves its host.
     pub fn set_lease(&mut self, lease: Option<&Lease>) {
-        for slice in &mut self.0.body {
-            slice.set_lease(lease.cloned());
+        if core::mem::replace(&mut self.0.leased, lease.is_some()) || lease.is_some() {
+            for slice in &mut self.0.body {
+                slice.set_lease(lease.cloned());
+            }
         }
     }
 

@@ -198,6 +198,11 @@ impl Slice {
         self.doubted = true;
     }
 
+    /// Whether a lease is tied to this content.
+    pub(crate) const fn is_leased(&self) -> bool {
+        self.lease.is_some()
+    }
+
     /// Ties `lease` to this content.
     pub fn set_lease(&mut self, lease: Option<Lease>) {
         self.lease = lease;
