@@ -238,11 +238,14 @@ impl Session {
         if let Some(left) = self.recovery.new_instead()
             && !self.recovery.forced
         {
-            return if new && left > 0 {
-                Step::New
-            } else {
-                Step::Wait
-            };
+            if new && left > 0 {
+                return Step::New;
+            }
+            if left < 2 {
+                return Step::Wait;
+            }
+            // The acknowledgment closed the window for new data: step 3 is skipped (RFC 5682 section 2.1 step 2 (b)).
+            self.recovery.skip_new();
         }
         let mss = self.send.mss;
         // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks all

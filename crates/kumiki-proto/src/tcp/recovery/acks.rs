@@ -161,11 +161,37 @@ impl Session {
             let above = segment.ack.gt(point) || blocks.iter().any(|block| block.right.gt(point));
             let verdict = undo.frto_verdict(outcome.delivered > 0 && !above);
             spurious |= verdict == Some(Verdict::Spurious);
+            if verdict == Some(Verdict::Genuine) && !spurious {
+                self.recover_as_usual(outcome, io);
+            }
         }
         if spurious {
             self.undo(outcome.acked, io);
         }
         spurious
+    }
+
+    /// The time-out was for something: step 3 (a) of F-RTO.
+    fn recover_as_usual(&mut self, outcome: &AckOutcome, io: &Io<'_, '_>) {
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        if outcome.acked == 0 && self.congestion.window() < 3 * u64::from(self.send.mss) {
+            // The segment that slow start would have sent and had acknowledged by now in place of a new one.
+            self.congestion.on_ack(&Acked {
+                now: io.now(),
+                octets: self.send.mss.into(),
+                flight: self.board.flight().into(),
+                srtt: self.rtt.srtt(),
+                rtt: None,
+                una,
+                nxt,
+                window_limited: true,
+            });
+        }
+        if !self.sack {
+            // Of the new segments nobody knows which arrived: they come last, and "recover" is behind them.
+            self.board.mark_all_lost();
+            self.recovery.phase = Phase::Timeout(nxt);
+        }
     }
 
     /// How far segments overtake each other, where that is asked for.
