@@ -322,6 +322,15 @@ impl Session {
             len += 1;
         }
         self.board.on_send(len, io.now(), last);
+        let probed = self.send.max.min(self.board.nxt());
+        if probed.gt(seq) {
+            // It went before, as a probe of the closed window: nobody will know which one is acknowledged (MUST-18).
+            let span = Span {
+                start: seq,
+                end: probed,
+            };
+            self.board.on_probed(span, io.now());
+        }
         self.recovery.on_sent(len, false);
         if let Some(pacer) = &mut self.pacer {
             pacer.on_sent(len);

@@ -7,7 +7,7 @@ use super::tlp::Answer;
 use super::undo::{Frto, Verdict};
 use super::{Phase, RateReduction};
 use crate::tcp::congestion::{Acked, Loss};
-use crate::tcp::scoreboard::AckOutcome;
+use crate::tcp::scoreboard::{AckOutcome, Span};
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
 use crate::tcp::trace::Event;
@@ -20,14 +20,14 @@ impl Session {
         let (ack, now) = (segment.ack, io.now());
         self.believe(segment, now);
         if ack.gt(self.board.nxt()) {
-            // The octet of a window probe was taken: now it counts as sent.
-            let seq = self.board.nxt();
-            let (text, _) = self.send.take(seq, ack - seq);
-            self.board.on_send(
-                u32::try_from(text.len()).unwrap_or(0),
-                now,
-                self.send.unsent() == 0,
-            );
+            // The octet of a window probe was taken: now it counts as sent, nobody knows when (MUST-18).
+            let start = self.board.nxt();
+            let (text, _) = self.send.take(start, ack - start);
+            let octets = u32::try_from(text.len()).unwrap_or(0);
+            let app_limited = self.send.unsent() == 0;
+            self.board.on_send(octets, now, app_limited);
+            let end = self.board.nxt();
+            self.board.on_probed(Span { start, end }, now);
         }
         let flight = self.board.flight();
         let partial = matches!(self.recovery.phase, Phase::Fast(point) if ack.lt(point));
