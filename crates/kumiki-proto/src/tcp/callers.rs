@@ -236,7 +236,8 @@ impl Tcp {
         let is_syn_again =
             segment.has(Flags::SYN) && !segment.has(Flags::ACK) && segment.seq == caller.irs;
         if is_syn_again && !segment.has(Flags::RST) {
-            // It has not seen our SYN,ACK.
+            // It has not seen our SYN,ACK. Nobody will know which one it answers (MUST-18).
+            caller.at = None;
             self.answer_again(index, cx);
             return;
         }

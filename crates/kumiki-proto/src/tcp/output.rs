@@ -238,11 +238,14 @@ impl Session {
         if let Some(left) = self.recovery.new_instead()
             && !self.recovery.forced
         {
-            return if new && left > 0 {
-                Step::New
-            } else {
-                Step::Wait
-            };
+            if new && left > 0 {
+                return Step::New;
+            }
+            if left < 2 {
+                return Step::Wait;
+            }
+            // The acknowledgment closed the window for new data: step 3 is skipped (RFC 5682 section 2.1 step 2 (b)).
+            self.recovery.skip_new();
         }
         let mss = self.send.mss;
         // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks all
@@ -319,6 +322,15 @@ impl Session {
             len += 1;
         }
         self.board.on_send(len, io.now(), last);
+        let probed = self.send.max.min(self.board.nxt());
+        if probed.gt(seq) {
+            // It went before, as a probe of the closed window: nobody will know which one is acknowledged (MUST-18).
+            let span = Span {
+                start: seq,
+                end: probed,
+            };
+            self.board.on_probed(span, io.now());
+        }
         self.recovery.on_sent(len, false);
         if let Some(pacer) = &mut self.pacer {
             pacer.on_sent(len);

@@ -222,6 +222,11 @@ impl Scoreboard {
         self.rescue_rxt = self.recovery_point;
     }
 
+    /// `span`, which was just sent, had gone before as a probe of the closed window: of no use as a measure of time.
+    pub fn on_probed(&mut self, span: Span, now: Instant) {
+        self.resend(span, now, false);
+    }
+
     /// Of the sending of `span` now.
     fn next_order(&mut self, span: Span, now: Instant) -> u64 {
         let order = self.order;

@@ -4,6 +4,7 @@ use kumiki_graph::Instant;
 use kumiki_wire::tcp::{Flags, Header, Seq};
 
 use super::space::position;
+use super::waits::Tick;
 use super::{ANSWER, Checker};
 use crate::unkind::tap::Seen;
 
@@ -14,6 +15,7 @@ impl Checker {
         self.mix_segment(now, seen, false);
         if let Some(sending) = &mut self.sending {
             sending.unanswered = 0;
+            sending.active = now;
         }
         let flags = seen.header.flags;
         if flags.contains(Flags::RST) {
@@ -49,7 +51,11 @@ impl Checker {
             if let Some(sending) = &mut self.sending
                 && position(header.ack, sending.iss) == 1
             {
-                sending.acknowledged(now, 1, receiving.syn.timestamps.is_some());
+                let echo = header.options.timestamps.map(|(_, echo)| echo);
+                let bounds = &self.bounds;
+                sending.acknowledged(now, 1, echo, bounds);
+                // The window of a SYN is not scaled.
+                sending.last_edge = 1 + i64::from(header.window);
             }
         }
     }
@@ -70,6 +76,9 @@ impl Checker {
         // What may ever be acknowledged, and what the peer may ever have said: of all that is intact.
         receiving.take(start, end);
         sending.edge = sending.edge.max(edge);
+        if ack > sending.heard.0 && ack <= sending.max {
+            sending.heard = (ack, now);
+        }
         if let Some((value, _)) = header.options.timestamps {
             let newest = receiving.ts_newest.get_or_insert(value);
             if Seq(value).gt(Seq(*newest)) {
@@ -112,7 +121,49 @@ impl Checker {
         {
             receiving.ts_recent = Some(value);
         }
-        sending.acknowledged(now, ack, has_timestamps);
+        let echo = header.options.timestamps.map(|(_, echo)| echo);
+        let una = sending.una;
+        let bounds = &self.bounds;
+        sending.acknowledged(now, ack, echo, bounds);
+        let mut sack: Option<(i64, i64, i64)> = None;
+        for block in header.options.sack.as_slice() {
+            let (left, right) = (
+                position(block.left, sending.iss),
+                position(block.right, sending.iss),
+            );
+            sending.reported(left, right);
+            let (least, low, high) = sack.unwrap_or((left, right, right));
+            sack = Some((least.min(left), low.min(right), high.max(right)));
+        }
+        let same = edge == sending.last_edge;
+        if let Some(clock) = sending.clock.take() {
+            let duplicate = ack == una && end == start && same;
+            let tick = Tick {
+                ack,
+                una,
+                duplicate,
+                echo,
+                sack,
+            };
+            sending.clock = clock.on_ack(now, &tick);
+        }
+        let (wl1, wl2) = sending.wl;
+        if wl1 < start || (wl1 == start && wl2 <= ack) || wl2 < ack {
+            // Our TCP takes any that acknowledges more; by RFC 9293 it would have to be newer by its sequence number.
+            sending.wl = (wl1.max(start), ack);
+            let opens = edge > sending.una && sending.last_edge <= sending.una;
+            if !same {
+                sending.changed = now;
+            }
+            sending.last_edge = edge;
+            if opens {
+                sending.probes = 0;
+                if sending.max - sending.una == 1 {
+                    // What was a probe may now be sent as anything else.
+                    sending.head_at = now;
+                }
+            }
+        }
         if edge > sending.sure_edge {
             if sending.una >= sending.sure_edge {
                 // What was a probe may now be sent as anything else.

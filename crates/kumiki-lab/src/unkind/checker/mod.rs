@@ -7,27 +7,32 @@
 //! | Does not know | anything of the code under test: sequence variables here are found from the wire |
 //! | Left out | which segment recovery ought to choose, and how fast: congestion control is free within the peer's window |
 //!
-//! # The rule against stalls
+//! # The rules against stalls
 //!
-//! Nobody may wait longer than the standard lets it wait. That is three bounds; where all of them are kept and the line
+//! Nobody may wait longer than the standard lets it wait. That is four bounds; where all of them are kept and the line
 //! passes what it is given, the connection goes on.
 //!
 //! 1. *What is not acknowledged is sent again.* An octet at SND.UNA (or a SYN or FIN) that was sent is sent again at the
-//!    latest after RTO * 2^n, n being how often it has been sent again since the last valid round-trip sample (RFC 6298
+//!    latest after RTO * 2^n, n being how often the timer can have expired since the last valid round-trip sample (RFC 6298
 //!    rules 5.3 to 5.6; Karn's rule keeps n where anything that was sent twice is acknowledged and there are no timestamps).
-//!    RTO is not known here; it is at most SRTT + 4 RTTVAR, of which neither can be above the longest time R that an
-//!    octet was under way until it was acknowledged: so it is at most max(minimum, 5 R + G), or before the first sample
-//!    max(initial value, 3 s). No wait is longer than the configured maximum (rule 2.5). Where the end sends tail loss
-//!    probes, which need not be of the head, a wait may have an RTO more (RFC 8985 section 7.3); and R more in any
-//!    case, for what recovery sends again within a round trip of the head may restart the timer.
+//!    RTO is an upper bound: RFC 6298's estimator is run with every round trip that the end can have taken for a sample; before
+//!    the first, it is the initial value or 3 s. No wait is longer than the configured maximum (rule 2.5). Two things start the
+//!    timer again, with SACK and RACK only: whatever is sent again (RFC 6675 section 6 lets an end do so), and, once and no
+//!    later than the timer would have expired, new data, which may be a tail loss probe (RFC 8985 sections 7.2 and 7.3).
 //! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out where
-//!    the peer's window is open (RFC 9293 section 3.8.6.2.1), within the persist bound of 60 s or the RTO's maximum,
-//!    whichever is longer, where it is closed (section 3.8.6.1: exponential back-off; MUST-36). The octet of a probe is
-//!    one that waits, until the window opens for it.
+//!    the peer's window is open (RFC 9293 section 3.8.6.2.1); where it is closed, within RTO * 2^n, n counting probes too, up to
+//!    60 s or the maximum of RTO, whichever is longer (section 3.8.6.1, SHLD-29, SHLD-30; MUST-36). The octet of a probe is one
+//!    that waits, until the window opens for it. The window is the one of the last segment that counts by SND.WL1 and SND.WL2,
+//!    also where that has overtaken a later one.
 //! 3. *What arrives is answered.* Within 0.5 s (MUST-40) whatever text arrives, old or new, draws a segment, and what was
 //!    next in order and within the window is acknowledged by it. Answers to what is not
 //!    acceptable may be limited (RFC 5961 section 7): none is owed to what PAWS refuses, nor to copies where the same was
 //!    acknowledged within the last 0.5 s.
+//! 4. *The acknowledgment clock goes on after a time-out.* Where all that was sent since the time-out has arrived, as
+//!    acknowledgments tell, duplicates of new data included (RFC 5682 sections 2.1 and 3.1 step 3), nothing is on the way, and what
+//!    was lost follows within two round trips, for pacing and RACK's reordering window. A time-out is what follows a
+//!    silence of at least two round trips, so that what was sent before is not on the way either; where it may have been for
+//!    nothing, the rule does not hold.
 //!
 //! Where timers of the end expire only on a beat, two beats are added.
 
@@ -44,8 +49,10 @@ use super::user::Facts;
 mod arrived;
 mod sent;
 mod space;
+mod waits;
 
 use space::{Receiving, Sending};
+use waits::{Bounds, Clock};
 
 /// MUST-40.
 const ANSWER: Duration = Duration::from_millis(500);
@@ -67,20 +74,6 @@ pub struct Violation {
     pub rule: &'static str,
     /// What happened.
     pub what: String,
-}
-
-/// What the end was configured for.
-#[derive(Clone, Copy, Debug)]
-struct Bounds {
-    mtu: usize,
-    initial: Duration,
-    minimum: Duration,
-    maximum: Duration,
-    granularity: Duration,
-    overrides: Duration,
-    tail_loss_probe: bool,
-    beats: Duration,
-    syn_retries: u32,
 }
 
 /// The judge of one end; see the module.
@@ -112,22 +105,10 @@ pub(super) struct Checker {
 
 impl Checker {
     pub(super) fn new(number: usize, end: &End, pattern: Pattern, facts: &Arc<Facts>) -> Self {
-        let rto = end.tcp.rto;
-        let beat = end.tcp.slow_beat.map_or(Duration::ZERO, |beat| beat.period);
         Self {
             end: number,
             passive: matches!(end.opening, Opening::Listens { .. }),
-            bounds: Bounds {
-                mtu: usize::try_from(end.mtu).unwrap_or(usize::MAX),
-                initial: rto.initial,
-                minimum: rto.minimum,
-                maximum: rto.maximum + rto.tick,
-                granularity: rto.granularity + rto.tick,
-                overrides: end.tcp.override_timeout,
-                tail_loss_probe: end.tcp.tail_loss_probe,
-                beats: beat * 2 + Duration::from_millis(1),
-                syn_retries: end.tcp.syn_retries,
-            },
+            bounds: Bounds::of(end),
             pattern,
             facts: Arc::clone(facts),
             callers: Vec::new(),
@@ -239,53 +220,73 @@ impl Checker {
             return;
         };
         if sending.max > sending.una {
-            // Only a probe of the closed window is under way, whose octet the peer need not take: rule 2.
-            let probing = sending.una >= sending.sure_edge.max(1);
-            let bound = if probing {
-                PERSIST.max(self.bounds.maximum) + self.bounds.beats
-            } else if sending.max - sending.una == 1 {
-                // It may have been a probe, and its octet now waits with others for a window that is worth while.
-                let overrides = self.bounds.overrides + self.bounds.beats;
-                self.bounds.again(sending).max(overrides)
-            } else {
-                self.bounds.again(sending)
-            };
-            let deadline = sending.head_at + bound;
-            if now <= deadline {
-                return;
-            }
-            if self.passive && !self.facts.opened() && sending.again >= self.bounds.syn_retries {
-                self.doubtful = true;
-                return;
-            }
-            let (una, again, since) = (sending.una, sending.again, sending.head_at);
-            self.breaks(deadline, "stall", || {
-                format!(
-                    "position {una} was not acknowledged and, since {since}, not sent again within {bound} (sent again {again} times before; RFC 6298 section 5)"
-                )
-            });
-            return;
-        }
-        if self.waiting(sending, self.facts.handed()) {
-            let closed = sending.sure_edge <= sending.max;
-            let bound = if closed {
-                PERSIST.max(self.bounds.maximum)
-            } else {
-                self.bounds.overrides
-            };
-            let bound = bound + self.bounds.beats;
+            self.look_at_head(now);
+        } else if self.waiting(sending, self.facts.handed()) {
+            let closed = sending.sure_edge.min(sending.last_edge) <= sending.max;
             let since = sending.changed.max(self.facts.said());
-            if now > since + bound {
+            let deadline = if closed {
+                (since + self.bounds.persist(sending)).max(sending.next_probe)
+            } else {
+                since + self.bounds.overrides + self.bounds.beats
+            };
+            if now > deadline {
                 let window = if closed { "closed" } else { "open" };
                 let waiting = self.facts.handed() + 1;
                 let max = sending.max;
-                self.breaks(since + bound, "stall", || {
+                self.breaks(deadline, "stall", || {
                     format!(
-                        "nothing is under way, the window is {window}, and positions {max} to {waiting} have waited since {since}, longer than {bound}"
+                        "nothing is under way, the window is {window}, and positions {max} to {waiting} have waited since {since}, and still at {deadline}"
                     )
                 });
             }
         }
+    }
+
+    /// Something is under way: whether it is time that it were sent again.
+    fn look_at_head(&mut self, now: Instant) {
+        let Some(sending) = &self.sending else {
+            return;
+        };
+        // Only a probe of the closed window is under way, whose octet the peer need not take: rule 2.
+        let one = sending.max - sending.una == 1;
+        let probing = sending.una >= sending.sure_edge.max(1)
+            || (one && sending.una >= sending.last_edge.max(1));
+        let sack = self.has_sack();
+        let mut deadline = if probing {
+            sending.head_at + self.bounds.persist(sending)
+        } else {
+            self.bounds.again(sending, sack)
+        };
+        if one && !probing {
+            // It may have been a probe, and its octet now waits with others for a window that is worth while.
+            deadline = deadline.max(sending.head_at + self.bounds.overrides + self.bounds.beats);
+        }
+        if let Some(since) = sending.clock.and_then(|clock| clock.idle_since)
+            && !probing
+        {
+            let stop = since + Clock::patience(&sending.trips, &self.bounds);
+            if now > stop && stop < deadline {
+                self.breaks(stop, "clock", || {
+                    format!(
+                        "since {since} nothing that was sent after the time-out is on the way, and what was lost does not go on (RFC 5681 section 3.1, RFC 5682 section 2.1 step 3)"
+                    )
+                });
+                return;
+            }
+        }
+        if now <= deadline {
+            return;
+        }
+        if self.passive && !self.facts.opened() && sending.again >= self.bounds.syn_retries {
+            self.doubtful = true;
+            return;
+        }
+        let (una, again, since) = (sending.una, sending.again, sending.head_at);
+        self.breaks(deadline, "stall", || {
+            format!(
+                "position {una} was not acknowledged and, since {since}, not sent again until {deadline} (sent again {again} times before; RFC 6298 section 5)"
+            )
+        });
     }
 
     /// Whether the program has handed over, on a connection that it knows, what was never sent.
@@ -294,23 +295,6 @@ impl Checker {
         self.facts.opened()
             && sending.una >= 1
             && (handed + 1 > sending.max || (self.facts.releasing() && sending.fin.is_none()))
-    }
-}
-
-impl Bounds {
-    /// The longest wait before the head is sent again.
-    fn again(&self, sending: &Sending) -> Duration {
-        let measured = (sending.longest + self.granularity) * 5 + self.granularity;
-        let rto = if sending.sampled {
-            measured
-        } else {
-            measured.max(self.initial).max(AFTER_SYN_LOSS)
-        };
-        let rto = rto.max(self.minimum);
-        let factor = 1_u64.checked_shl(sending.again).unwrap_or(u64::MAX);
-        let bound = Duration::from_nanos(rto.as_nanos().saturating_mul(factor)).min(self.maximum);
-        let probes = u64::from(self.tail_loss_probe);
-        bound * (1 + probes) + sending.longest.min(bound) + self.beats
     }
 }
 

@@ -102,8 +102,10 @@ impl Checker {
         }
         if let Some(sending) = &mut self.sending {
             // Where SYNs cross, the answer may be here while the SYN is sent again: no round trip is known then.
-            sending.sampled &= !again;
-            sending.occupies(now, 0, 1);
+            if again {
+                sending.trips.forget();
+            }
+            sending.occupies(now, (0, 1), false, &self.bounds, false);
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
         }
@@ -127,6 +129,7 @@ impl Checker {
         if let Some(sending) = &mut self.sending {
             sending.edge = sending.edge.max(1 + i64::from(window));
             sending.sure_edge = sending.edge;
+            sending.last_edge = sending.edge;
         }
     }
 
@@ -183,6 +186,13 @@ impl Checker {
         sending.syn.timestamps.is_some() && receiving.syn.timestamps.is_some()
     }
 
+    pub(super) fn has_sack(&self) -> bool {
+        let (Some(sending), Some(receiving)) = (&self.sending, &self.receiving) else {
+            return false;
+        };
+        sending.syn.sack_permitted && receiving.syn.sack_permitted
+    }
+
     fn sent_options(&mut self, now: Instant, options: &Options) {
         if self.has_timestamps() != options.timestamps.is_some() {
             self.breaks(now, "options", || {
@@ -194,6 +204,7 @@ impl Checker {
         };
         if let Some((value, echo)) = options.timestamps {
             let last = sending.ts_last.replace(value);
+            sending.ts_at = now;
             let newest = receiving.ts_newest;
             if last.is_some_and(|last| Seq(value).lt(Seq(last))) {
                 self.breaks(now, "options", || "TSval goes back".to_owned());
@@ -231,6 +242,7 @@ impl Checker {
     }
 
     fn sent_text(&mut self, now: Instant, seen: &Seen) {
+        let sack = self.has_sack();
         let (Some(sending), Some(receiving)) = (&mut self.sending, &self.receiving) else {
             return;
         };
@@ -242,7 +254,7 @@ impl Checker {
         let handed = i64::try_from(self.facts.handed()).unwrap_or(i64::MAX - 1) + 1;
         let mss = i64::from(receiving.syn.mss.unwrap_or(DEFAULT_MSS));
         let options = i64::try_from(header.len()).unwrap_or(0) - 20;
-        let probe = text == 1 && start == sending.edge;
+        let probe = text == 1 && start >= sending.last_edge;
         let mut broken: Option<(&'static str, String)> = None;
         if start > sending.max || start < 1 {
             let max = sending.max;
@@ -252,7 +264,7 @@ impl Checker {
                 "content",
                 format!("sends up to {text_end}, but only what is before {handed} was written"),
             ));
-        } else if text > 0 && text_end > sending.edge && !probe {
+        } else if text > 0 && text_end > sending.edge && !(text == 1 && start == sending.edge) {
             let edge = sending.edge;
             broken = Some((
                 "window",
@@ -291,7 +303,7 @@ impl Checker {
         }
         let end = text_end + i64::from(fin);
         if end > start {
-            sending.occupies(now, start, end);
+            sending.occupies(now, (start, end), probe, &self.bounds, sack);
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
         }

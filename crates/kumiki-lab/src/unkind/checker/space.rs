@@ -5,13 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::tcp::{Header, Options, Seq};
 
+use super::waits::{Bounds, Clock, Trips};
+
 /// Text or a SYN or FIN that was sent and not acknowledged. Positions count from the SYN, which is at 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     pub(super) start: i64,
     pub(super) end: i64,
     pub(super) first: Instant,
+    pub(super) last: Instant,
     pub(super) again: bool,
+    /// All of it is reported by SACK.
+    pub(super) sacked: bool,
 }
 
 /// What this end has sent on the present connection.
@@ -22,23 +27,47 @@ pub(super) struct Sending {
     pub(super) max: i64,
     /// The first not acknowledged, as far as an acceptable segment has said.
     pub(super) una: i64,
+    /// The highest acknowledgment in anything intact, and when it came: an end that has opened its window, and not told yet, takes
+    /// what seems to be out of window here.
+    pub(super) heard: (i64, Instant),
     /// After the highest position that the peer has ever had room for, and the same by acceptable segments only.
     pub(super) edge: i64,
     pub(super) sure_edge: i64,
+    /// The same by the last segment that counts for SND.WND, and that segment's SND.WL1 and SND.WL2.
+    pub(super) last_edge: i64,
+    pub(super) wl: (i64, i64),
     pub(super) fin: Option<i64>,
     pub(super) flights: VecDeque<Flight>,
     /// What begins at `una` was last sent, or `una` last moved.
     pub(super) head_at: Instant,
-    /// How often the head was sent again: see the module.
+    /// The retransmission timer can have been started, for the last time.
+    pub(super) timer_at: Instant,
+    /// Something was last sent again, and new data for the last time in time to be a probe; not before `head_at`.
+    pub(super) resent_at: Instant,
+    pub(super) news_at: Option<Instant>,
+    /// How often the head was sent again since the last round trip that counts, and how often by a time-out.
     pub(super) again: u32,
+    pub(super) backed_off: u32,
+    /// Probes of the closed window since it was last open.
+    pub(super) probes: u32,
+    /// The octet of the last one.
+    pub(super) probed: Option<i64>,
+    /// When the next one may be due, by what was known of the round trip when this one went.
+    pub(super) next_probe: Instant,
     /// Segments that occupy sequence space and were sent since anything arrived.
     pub(super) unanswered: u32,
-    /// R of the module.
-    pub(super) longest: Duration,
-    pub(super) sampled: bool,
+    pub(super) trips: Trips,
+    /// What they and `backed_off` were before the acknowledgments of an instant.
+    pub(super) before: (Instant, Trips, u32),
+    /// After a time-out.
+    pub(super) clock: Option<Clock>,
+    /// Anything was last sent that occupies sequence space, or arrived.
+    pub(super) active: Instant,
     /// Something changed that could let waiting octets go.
     pub(super) changed: Instant,
+    /// The last TSval, and when it was sent.
     pub(super) ts_last: Option<u32>,
+    pub(super) ts_at: Instant,
     pub(super) syn: Options,
 }
 
@@ -70,63 +99,149 @@ impl Sending {
             iss: syn.seq,
             max: 0,
             una: 0,
+            heard: (0, now),
             edge: 0,
             sure_edge: 0,
+            last_edge: 0,
+            wl: (0, 0),
             fin: None,
             flights: VecDeque::new(),
             head_at: now,
+            timer_at: now,
+            resent_at: now,
+            news_at: None,
             again: 0,
+            backed_off: 0,
+            probes: 0,
+            probed: None,
+            next_probe: now,
             unanswered: 0,
-            longest: Duration::ZERO,
-            sampled: false,
+            trips: Trips::default(),
+            before: (now, Trips::default(), 0),
+            clock: None,
+            active: now,
             changed: now,
             ts_last: syn.options.timestamps.map(|(value, _)| value),
+            ts_at: now,
             syn: syn.options,
         }
     }
 
-    /// Something that occupies `start` to `end` was sent.
-    pub(super) fn occupies(&mut self, now: Instant, start: i64, end: i64) {
+    /// Something that occupies `start` to `end` was sent, a probe of the closed window if `probe`; `sack`: SACK is on.
+    pub(super) fn occupies(
+        &mut self,
+        now: Instant,
+        (start, end): (i64, i64),
+        probe: bool,
+        bounds: &Bounds,
+        sack: bool,
+    ) {
+        let silence = now.saturating_since(self.active);
+        self.probes += u32::from(probe);
+        // The octet of a probe goes with others, now that there is room for it: that is no time-out.
+        let grows = self.probed == Some(start) && self.max == start + 1 && end > self.max;
+        if probe {
+            self.probed = Some(start);
+            self.next_probe = now + bounds.persist(self);
+        }
         self.unanswered += 1;
         self.changed = now;
+        self.active = now;
+        let may_expire = bounds.may_expire(now.saturating_since(self.timer_at));
+        if end > self.max && now <= bounds.expiry(self, sack) {
+            // Any new data may be the probe, which is no later than the timer.
+            self.news_at = Some(now);
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.on_sent(start, end);
+        }
+        if start < self.una && self.before.0 == now {
+            // It was sent again before the end took the acknowledgment that came in the same instant, which then is no measure.
+            let (_, trips, backed_off) = &self.before;
+            self.trips.or(trips);
+            self.backed_off = self.backed_off.max(*backed_off);
+        }
         if start <= self.una {
             if self.max > self.una {
                 self.again += 1;
+                if may_expire && !probe && !grows {
+                    self.backed_off += 1;
+                    self.timer_at = now;
+                }
+                if self.una > 0 && Clock::is_time_out(silence, &self.trips, bounds) {
+                    self.clock = Some(Clock::new(self.max, end, self.ts_last));
+                }
+            }
+            if self.max == self.una {
+                self.timer_at = now;
             }
             self.head_at = now;
+            self.news_at = None;
         }
+        if start < self.max {
+            self.resent_at = now;
+            self.news_at = None;
+        }
+        self.split(start);
+        self.split(end);
         let first = self.flights.partition_point(|flight| flight.end <= start);
         for flight in self.flights.range_mut(first.min(self.flights.len())..) {
             if flight.start >= end {
                 break;
             }
             flight.again = true;
+            flight.last = now;
         }
         if end > self.max {
             self.flights.push_back(Flight {
                 start: start.max(self.max),
                 end,
                 first: now,
-                again: start < self.max,
+                last: now,
+                again: probe || (start < self.max && !grows),
+                sacked: false,
             });
             self.max = end;
         }
     }
 
-    /// An acceptable segment acknowledges everything before `ack`.
-    pub(super) fn acknowledged(&mut self, now: Instant, ack: i64, timestamps: bool) {
+    /// An acceptable segment acknowledges everything before `ack`, with TSecr `echo` where there are timestamps.
+    pub(super) fn acknowledged(
+        &mut self,
+        now: Instant,
+        ack: i64,
+        echo: Option<u32>,
+        bounds: &Bounds,
+    ) {
         if ack <= self.una || ack > self.max {
             return;
         }
+        let heard_at = match self.heard {
+            (heard, at) if heard == ack => at,
+            (heard, _) if heard > ack => self.timer_at,
+            _ => now,
+        };
+        if self.before.0 != now {
+            self.before = (now, self.trips.clone(), self.backed_off);
+        }
         self.una = ack;
         self.head_at = now;
+        self.timer_at = heard_at;
+        self.resent_at = now;
+        self.news_at = None;
         self.changed = now;
         let mut once = true;
+        let mut trip: Option<(Duration, Duration)> = None;
         while let Some(flight) = self.flights.front_mut() {
             if flight.start >= ack {
                 break;
             }
-            self.longest = self.longest.max(now.saturating_since(flight.first));
+            if flight.again {
+                self.trips.see(now.saturating_since(flight.last));
+            } else if !flight.sacked {
+                trip = Some(widened(trip, now.saturating_since(flight.first)));
+                trip = Some(widened(trip, heard_at.saturating_since(flight.first)));
+            }
             once &= !flight.again;
             if flight.end > ack {
                 flight.start = ack;
@@ -134,12 +249,59 @@ impl Sending {
             }
             self.flights.pop_front();
         }
+        let measured = trip.is_some();
+        let echo = echo.filter(|&echo| echo != 0);
+        if let (Some(last), Some(echo)) = (self.ts_last, echo) {
+            // TSval counts milliseconds.
+            let then = u64::from(last.wrapping_sub(echo));
+            let age = Duration::from_millis(then) + now.saturating_since(self.ts_at);
+            if then < 1 << 31 {
+                let tick = Duration::from_millis(1);
+                trip = Some(widened(trip, age.saturating_sub(tick)));
+                trip = Some(widened(trip, age + tick));
+            }
+        }
         // Of a SYN sent twice nobody knows which was answered.
-        if once || (timestamps && ack > 1) {
+        let sure = (once && measured) || (echo.is_some() && ack > 1);
+        if let Some((low, high)) = trip {
+            self.trips.take(low, high, sure, bounds);
+        }
+        if sure {
             self.again = 0;
-            self.sampled = true;
+            self.backed_off = 0;
         }
     }
+
+    /// Makes a flight begin at `at`, if it is within one.
+    fn split(&mut self, at: i64) {
+        let index = self.flights.partition_point(|flight| flight.end <= at);
+        if let Some(flight) = self.flights.get_mut(index)
+            && flight.start < at
+        {
+            let rest = Flight {
+                start: at,
+                ..*flight
+            };
+            flight.end = at;
+            self.flights.insert(index + 1, rest);
+        }
+    }
+
+    /// SACK reports that `left` to `right` has arrived.
+    pub(super) fn reported(&mut self, left: i64, right: i64) {
+        let first = self.flights.partition_point(|flight| flight.start < left);
+        for flight in self.flights.range_mut(first.min(self.flights.len())..) {
+            if flight.end > right {
+                break;
+            }
+            flight.sacked = true;
+        }
+    }
+}
+
+/// The bounds of what was known and `trip`.
+fn widened(known: Option<(Duration, Duration)>, trip: Duration) -> (Duration, Duration) {
+    known.map_or((trip, trip), |(low, high)| (low.min(trip), high.max(trip)))
 }
 
 impl Receiving {

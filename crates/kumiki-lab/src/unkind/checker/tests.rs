@@ -31,9 +31,18 @@ impl Bench {
     }
 
     fn with(written: u64) -> Self {
+        Self::of(written, false)
+    }
+
+    /// RACK with tail loss probes.
+    fn rack() -> Self {
+        Self::of(10_000, true)
+    }
+
+    fn of(written: u64, rack: bool) -> Self {
         let mut end = Case::of(0).ends[0].clone();
         end.tcp = kumiki_proto::tcp::defaults::modern();
-        end.tcp.tail_loss_probe = false;
+        end.tcp.tail_loss_probe = rack;
         end.mtu = 1500;
         let facts = Arc::new(Facts::default());
         let mut bench = Self {
@@ -42,6 +51,7 @@ impl Bench {
         };
         let syn = Options {
             mss: Some(1000),
+            sack_permitted: rack,
             ..Options::NONE
         };
         bench.sent(0, header(Flags::SYN, OWN, 0, 4000, syn), 0);
@@ -206,10 +216,10 @@ fn an_answer_to_earlier_text_is_one_though_more_has_come_by_then() {
 
 #[test]
 fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
-    // The round trip took 10 ms, so that RTO is its minimum of 200 ms; one round trip is added.
+    // The round trip took 10 ms, so that RTO is its minimum of 200 ms.
     let mut bench = Bench::new();
     bench.text(20, 0, 1000);
-    assert_eq!(bench.rule(300), Some((231, "stall")));
+    assert_eq!(bench.rule(300), Some((221, "stall")));
     let mut bench = Bench::new();
     for ms in [20, 220, 620, 1420] {
         bench.text(ms, 0, 1000);
@@ -219,12 +229,87 @@ fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
     for ms in [20, 220, 621, 1_422, 3_100] {
         bench.text(ms, 0, 1000);
     }
-    assert_eq!(bench.rule(3_100), Some((3_033, "stall")));
+    assert_eq!(bench.rule(3_100), Some((3_023, "stall")));
     // Another segment in between is no help for the first.
     let mut bench = Bench::new();
     bench.text(20, 0, 1000);
     bench.text(150, 1000, 1000);
-    assert_eq!(bench.rule(300), Some((231, "stall")));
+    assert_eq!(bench.rule(300), Some((221, "stall")));
+}
+
+#[test]
+fn a_probe_of_the_tail_puts_the_head_off_once() {
+    // New data is taken for the probe as long as it is no later than the timer; from there it is one RTO more.
+    let mut bench = Bench::rack();
+    bench.text(20, 0, 1000);
+    bench.text(150, 1000, 10);
+    bench.text(220, 1010, 10);
+    bench.text(300, 1020, 10);
+    bench.text(400, 1030, 10);
+    assert_eq!(bench.rule(500), Some((421, "stall")));
+    // What is sent again starts the timer anew.
+    let mut bench = Bench::rack();
+    bench.text(20, 0, 1000);
+    bench.text(20, 1000, 1000);
+    bench.text(100, 1000, 1000);
+    assert_eq!(bench.rule(500), Some((301, "stall")));
+}
+
+#[test]
+fn once_nothing_sent_since_a_time_out_is_on_the_way_the_rest_follows() {
+    let two = |bench: &mut Bench| {
+        bench.text(20, 0, 1000);
+        bench.text(20, 1000, 1000);
+        bench.text(221, 0, 1000);
+        bench.peer(231, (0, 0), 1000);
+    };
+    // Twice the round trip of 10 ms is for pacing and reordering.
+    let mut bench = Bench::new();
+    two(&mut bench);
+    assert_eq!(bench.rule(300), Some((252, "clock")));
+    let mut bench = Bench::new();
+    two(&mut bench);
+    bench.text(231, 1000, 1000);
+    bench.peer(241, (0, 0), 2000);
+    bench.text(241, 2000, 1000);
+    assert_eq!(bench.rule(300), None);
+    // F-RTO sends new data, and once its duplicate comes what was lost.
+    let mut bench = Bench::new();
+    two(&mut bench);
+    bench.text(231, 2000, 1000);
+    bench.peer(241, (0, 0), 1000);
+    assert_eq!(bench.rule(300), Some((262, "clock")));
+    // As long as something is on the way nobody needs to send.
+    let mut bench = Bench::new();
+    two(&mut bench);
+    bench.text(231, 2000, 1000);
+    assert_eq!(bench.rule(400), None);
+}
+
+#[test]
+fn the_first_probe_of_a_closed_window_comes_after_the_time_out_and_each_takes_twice_as_long() {
+    let closed = || {
+        let mut bench = Bench::new();
+        bench.text(20, 0, 1000);
+        let closed = header(
+            Flags::ACK,
+            PEER.wrapping_add(1),
+            OWN + 1001,
+            0,
+            Options::NONE,
+        );
+        bench.arrived(30, closed, 0);
+        bench
+    };
+    assert_eq!(closed().rule(500), Some((231, "stall")));
+    let mut bench = closed();
+    bench.text(230, 1000, 1);
+    bench.text(630, 1000, 1);
+    assert_eq!(bench.rule(1_400), None);
+    let mut bench = closed();
+    bench.text(230, 1000, 1);
+    bench.text(630, 1000, 1);
+    assert_eq!(bench.rule(1_500), Some((1_431, "stall")));
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn what_is_outside_the_window_is_cut_off() {
         q.insert(Seq(5), 20, Seq(20), text(), true),
         Inserted::Queued(5)
     );
-    assert!(!q.fin_is_next(Seq(30)), "the FIN was outside");
+    assert!(!q.fin_is_next(Seq(25)), "text before the FIN was outside");
     assert_eq!(
         q.insert(Seq(5), 0, Seq(5), text(), false),
         Inserted::Outside
@@ -159,6 +159,23 @@ fn what_is_outside_the_window_is_cut_off() {
         q.insert(Seq(20), 20, old, text(), false),
         Inserted::Duplicate
     );
+}
+
+#[test]
+fn a_fin_behind_text_that_fills_the_window_needs_no_room() {
+    let mut q = Reassembly::new(Limits::default());
+    let text = |n: usize| Message::from_octets(&vec![0; n]);
+    assert_eq!(
+        q.insert(Seq(5), 20, Seq(10), text(15), true),
+        Inserted::Queued(15)
+    );
+    assert!(q.fin_is_next(Seq(25)));
+    let mut q = Reassembly::new(Limits::default());
+    assert_eq!(
+        q.insert(Seq(5), 20, Seq(10), text(16), true),
+        Inserted::Queued(15)
+    );
+    assert!(!q.fin_is_next(Seq(25)) && !q.fin_is_next(Seq(26)));
 }
 
 #[test]

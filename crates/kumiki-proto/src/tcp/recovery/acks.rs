@@ -7,7 +7,7 @@ use super::tlp::Answer;
 use super::undo::{Frto, Verdict};
 use super::{Phase, RateReduction};
 use crate::tcp::congestion::{Acked, Loss};
-use crate::tcp::scoreboard::AckOutcome;
+use crate::tcp::scoreboard::{AckOutcome, Span};
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
 use crate::tcp::trace::Event;
@@ -20,14 +20,14 @@ impl Session {
         let (ack, now) = (segment.ack, io.now());
         self.believe(segment, now);
         if ack.gt(self.board.nxt()) {
-            // The octet of a window probe was taken: now it counts as sent.
-            let seq = self.board.nxt();
-            let (text, _) = self.send.take(seq, ack - seq);
-            self.board.on_send(
-                u32::try_from(text.len()).unwrap_or(0),
-                now,
-                self.send.unsent() == 0,
-            );
+            // The octet of a window probe was taken: now it counts as sent, nobody knows when (MUST-18).
+            let start = self.board.nxt();
+            let (text, _) = self.send.take(start, ack - start);
+            let octets = u32::try_from(text.len()).unwrap_or(0);
+            let app_limited = self.send.unsent() == 0;
+            self.board.on_send(octets, now, app_limited);
+            let end = self.board.nxt();
+            self.board.on_probed(Span { start, end }, now);
         }
         let flight = self.board.flight();
         let partial = matches!(self.recovery.phase, Phase::Fast(point) if ack.lt(point));
@@ -161,11 +161,37 @@ impl Session {
             let above = segment.ack.gt(point) || blocks.iter().any(|block| block.right.gt(point));
             let verdict = undo.frto_verdict(outcome.delivered > 0 && !above);
             spurious |= verdict == Some(Verdict::Spurious);
+            if verdict == Some(Verdict::Genuine) && !spurious {
+                self.recover_as_usual(outcome, io);
+            }
         }
         if spurious {
             self.undo(outcome.acked, io);
         }
         spurious
+    }
+
+    /// The time-out was for something: step 3 (a) of F-RTO.
+    fn recover_as_usual(&mut self, outcome: &AckOutcome, io: &Io<'_, '_>) {
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        if outcome.acked == 0 && self.congestion.window() < 3 * u64::from(self.send.mss) {
+            // The segment that slow start would have sent and had acknowledged by now in place of a new one.
+            self.congestion.on_ack(&Acked {
+                now: io.now(),
+                octets: self.send.mss.into(),
+                flight: self.board.flight().into(),
+                srtt: self.rtt.srtt(),
+                rtt: None,
+                una,
+                nxt,
+                window_limited: true,
+            });
+        }
+        if !self.sack {
+            // Of the new segments nobody knows which arrived: they come last, and "recover" is behind them.
+            self.board.mark_all_lost();
+            self.recovery.phase = Phase::Timeout(nxt);
+        }
     }
 
     /// How far segments overtake each other, where that is asked for.

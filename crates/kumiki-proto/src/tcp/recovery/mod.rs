@@ -121,6 +121,11 @@ impl Recovery {
             Frto::Off | Frto::Again(_) => None,
         }
     }
+
+    /// There is no new data, or no room for any.
+    pub(crate) const fn skip_new(&mut self) {
+        self.undo.frto = Frto::Off;
+    }
 }
 
 impl Session {

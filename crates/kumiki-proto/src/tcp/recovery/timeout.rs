@@ -98,22 +98,20 @@ impl Session {
             self.timers.set(Timer::Retransmit, at, io.cx);
             return;
         };
-        let now = io.now();
-        let reordering = rack.reordering_at;
-        if self.recovery.rto_at <= now {
-            // Another timer has been waited for that long.
-            self.recovery.rto_at = self.slow(self.rtt.rto(), io);
-        }
         let rto_at = self.recovery.rto_at;
-        let may_probe = self.recovery.tlp.is_some()
-            && self.recovery.phase == Phase::None
-            && self.board.sacked() == 0;
+        // No other timer takes the place of the retransmission timer for longer than that would have waited: a round trip that was
+        // suddenly long, by which RACK waits, says nothing of one that never ends.
+        let reordering = rack.reordering_at.filter(|&at| at <= rto_at);
+        // Where no probe may be sent, waiting for its time would only keep the retransmission timer from expiring, again and
+        // again where new data trickles out.
+        let may_probe =
+            self.may_probe() && self.recovery.phase == Phase::None && self.board.sacked() == 0;
         let (timer, at) = if let Some(at) = reordering {
             (Timer::Reordering, at)
         } else if may_probe {
             let single = self.board.flight() <= self.send.mss;
             let pto = Tlp::pto(self.rtt.srtt(), single, io.shared.config.max_ack_delay);
-            (Timer::LossProbe, (now + pto).min(rto_at))
+            (Timer::LossProbe, (io.now() + pto).min(rto_at))
         } else {
             (Timer::Retransmit, rto_at)
         };
@@ -153,7 +151,7 @@ impl Session {
             return;
         }
         self.detect_losses(0, io);
-        self.arm_retransmit(io);
+        self.choose_timer(io);
         self.output(io);
         self.stirred = true;
     }
@@ -163,13 +161,8 @@ impl Session {
         if self.board.is_empty() {
             return;
         }
-        let samples = self.rtt.samples();
-        if self
-            .recovery
-            .tlp
-            .as_ref()
-            .is_some_and(|tlp| tlp.may_probe(samples))
-        {
+        if self.may_probe() {
+            let samples = self.rtt.samples();
             io.shared.counters.loss_probes += 1;
             let is_retrans = self.send_probe(io);
             let nxt = self.board.nxt();
@@ -183,6 +176,13 @@ impl Session {
         let at = self.recovery.rto_at;
         self.timers.set(Timer::Retransmit, at, io.cx);
         self.stirred = true;
+    }
+
+    /// The two conditions of RFC 8985 section 7.3.
+    fn may_probe(&self) -> bool {
+        let samples = self.rtt.samples();
+        let tlp = self.recovery.tlp.as_ref();
+        tlp.is_some_and(|tlp| tlp.may_probe(samples))
     }
 
     /// New data if there is any, whatever the congestion window says; else the last segment again, and true.

@@ -399,3 +399,31 @@ fn an_accept_that_comes_too_late_is_told_so() {
     pair.ask(B, vec![accept(session)]);
     assert_eq!(pair.app(B).heard, ["offered", "aborted: NoSession"]);
 }
+
+// RFC 9293: MUST-18
+#[test]
+fn no_round_trip_is_measured_by_a_handshake_of_which_anything_went_twice() {
+    // The first SYN,ACK is lost, and the caller asks again after a second, before the timer of the other end.
+    let config = Config {
+        trace: true,
+        rto: crate::tcp::rtt::Config {
+            initial: ms(3000),
+            ..crate::tcp::rtt::Config::LINUX
+        },
+        ..plain()
+    };
+    let mut pair = Pair::with_rule(plain(), config, |packet| {
+        if packet.number == 1 {
+            Vec::new()
+        } else {
+            vec![ms(10)]
+        }
+    });
+    pair.listen(B, 5);
+    pair.call(A);
+    pair.run_for(ms(5000));
+    assert_eq!(pair.app(B).heard, ["offered"]);
+    let (_, _, trace) = pair.tcp(B).traces().next().unwrap();
+    let last = trace.0.last().unwrap();
+    assert_eq!(last.srtt, None, "{last:?}");
+}

@@ -501,3 +501,32 @@ fn the_probe_is_new_data_where_there_is_some() {
     assert_eq!((counters.timeouts, counters.retransmissions), (0, 4));
     assert_eq!(pair.app(B).received, numbered(8000));
 }
+
+#[test]
+fn new_data_that_trickles_out_does_not_put_the_timer_off() {
+    // Nothing arrives from 495 ms on, and A writes ten octets each 50 ms. RTO is its minimum of 200 ms: the probe goes no
+    // later than that, and one RTO after it the head (RFC 8985 sections 7.2 and 7.3).
+    let config = Config {
+        coalesce: kumiki_graph::Coalesce::Never,
+        ..prompt()
+    };
+    let mut pair = Pair::with_rule(config, prompt(), |packet| {
+        if packet.at.as_nanos() < 495_000_000 {
+            vec![ms(10)]
+        } else {
+            Vec::new()
+        }
+    })
+    .connected();
+    pair.write(A, &numbered(10));
+    pair.run_for(ms(10));
+    for _ in 0..20 {
+        pair.write(A, &numbered(10));
+        pair.run_for(ms(50));
+    }
+    let head: Vec<u64> = sent(&pair)
+        .into_iter()
+        .filter_map(|(at, octet)| (octet == 0).then_some(at))
+        .collect();
+    assert_eq!(head, [0, 400, 800], "{}", pair.taken_log().join("\n"));
+}

@@ -9,6 +9,7 @@ use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
+use crate::tcp::config::LossDetection;
 use crate::tcp::{Config, defaults};
 
 // RFC 9293: MUST-1
@@ -309,9 +310,8 @@ fn an_icmp_error_concerns_only_the_connection_that_it_quotes() {
     assert_ne!(first, second);
 }
 
-// RFC 9293: MUST-19
-#[test]
-fn a_sender_starts_slowly_and_after_a_loss_goes_on_with_care() {
+/// Segments that A sends in each of six round trips of 100 ms before all of one is lost, and in each of as many from the time-out on.
+fn rounds_around_a_timeout(config: Config) -> ([usize; 6], [usize; 6]) {
     let config = Config {
         initial_window: crate::tcp::congestion::InitialWindow::Segments(2),
         ack: crate::tcp::config::AckRule {
@@ -319,10 +319,9 @@ fn a_sender_starts_slowly_and_after_a_loss_goes_on_with_care() {
             count_small: true,
         },
         send_buffer: 1_000_000,
-        f_rto: false,
-        ..plain()
+        ..config
     };
-    // RTT is 100 ms. What is sent from 1 s to 1.05 s is lost.
+    // What is sent from 1 s to 1.05 s is lost.
     let mut pair = Pair::with_rule(config.clone(), config, |packet| {
         if packet.from == A && (1_000..1_050).contains(&(packet.at.as_nanos() / 1_000_000)) {
             Vec::new()
@@ -334,25 +333,54 @@ fn a_sender_starts_slowly_and_after_a_loss_goes_on_with_care() {
     pair.run_for(ms(200));
     pair.write(A, &numbered(500_000));
     pair.run_for(ms(1500));
-    let sent = |from: u64| {
-        let slot = from..from + 100;
-        let of = |packet: &&Packet| {
-            let at = packet.at.as_nanos() / 1_000_000;
-            packet.from == A && packet.len() > 0 && slot.contains(&at)
-        };
-        pair.log.iter().filter(of).count()
+    let times = || {
+        let sent = pair.log.iter().filter(|p| p.from == A && p.len() > 0);
+        sent.map(|packet| packet.at.as_nanos() / 1_000_000)
     };
+    let sent = |from: u64| times().filter(|at| (from..from + 100).contains(at)).count();
+    let first = times().find(|&at| at >= 1100).unwrap();
+    let before = [700, 800, 900, 1000, 1100, 1200].map(sent);
+    (before, [0, 1, 2, 3, 4, 5].map(|n| sent(first + 100 * n)))
+}
+
+// RFC 9293: MUST-19
+#[test]
+fn a_sender_starts_slowly_and_after_a_loss_goes_on_with_care() {
+    let f_rto = false;
+    let (before, after) = rounds_around_a_timeout(Config { f_rto, ..plain() });
     // Slow start doubles. Then all of a round trip is lost; RTO is the least, 200 ms or a little more.
-    assert_eq!([700, 800, 900, 1000].map(sent), [2, 4, 8, 16]);
-    assert_eq!(sent(1100), 0);
-    let again = pair.log.iter().filter(|p| p.from == A && p.len() > 0);
-    let first = again
-        .map(|p| p.at.as_nanos() / 1_000_000)
-        .find(|&at| at >= 1100);
-    let first = first.unwrap();
+    assert_eq!(before[..5], [2, 4, 8, 16, 0]);
     // One segment, then two, four, eight, which is half of what was under way: from there one more each round trip.
-    let rounds = [0, 1, 2, 3, 4, 5].map(|n| sent(first + 100 * n));
-    assert_eq!(rounds, [1, 2, 4, 8, 9, 10]);
+    assert_eq!(after, [1, 2, 4, 8, 9, 10]);
+}
+
+// RFC 9293: MUST-19
+#[test]
+fn what_was_lost_goes_again_in_slow_start_once_f_rto_finds_the_time_out_genuine() {
+    for (sack, timestamps) in [(false, false), (false, true), (true, false), (true, true)] {
+        for loss_detection in [LossDetection::Sack, LossDetection::Rack] {
+            let config = Config {
+                mss: Some(1000 + 12 * u16::from(timestamps)),
+                f_rto: true,
+                tail_loss_probe: false,
+                // More than two round trips, for the timer does not start again at a duplicate.
+                rto: crate::tcp::rtt::Config {
+                    minimum: ms(250),
+                    ..crate::tcp::rtt::Config::LINUX
+                },
+                loss_detection,
+                sack,
+                timestamps,
+                ..plain()
+            };
+            let (before, after) = rounds_around_a_timeout(config);
+            let case = format!("sack {sack}, timestamps {timestamps}, {loss_detection:?}");
+            assert_eq!(before[..5], [2, 4, 8, 16, 0], "{case}");
+            // One segment, then two new ones, whose duplicates tell that it was for something: RFC 5682 section 2.1 step 3
+            // (a) allows three, and slow start doubles them up to half of what was under way.
+            assert_eq!(after[..5], [1, 2, 3, 6, 8], "{case}");
+        }
+    }
 }
 
 // RFC 9293: MUST-48, MUST-49, MUST-53

@@ -325,3 +325,32 @@ fn an_old_timestamp_is_refused() {
     pair.inject(B, old, b"fine");
     assert_eq!(pair.app(B).received, b"goodfine");
 }
+
+// RFC 9293: MUST-18
+#[test]
+fn what_went_as_a_probe_is_no_measure_of_the_round_trip() {
+    let small = Config {
+        receive_buffer: 1000,
+        ack: crate::tcp::config::AckRule {
+            every: 1,
+            count_small: true,
+        },
+        ..plain()
+    };
+    let config = Config {
+        trace: true,
+        ..plain()
+    };
+    let mut pair = Pair::new(config, small, ms(10)).connected();
+    pair.app(B).idle = true;
+    pair.write(A, &numbered(1500));
+    pair.run_for(ms(2000));
+    assert!(pair.counters(A).window_probes > 1);
+    // The octet that was probed with is taken, and the probe before is still on its way when the rest follows.
+    pair.take(B, 1000);
+    pair.run_for(ms(2000));
+    assert_eq!(pair.app(B).received.len(), 1500);
+    let (_, _, trace) = pair.tcp(A).traces().next().unwrap();
+    let last = trace.0.last().unwrap();
+    assert_eq!(last.srtt, Some(ms(20)), "{last:?}");
+}
