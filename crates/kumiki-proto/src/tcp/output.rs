@@ -285,7 +285,7 @@ impl Session {
         if matches!(self.send.fin, Fin::Sent(at) if at.lt(span.end)) {
             flags |= Flags::FIN;
         }
-        if span.end == self.board.nxt() {
+        if span.end == self.board.nxt() && !text.is_empty() {
             flags |= Flags::PSH;
         }
         io.shared.counters.retransmissions += 1;
