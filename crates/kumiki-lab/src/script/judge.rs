@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_wire::tcp::Flags;
 
 use super::Script;
 use super::notation::{
@@ -57,6 +58,8 @@ pub(super) struct Strictness {
     pub(super) tolerance: Duration,
     /// Whether windows and shift counts count.
     pub(super) windows: bool,
+    /// Whether pure acknowledgments may come before they are due, and others beside them.
+    pub(super) quick_acks: bool,
     /// Print what happens, and compare nothing.
     pub(super) record: bool,
 }
@@ -72,6 +75,8 @@ pub(super) struct Judge<'a, S> {
     outcome: Outcome,
     /// What came and was not looked at yet.
     waiting: VecDeque<(Instant, Vec<u8>)>,
+    /// Pure acknowledgments that came before they were due.
+    early: Vec<(Connection, Segment)>,
     /// The script's time of the line before.
     last: Duration,
     /// How much later than in the script things are, in real time.
@@ -91,6 +96,7 @@ impl<'a, S: Subject> Judge<'a, S> {
             packets: Packets::new(script.header.v6, script.header.peer_isn),
             outcome: Outcome::default(),
             waiting: VecDeque::new(),
+            early: Vec::new(),
             last: Duration::ZERO,
             slip: Duration::ZERO,
             recorded: Duration::ZERO,
@@ -150,17 +156,7 @@ impl<'a, S: Subject> Judge<'a, S> {
             Event::Out(segment) if compares => return self.expect(line, time, segment),
             Event::Hear(hear) if compares => {
                 let at = self.instant(time);
-                let late = line
-                    .time
-                    .late
-                    .unwrap_or(Duration::ZERO)
-                    .max(self.strict.tolerance);
-                // In virtual time it is then and not at another time.
-                let late = if self.strict.tolerance.is_zero() {
-                    Duration::ZERO
-                } else {
-                    late
-                };
+                let late = self.lateness(line, time);
                 let heard = self.subject.hears(connection, *hear, at, at + late);
                 return heard.map_err(|got| {
                     format!(
@@ -214,6 +210,19 @@ impl<'a, S: Subject> Judge<'a, S> {
         }
     }
 
+    /// How much later than at `time` a line may be met.
+    fn lateness(&self, line: &Line, time: Duration) -> Duration {
+        if self.strict.tolerance.is_zero() {
+            // In virtual time it is then and not at another time.
+            return Duration::ZERO;
+        }
+        // Linux's timers are late by up to an eighth of what they wait.
+        let wait = time.saturating_sub(self.last);
+        let eighth = Duration::from_nanos(wait.as_nanos() / 8);
+        let said = line.time.late.unwrap_or(Duration::ZERO);
+        said.max(self.strict.tolerance + eighth)
+    }
+
     fn inject(&mut self, at: Instant, octets: Vec<u8>) -> Met {
         let injected = self.subject.inject(&octets);
         let inward = true;
@@ -256,6 +265,10 @@ impl<'a, S: Subject> Judge<'a, S> {
             }
             self.to_script(connection, &mut segment, None);
             segment.marks = Marks::default();
+            if self.strict.quick_acks && is_pure_ack(&segment) {
+                self.early.push((connection, segment));
+                continue;
+            }
             return Err(format!(
                 "before this line the stack sent what no line expects\n  got       {} {}> {segment}",
                 Seconds(self.written(at)),
@@ -306,14 +319,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     /// The next segment must be this one, and at this time.
     fn expect(&mut self, line: &Line, time: Duration, expected: &Segment) -> Met {
         let exact = self.strict.tolerance.is_zero();
-        let late = if exact {
-            Duration::ZERO
-        } else {
-            line.time
-                .late
-                .unwrap_or(Duration::ZERO)
-                .max(self.strict.tolerance)
-        };
+        let late = self.lateness(line, time);
         let due = self.instant(time);
         let shown = |time: Duration, connection: Connection, segment: &Segment| {
             let mut tokens = vec![format!("{} {}>", Seconds(time), at_sign(connection))];
@@ -321,6 +327,18 @@ impl<'a, S: Subject> Judge<'a, S> {
             tokens
         };
         let wanted = shown(time, line.connection, expected);
+        let pure = self.strict.quick_acks && is_pure_ack(expected);
+        if pure {
+            // Timestamps aside, which tell when it was.
+            let came = self.early.iter().position(|(connection, early)| {
+                *connection == line.connection
+                    && (early.seq, early.ack) == (expected.seq, expected.ack)
+            });
+            if let Some(at) = came {
+                self.early.remove(at);
+                return Ok(());
+            }
+        }
         let (at, connection, mut got) = loop {
             let next = match self.waiting.pop_front() {
                 Some(packet) => Some(packet),
@@ -329,9 +347,15 @@ impl<'a, S: Subject> Judge<'a, S> {
             let Some((at, octets)) = next else {
                 return Err(self.missing(&wanted.join(" "), due + late));
             };
-            if let Some((connection, segment)) = self.packets.read(&octets)? {
-                break (at, connection, segment);
+            let Some((connection, segment)) = self.packets.read(&octets)? else {
+                continue;
+            };
+            let other = segment.ack != expected.ack || !is_pure_ack(expected);
+            if self.strict.quick_acks && is_pure_ack(&segment) && other {
+                self.early.push((connection, segment));
+                continue;
             }
+            break (at, connection, segment);
         };
         let written = |segment: &Segment| match &segment.options {
             Options::Any => None,
@@ -453,6 +477,11 @@ impl<'a, S: Subject> Judge<'a, S> {
 
 /// What a stack's first TSval is called where no line says so.
 const RECORDED_CLOCK: u32 = 1000;
+
+/// Whether it does nothing but acknowledge.
+fn is_pure_ack(segment: &Segment) -> bool {
+    segment.len == 0 && segment.flags == Flags::ACK
+}
 
 fn at_sign(connection: Connection) -> String {
     if connection == 1 {

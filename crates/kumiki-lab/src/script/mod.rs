@@ -94,6 +94,7 @@ pub fn run(script: &Script, record: bool) -> Result<Outcome, Fault> {
     let strict = Strictness {
         tolerance: Duration::ZERO,
         windows: true,
+        quick_acks: false,
         record,
     };
     Ok(Judge::new(script, stack, strict).run())
@@ -113,6 +114,7 @@ pub fn against_linux(script: &Script, record: bool) -> Result<Option<Outcome>, S
     let strict = Strictness {
         tolerance: same.tolerance(),
         windows: same.window,
+        quick_acks: same.quick_acks,
         record,
     };
     Ok(Some(Judge::new(script, subject, strict).run()))

@@ -203,7 +203,11 @@ impl Talk {
         call: Call,
         cx: &mut Context<'_>,
     ) -> Result<(), String> {
-        let session = self.provider.ok_or("there is no connection yet")?;
+        if let (Call::Read(octets), None) = (call, self.provider) {
+            // What came before the end can still be taken.
+            return self.take_read(octets);
+        }
+        let session = self.provider.ok_or("there is no connection")?;
         let abort = Request::Abort {
             session,
             reason: Reason::User,
@@ -213,10 +217,7 @@ impl Talk {
             Call::Write(octets) => self.waiting.push_back((octets.into(), false)),
             Call::Urge(octets) => self.waiting.push_back((octets.into(), true)),
             Call::Read(octets) => {
-                if u64::from(octets) > self.unread() {
-                    return Err(format!("{} octets are there", self.unread()));
-                }
-                self.read += u64::from(octets);
+                self.take_read(octets)?;
                 let credit = Credit::octets(octets.into());
                 cx.down(STACK, Request::Credit { session, credit });
             }
@@ -231,6 +232,14 @@ impl Talk {
             Call::Listen(_) | Call::Connect | Call::Accept | Call::Set(_) => {}
         }
         self.pump(connection, cx);
+        Ok(())
+    }
+
+    fn take_read(&mut self, octets: u32) -> Result<(), String> {
+        if u64::from(octets) > self.unread() {
+            return Err(format!("{} octets are there", self.unread()));
+        }
+        self.read += u64::from(octets);
         Ok(())
     }
 
