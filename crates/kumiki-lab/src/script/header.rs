@@ -12,6 +12,7 @@
 //! sysctl = { "net.ipv4.tcp_frto" = 0 }      # beside those that follow from [tcp]
 //! same = ["delayed_ack"]                    # settings of [tcp] for which nothing need be done there
 //! window = true                             # windows and shift counts are compared too
+//! push = true                               # where the PSH flag stands is compared
 //! quick_acks = true                         # it may acknowledge sooner than a line says
 //! tolerance = "50 ms"
 //! ```
@@ -57,6 +58,8 @@ pub struct Same {
     pub same: Vec<String>,
     /// Whether windows and window scales are compared.
     pub window: bool,
+    /// Whether PSH must stand where it stands in the script; Linux has rules of its own for long writes.
+    pub push: bool,
     /// Whether it may acknowledge sooner than a line says, and more often: Linux does at the beginning of a connection.
     pub quick_acks: bool,
     /// How much later or earlier something may happen.
@@ -69,6 +72,7 @@ impl Default for Same {
             sysctl: BTreeMap::new(),
             same: Vec::new(),
             window: false,
+            push: false,
             quick_acks: false,
             tolerance: "50 ms".to_owned(),
         }

@@ -58,6 +58,8 @@ pub(super) struct Strictness {
     pub(super) tolerance: Duration,
     /// Whether windows and shift counts count.
     pub(super) windows: bool,
+    /// Whether PSH counts.
+    pub(super) push: bool,
     /// Whether pure acknowledgments may come before they are due, and others beside them.
     pub(super) quick_acks: bool,
     /// Print what happens, and compare nothing.
@@ -438,6 +440,11 @@ impl<'a, S: Subject> Judge<'a, S> {
         marks.tos = wanted.tos.and(marks.tos);
         marks.ecn = wanted.ecn.and(marks.ecn);
         marks.df = wanted.df.and(marks.df);
+        if !self.strict.push {
+            let push = expected.flags.contains(Flags::PSH);
+            let flags = got.flags.without(Flags::PSH);
+            got.flags = if push { flags | Flags::PSH } else { flags };
+        }
         if expected.window.is_none() || !self.strict.windows {
             got.window = expected.window;
         }

@@ -225,7 +225,8 @@ impl Kernel {
         let seconds = |time: Duration| Time::from_nanos(time.as_nanos());
         match set {
             Set::NoDelay(on) => sockopt::set_tcp_nodelay(descriptor, on),
-            Set::Minshall => return Err("Linux does as Minshall has it by itself".to_owned()),
+            // What it has for Nagle's algorithm is Minshall's.
+            Set::Minshall => sockopt::set_tcp_nodelay(descriptor, false),
             Set::KeepAlive(None) => sockopt::set_socket_keepalive(descriptor, false),
             Set::KeepAlive(Some((idle, interval, count))) => {
                 sockopt::set_tcp_keepidle(descriptor, seconds(idle))

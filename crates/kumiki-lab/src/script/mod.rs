@@ -94,6 +94,7 @@ pub fn run(script: &Script, record: bool) -> Result<Outcome, Fault> {
     let strict = Strictness {
         tolerance: Duration::ZERO,
         windows: true,
+        push: true,
         quick_acks: false,
         record,
     };
@@ -114,6 +115,7 @@ pub fn against_linux(script: &Script, record: bool) -> Result<Option<Outcome>, S
     let strict = Strictness {
         tolerance: same.tolerance(),
         windows: same.window,
+        push: same.push,
         quick_acks: same.quick_acks,
         record,
     };

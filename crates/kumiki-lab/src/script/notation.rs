@@ -337,6 +337,10 @@ impl Hear {
 /// What only our own stack shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum See {
+    /// The state, as RFC 9293 names it: one of [`See::STATES`].
+    State(&'static str),
+    /// The retransmission time-out.
+    Rto(Duration),
     /// The congestion window, in octets.
     Cwnd(u64),
     /// The slow start threshold, in octets.
@@ -357,6 +361,21 @@ pub enum See {
     Problem,
     /// The user has just been told that urgent data ends so many octets further on.
     Urgent(u32),
+}
+
+impl See {
+    /// The states that show. One that is not there is CLOSED; TIME-WAIT is seen in `connections`.
+    pub const STATES: [&'static str; 9] = [
+        "CLOSED",
+        "SYN-SENT",
+        "SYN-RECEIVED",
+        "ESTABLISHED",
+        "FIN-WAIT-1",
+        "FIN-WAIT-2",
+        "CLOSE-WAIT",
+        "CLOSING",
+        "LAST-ACK",
+    ];
 }
 
 /// Seconds with as few decimals as are needed.
@@ -610,6 +629,8 @@ impl fmt::Display for Hear {
 impl fmt::Display for See {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::State(state) => write!(f, "state {state}"),
+            Self::Rto(time) => write!(f, "rto {}", Seconds(*time)),
             Self::Cwnd(octets) => write!(f, "cwnd {octets}"),
             Self::Ssthresh(octets) => write!(f, "ssthresh {octets}"),
             Self::SndWnd(octets) => write!(f, "snd_wnd {octets}"),

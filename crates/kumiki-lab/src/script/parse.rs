@@ -249,11 +249,15 @@ fn see(cursor: &mut Cursor<'_>) -> Read<See> {
         SndWnd,
         RcvWnd,
         Srtt,
+        Rto,
+        State,
         Connections,
         Urgent,
         Plain(See),
     }
     let known = [
+        ("state", Key::State),
+        ("rto", Key::Rto),
         ("cwnd", Key::Cwnd),
         ("ssthresh", Key::Ssthresh),
         ("snd_wnd", Key::SndWnd),
@@ -267,6 +271,8 @@ fn see(cursor: &mut Cursor<'_>) -> Read<See> {
     ];
     let octets = "a number of octets";
     Ok(match cursor.one_of("state of our stack", &known)? {
+        Key::State => See::State(state(cursor)?),
+        Key::Rto => See::Rto(span(cursor, "a time")?),
         Key::Cwnd => See::Cwnd(cursor.number(octets)?),
         Key::Ssthresh => See::Ssthresh(cursor.number(octets)?),
         Key::SndWnd => See::SndWnd(cursor.number(octets)?),
@@ -276,6 +282,14 @@ fn see(cursor: &mut Cursor<'_>) -> Read<See> {
         Key::Urgent => See::Urgent(cursor.number(octets)?),
         Key::Plain(see) => see,
     })
+}
+
+fn state(cursor: &mut Cursor<'_>) -> Read<&'static str> {
+    cursor.skip();
+    let fault = cursor.unexpected(format!("a state: one of {}", See::STATES.join(", ")));
+    let word = cursor.run(|it| it.is_ascii_alphanumeric() || it == '-');
+    let found = See::STATES.into_iter().find(|state| *state == word);
+    found.ok_or(fault)
 }
 
 fn icmp(cursor: &mut Cursor<'_>) -> Read<Icmp> {

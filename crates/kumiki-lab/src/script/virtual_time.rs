@@ -6,7 +6,7 @@ use kumiki_graph::{
     DeviceId, Graph, Indication, Instant, Manage, Notice, Report, Request, TaskId, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_proto::tcp::{Tcp, TraceEntry};
+use kumiki_proto::tcp::{Snapshot, Tcp};
 
 use super::header::Header;
 use super::notation::{Call, Connection, Hear, See};
@@ -57,8 +57,6 @@ impl Virtual {
         } else {
             settings.insert("address".to_owned(), address.into());
         }
-        let mut tcp = header.tcp.clone();
-        tcp.insert("trace".to_owned(), true.into());
         let below = |layers: &[&str]| layers.iter().map(|it| (*it).to_owned()).collect();
         let mut layers: BTreeMap<String, Vec<String>> = BTreeMap::from([
             (USER.to_owned(), below(&["tcp", CONTROL])),
@@ -70,7 +68,7 @@ impl Virtual {
         }
         let host = scenario::Host {
             graph: Some(scenario::Graph::Below(layers)),
-            settings: BTreeMap::from([(ip.to_owned(), settings), ("tcp".to_owned(), tcp)]),
+            settings: BTreeMap::from([(ip.to_owned(), settings), ("tcp".to_owned(), header.tcp.clone())]),
             ..scenario::Host::default()
         };
         let user = Box::new(User::new(header.v6));
@@ -153,12 +151,12 @@ impl Virtual {
         true
     }
 
-    /// The state of our TCP as it last noted it.
-    fn state(&self, connection: Connection) -> Option<TraceEntry> {
+    /// How our end of a connection stands.
+    fn state(&self, connection: Connection) -> Option<Snapshot> {
         let tcp: &Tcp = self.graph.protocol(self.graph.node("tcp")?)?;
         let remote = peer(self.v6, connection);
-        let found = tcp.traces().filter(|(_, with, _)| *with == remote).last();
-        found.and_then(|(_, _, trace)| trace.0.last().copied())
+        let mut found = tcp.snapshots().filter(|(_, with, _)| *with == remote);
+        found.next().map(|(_, _, snapshot)| snapshot)
     }
 
     fn connections(&self) -> usize {
@@ -231,6 +229,8 @@ impl Subject for Virtual {
         let talk = user.talk(connection);
         let got = match see {
             See::Connections(_) => Some(See::Connections(connections)),
+            See::State(_) => Some(See::State(state.map_or("CLOSED", |it| it.state))),
+            See::Rto(_) => state.map(|it| See::Rto(it.rto)),
             See::Cwnd(_) => state.map(|it| See::Cwnd(it.cwnd)),
             See::Ssthresh(_) => state.map(|it| See::Ssthresh(it.ssthresh)),
             See::SndWnd(_) => state.map(|it| See::SndWnd(it.snd_wnd)),
