@@ -68,7 +68,10 @@ impl Virtual {
         }
         let host = scenario::Host {
             graph: Some(scenario::Graph::Below(layers)),
-            settings: BTreeMap::from([(ip.to_owned(), settings), ("tcp".to_owned(), header.tcp.clone())]),
+            settings: BTreeMap::from([
+                (ip.to_owned(), settings),
+                ("tcp".to_owned(), header.tcp.clone()),
+            ]),
             ..scenario::Host::default()
         };
         let user = Box::new(User::new(header.v6));
