@@ -161,6 +161,10 @@ impl Session {
             let above = segment.ack.gt(point) || blocks.iter().any(|block| block.right.gt(point));
             let verdict = undo.frto_verdict(outcome.delivered > 0 && !above);
             spurious |= verdict == Some(Verdict::Spurious);
+            if verdict == Some(Verdict::Genuine) && self.board.pending() > 0 {
+                // Step 3 (a): a window of three segments, of which two new ones are under way.
+                self.recovery.forced = true;
+            }
         }
         if spurious {
             self.undo(outcome.acked, io);
