@@ -379,7 +379,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         if val.is_some() || matches!(expected.options, Options::List(_)) {
             self.to_script(connection, &mut got, val);
         }
-        self.allow(&mut got, expected);
+        self.allow(&mut got, expected, at.saturating_since(due));
         if let (Some(val), Some(raw)) = (val, raw) {
             self.packets.set_clock(connection, val, raw);
         }
@@ -434,7 +434,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     }
 
     /// Makes `got` as vague as `expected` is, and as this run allows.
-    fn allow(&self, got: &mut Segment, expected: &Segment) {
+    fn allow(&self, got: &mut Segment, expected: &Segment, late: Duration) {
         let (marks, wanted) = (&mut got.marks, &expected.marks);
         marks.ttl = wanted.ttl.and(marks.ttl);
         marks.tos = wanted.tos.and(marks.tos);
@@ -462,7 +462,7 @@ impl<'a, S: Subject> Judge<'a, S> {
                     }
                 }
                 (Opt::Timestamps(val, ecr), Opt::Timestamps(val_wanted, ecr_wanted)) => {
-                    if val_wanted.allows(*val) || self.is_near(*val, *val_wanted) {
+                    if val_wanted.allows(*val) || self.is_near(*val, *val_wanted, late) {
                         *val = *val_wanted;
                     }
                     if ecr_wanted.allows(*ecr) {
@@ -475,9 +475,9 @@ impl<'a, S: Subject> Judge<'a, S> {
     }
 
     /// Whether a TSval is as near to another one as the time allows; a tick is a millisecond.
-    fn is_near(&self, got: Number, wanted: Number) -> bool {
+    fn is_near(&self, got: Number, wanted: Number, late: Duration) -> bool {
         let apart = got.sent().wrapping_sub(wanted.sent()).cast_signed();
-        let most = (self.strict.tolerance + self.slip).as_millis();
+        let most = (self.strict.tolerance + self.slip + late).as_millis();
         !self.strict.tolerance.is_zero() && u64::from(apart.unsigned_abs()) <= most + 10
     }
 }

@@ -61,8 +61,11 @@ impl Socket {
         }
     }
 
-    /// Takes note of an error of the socket.
+    /// Takes note of an error of the socket; one that is only "soft" is none.
     fn look(&mut self) {
+        if !self.events().contains(PollFlags::ERR) {
+            return;
+        }
         if let Ok(Err(why)) = sockopt::socket_error(&self.descriptor) {
             self.error = Some(why);
         }
@@ -484,7 +487,13 @@ impl Kernel {
             Hear::Reset => &[Errno::CONNRESET, Errno::PIPE],
             Hear::Refused => &[Errno::CONNREFUSED],
             Hear::TimedOut => &[Errno::TIMEDOUT],
-            Hear::Unreachable => &[Errno::HOSTUNREACH, Errno::NETUNREACH],
+            Hear::Unreachable => &[
+                Errno::HOSTUNREACH,
+                Errno::NETUNREACH,
+                Errno::NOPROTOOPT,
+                // What a port that is unreachable is called, as if the host had sent a RST.
+                Errno::CONNREFUSED,
+            ],
             Hear::Offered | Hear::Closed => return Ok(()),
         };
         match socket.error {
