@@ -12,6 +12,7 @@ pub mod quantity;
 pub mod reproduce;
 pub mod rows;
 pub mod scenario;
+pub mod script;
 pub mod stats;
 pub mod table;
 pub mod unkind;

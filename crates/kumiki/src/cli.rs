@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Ping(Ping),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
     Unkind(Unkind),
+    /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's
+    Script(Script),
 }
 
 #[derive(Args, Debug)]
@@ -140,6 +142,35 @@ pub(crate) struct Unkind {
     /// The directory for captures and traces; files of an older run of the same seed are replaced
     #[arg(long, value_name = "DIR", default_value = "kumiki-out")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Script {
+    /// Scripts, and folders with scripts in them (*.script)
+    #[arg(value_name = "FILE|DIR", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Whom to hold against them instead of our stack in virtual time
+    #[arg(long, value_name = "linux")]
+    pub(crate) against: Option<Against>,
+    /// The network namespace that this runs in was made for it: make no other (one script, with --against linux)
+    #[arg(long, requires = "against")]
+    pub(crate) here: bool,
+    /// Print what the stack does, in the notation, with the calls and segments of the script; nothing is compared
+    #[arg(long)]
+    pub(crate) record: bool,
+    /// Write what crossed the line to this file, as pcapng (one script)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Say nothing of scripts that are met
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// A stack other than ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Against {
+    /// The kernel's, in a network namespace of its own for each script
+    Linux,
 }
 
 /// Which scenario, and what of it to change.

@@ -13,6 +13,7 @@ use crate::laboratory::Laboratory;
 use crate::live;
 
 mod decode;
+mod script;
 #[cfg(test)]
 mod tests;
 mod unkind;
@@ -103,6 +104,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Echo(wanted) => live::take(&wanted, "echo"),
         cli::Command::Ping(wanted) => live::ping(&wanted),
         cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
+        cli::Command::Script(wanted) => script::script(&wanted),
     }
 }
 

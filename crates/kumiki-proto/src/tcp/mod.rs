@@ -84,7 +84,7 @@ mod way;
 pub use config::Config;
 pub use counters::Counters;
 pub use receive::AckReason;
-pub use trace::{Entry as TraceEntry, Event, Trace};
+pub use trace::{Entry as TraceEntry, Event, Snapshot, Trace};
 
 use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
@@ -174,6 +174,12 @@ impl Tcp {
             .filter_map(|session| Some((&session.pair, session.trace.as_ref()?)));
         over.chain(alive)
             .map(|(pair, trace)| (pair.local, pair.remote, trace))
+    }
+
+    /// How the connections stand that are neither in the handshake of a passive open nor in TIME-WAIT, as (local, remote, how).
+    pub fn snapshots(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, Snapshot)> {
+        let sessions = self.table.sessions();
+        sessions.map(|session| (session.pair.local, session.pair.remote, session.snapshot()))
     }
 
     /// How many callers have not completed the handshake.

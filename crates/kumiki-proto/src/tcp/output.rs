@@ -168,7 +168,9 @@ impl Session {
             }
         };
         if !self.timers.is_set(Timer::Pacing) {
-            self.window_limited = held == Held::Congestion;
+            // What is to be sent again and has no room waits for the congestion window too, whatever holds back new data.
+            let again = self.recovery.phase != Phase::None && self.board.pending() > 0;
+            self.window_limited = again || held == Held::Congestion;
         }
         self.watch(held, io);
     }
@@ -288,7 +290,7 @@ impl Session {
         if matches!(self.send.fin, Fin::Sent(at) if at.lt(span.end)) {
             flags |= Flags::FIN;
         }
-        if span.end == self.board.nxt() {
+        if span.end == self.board.nxt() && !text.is_empty() {
             flags |= Flags::PSH;
         }
         io.shared.counters.retransmissions += 1;

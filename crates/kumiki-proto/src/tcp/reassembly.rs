@@ -346,6 +346,12 @@ impl Reassembly {
         self.dsack = Some(block);
     }
 
+    /// The peer's FIN has come, perhaps ahead of its turn.
+    #[must_use]
+    pub const fn knows_fin(&self) -> bool {
+        self.fin.is_some()
+    }
+
     /// Nothing is queued; a FIN may be known all the same.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -24,7 +24,7 @@ use super::send::{Fin, Send};
 use super::states::State;
 use super::time_waits::Remains;
 use super::timers::{Timer, Timers};
-use super::trace::{Entry, Event, Trace};
+use super::trace::{Entry, Event, Snapshot, Trace};
 use super::urgent::Urgent;
 use super::way::Way;
 
@@ -220,6 +220,19 @@ impl Session {
             rcv_wnd: self.receive.window(),
             srtt: self.rtt.srtt(),
         });
+    }
+
+    /// How it stands.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            state: self.state.name(),
+            cwnd: self.cwnd(),
+            ssthresh: self.congestion.ssthresh(),
+            snd_wnd: self.send.wnd,
+            rcv_wnd: self.receive.window(),
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.rto(),
+        }
     }
 
     /// The timestamp clock: milliseconds, from an offset of its own (RFC 7323 section 5.4).

@@ -64,3 +64,22 @@ pub struct Entry {
 /// The entries of one connection, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace(pub Vec<Entry>);
+
+/// How a connection stands, for those who watch from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Snapshot {
+    /// The state, as RFC 9293 section 3.3.2 names it.
+    pub state: &'static str,
+    /// Congestion window, in octets.
+    pub cwnd: u64,
+    /// Slow start threshold, in octets.
+    pub ssthresh: u64,
+    /// SND.WND, in octets.
+    pub snd_wnd: u32,
+    /// RCV.WND, in octets.
+    pub rcv_wnd: u32,
+    /// Smoothed round-trip time, where known.
+    pub srtt: Option<Duration>,
+    /// Retransmission time-out, as backed off.
+    pub rto: Duration,
+}

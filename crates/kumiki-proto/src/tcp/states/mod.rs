@@ -43,6 +43,22 @@ pub(crate) enum State {
 }
 
 impl State {
+    /// Its name in the standard.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "CLOSED",
+            Self::SynSent => "SYN-SENT",
+            Self::SynReceived => "SYN-RECEIVED",
+            Self::Established => "ESTABLISHED",
+            Self::FinWait1 => "FIN-WAIT-1",
+            Self::FinWait2 => "FIN-WAIT-2",
+            Self::CloseWait => "CLOSE-WAIT",
+            Self::Closing => "CLOSING",
+            Self::LastAck => "LAST-ACK",
+            Self::TimeWait => "TIME-WAIT",
+        }
+    }
+
     /// Both sides have agreed on sequence numbers.
     pub(crate) const fn is_synchronized(self) -> bool {
         !matches!(self, Self::Closed | Self::SynSent)

@@ -191,8 +191,9 @@ impl Session {
         }
         let window = self.receive.window();
         let octets = segment.octets();
-        let in_order =
-            segment.seq == self.receive.nxt && octets <= window && self.receive.queue.is_empty();
+        // A FIN that came ahead of its turn may be waiting alone for this text.
+        let waits = !self.receive.queue.is_empty() || self.receive.queue.knows_fin();
+        let in_order = segment.seq == self.receive.nxt && octets <= window && !waits;
         if in_order {
             let push = segment.has(Flags::PSH) || fin;
             if octets > 0 {
