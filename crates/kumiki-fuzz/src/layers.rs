@@ -1,0 +1,77 @@
+//! Any octets as any layer, packet after packet with what is reassembled between them.
+
+use kumiki_decode::capture::Link;
+use kumiki_decode::{Decoder, Packet, Record, Registry, show};
+
+use crate::{Draw, Target, within_mb};
+
+pub(crate) const TARGET: Target = Target {
+    name: "layers",
+    title: "decoding: any octets as any layer, with reassembly",
+    run,
+};
+
+fn run(octets: &[u8]) {
+    let mut draw = Draw::new(octets);
+    let registry = Registry::new();
+    let names: Vec<&'static str> = registry.all().map(|one| one.name).collect();
+    let first = names[draw.below(names.len())];
+    let mut decoder = Decoder::new();
+    // One octet further on, user cells of one channel go to a layer of choice.
+    let adapted = draw.octet();
+    if adapted != 0 {
+        let name = names[usize::from(adapted) % names.len()];
+        if let Some(dissector) = registry.by_name(name) {
+            decoder = decoder.adapting(0, 100, dissector);
+        }
+    }
+    within_mb(64.0, || {
+        for number in 1..=64 {
+            if draw.is_empty() {
+                break;
+            }
+            let len = draw.below(1 << 11);
+            let octets = draw.take(len);
+            // What the capture cut off, in a few cases.
+            let more = if len % 8 == 7 { len } else { 0 };
+            let record = Record {
+                number,
+                link: Link::Named(first),
+                octets: octets.to_vec(),
+                original_len: octets.len() + more,
+                ..Record::default()
+            };
+            let packet = decoder.decode(&record);
+            look(&record, &packet);
+        }
+        for left in decoder.unfinished() {
+            let _ = show::json_unfinished(&left);
+        }
+    });
+}
+
+/// What is shown lies within what was there.
+fn look(record: &Record, packet: &Packet) {
+    let total = record.original_len.max(record.octets.len());
+    let whole = |buffer: usize| match buffer.checked_sub(1) {
+        None => (record.octets.as_slice(), total),
+        Some(at) => {
+            let octets = packet.reassembled[at].octets.as_slice();
+            (octets, octets.len())
+        }
+    };
+    for layer in &packet.layers {
+        assert!(layer.offset <= whole(layer.buffer).1, "{layer:?}");
+        assert!(!layer.protocol.is_empty());
+    }
+    for rest in &packet.rest {
+        let (octets, _) = whole(rest.buffer);
+        assert!(rest.octets.len() <= rest.length);
+        let found = &octets[rest.offset.min(octets.len())..];
+        assert!(found.starts_with(&rest.octets), "{rest:?}");
+    }
+    let line = show::line(record, packet, None);
+    assert!(!line.chars().any(char::is_control), "{line:?}");
+    let _ = show::tree(record, packet, None);
+    assert!(show::json(record, packet).starts_with('{'));
+}
