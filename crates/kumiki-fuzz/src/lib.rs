@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`TARGETS`] | the list; to add a target, add its file and its line there |
 //! | [`Draw`] | how a target makes choices of octets |
-//! | `bench` | hosts in the hands of a target |
+//! | `bench`, `host`, `program`, `packet` | hosts in the hands of a target, and the packets between them |
 //! | `main.rs` | the same under libFuzzer, by `cargo xtask fuzz` |
 //! | `tests/replay.rs` | every octets kept in `tests/corpus`, as an ordinary test |
 //!
@@ -24,8 +24,12 @@ mod cells;
 mod codecs;
 mod draw;
 mod fragments;
+mod host;
+mod hosts;
 mod layers;
 mod offload;
+mod packet;
+mod program;
 mod segments;
 mod texts;
 
@@ -56,6 +60,8 @@ pub const TARGETS: &[Target] = &[
     segments::TARGET,
     offload::TARGET,
     texts::TARGET,
+    hosts::TARGET,
+    hosts::FORGED,
 ];
 
 /// The target of this name.

@@ -55,4 +55,6 @@ replays! {
     segments
     offload
     texts
+    hosts
+    forged
 }

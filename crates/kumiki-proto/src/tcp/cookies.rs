@@ -7,6 +7,7 @@
 //! | Lifetime | the present tick and the one before: 64 to 128 s |
 //! | Timestamp | the six low bits of the SYN,ACK's TSval, which come back as TSecr, hold the peer's shift count (4 bits, 15: none) and whether it may be sent SACK, as Linux has it. Without timestamps neither is used |
 //! | Out of order | a segment whose acknowledgment is that of a cookie but for IRS is not answered: what begins right behind the SYN is lost or late, and comes again |
+//! | Again | nothing is kept of cookies that came back either: a copy that comes after the connection has ended, and within the lifetime, begins another one |
 //! | Lost | the peer's exact MSS, its window, text with its SYN; SYN,ACKs are not sent again |
 
 use kumiki_graph::{Duration, Instant};
