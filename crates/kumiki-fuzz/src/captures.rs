@@ -3,6 +3,7 @@
 use kumiki_decode::capture::MOST_OCTETS;
 use kumiki_decode::{Capture, Decoder, Format, Registry, Wish, show};
 
+use crate::layers::layer;
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
@@ -14,10 +15,12 @@ pub(crate) const TARGET: Target = Target {
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
     let registry = Registry::new();
-    let names: Vec<&'static str> = registry.all().map(|one| one.name).collect();
     // Without a wish the format is guessed.
     let format = Format::NAMES.get(draw.below(6)).map(|(_, format)| *format);
-    let layer = names.get(draw.below(2 * names.len())).copied();
+    let layer = match draw.octet() & 1 {
+        0 => None,
+        _ => Some(layer(&mut draw, &registry)),
+    };
     let file = draw.rest();
     // A file may promise a record of 4 MiB, which is then read as far as it goes.
     within_mb(64.0, || {

@@ -82,7 +82,7 @@ fn exchange(draw: &mut Draw<'_>, version_6: bool) {
         // may be empty.
         let possible = (!more || len > 0 && len.is_multiple_of(8))
             && start + len <= if version_6 { 65_535 } else { 65_515 };
-        let datagram = datagrams.entry(identification).or_insert(Datagram {
+        let datagram = datagrams.entry(identification).or_insert_with(|| Datagram {
             honest: true,
             ..Datagram::default()
         });

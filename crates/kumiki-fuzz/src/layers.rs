@@ -14,13 +14,11 @@ pub(crate) const TARGET: Target = Target {
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
     let registry = Registry::new();
-    let names: Vec<&'static str> = registry.all().map(|one| one.name).collect();
-    let first = names[draw.below(names.len())];
+    let first = layer(&mut draw, &registry);
     let mut decoder = Decoder::new();
-    // One octet further on, user cells of one channel go to a layer of choice.
-    let adapted = draw.octet();
-    if adapted != 0 {
-        let name = names[usize::from(adapted) % names.len()];
+    // User cells of one channel go to a layer of choice.
+    if draw.octet() & 1 != 0 {
+        let name = layer(&mut draw, &registry);
         if let Some(dissector) = registry.by_name(name) {
             decoder = decoder.adapting(0, 100, dissector);
         }
@@ -48,6 +46,23 @@ fn run(octets: &[u8]) {
             let _ = show::json_unfinished(&left);
         }
     });
+}
+
+/// A layer, by the next 16 bits: that of which the hash of the name follows them. So a new layer takes the octets of few others,
+/// and what is kept in the corpus goes on to mean what it did.
+pub(crate) fn layer(draw: &mut Draw<'_>, registry: &Registry) -> &'static str {
+    let wanted = draw.word();
+    let hash = |name: &str| {
+        name.bytes().fold(0_u16, |hash, octet| {
+            (hash ^ u16::from(octet))
+                .wrapping_mul(0x9e37)
+                .rotate_left(5)
+        })
+    };
+    let names = registry.all().map(|one| one.name);
+    names
+        .min_by_key(|name| hash(name).wrapping_sub(wanted))
+        .unwrap()
 }
 
 /// What is shown lies within what was there.

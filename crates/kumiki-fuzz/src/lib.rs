@@ -30,7 +30,9 @@ mod layers;
 mod offload;
 mod packet;
 mod program;
+mod reflector;
 mod segments;
+mod station;
 mod texts;
 
 pub use draw::Draw;
@@ -62,6 +64,7 @@ pub const TARGETS: &[Target] = &[
     texts::TARGET,
     hosts::TARGET,
     hosts::FORGED,
+    station::TARGET,
 ];
 
 /// The target of this name.

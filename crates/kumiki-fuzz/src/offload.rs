@@ -19,7 +19,7 @@ pub(crate) const TARGET: Target = Target {
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
     within_mb(64.0, || {
-        if draw.octet() % 4 == 0 {
+        if draw.octet().is_multiple_of(4) {
             any(&mut draw);
         } else {
             back(&mut draw);

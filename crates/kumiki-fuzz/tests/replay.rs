@@ -57,4 +57,5 @@ replays! {
     texts
     hosts
     forged
+    station
 }
