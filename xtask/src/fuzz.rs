@@ -17,6 +17,9 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
+/// What the names of kept findings begin with.
+const FOUND: &str = "found-";
+
 /// What to do with a target.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task<'a> {
@@ -53,9 +56,7 @@ pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, S
     prefix.push("/");
     let mut artifacts = std::ffi::OsString::from("-artifact_prefix=");
     artifacts.push(prefix);
-    command
-        .args(["-rss_limit_mb=1024", "-timeout=20"])
-        .arg(artifacts);
+    command.args(["-rss_limit_mb=1024", "-timeout=20"]);
     let made = |folder: &Path| {
         std::fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", folder.display()))
     };
@@ -69,7 +70,7 @@ pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, S
             }
             command.args(["-max_len=8192", "-len_control=50", "-print_final_stats=1"]);
             command.arg(format!("-max_total_time={seconds}"));
-            command.arg(&corpus).arg(&kept);
+            command.arg(artifacts).arg(&corpus).arg(&kept);
         }
         Task::Repeat(file) => {
             command.arg(file);
@@ -80,12 +81,12 @@ pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, S
                 let removed = std::fs::remove_dir_all(&fresh);
                 removed.map_err(|why| format!("{}: {why}", fresh.display()))?;
             }
-            made(&fresh)?;
-            made(&kept)?;
-            made(&corpus)?;
+            for folder in [&fresh, &kept, &corpus, &findings] {
+                made(folder)?;
+            }
             // Edges alone, not how often each was passed: a fraction of the files.
             command.args(["-merge=1", "-use_counters=0", "-max_len=8192"]);
-            command.arg(&fresh).arg(&kept).arg(&corpus);
+            command.arg(artifacts).arg(&fresh).arg(&kept).arg(&corpus);
             let held = status(&mut command)?;
             if held {
                 replace(&kept, &fresh)?;
@@ -113,11 +114,16 @@ fn status(command: &mut Command) -> Result<bool, String> {
     Ok(status.success())
 }
 
-/// Puts the files of `fresh` in the place of those of `kept`.
+/// Puts the files of `fresh` in the place of those of `kept`, but for those of findings.
 fn replace(kept: &Path, fresh: &Path) -> Result<(), String> {
     let told = |path: &Path, why: std::io::Error| format!("{}: {why}", path.display());
-    std::fs::remove_dir_all(kept).map_err(|why| told(kept, why))?;
-    std::fs::create_dir_all(kept).map_err(|why| told(kept, why))?;
+    for entry in std::fs::read_dir(kept).map_err(|why| told(kept, why))? {
+        let old = entry.map_err(|why| told(kept, why))?.path();
+        let name = old.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with(FOUND) {
+            std::fs::remove_file(&old).map_err(|why| told(&old, why))?;
+        }
+    }
     for entry in std::fs::read_dir(fresh).map_err(|why| told(fresh, why))? {
         let entry = entry.map_err(|why| told(fresh, why))?;
         let to = kept.join(entry.file_name());

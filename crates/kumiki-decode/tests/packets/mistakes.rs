@@ -124,6 +124,25 @@ fn options_of_tcp_are_named_whoever_knows_them() {
 }
 
 #[test]
+fn a_record_of_a_card_that_breaks_off_in_its_header_says_so() {
+    // A channelised cell without its channel, an extension header cut short, an Ethernet frame without its two octets.
+    for (kind, behind, need) in [(7, 3, 20), (0x82, 5, 24), (2, 1, 2)] {
+        let mut octets = vec![0; 16 + behind];
+        octets[8] = kind;
+        let packet = decode("erf", &octets);
+        let remarks: Vec<_> = packet.remarks().map(|(_, it)| it.text.clone()).collect();
+        let text = format!("at least {need} needed");
+        assert!(remarks.iter().any(|it| it.contains(&text)), "{remarks:?}");
+        assert!(
+            packet
+                .layers
+                .iter()
+                .all(|layer| layer.offset <= octets.len())
+        );
+    }
+}
+
+#[test]
 fn illegal_options_are_named() {
     let mut octets = segment();
     octets[20..22].copy_from_slice(&[tcp::options::kind::MSS, 3]);
