@@ -117,6 +117,14 @@ impl Host {
         sent
     }
 
+    /// Callers that have not completed the handshake.
+    pub(crate) fn half_open(&self) -> usize {
+        let tcps = self.tcps.iter();
+        tcps.filter_map(|node| self.graph.protocol::<Tcp>(*node))
+            .map(Tcp::half_open)
+            .sum()
+    }
+
     /// TCP's connections, those in TIME-WAIT included, and those half open.
     pub(crate) fn connections(&self) -> usize {
         let tcps = self.tcps.iter();

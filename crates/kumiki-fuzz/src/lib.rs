@@ -19,6 +19,7 @@
 use peak_alloc::PeakAlloc;
 
 mod bench;
+mod callers;
 mod captures;
 mod cells;
 mod codecs;
@@ -62,6 +63,7 @@ pub const TARGETS: &[Target] = &[
     segments::TARGET,
     offload::TARGET,
     texts::TARGET,
+    callers::TARGET,
     hosts::TARGET,
     hosts::FORGED,
     station::TARGET,

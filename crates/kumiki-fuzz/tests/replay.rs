@@ -55,6 +55,7 @@ replays! {
     segments
     offload
     texts
+    callers
     hosts
     forged
     station
