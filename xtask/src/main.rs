@@ -5,8 +5,11 @@
 //! `cargo xtask tidy` reads every file below the root, applies the house rules of STYLE.md that no compiler knows, and
 //! prints one line per finding: file, line, rule, what was found, what would be right. Exit status: 0 nothing found,
 //! 1 something found, 2 it could not look.
+//!
+//! `cargo xtask fuzz` looks for octets that a target of `kumiki-fuzz` does not bear: see [`fuzz`].
 
 mod finding;
+mod fuzz;
 mod rules;
 mod rust;
 mod tree;
@@ -19,12 +22,17 @@ use tree::Tree;
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask standard [LABEL]
+       cargo xtask fuzz TARGET [--seconds N | FILE | --keep]
 
 tidy applies the house rules of STYLE.md to every file of the workspace and prints
 one line per finding. Exceptions, with their reasons: xtask/tidy-exceptions.toml.
 
 standard writes docs/rfc9293.md, what RFC 9293 asks for and where it is answered;
-with a label, such as MUST-18, it writes nothing and prints the lines of that one.";
+with a label, such as MUST-18, it writes nothing and prints the lines of that one.
+
+fuzz lets a target of kumiki-fuzz run under libFuzzer: for N seconds (60), or once with
+the octets of FILE; --keep makes its corpus in the repository small and complete.
+\"cargo xtask fuzz list\" prints the targets. docs/fuzzing.md tells the rest.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +45,10 @@ fn main() -> ExitCode {
         ["tidy"] => outcome(tidy()),
         ["standard"] => outcome(write_standard()),
         ["standard", label] if !label.starts_with('-') => outcome(print_label(label)),
-        ["help" | "-h" | "--help", ..] | ["tidy" | "standard", "-h" | "--help"] => {
+        ["fuzz", target, rest @ ..] if !target.starts_with('-') && fuzz::task(rest).is_some() => {
+            outcome(fuzzed(target, rest))
+        }
+        ["help" | "-h" | "--help", ..] | ["tidy" | "standard" | "fuzz", "-h" | "--help"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
@@ -84,6 +95,12 @@ fn write_standard() -> Result<usize, String> {
             Ok(findings.len())
         }
     }
+}
+
+/// Does with a target what is asked for; 1 where it did not hold.
+fn fuzzed(target: &str, rest: &[&str]) -> Result<usize, String> {
+    let task = fuzz::task(rest).ok_or(USAGE)?;
+    fuzz::fuzz(root()?, target, &task).map(|held| usize::from(!held))
 }
 
 /// Prints where one label is answered.

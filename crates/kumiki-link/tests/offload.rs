@@ -307,6 +307,18 @@ fn a_push_or_a_short_packet_ends_it_and_acknowledgments_pass() {
 }
 
 #[test]
+fn a_packet_shorter_than_headers_passes_behind_one_of_ipv6_that_waits() {
+    let case = Case {
+        version: 6,
+        ..plain()
+    };
+    let first = case.packet(0, 1000, 0x10, 0);
+    let sent = [&first[..], &first[..39], &[0x60]].map(Message::from_octets);
+    let lengths: Vec<usize> = merged(sent).iter().map(Message::len).collect();
+    assert_eq!(lengths, [first.len(), 39, 1]);
+}
+
+#[test]
 fn what_differs_in_more_than_it_may_is_not_put_together() {
     let case = plain();
     let first = case.packet(0, 1000, 0x10, 0);

@@ -33,7 +33,7 @@ pub(super) const PDU: Dissector = Dissector {
 
 pub(super) const SDU: Dissector = Dissector {
     name: "aal5-sdu",
-    title: "what AAL5 carries: LLC, or IP without it",
+    title: "what AAL5 and AAL3/4 carry: LLC, or IP without it",
     claims: &[],
     dissect: sdu,
 };
@@ -159,7 +159,7 @@ fn sdu(reading: &mut Reading<'_>) {
         }
         [first, ..] if matches!(first >> 4, 4 | 6) => reading.reread_as(Key::Named("ip")),
         _ => {
-            reading.summary("AAL5 SDU");
+            reading.summary("SDU of an AAL");
             reading.rest(
                 0,
                 reading.total(),

@@ -121,6 +121,9 @@ fn record(reading: &mut Reading<'_>) {
             return reading.rest(at, usize::MAX, "extension headers");
         }
         more = first & 0x80 != 0;
+        if !is_there(reading, at, EXTENSION) {
+            return;
+        }
         reading.field(
             "extension header",
             at,
@@ -136,6 +139,9 @@ fn record(reading: &mut Reading<'_>) {
         9 => (4, 4),
         other => (0, other),
     };
+    if !is_there(reading, at, before) {
+        return;
+    }
     if before > 0 {
         reading.field("channel", at, before, reading.part(at, before));
         at += before;
@@ -160,6 +166,24 @@ fn record(reading: &mut Reading<'_>) {
         3 => reading.follow_beyond(&[Key::ErfType(3)], at, CELL_HEADER + 48),
         other => reading.follow_beyond(&[Key::ErfType(other)], at, len),
     }
+}
+
+/// Whether the next `len` octets of the header were recorded; says so where not.
+fn is_there(reading: &mut Reading<'_>, at: usize, len: usize) -> bool {
+    let have = reading.part(at, len).len();
+    if have < len {
+        reading.header_len(at);
+        let (protocol, need, have) = ("ERF", at + len, at + have);
+        reading.malformed_at(
+            at,
+            &Malformed::Short {
+                protocol,
+                need,
+                have,
+            },
+        );
+    }
+    have == len
 }
 
 /// Reads the four octets of a cell header; the HEC that they lack is put in for the codec.
@@ -242,6 +266,9 @@ fn hdlc(reading: &mut Reading<'_>) {
 }
 
 fn ethernet(reading: &mut Reading<'_>) {
+    if !is_there(reading, 0, 2) {
+        return;
+    }
     reading.header_len(2);
     reading.summary("ERF Ethernet");
     reading.field("offset and pad", 0, 2, reading.part(0, 2));

@@ -16,7 +16,7 @@ use super::emitted;
 use crate::key::{Ends, Key};
 use crate::packet::{Reassembled, Value, in_words};
 use crate::reading::Reading;
-use crate::reassembly::fragments::{Fragment, Outcome};
+use crate::reassembly::fragments::{Fragment, Name, Outcome};
 use crate::registry::Dissector;
 
 pub(super) const DISSECTOR: Dissector = Dissector {
@@ -129,7 +129,7 @@ fn fields(reading: &mut Reading<'_>, header: &Header, len: usize) {
 }
 
 /// Names the protocols that people meet, known here or not.
-fn protocol_name(number: u8) -> &'static str {
+pub(super) fn protocol_name(number: u8) -> &'static str {
     match number {
         protocol::ICMP => "ICMP",
         protocol::IGMP => "IGMP",
@@ -182,25 +182,27 @@ fn fragment(reading: &mut Reading<'_>, header: &Header, len: usize, data_len: us
             "a fragment that is not the last has {data_len} octets of data; a multiple of 8 would be right"
         ));
     }
-    let key = (
-        header.source,
-        header.destination,
-        header.protocol,
-        header.identification,
-        reading.around.interface,
-    );
+    let name = Name {
+        source: IpAddr::V4(header.source),
+        destination: IpAddr::V4(header.destination),
+        protocol: Some(header.protocol),
+        identification: header.identification.into(),
+        interface: reading.around.interface,
+    };
     let packet = reading.around.packet;
     let fragment = Fragment {
         start,
         more: header.more_fragments,
+        follows: header.protocol,
         data,
         packet,
     };
-    match reading.state.fragments.add(key, &fragment) {
+    match reading.state.fragments.add(name, &fragment) {
         Outcome::Waiting => {}
         Outcome::Wrong(why) => reading.bad(why),
         Outcome::Whole {
             octets,
+            follows,
             parts,
             packets,
         } => {
@@ -211,7 +213,7 @@ fn fragment(reading: &mut Reading<'_>, header: &Header, len: usize, data_len: us
                 parts,
                 octets,
             };
-            reading.follow_reassembled(&[Key::IpProtocol(header.protocol)], whole, 0, len);
+            reading.follow_reassembled(&[Key::IpProtocol(follows)], whole, 0, len);
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use crate::registry::Dissector;
 
+mod aal34;
 mod aal5;
 mod arp;
 mod atm;
@@ -17,8 +18,11 @@ mod erf;
 mod ethernet;
 mod exported;
 mod icmpv4;
+mod icmpv6;
 mod ip;
 mod ipv4;
+mod ipv6;
+mod ipv6_extension;
 mod llc_snap;
 mod oam;
 mod ppp;
@@ -44,11 +48,20 @@ pub const ALL: &[&Dissector] = &[
     &aal5::CELL,
     &aal5::PDU,
     &aal5::SDU,
+    &aal34::CELL,
+    &aal34::PDU,
     &arp::DISSECTOR,
     &atm_arp::DISSECTOR,
     &ip::DISSECTOR,
     &ipv4::DISSECTOR,
+    &ipv6::DISSECTOR,
+    &ipv6_extension::HOP_BY_HOP,
+    &ipv6_extension::ROUTING,
+    &ipv6_extension::FRAGMENT,
+    &ipv6_extension::DESTINATION,
+    &ipv6_extension::NONE,
     &icmpv4::DISSECTOR,
+    &icmpv6::DISSECTOR,
     &udp::DISSECTOR,
     &tcp::DISSECTOR,
 ];

@@ -140,11 +140,18 @@ fn options(reading: &mut Reading<'_>, len: usize) {
                     .collect();
                 reading.field("sack", at, option_len, Value::Text(blocks.join(" ")));
             }
+            (kind::USER_TIMEOUT, &[high, low]) => {
+                let bits = u16::from_be_bytes([high, low]);
+                let unit = if bits & 0x8000 == 0 { "s" } else { "min" };
+                let text = format!("{} {unit}", bits & 0x7fff);
+                reading.field("user timeout", at, option_len, Value::Text(text));
+            }
             (
                 kind::MSS
                 | kind::WINDOW_SCALE
                 | kind::SACK_PERMITTED
                 | kind::TIMESTAMPS
+                | kind::USER_TIMEOUT
                 | kind::SACK,
                 _,
             ) => {
@@ -155,7 +162,15 @@ fn options(reading: &mut Reading<'_>, len: usize) {
                 ));
             }
             (other, data) => {
-                let name = format!("kind {other}");
+                let name = option_name(other);
+                let name = match (other, data) {
+                    // RFC 6994: the first two octets say whose experiment it is.
+                    (253 | 254, [high, low, ..]) => {
+                        format!("kind {other}, {name} {high:02x}{low:02x}")
+                    }
+                    _ if name.is_empty() => format!("kind {other}"),
+                    _ => format!("kind {other}, {name}"),
+                };
                 reading.named("option", at, option_len, data, name);
             }
         }
@@ -163,6 +178,7 @@ fn options(reading: &mut Reading<'_>, len: usize) {
     }
 }
 
+/// Options of the registry of TCP parameters, but for those that were never used.
 fn option_name(number: u8) -> &'static str {
     match number {
         kind::MSS => "maximum segment size",
@@ -170,6 +186,20 @@ fn option_name(number: u8) -> &'static str {
         kind::SACK_PERMITTED => "sack permitted",
         kind::SACK => "sack",
         kind::TIMESTAMPS => "timestamps",
+        kind::USER_TIMEOUT => "user timeout",
+        6 => "echo (obsolete)",
+        7 => "echo reply (obsolete)",
+        14 => "alternate checksum request (obsolete)",
+        15 => "alternate checksum data (obsolete)",
+        19 => "MD5 signature (obsolete)",
+        27 => "quick-start response",
+        29 => "authentication",
+        30 => "multipath TCP",
+        34 => "fast open cookie",
+        69 => "encryption negotiation",
+        172 => "accurate ECN order 0",
+        174 => "accurate ECN order 1",
+        253 | 254 => "experiment",
         _ => "",
     }
 }

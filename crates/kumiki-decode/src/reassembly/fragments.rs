@@ -1,21 +1,60 @@
-//! IPv4 datagrams from fragments (RFC 791 section 3.2), as an analyser does it: what contradicts is said, not guessed.
+//! Datagrams from fragments (RFC 791 section 3.2, RFC 8200 section 4.5), as an analyser does it: what contradicts is said, not
+//! guessed.
 //!
 //! Octets that come twice must be the same; where they are not, the datagram is given up. Left out: timeouts.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::fmt;
+use std::net::IpAddr;
 
 use super::{Unfinished, noted};
 
 /// Datagrams under way at a time.
 pub const MOST_DATAGRAMS: usize = 128;
-/// Data octets of the longest datagram: 65,535 less the shortest header.
-const MOST_OCTETS: usize = 65_515;
+/// Data octets of the longest datagram: of IPv4 65,535 less the shortest header, of IPv6 what its payload length can say.
+const MOST_OCTETS: [usize; 2] = [65_515, 65_535];
 /// Pieces of a datagram at a time. The smallest MTU, 68, makes 1365 of the longest datagram.
 const MOST_PIECES: usize = 2048;
 
-/// What tells one datagram from another: source, destination, protocol, identification, and the interface.
-pub(crate) type Name = (Ipv4Addr, Ipv4Addr, u8, u16, u32);
+/// What tells one datagram from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Name {
+    pub(crate) source: IpAddr,
+    pub(crate) destination: IpAddr,
+    /// Only IPv4 goes by it.
+    pub(crate) protocol: Option<u8>,
+    pub(crate) identification: u32,
+    /// Of the capture.
+    pub(crate) interface: u32,
+}
+
+impl Name {
+    const fn most_octets(&self) -> usize {
+        let [four, six] = MOST_OCTETS;
+        if self.source.is_ipv4() { four } else { six }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            source,
+            destination,
+            identification,
+            ..
+        } = self;
+        match self.protocol {
+            Some(protocol) => write!(
+                f,
+                "IPv4 datagram {identification} {source} > {destination} protocol {protocol}"
+            ),
+            None => write!(
+                f,
+                "IPv6 packet {identification:#010x} {source} > {destination}"
+            ),
+        }
+    }
+}
 
 /// A fragment that came.
 #[derive(Debug)]
@@ -24,6 +63,8 @@ pub(crate) struct Fragment<'a> {
     pub(crate) start: usize,
     /// Whether it is not the last.
     pub(crate) more: bool,
+    /// The protocol that it says follows.
+    pub(crate) follows: u8,
     pub(crate) data: &'a [u8],
     pub(crate) packet: u64,
 }
@@ -38,6 +79,8 @@ pub(crate) enum Outcome {
     /// The data of the whole datagram.
     Whole {
         octets: Vec<u8>,
+        /// What the first fragment says that they are.
+        follows: u8,
         parts: usize,
         packets: Vec<u64>,
     },
@@ -49,6 +92,8 @@ struct Partial {
     pieces: BTreeMap<usize, Vec<u8>>,
     /// Known once the last fragment has come.
     end: Option<usize>,
+    /// Of the first fragment.
+    follows: u8,
     parts: usize,
     packets: Vec<u64>,
     touched: u64,
@@ -75,7 +120,7 @@ impl Datagrams {
         }
         let partial = self.partial.entry(name).or_default();
         partial.touched = self.clock;
-        match partial.add(fragment) {
+        match partial.add(fragment, name.most_octets()) {
             Err(why) => {
                 self.partial.remove(&name);
                 Outcome::Wrong(why)
@@ -85,6 +130,7 @@ impl Datagrams {
                 let partial = self.partial.remove(&name).unwrap_or_default();
                 Outcome::Whole {
                     octets: partial.pieces.into_values().collect::<Vec<_>>().concat(),
+                    follows: partial.follows,
                     parts: partial.parts,
                     packets: partial.packets,
                 }
@@ -93,31 +139,29 @@ impl Datagrams {
     }
 
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> {
-        self.partial.iter().map(|(name, partial)| {
-            let (source, destination, protocol, identification, _) = name;
-            Unfinished {
-                what: format!(
-                    "IPv4 datagram {identification} {source} > {destination} protocol {protocol}"
-                ),
-                parts: partial.parts,
-                octets: partial.pieces.values().map(Vec::len).sum(),
-                first_packet: partial.packets.first().copied().unwrap_or_default(),
-            }
+        self.partial.iter().map(|(name, partial)| Unfinished {
+            what: name.to_string(),
+            parts: partial.parts,
+            octets: partial.pieces.values().map(Vec::len).sum(),
+            first_packet: partial.packets.first().copied().unwrap_or_default(),
         })
     }
 }
 
 impl Partial {
     /// Whether the datagram is whole now.
-    fn add(&mut self, fragment: &Fragment<'_>) -> Result<bool, String> {
+    fn add(&mut self, fragment: &Fragment<'_>, most: usize) -> Result<bool, String> {
         let (start, end) = (
             fragment.start,
             fragment.start.saturating_add(fragment.data.len()),
         );
-        if end > MOST_OCTETS {
+        if end > most {
             return Err(format!(
-                "the fragment ends at octet {end}, a datagram has at most {MOST_OCTETS}"
+                "the fragment ends at octet {end}, a datagram has at most {most}"
             ));
+        }
+        if start == 0 {
+            self.follows = fragment.follows;
         }
         if self
             .end
@@ -193,7 +237,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const NAME: Name = (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, 17, 7, 0);
+    const NAME: Name = Name {
+        source: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+        destination: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+        protocol: Some(17),
+        identification: 7,
+        interface: 0,
+    };
 
     fn add(datagrams: &mut Datagrams, start: usize, more: bool, data: &[u8]) -> Outcome {
         datagrams.add(
@@ -201,6 +251,7 @@ mod tests {
             &Fragment {
                 start,
                 more,
+                follows: 17,
                 data,
                 packet: 1,
             },
@@ -230,10 +281,14 @@ mod tests {
     fn no_more_datagrams_are_kept_than_said() {
         let mut datagrams = Datagrams::default();
         for identification in 0..1000 {
-            let name = (NAME.0, NAME.1, 17, identification, 0);
+            let name = Name {
+                identification,
+                ..NAME
+            };
             let fragment = Fragment {
                 start: 0,
                 more: true,
+                follows: 17,
                 data: &[0; 8],
                 packet: 1,
             };

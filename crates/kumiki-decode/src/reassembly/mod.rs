@@ -3,13 +3,15 @@
 //! | | At most |
 //! |---|---|
 //! | AAL5 PDUs under way | [`aal5::MOST_CIRCUITS`] channels of [`aal5::MOST_CELLS`] cells each: 64 MiB |
-//! | IPv4 datagrams under way | [`fragments::MOST_DATAGRAMS`] of 65,515 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
+//! | AAL3/4 PDUs under way | [`aal34::MOST_PDUS`] of [`aal34::MOST_OCTETS`] octets each: 64 MiB |
+//! | IP datagrams under way | [`fragments::MOST_DATAGRAMS`] of 65,535 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
 //!
 //! Past that, what was touched longest ago is given up. There are no timeouts: a capture may hold any time.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub mod aal34;
 pub mod aal5;
 pub mod fragments;
 
@@ -18,6 +20,7 @@ use crate::key::Circuit;
 /// All reassemblies, and what is said of channels.
 #[derive(Debug, Default)]
 pub struct State {
+    pub(crate) aal34: aal34::Segments,
     pub(crate) aal5: aal5::Circuits,
     pub(crate) fragments: fragments::Datagrams,
     adaptation: BTreeMap<(u16, u16), &'static str>,
@@ -40,6 +43,7 @@ impl State {
     pub(crate) fn unfinished(&self) -> Vec<Unfinished> {
         self.aal5
             .unfinished()
+            .chain(self.aal34.unfinished())
             .chain(self.fragments.unfinished())
             .collect()
     }

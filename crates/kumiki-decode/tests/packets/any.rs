@@ -4,7 +4,9 @@ use kumiki_decode::capture::Link;
 use kumiki_decode::{Decoder, Registry, show};
 use proptest::prelude::*;
 
-use super::arrange::{cells, ethernet, pdu, plain, record, tcp, udp};
+use kumiki_wire::icmpv6::Message;
+
+use super::arrange::{cells, cells34, ethernet, icmp6, pdu, plain, plain6, record, tcp, udp};
 
 fn within(layer: &'static str, octets: &[u8], total: usize) -> Result<(), TestCaseError> {
     let mut decoder = Decoder::new();
@@ -43,7 +45,7 @@ proptest! {
 
     #[test]
     fn any_damage_can_be_read(
-        which in 0usize..5, places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        which in 0usize..7, places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut: prop::sample::Index,
     ) {
         let datagram = plain(17, &udp(&[1; 60]));
@@ -53,6 +55,8 @@ proptest! {
             1 => ("ip", segment),
             2 => ("cells", cells(100, &pdu(&datagram)).concat()),
             3 => ("aal5", pdu(&datagram)),
+            4 => ("ip", plain6(0, &[&[58, 0, 5, 2, 0, 0, 1, 0][..], &icmp6(Message::RouterSolicitation, &[1, 1, 2, 0, 0, 0, 0, 1])].concat())),
+            5 => ("aal34-cell", cells34(100, 3, &datagram)[0][5..].to_vec()),
             _ => ("erf", [&[0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 0, 164, 0, 0, 0, 148, 0, 0, 6, 64][..], &pdu(&datagram)].concat()),
         };
         let total = octets.len();

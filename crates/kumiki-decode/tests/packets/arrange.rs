@@ -1,6 +1,6 @@
 //! Packets put together by the codecs, and their decoding.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use kumiki_decode::capture::Link;
 use kumiki_decode::packet::{Level, Value};
@@ -9,7 +9,9 @@ use kumiki_octets::Sum;
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_wire::atm::{self, Interface, Pti};
 use kumiki_wire::ethernet::{self, MacAddr, TypeOrLength};
-use kumiki_wire::{aal5, icmpv4, ipv4, llc_snap, tcp, udp};
+use kumiki_wire::icmpv6::option::Opt;
+use kumiki_wire::ipv6::extension::Fragment;
+use kumiki_wire::{aal5, aal34, icmpv4, icmpv6, ipv4, ipv6, llc_snap, tcp, udp};
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 pub(crate) const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -86,6 +88,80 @@ pub(crate) fn icmp(message: icmpv4::Message, data: &[u8]) -> Vec<u8> {
     };
     header.checksum = Sum::of(&[&octets!(header)[..], data].concat()).checksum();
     [&octets!(header)[..], data].concat()
+}
+
+pub(crate) const A6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
+pub(crate) const B6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
+
+/// A packet of IPv6 with `data` behind the header.
+pub(crate) fn ip6(header: ipv6::Header, data: &[u8]) -> Vec<u8> {
+    let header = ipv6::Header {
+        source: A6,
+        destination: B6,
+        payload_length: len16(data.len()),
+        ..header
+    };
+    [&octets!(header)[..], data].concat()
+}
+
+/// As [`ip6`], without anything special.
+pub(crate) fn plain6(next_header: u8, data: &[u8]) -> Vec<u8> {
+    let header = ipv6::Header {
+        next_header,
+        ..ipv6::Header::default()
+    };
+    ip6(header, data)
+}
+
+/// Puts the right sum of an upper-layer PDU over IPv6 in its place.
+pub(crate) fn summed6(next_header: u8, mut pdu: Vec<u8>, field: usize) -> Vec<u8> {
+    pdu[field..field + 2].fill(0);
+    let len = u32::try_from(pdu.len()).unwrap();
+    let pseudo = ipv6::pseudo_header(A6, B6, next_header, len);
+    let sum = Sum::of(&pseudo).plus(Sum::of(&pdu)).checksum();
+    pdu[field..field + 2].copy_from_slice(&sum.to_be_bytes());
+    pdu
+}
+
+pub(crate) fn icmp6(message: icmpv6::Message, data: &[u8]) -> Vec<u8> {
+    let header = icmpv6::Header {
+        message,
+        checksum: 0,
+    };
+    summed6(58, [&octets!(header)[..], data].concat(), 2)
+}
+
+/// A fragment header with `data` behind it.
+pub(crate) fn fragment6(fragment: Fragment, data: &[u8]) -> Vec<u8> {
+    [&octets!(fragment)[..], data].concat()
+}
+
+pub(crate) fn nd_option(option: Opt<'_>) -> Vec<u8> {
+    octets!(option)
+}
+
+/// The cells of an AAL3/4 PDU that carries a datagram behind LLC, with HEC.
+pub(crate) fn cells34(vci: u16, mid: u16, datagram: &[u8]) -> Vec<Vec<u8>> {
+    let sdu = [&octets!(llc_snap::Header::IPV4)[..], datagram].concat();
+    let (front, back, count) = aal34::cpcs::around(len16(sdu.len()), 5);
+    let pdu = [&front[..], &sdu, &back[back.len() - count..]].concat();
+    let last = pdu.len().div_ceil(44) - 1;
+    pdu.chunks(44)
+        .enumerate()
+        .map(|(at, octets)| {
+            let segment = aal34::sar::Header {
+                segment_type: aal34::sar::SegmentType::at(at == 0, at == last),
+                sn: u8::try_from(at % 16).unwrap(),
+                mid,
+            };
+            let header = atm::Header {
+                vci,
+                ..atm::Header::default()
+            };
+            let payload = aal34::sar::pdu(segment, octets, true);
+            [&header.octets(Interface::Uni)[..], &payload].concat()
+        })
+        .collect()
 }
 
 /// An AAL5 PDU that carries a datagram behind LLC.

@@ -5,7 +5,9 @@ use kumiki_decode::capture::Link;
 use kumiki_wire::atm::oam::{END_POINT, Loopback};
 use kumiki_wire::atm::{self, Interface, Pti};
 
-use super::arrange::{bad, cells, decode, decode_all, names, pdu, plain, record, udp, value};
+use super::arrange::{
+    bad, cells, cells34, decode, decode_all, names, pdu, plain, record, udp, value,
+};
 
 const CARRIED: [&str; 7] = ["cells", "aal5-cell", "aal5", "llc-snap", "ipv4", "udp", ""];
 
@@ -195,4 +197,98 @@ fn a_channel_can_be_given_to_another_dissector() {
     let mut decoder = Decoder::new().adapting(0, 100, oam);
     let packet = decoder.decode(&record(1, Link::Named("cells"), &row[0]));
     assert_eq!(names(&packet), ["cells", "oam"]);
+}
+
+fn aal34() -> Decoder {
+    let cells = kumiki_decode::Registry::new()
+        .by_name("aal34-cell")
+        .unwrap();
+    Decoder::new().adapting(0, 100, cells)
+}
+
+fn decode34(row: &[Vec<u8>]) -> Vec<kumiki_decode::Packet> {
+    let mut decoder = aal34();
+    (1..)
+        .zip(row)
+        .map(|(number, octets)| decoder.decode(&record(number, Link::Named("cells"), octets)))
+        .collect()
+}
+
+#[test]
+fn a_datagram_is_read_out_of_cells_of_aal34() {
+    let (first, second) = (
+        cells34(100, 3, &datagram(120)),
+        cells34(100, 900, &datagram(121)),
+    );
+    assert_eq!(first.len(), 4);
+    // Two PDUs of one channel, cell by cell in turn.
+    let mixed: Vec<Vec<u8>> = first
+        .into_iter()
+        .zip(second)
+        .flat_map(|(a, b)| [a, b])
+        .collect();
+    let packets = decode34(&mixed);
+    assert_eq!(names(&packets[0]), ["cells", "aal34-cell"]);
+    let carried = ["cells", "aal34-cell", "aal34", "llc-snap", "ipv4", "udp"];
+    for (packet, length) in packets[6..].iter().zip(["128", "129"]) {
+        assert_eq!(names(packet), carried);
+        assert_eq!(value(packet, "udp", "length"), length);
+    }
+    assert_eq!(packets[6].reassembled[0].packets, [1, 3, 5, 7]);
+    for packet in &packets {
+        assert_eq!(bad(packet), [""; 0]);
+        let same = |layer: &kumiki_decode::packet::Layer| layer.verbatim != Some(false);
+        assert!(packet.layers.iter().all(same));
+    }
+}
+
+#[test]
+fn what_is_missing_or_wrong_in_aal34_is_named() {
+    let row = cells34(100, 3, &datagram(200));
+    let mut lost = row.clone();
+    lost.remove(2);
+    let packets = decode34(&lost);
+    assert_eq!(
+        bad(&packets[2]),
+        [
+            "aal34-cell: SN is 3, 2 would be right: 1 cells of the PDU are missing, or so many less 16"
+        ]
+    );
+    assert_eq!(
+        bad(&packets[3]),
+        ["aal34-cell: the beginning of the PDU under MID 3 did not come"]
+    );
+    let mut spoilt = row.clone();
+    spoilt[1][20] ^= 1;
+    let remarks = bad(&decode34(&spoilt)[1]);
+    assert!(
+        remarks[0].starts_with("aal34-cell: CRC-10 is 0x"),
+        "{remarks:?}"
+    );
+    // Begins again before it has ended.
+    let again = [&row[..2], &row[..]].concat();
+    assert_eq!(
+        bad(&decode34(&again)[2]),
+        ["aal34-cell: the PDU before under MID 3 ended after 2 cells without its end"]
+    );
+    let mut decoder = aal34();
+    decoder.decode(&record(7, Link::Named("cells"), &row[0]));
+    assert_eq!(
+        decoder.unfinished()[0].to_string(),
+        "not finished at the end: AAL3/4 PDU on 0/100 under MID 3, 1 parts with 44 octets since packet 7"
+    );
+}
+
+#[test]
+fn a_header_and_a_trailer_that_do_not_belong_together_are_named() {
+    let sdu = [7; 41];
+    let (front, back, count) = kumiki_wire::aal34::cpcs::around(41, 5);
+    let mut pdu = [&front[..], &sdu, &back[back.len() - count..]].concat();
+    assert_eq!(bad(&decode("aal34", &pdu)), [""; 0]);
+    let etag = pdu.len() - 3;
+    pdu[etag] = 6;
+    assert_eq!(
+        bad(&decode("aal34", &pdu)),
+        ["aal34: BTag is 0x05, Etag is 0x06"]
+    );
 }

@@ -7,11 +7,17 @@ use std::process::Command;
 use kumiki_decode::{Capture, Decoder, Packet, Registry, Wish};
 use kumiki_octets::crc::Fcs32;
 use kumiki_wire::atm::{self, Interface, Pti};
+use kumiki_wire::ethernet::MacAddr;
 use kumiki_wire::icmpv4::Message;
-use kumiki_wire::ipv4;
+use kumiki_wire::icmpv6::option::{Opt, Prefix};
+use kumiki_wire::ipv6::extension::Fragment;
 use kumiki_wire::tcp::{self, Flags, Options, Seq};
+use kumiki_wire::{icmpv6, ipv4, ipv6};
 
-use super::arrange::{bad, ethernet, icmp, ip, pdu, plain, tcp, udp, value};
+use super::arrange::{
+    A6, bad, ethernet, fragment6, icmp, icmp6, ip, ip6, nd_option, pdu, plain, plain6, summed6,
+    tcp, udp, value,
+};
 
 /// What tshark reads in each packet of `file`: one row per packet, one text per field.
 fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
@@ -203,6 +209,157 @@ fn frames_are_read_as_tshark_reads_them() {
         &pcap(1, &packets),
         &[&IP[..], &TCP, &own].concat(),
     );
+}
+
+const IP6: [Pair; 7] = [
+    ("ipv6.src", "ipv6", "source"),
+    ("ipv6.dst", "ipv6", "destination"),
+    ("ipv6.plen", "ipv6", "payload length"),
+    ("ipv6.nxt", "ipv6", "next header"),
+    ("ipv6.hlim", "ipv6", "hop limit"),
+    ("ipv6.tclass.dscp", "ipv6", "dscp"),
+    ("ipv6.tclass.ecn", "ipv6", "ecn"),
+];
+
+#[test]
+fn ipv6_is_read_as_tshark_reads_it() {
+    let target = A6;
+    let router = icmpv6::Router {
+        hop_limit: 61,
+        managed: true,
+        lifetime_s: 1800,
+        reachable_ms: 30_000,
+        retrans_ms: 1000,
+        ..icmpv6::Router::default()
+    };
+    let prefix = nd_option(Opt::Prefix(Prefix {
+        len: 64,
+        on_link: true,
+        autonomous: true,
+        valid_s: 7200,
+        preferred_s: 3600,
+        prefix: A6,
+    }));
+    let mac = nd_option(Opt::Source(MacAddr([2, 0, 0, 0, 0, 1])));
+    let echo = icmp6(
+        icmpv6::Message::Echo {
+            identifier: 5,
+            sequence: 6,
+        },
+        b"odd",
+    );
+    let datagram = summed6(17, udp(b"hello"), 6);
+    let quoted = plain6(17, &datagram);
+    let fragment = |offset, more| Fragment {
+        next_header: 58,
+        offset,
+        more,
+        identification: 0x0a0b_0c0d,
+    };
+    let long = icmp6(
+        icmpv6::Message::EchoReply {
+            identifier: 8,
+            sequence: 9,
+        },
+        &[3; 60],
+    );
+    let packets = [
+        ip6(
+            ipv6::Header {
+                traffic_class: 0xb9,
+                flow_label: 0xabcde,
+                hop_limit: 255,
+                next_header: 58,
+                ..ipv6::Header::default()
+            },
+            &echo,
+        ),
+        plain6(17, &datagram),
+        plain6(
+            58,
+            &icmp6(icmpv6::Message::NeighbourSolicitation { target }, &mac),
+        ),
+        plain6(
+            58,
+            &icmp6(
+                icmpv6::Message::NeighbourAdvertisement {
+                    router: false,
+                    solicited: true,
+                    overrides: true,
+                    target,
+                },
+                &mac,
+            ),
+        ),
+        plain6(
+            58,
+            &icmp6(
+                icmpv6::Message::RouterAdvertisement(router),
+                &[&nd_option(Opt::Mtu(1400))[..], &prefix].concat(),
+            ),
+        ),
+        plain6(
+            58,
+            &icmp6(icmpv6::Message::PacketTooBig { mtu: 1300 }, &quoted),
+        ),
+        // Behind a router alert and behind padding.
+        plain6(
+            0,
+            &[
+                &[60, 0, 5, 2, 0, 0, 1, 0][..],
+                &[58, 0, 1, 4, 0, 0, 0, 0],
+                &echo,
+            ]
+            .concat(),
+        ),
+        // Two fragments of which the second makes it whole.
+        plain6(44, &fragment6(fragment(0, true), &long[..40])),
+        plain6(44, &fragment6(fragment(5, false), &long[40..])),
+    ];
+    let own = [
+        ("icmpv6.type", "icmpv6", "type"),
+        ("icmpv6.code", "icmpv6", "code"),
+        ("icmpv6.checksum", "icmpv6", "checksum"),
+        ("icmpv6.echo.identifier", "icmpv6", "identifier"),
+        ("icmpv6.echo.sequence_number", "icmpv6", "sequence number"),
+        ("icmpv6.nd.ra.cur_hop_limit", "icmpv6", "cur hop limit"),
+        ("icmpv6.nd.ra.flag.m", "icmpv6", "managed"),
+        ("icmpv6.nd.ra.router_lifetime", "icmpv6", "router lifetime"),
+        ("icmpv6.nd.ra.reachable_time", "icmpv6", "reachable time"),
+        ("icmpv6.nd.ra.retrans_timer", "icmpv6", "retrans timer"),
+        ("icmpv6.nd.na.flag.s", "icmpv6", "solicited"),
+        ("icmpv6.nd.na.flag.o", "icmpv6", "override"),
+        (
+            "icmpv6.opt.src_linkaddr",
+            "icmpv6",
+            "source link-layer address",
+        ),
+        (
+            "icmpv6.opt.prefix.valid_lifetime",
+            "icmpv6",
+            "valid lifetime",
+        ),
+        (
+            "icmpv6.opt.prefix.preferred_lifetime",
+            "icmpv6",
+            "preferred lifetime",
+        ),
+        ("ipv6.fraghdr.offset", "ipv6-fragment", "fragment offset"),
+        ("ipv6.fraghdr.more", "ipv6-fragment", "more fragments"),
+        ("ipv6.fraghdr.ident", "ipv6-fragment", "identification"),
+        ("ipv6.hopopts.nxt", "ipv6-hop-by-hop", "next header"),
+        ("ipv6.dstopts.nxt", "ipv6-destination", "next header"),
+        ("udp.srcport", "udp", "source port"),
+        ("udp.checksum", "udp", "checksum"),
+    ];
+    let file = pcap(101, &packets);
+    compare("judge-ipv6.pcap", &file, &[&IP6[..], &own].concat());
+    // Whose sums are right.
+    for packet in ours(&file) {
+        assert_eq!(bad(&packet), [""; 0]);
+        let verbatim = packet.layers.iter().all(|it| it.verbatim != Some(false));
+        assert!(verbatim, "{packet:?}");
+    }
 }
 
 #[test]

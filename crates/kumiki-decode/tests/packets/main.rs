@@ -10,5 +10,6 @@ mod any;
 mod arrange;
 mod captures;
 mod cells;
+mod internet6;
 mod judge;
 mod mistakes;

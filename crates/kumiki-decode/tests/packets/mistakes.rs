@@ -106,6 +106,43 @@ fn headers_that_we_would_write_otherwise_are_noted() {
 }
 
 #[test]
+fn options_of_tcp_are_named_whoever_knows_them() {
+    let mut octets = segment();
+    octets[20..32].copy_from_slice(&[28, 4, 0x80, 7, 34, 2, 254, 6, 0xf9, 0x89, 1, 2]);
+    let packet = decode("ip", &plain(6, &octets));
+    assert_eq!(value(&packet, "tcp", "user timeout"), "7 min");
+    let tcp = packet.layer("tcp").unwrap();
+    let options = tcp.fields.iter().filter(|field| field.name == "option");
+    let meanings: Vec<&str> = options.filter_map(|it| it.meaning.as_deref()).collect();
+    assert_eq!(
+        meanings,
+        ["kind 34, fast open cookie", "kind 254, experiment f989"]
+    );
+    octets[20..24].copy_from_slice(&[28, 3, 0, 0]);
+    let packet = decode("ip", &plain(6, &octets));
+    assert!(bad(&packet)[1].contains("option 28 at octet 20 has the illegal length 3"));
+}
+
+#[test]
+fn a_record_of_a_card_that_breaks_off_in_its_header_says_so() {
+    // A channelised cell without its channel, an extension header cut short, an Ethernet frame without its two octets.
+    for (kind, behind, need) in [(7, 3, 20), (0x82, 5, 24), (2, 1, 2)] {
+        let mut octets = vec![0; 16 + behind];
+        octets[8] = kind;
+        let packet = decode("erf", &octets);
+        let remarks: Vec<_> = packet.remarks().map(|(_, it)| it.text.clone()).collect();
+        let text = format!("at least {need} needed");
+        assert!(remarks.iter().any(|it| it.contains(&text)), "{remarks:?}");
+        assert!(
+            packet
+                .layers
+                .iter()
+                .all(|layer| layer.offset <= octets.len())
+        );
+    }
+}
+
+#[test]
 fn illegal_options_are_named() {
     let mut octets = segment();
     octets[20..22].copy_from_slice(&[tcp::options::kind::MSS, 3]);

@@ -43,7 +43,7 @@ impl Flow {
         let (length, at) = if ip == 20 {
             (total, 2)
         } else {
-            (total - 40, 4)
+            (total.saturating_sub(40), 4)
         };
         self.headers.are_like(front)
             && long(front, ip + 4) == self.headers.seq().wrapping_add(next)

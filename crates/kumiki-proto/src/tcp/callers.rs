@@ -384,6 +384,11 @@ impl Tcp {
         };
         let (irs, iss) = (segment.seq - 1, segment.ack - 1);
         let Some(found) = cookies::check(self.shared.secret, pair, irs, iss, now) else {
+            if cookies::may_be(self.shared.secret, pair, iss, now) {
+                // The acknowledgment and the first text are lost or late: a reset would end a connection that can still begin.
+                cx.drop("a cookie may come back with an earlier segment");
+                return Ok(());
+            }
             return Err(segment);
         };
         if !self.has_place(listener) {

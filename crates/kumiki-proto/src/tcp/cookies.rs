@@ -3,9 +3,11 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 4987 section 3.6 and appendix A |
-//! | ISS | keyed hash of the addresses, plus: 5 bits of a clock of 64 s, 3 bits that name an MSS, 24 bits of a keyed hash of all these and of IRS |
+//! | ISS | keyed hash of the addresses, plus: 5 bits of a clock of 64 s, 3 bits that name an MSS, 8 bits of a keyed hash of all these, 16 bits of one of all these and of IRS |
 //! | Lifetime | the present tick and the one before: 64 to 128 s |
 //! | Timestamp | the six low bits of the SYN,ACK's TSval, which come back as TSecr, hold the peer's shift count (4 bits, 15: none) and whether it may be sent SACK, as Linux has it. Without timestamps neither is used |
+//! | Out of order | a segment whose acknowledgment is that of a cookie but for IRS is not answered: what begins right behind the SYN is lost or late, and comes again |
+//! | Again | nothing is kept of cookies that came back either: a copy that comes after the connection has ended, and within the lifetime, begins another one |
 //! | Lost | the peer's exact MSS, its window, text with its SYN; SYN,ACKs are not sent again |
 
 use kumiki_graph::{Duration, Instant};
@@ -41,9 +43,15 @@ fn base(secret: Secret, pair: &Pair) -> u32 {
     low(secret.hash(&(pair, "cookie")), 32)
 }
 
+/// What does not depend on IRS: the upper half.
+fn head(secret: Secret, pair: &Pair, tick: u32, mss: u32) -> u32 {
+    let mac = low(secret.hash(&(pair, tick, mss, "cookie")), 8);
+    tick << 27 | mss << 24 | mac << 16
+}
+
 fn body(secret: Secret, pair: &Pair, irs: Seq, tick: u32, mss: u32) -> u32 {
-    let mac = low(secret.hash(&(pair, irs.0, tick, mss, "cookie")), 24);
-    tick << 27 | mss << 24 | mac
+    let mac = low(secret.hash(&(pair, irs.0, tick, mss, "cookie")), 16);
+    head(secret, pair, tick, mss) | mac
 }
 
 /// The ISS that answers a SYN.
@@ -69,6 +77,15 @@ pub(crate) fn check(
     }
     let mss = *MSS.get(usize::try_from(mss).ok()?)?;
     Some(Remembered { mss })
+}
+
+/// Whether `iss` is a cookie of ours if IRS fits, which is not known where a segment was lost before the one at hand. One in
+/// 4096 of any numbers is.
+pub(crate) fn may_be(secret: Secret, pair: &Pair, iss: Seq, now: Instant) -> bool {
+    let found = iss.0.wrapping_sub(base(secret, pair));
+    let (sent, mss) = (found >> 27, found >> 24 & 7);
+    let age = tick(now).wrapping_sub(sent) % 32;
+    age <= 1 && found >> 16 == head(secret, pair, sent, mss) >> 16
 }
 
 /// The latest TSval, not after `clock`, that remembers what the SYN offered.

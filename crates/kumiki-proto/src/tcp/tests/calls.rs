@@ -208,6 +208,26 @@ fn the_first_text_may_bring_a_cookie_back_where_the_acknowledgment_is_lost() {
 }
 
 #[test]
+fn text_behind_lost_text_does_not_end_what_a_cookie_can_still_begin() {
+    let config = Config {
+        syn_cookies: SynCookies::Always,
+        ..plain()
+    };
+    // The acknowledgment and the first text are lost.
+    let mut pair = Pair::with_rule(plain(), config, |packet| match packet.number {
+        2 | 3 => Vec::new(),
+        _ => vec![ms(10)],
+    });
+    pair.listen(B, 5);
+    pair.call(A);
+    pair.run_for(ms(100));
+    pair.write(A, &numbered(3000));
+    pair.run_for(ms(5_000));
+    assert_eq!(pair.app(B).received, numbered(3000));
+    assert_eq!(pair.counters(B).resets_sent, 0);
+}
+
+#[test]
 fn an_acknowledgment_that_brings_no_cookie_is_reset() {
     let config = Config {
         syn_cookies: SynCookies::Always,
@@ -215,7 +235,7 @@ fn an_acknowledgment_that_brings_no_cookie_is_reset() {
     };
     let mut pair = listening(config);
     let iss = called(&mut pair, b"");
-    pair.inject(B, from_caller(Flags::ACK, 101, iss + 2), b"");
+    pair.inject(B, from_caller(Flags::ACK, 101, iss + 0x12_3456), b"");
     assert_eq!(pair.log.last().unwrap().header.flags, Flags::RST);
     // An old one either.
     pair.run_for(ms(128_000));

@@ -1,0 +1,303 @@
+//! Two hosts over a line on which the octets say what happens to each packet.
+//!
+//! In the first form what is changed has wrong sums, as on a real line: every octet is delivered intact and in order, or the
+//! connection ends at once. In the second form sums are made right again and segments are forged, so that anything may be
+//! believed: then nothing panics, nobody talks without end, and nothing is left.
+
+use core::net::SocketAddr;
+
+use kumiki_decode::Decoder;
+use kumiki_graph::{Duration, Instant};
+use kumiki_proto::ip;
+use kumiki_proto::ipv6;
+use kumiki_proto::tcp::config::SynCookies;
+use kumiki_proto::tcp::{Config, Tcp, defaults};
+
+use crate::host::Host;
+use crate::packet::{self, repaired};
+use crate::program::{Command, Over, Program, Session};
+use crate::{Draw, Target, within_mb};
+
+pub(crate) const TARGET: Target = Target {
+    name: "hosts",
+    title: "two hosts: packets lost, doubled, delayed, changed with wrong sums",
+    run: |octets| within_mb(96.0, || run(octets, false)),
+};
+
+pub(crate) const FORGED: Target = Target {
+    name: "forged",
+    title: "two hosts: packets lost, doubled, delayed, changed with right sums, forged, sent back",
+    run: |octets| within_mb(96.0, || run(octets, true)),
+};
+
+/// One way over the line.
+const DELAY: Duration = Duration::from_millis(5);
+/// Longer than anybody waits for a peer that is silent.
+const HORIZON: Duration = Duration::from_secs(4 * 3600);
+const MOST_PACKETS: usize = 20_000;
+
+struct Line {
+    hosts: [Host; 2],
+    now: Instant,
+    /// When it arrives, in which order, at whom, and what.
+    under_way: Vec<(Instant, usize, usize, Vec<u8>)>,
+    sent: usize,
+    /// Packets that did not arrive as they were sent, or not at their time.
+    harmed: usize,
+    forged: bool,
+    /// A host answers calls with cookies.
+    cookies: bool,
+    judge: Decoder,
+}
+
+fn address(number: usize, version_6: bool) -> SocketAddr {
+    let text = match (number, version_6) {
+        (0, false) => "10.0.0.1:7",
+        (_, false) => "10.0.0.2:7",
+        (0, true) => "[fd00::1]:7",
+        (_, true) => "[fd00::2]:7",
+    };
+    text.parse().unwrap()
+}
+
+/// A stack as the octets say; `choice` is the same for both hosts where both have to agree.
+fn stack(number: usize, draw: &mut Draw<'_>, version_6: bool, cookies: &mut bool) -> Host {
+    let how = draw.octet();
+    let flag = |bit: u8| how & (1 << bit) == 0;
+    let mut config = match how >> 6 {
+        2 => defaults::named("bsd43").unwrap(),
+        3 => defaults::named("solaris23").unwrap(),
+        _ => defaults::modern(),
+    };
+    if how >> 6 < 2 {
+        config = Config {
+            timestamps: flag(0),
+            sack: flag(1),
+            window_scaling: flag(2),
+            tail_loss_probe: flag(3),
+            pacing: flag(4),
+            syn_cookies: if flag(5) {
+                config.syn_cookies
+            } else {
+                SynCookies::Always
+            },
+            ..config
+        };
+    }
+    *cookies |= config.syn_cookies == SynCookies::Always;
+    let own = address(number, version_6).ip();
+    config.address = own;
+    config.send_buffer = 16_384;
+    config.receive_buffer = 16_384;
+    let layer: Box<dyn kumiki_graph::Protocol> = match own {
+        core::net::IpAddr::V4(own) => {
+            let interface = ip::Interface::new("line", own, 24);
+            Box::new(ip::Ip::new(ip::Config::host(interface)).unwrap())
+        }
+        core::net::IpAddr::V6(own) => {
+            let interface = ipv6::Interface::new("line", own, 64);
+            Box::new(ipv6::Ip::new(ipv6::Config::host(interface)).unwrap())
+        }
+    };
+    Host::on_a_line(number, Program::new(1), Tcp::new(config), layer)
+}
+
+fn run(octets: &[u8], forged: bool) {
+    let mut draw = Draw::new(octets);
+    let version_6 = draw.octet() & 1 != 0;
+    let mut cookies = false;
+    let hosts = [0, 1].map(|number| stack(number, &mut draw, version_6, &mut cookies));
+    let mut line = Line {
+        hosts,
+        now: Instant::ZERO,
+        under_way: Vec::new(),
+        sent: 0,
+        harmed: 0,
+        forged,
+        cookies,
+        judge: Decoder::new(),
+    };
+    for host in &mut line.hosts {
+        let octets = 200 * u64::from(draw.octet());
+        host.program().release_when_written = true;
+        host.tell(Instant::ZERO, vec![Command::Write(octets)]);
+    }
+    let both_call = draw.octet() == 0xff;
+    let [near, far] = &mut line.hosts;
+    let (near_at, far_at) = (address(0, version_6), address(1, version_6));
+    far.tell(Instant::ZERO, vec![Command::Listen(0, far_at)]);
+    near.tell(Instant::ZERO, vec![Command::Call(0, far_at)]);
+    if both_call {
+        near.tell(Instant::ZERO, vec![Command::Listen(0, near_at)]);
+        far.tell(Instant::ZERO, vec![Command::Call(0, near_at)]);
+    }
+    line.run(&mut draw);
+    line.judge(both_call);
+}
+
+impl Line {
+    fn run(&mut self, draw: &mut Draw<'_>) {
+        let end = self.now + HORIZON;
+        for step in 0.. {
+            assert!(
+                step < 10 * MOST_PACKETS,
+                "events without end at {}",
+                self.now
+            );
+            for from in [0, 1] {
+                for octets in self.hosts[from].sent(self.now) {
+                    self.send(from, octets, draw);
+                }
+            }
+            let arrival = self.under_way.iter().map(|it| (it.0, it.1)).min();
+            let timers = self.hosts.iter_mut().filter_map(Host::next_timer);
+            let Some(next) = timers.chain(arrival.map(|it| it.0)).min() else {
+                break;
+            };
+            if next > end {
+                break;
+            }
+            self.now = self.now.max(next);
+            for host in &mut self.hosts {
+                host.fire(self.now);
+            }
+            if let Some(at) = self
+                .under_way
+                .iter()
+                .position(|it| arrival == Some((it.0, it.1)) && it.0 <= self.now)
+            {
+                let (_, _, to, octets) = self.under_way.remove(at);
+                packet::tell(&octets, "ip", &format!("{}      {to} gets", self.now));
+                self.hosts[to].receive(self.now, &octets);
+            }
+        }
+    }
+
+    /// A packet leaves a host: an octet says what becomes of it.
+    fn send(&mut self, from: usize, octets: Vec<u8>, draw: &mut Draw<'_>) {
+        let what = format!("{} {from} sends", self.now);
+        packet::check(&mut self.judge, "ip", &octets, &what);
+        self.sent += 1;
+        assert!(
+            self.sent < MOST_PACKETS,
+            "packets without end at {}",
+            self.now
+        );
+        let what = draw.octet();
+        let to = 1 - from;
+        if what < 0x80 {
+            return self.carry(DELAY, to, octets);
+        }
+        self.harmed += 1;
+        match what & 0x0f {
+            0..=2 => {}
+            3 | 4 => {
+                let later = DELAY * u64::from(1 + draw.octet() % 64);
+                self.carry(DELAY, to, octets.clone());
+                self.carry(later, to, octets);
+            }
+            5 | 6 => {
+                let later = DELAY * (1 + u64::from(draw.octet()));
+                self.carry(later, to, octets);
+            }
+            // Much later: a ghost of an earlier connection.
+            7 => {
+                let later = Duration::from_millis(100) * u64::from(draw.octet());
+                self.carry(DELAY, to, octets.clone());
+                self.carry(later, to, octets);
+            }
+            8..=11 => {
+                let mut changed = octets.clone();
+                let at = draw.below(changed.len().min(if what & 0x40 == 0 { 80 } else { 2000 }));
+                changed[at] ^= draw.octet().max(1);
+                if self.forged {
+                    changed = repaired(changed);
+                } else if changed[0] >> 4 == 6 && at < 8 {
+                    // IPv6 has no sum over these: they may change without anybody's notice.
+                    changed = octets;
+                }
+                self.carry(DELAY, to, changed);
+            }
+            12 if self.forged => {
+                // Back to the sender, as it is or with the ends exchanged.
+                let back = if what & 0x40 == 0 {
+                    packet::turned(&octets)
+                } else {
+                    octets.clone()
+                };
+                self.carry(DELAY, from, back);
+                self.carry(DELAY, to, octets);
+            }
+            _ if self.forged => {
+                let forgery = packet::forged(&octets, draw);
+                self.carry(Duration::from_micros(1), to, forgery);
+                self.carry(DELAY, to, octets);
+            }
+            // The programs do something of their own.
+            12 => {
+                self.hosts[from].tell(self.now, vec![Command::Read(what & 0x40 != 0)]);
+                self.carry(DELAY, to, octets);
+            }
+            _ => self.carry(DELAY * 2, to, octets),
+        }
+    }
+
+    fn carry(&mut self, delay: Duration, to: usize, octets: Vec<u8>) {
+        self.under_way
+            .push((self.now + delay, self.sent, to, octets));
+        // Copies of one packet keep their order by their numbers.
+        self.sent += 1;
+    }
+
+    fn judge(&mut self, both_call: bool) {
+        // Who still does not read begins to, and what waits for that goes on.
+        let now = self.now;
+        for host in &mut self.hosts {
+            host.tell(now, vec![Command::Read(true)]);
+        }
+        self.run(&mut Draw::new(&[]));
+        let sessions = self.hosts.each_mut().map(|host| {
+            host.program()
+                .sessions
+                .values()
+                .cloned()
+                .collect::<Vec<_>>()
+        });
+        if !self.forged {
+            for session in sessions.iter().flatten() {
+                assert_eq!(session.wrong, None, "octets are not those that were sent");
+            }
+            let [near, far] = &sessions;
+            if !both_call && let ([near], [far]) = (&near[..], &far[..]) {
+                agree(near, far);
+                agree(far, near);
+            }
+            if self.harmed < 3 {
+                assert!(!sessions[0].is_empty());
+                for session in sessions.iter().flat_map(|all| all.first()) {
+                    assert_eq!(session.over, Some(Over::Closed), "{sessions:?}");
+                }
+                // A late copy can bring a cookie back a second time; nothing but a cookie can do that.
+                let most = if self.cookies { usize::MAX } else { 1 };
+                assert!(both_call || sessions[1].len() <= most, "{sessions:?}");
+            }
+        }
+        let now = self.now;
+        for host in &mut self.hosts {
+            host.tell(now, vec![Command::AbortAll]);
+        }
+        self.run(&mut Draw::new(&[]));
+        for host in &mut self.hosts {
+            assert_eq!(host.connections(), 0, "connections are left");
+            assert_eq!(host.next_timer(), None, "a timer is left");
+        }
+    }
+}
+
+/// What one end got is the beginning of what the other one wrote, and all of it where both say that all went well.
+fn agree(end: &Session, peer: &Session) {
+    assert!(end.received <= peer.written);
+    if end.peer_released || end.over == Some(Over::Closed) {
+        assert_eq!(end.received, peer.written, "the end of data came too early");
+    }
+}
