@@ -64,14 +64,13 @@ fn frames_are_marked_as_often_as_is_said_and_nothing_else_changes() {
             bench.offer(at, (0, 0), Unit::Frame { data, address });
         }
         bench.run();
-        let classes: Vec<u8> = bench
-            .take()
-            .into_iter()
-            .map(|(_, _, unit)| match unit {
-                Unit::Frame { data, .. } => data.to_vec()[1],
-                _ => panic!("no frame"),
-            })
-            .collect();
+        let class = |(_, _, unit)| {
+            let Unit::Frame { data, .. } = unit else {
+                panic!("no frame")
+            };
+            data.to_vec()[1]
+        };
+        let classes: Vec<u8> = bench.take().into_iter().map(class).collect();
         let of = |class| classes.iter().filter(|it| **it == class).count();
         ((of(0), of(2), of(3)), bench.counter(0, "a_marked"))
     };

@@ -25,8 +25,8 @@ pub enum Order {
 pub struct AccEcn {
     order: Order,
     // Unused places stay zero, so that the derived comparison is right.
-    fields: [u32; Self::FIELDS],
-    used: usize,
+    fields: [[u8; 3]; Self::FIELDS],
+    used: u8,
 }
 
 impl AccEcn {
@@ -38,18 +38,26 @@ impl AccEcn {
     /// The first `used` counters in this order, at most three: of octets that came with ECT(0), with CE, and with ECT(1).
     #[must_use]
     pub fn new(order: Order, used: usize, e0b: u32, ceb: u32, e1b: u32) -> Self {
-        let (first, third) = match order {
-            Order::Zero => (e0b, e1b),
-            Order::One => (e1b, e0b),
+        let counters = match order {
+            Order::Zero => [e0b, ceb, e1b],
+            Order::One => [e1b, ceb, e0b],
         };
+        let fields = counters.map(|counter| {
+            let [_, high, middle, low] = counter.to_be_bytes();
+            [high, middle, low]
+        });
+        Self::with(order, fields.get(..used).unwrap_or(&fields))
+    }
+
+    /// The first three of `fields`.
+    fn with(order: Order, fields: &[[u8; 3]]) -> Self {
         let mut option = Self {
             order,
-            fields: [0; Self::FIELDS],
-            used: used.min(Self::FIELDS),
+            ..Self::default()
         };
-        let places = option.fields.iter_mut().take(used);
-        for (place, counter) in places.zip([first, ceb, third]) {
-            *place = counter & Self::MASK;
+        for (place, field) in option.fields.iter_mut().zip(fields) {
+            *place = *field;
+            option.used += 1;
         }
         option
     }
@@ -58,16 +66,8 @@ impl AccEcn {
     /// padding (section 3.2.3).
     #[must_use]
     pub(super) fn parse(order: Order, data: &[u8]) -> Self {
-        let mut option = Self {
-            order,
-            ..Self::default()
-        };
         let (fields, _) = data.as_chunks::<3>();
-        for (place, &[high, middle, low]) in option.fields.iter_mut().zip(fields) {
-            *place = u32::from_be_bytes([0, high, middle, low]);
-            option.used += 1;
-        }
-        option
+        Self::with(order, fields)
     }
 
     /// The order of the fields.
@@ -79,11 +79,17 @@ impl AccEcn {
     /// How many fields there are.
     #[must_use]
     pub const fn used(&self) -> usize {
-        self.used
+        self.used as usize
+    }
+
+    /// The fields there are, in their order.
+    fn fields(&self) -> impl Iterator<Item = u32> {
+        let fields = self.fields.iter().take(self.used());
+        fields.map(|&[high, middle, low]| u32::from_be_bytes([0, high, middle, low]))
     }
 
     fn field(&self, at: usize) -> Option<u32> {
-        self.fields.iter().take(self.used).nth(at).copied()
+        self.fields().nth(at)
     }
 
     /// EE0B: octets that came with ECT(0).
@@ -114,18 +120,17 @@ impl AccEcn {
     #[expect(clippy::len_without_is_empty, reason = "an option is never empty")]
     #[must_use]
     pub const fn len(&self) -> usize {
-        2 + 3 * self.used
+        2 + 3 * self.used()
     }
 
     /// The octets of the option, in the first [`AccEcn::len`] places.
     pub(super) fn octets(&self) -> [u8; 2 + 3 * Self::FIELDS] {
-        let [a, b, c] = self.fields.map(u32::to_be_bytes);
+        let [[a0, a1, a2], [b0, b1, b2], [c0, c1, c2]] = self.fields;
         let kind = match self.order {
             Order::Zero => kind::ACCECN0,
             Order::One => kind::ACCECN1,
         };
         let length = u8::try_from(self.len()).unwrap_or(2);
-        let ([_, a0, a1, a2], [_, b0, b1, b2], [_, c0, c1, c2]) = (a, b, c);
         [kind, length, a0, a1, a2, b0, b1, b2, c0, c1, c2]
     }
 }
@@ -144,7 +149,7 @@ impl fmt::Display for AccEcn {
             Order::Zero => ["e0b", "ceb", "e1b"],
             Order::One => ["e1b", "ceb", "e0b"],
         };
-        for (name, field) in names.iter().zip(self.fields).take(self.used) {
+        for (name, field) in names.iter().zip(self.fields()) {
             write!(f, " {name} {field}")?;
         }
         Ok(())

@@ -102,7 +102,7 @@ pub struct SackBlock {
 pub struct SackBlocks {
     // Unused places stay zero, so that the derived comparison is right.
     blocks: [SackBlock; Self::CAPACITY],
-    used: usize,
+    used: u8,
 }
 
 impl SackBlocks {
@@ -130,7 +130,7 @@ impl SackBlocks {
 
     /// Adds a block at the end; `false` and no change when there are four already.
     pub fn push(&mut self, block: SackBlock) -> bool {
-        let Some(place) = self.blocks.get_mut(self.used) else {
+        let Some(place) = self.blocks.get_mut(usize::from(self.used)) else {
             return false;
         };
         *place = block;
@@ -141,13 +141,13 @@ impl SackBlocks {
     /// The blocks.
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {
-        self.blocks.get(..self.used).unwrap_or_default()
+        self.blocks.get(..self.len()).unwrap_or_default()
     }
 
     /// How many blocks there are.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.used
+        self.used as usize
     }
 
     /// Whether there is no block.
