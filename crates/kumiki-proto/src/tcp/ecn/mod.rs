@@ -71,7 +71,7 @@ pub(crate) struct Ecn {
     told: bool,
     /// Marks were told of during this recovery: what it did must not be undone.
     marked: bool,
-    /// SND.NXT when the window was last reduced, for whatever reason.
+    /// SND.NXT when the window was last reduced, for whatever reason, until that is acknowledged.
     reduced: Option<Seq>,
     /// The same before the present recovery.
     before: Option<Seq>,
@@ -160,6 +160,9 @@ impl Ecn {
 
     /// The window was reduced, be it for a mark or for a loss; `nxt` is SND.NXT.
     pub(crate) fn on_reduced(&mut self, nxt: Seq) {
+        if matches!(self.mode, Mode::None) {
+            return;
+        }
         self.before = self.reduced;
         self.reduced = Some(nxt);
         self.marked = false;
@@ -404,6 +407,9 @@ impl Session {
         io: &mut Io<'_, '_>,
     ) {
         self.ecn.told = false;
+        let una = self.board.una();
+        // Sequence numbers go round.
+        self.ecn.reduced = self.ecn.reduced.filter(|point| una.leq(*point));
         let told = match &mut self.ecn.mode {
             Mode::None => return,
             // A SYN's flags say something else.
@@ -443,8 +449,7 @@ impl Session {
             self.ecn.marked = true;
             return;
         }
-        let una = self.board.una();
-        if self.ecn.reduced.is_some_and(|point| una.leq(point)) {
+        if self.ecn.reduced.is_some() {
             return;
         }
         let now = io.now();

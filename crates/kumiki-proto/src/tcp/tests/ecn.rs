@@ -1,6 +1,6 @@
 //! Explicit congestion notification, in virtual time: RFC 3168, RFC 8511 and RFC 9768.
 
-use kumiki_graph::{EcnUse, Mode};
+use kumiki_graph::{Address, EcnUse, Mode, Quality, Report, Request};
 use kumiki_wire::ipv4::Ecn as Codepoint;
 use kumiki_wire::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::tcp::{Flags, Header};
@@ -103,6 +103,32 @@ fn both_ends_agree_on_the_best_that_both_know() {
                 assert_eq!(modes(&pair, host), expected, "{a:?} calls {b:?}");
             }
         }
+    }
+}
+
+/// The user of a connection may choose otherwise than the configuration.
+#[test]
+fn each_open_has_its_own_choice() {
+    let quality = |ecn| Quality {
+        ecn: Some(ecn),
+        ..Quality::default()
+    };
+    for (ecn, expected) in [
+        (EcnUse::Off, (0, 0)),
+        (EcnUse::Classic, (1, 0)),
+        (EcnUse::Accurate, (0, 1)),
+    ] {
+        let mut pair = between(EcnUse::Off, EcnUse::Classic);
+        let listen = open(Mode::Passive { backlog: 5 }, Address::None, PORT);
+        let call = open(Mode::Active, address(B, PORT), 0);
+        for (host, mut request, ecn) in [(B, listen, EcnUse::Passive), (A, call, ecn)] {
+            if let Request::Open(open) = &mut request {
+                open.quality = quality(ecn);
+            }
+            pair.ask(host, vec![request]);
+        }
+        pair.run_for(ms(300));
+        assert_eq!((modes(&pair, A), modes(&pair, B)), (expected, expected));
     }
 }
 
@@ -774,6 +800,26 @@ fn cookies_remember_what_was_agreed_on() {
         assert_eq!((modes(&pair, A), modes(&pair, B)), (expected, expected));
         let reactions = u64::from(expected != (0, 0));
         assert_eq!(pair.counters(A).ecn_reductions, reactions, "{a:?}");
+    }
+}
+
+/// RFC 3168 section 6.1.2, RFC 9768 section 3.3.4: what a device is told that cuts a super-segment.
+#[test]
+fn a_super_segment_says_whether_cwr_is_part_of_a_counter() {
+    for (ecn, counter) in [(EcnUse::Classic, false), (EcnUse::Accurate, true)] {
+        let mut pair = between(ecn, ecn).connected();
+        pair.report(
+            A,
+            Report::Limits {
+                unit: 9160,
+                burst: 8,
+            },
+        );
+        let skip = pair.log.len();
+        // Nobody here cuts it, so that it arrives as nothing.
+        pair.write(A, &numbered(6000));
+        let sent = seen(&pair, A, skip, |it| (it.len(), it.cut, it.ecn));
+        assert_eq!(sent, [(6000, (1000, counter), Codepoint::Ect0)], "{ecn:?}");
     }
 }
 

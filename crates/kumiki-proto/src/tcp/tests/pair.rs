@@ -189,6 +189,8 @@ pub(super) struct Packet {
     pub(super) header: Header,
     /// The ECN field of its IP header.
     pub(super) ecn: Codepoint,
+    /// Where a device is to cut it: octets of each piece, and whether its ECN flags are a counter.
+    pub(super) cut: (u16, bool),
     /// Relative to the sender's and the receiver's first sequence number.
     pub(super) seq: u32,
     pub(super) ack: u32,
@@ -650,6 +652,7 @@ impl Pair {
             from,
             header,
             ecn: Codepoint::from_bits(unit.options.tos),
+            cut: (unit.data.meta().segment_size, unit.data.meta().ace),
             seq: header.seq - base(from),
             ack: header.ack - base(1 - from),
             text: octets[len..].to_vec(),
