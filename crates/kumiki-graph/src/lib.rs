@@ -30,9 +30,9 @@ pub use misfit::Misfit;
 pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rng::Rng;
 pub use service::{
-    Accept, AccessPoint, Coalesce, Credit, Handle, Indication, KeepAlive, Key, Manage, Mode,
-    Notice, Offered, Open, Opened, Problem, Quality, Reason, Report, Request, Service, SourceRoute,
-    Unit, UnitOptions,
+    Accept, AccessPoint, Coalesce, Credit, EcnUse, Handle, Indication, KeepAlive, Key, Manage,
+    Mode, Notice, Offered, Open, Opened, Problem, Quality, Reason, Report, Request, Service,
+    SourceRoute, Unit, UnitOptions,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

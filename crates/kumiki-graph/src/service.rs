@@ -169,8 +169,25 @@ pub struct Quality {
     pub notices: Option<bool>,
     /// As [`UnitOptions::ttl`], for all units of the session.
     pub ttl: Option<u8>,
-    /// As [`UnitOptions::tos`], for all units of the session.
+    /// As [`UnitOptions::tos`], for all units of the session; where the provider has its own use of the ECN bits, these stay its.
     pub tos: Option<u8>,
+    /// What the provider does about explicit congestion notification; decided when the session is opened.
+    pub ecn: Option<EcnUse>,
+}
+
+/// What a session has to do with explicit congestion notification: marks in IP headers that take the place of losses (RFC
+/// 3168).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EcnUse {
+    /// Nothing.
+    #[default]
+    Off,
+    /// It is not asked for; whichever kind a peer asks for is agreed to.
+    Passive,
+    /// It is asked for and agreed to, with one answer for each round trip (RFC 3168).
+    Classic,
+    /// It is asked for with an exact count of the marks (RFC 9768); what a peer asks for is agreed to.
+    Accurate,
 }
 
 /// When an idle peer is asked whether it is still there (RFC 9293 section 3.8.4).

@@ -255,6 +255,9 @@ pub struct Link {
     /// Frames that may wait at each end of a `point-to-point` line.
     #[serde(default)]
     pub queue_frames: Option<u32>,
+    /// From so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
+    #[serde(default)]
+    pub mark_frames: Option<u32>,
     /// What goes wrong on it, both ways unless it says which.
     #[serde(default)]
     pub impair: Option<Impair>,
@@ -274,6 +277,8 @@ pub struct Impair {
     pub reorder: f64,
     /// For how long a frame held back is held; cells are not held back, since an ATM connection keeps their order.
     pub reorder_by: Option<String>,
+    /// Chance of a congestion mark (ECN), where the sender of a frame's IP packet allows it; not in cells.
+    pub mark: f64,
     /// Chance of one wrong bit.
     pub corrupt: f64,
     /// Added to the propagation.

@@ -66,6 +66,7 @@ fn every_scenario_that_repeats_no_paper_has_a_test_here() {
         "classical-ip",
         "interleaved-vcs",
         "lossy",
+        "marked-queue",
         "oc48",
         "path-mtu",
         "router",
@@ -75,6 +76,55 @@ fn every_scenario_that_repeats_no_paper_has_a_test_here() {
     let found = found.iter().map(Document::name);
     let found: Vec<&str> = found.filter(|name| !name.starts_with("paper")).collect();
     assert_eq!(found, tested);
+}
+
+/// RFC 3168: marks in place of losses, told classically or counted (RFC 9768).
+#[test]
+fn two_connections_share_a_queue_that_marks_without_a_loss() {
+    let run = |ecn: &str| {
+        let set = [
+            &format!("host.a.tcp.ecn=\"{ecn}\"")[..],
+            &format!("host.b.tcp.ecn=\"{ecn}\""),
+        ];
+        let points = points("marked-queue", &set).unwrap_or_else(|fault| panic!("{fault}"));
+        let wanted = [(
+            profile::ZERO.to_owned(),
+            profile::load(profile::ZERO).unwrap(),
+        )]
+        .into();
+        let options = Options {
+            traces: true,
+            ..Options::default()
+        };
+        let built = Experiment::build(&points[0].scenario, &wanted, 1, &options);
+        built.unwrap_or_else(|fault| panic!("{fault}")).run()
+    };
+    for ecn in ["classic", "accurate"] {
+        let run = run(ecn);
+        let measured = &run.measured;
+        assert_eq!(measured.wrong, None);
+        assert_eq!(count(measured, "line", "a_drops"), 0, "{ecn}");
+        assert_eq!(count(measured, "a.tcp", "retransmissions"), 0, "{ecn}");
+        assert!(count(measured, "line", "a_marks") > 0);
+        assert_eq!(count(measured, "a.tcp", "ecn_disabled"), 0);
+        // Of 1500 octets 52 are headers.
+        let full = 20.0 * 1448.0 / 1500.0;
+        assert!(
+            near(measured.goodput_mbps, full, 0.001),
+            "{ecn}: {measured:?}"
+        );
+        let words = ["told of marks (ECE)", "reduced for marks"];
+        for word in words {
+            let senders = run.traces.iter().filter(|it| {
+                let rows = it.rows();
+                rows.iter().any(|row| row.event == word)
+            });
+            assert_eq!(senders.count(), 2, "{ecn}: {word}");
+        }
+    }
+    let measured = run("off").measured;
+    assert_eq!(count(&measured, "line", "a_marks"), 0);
+    assert!(count(&measured, "line", "a_drops") > 0);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Model | loss (independent, or Gilbert's two states), times when the path is down, duplication, wrong bits, fixed delay, jitter, holding back; each direction on its own |
-//! | Order | a unit may be lost; otherwise it may be doubled; each copy may get wrong bits, then waits. Units stay in order unless they are held back |
+//! | Model | loss (independent, or Gilbert's two states), times when the path is down, duplication, congestion marks, wrong bits, fixed delay, jitter, holding back; each direction on its own |
+//! | Order | a unit may be lost; otherwise it may be doubled; each copy may be marked and get wrong bits, then waits. Units stay in order unless they are held back |
 //! | Cells | every cell of a run meets its own fate, and the run is split where one differs. Wrong bits in a header meet the HEC (I.432.1): one is corrected, more are mostly found, and after an error the receiver only detects until a header is good |
-//! | Left out | holding back of cells: an ATM connection keeps their order |
+//! | Left out | holding back of cells: an ATM connection keeps their order; congestion marks in cells |
 //!
 //! Numbers come from a seed, one stream per direction, in the order of units: the same units meet the same fates, in runs
 //! or one by one.
@@ -61,6 +61,8 @@ pub struct Impairment {
     pub down: Vec<(Instant, Instant)>,
     /// Probability that a unit comes twice.
     pub duplicate: f64,
+    /// Probability that a frame is marked for congestion (CE), if it carries IP that may be.
+    pub mark: f64,
     /// Probability that a bit of a unit is wrong: of a frame's octets, or of the 424 bits of a cell.
     pub corrupt: f64,
     /// Probability that a second one is, too, where one is.
@@ -136,7 +138,7 @@ impl Impairment {
 /// A piece of path that impairs: two ports, and what enters one leaves the other, or not.
 ///
 /// Counters, `a_` for units from port 0 and `b_` for units from port 1: `units` (frames, or single cells), `lost`,
-/// `doubled`, `corrupted`, `held`, and of cells `hec_corrected`, `hec_dropped` and `misled`, cells whose header is now
+/// `doubled`, `marked`, `corrupted`, `held`, and of cells `hec_corrected`, `hec_dropped` and `misled`, cells whose header is now
 /// another good one.
 pub struct Impaired {
     directions: [Direction; 2],
@@ -187,6 +189,7 @@ impl Element for Impaired {
             ("a_units", a.units),
             ("a_lost", a.lost),
             ("a_doubled", a.doubled),
+            ("a_marked", a.marked),
             ("a_corrupted", a.corrupted),
             ("a_held", a.held),
             ("a_hec_corrected", a.hec_corrected),
@@ -195,6 +198,7 @@ impl Element for Impaired {
             ("b_units", b.units),
             ("b_lost", b.lost),
             ("b_doubled", b.doubled),
+            ("b_marked", b.marked),
             ("b_corrupted", b.corrupted),
             ("b_held", b.held),
             ("b_hec_corrected", b.hec_corrected),

@@ -8,6 +8,7 @@
 pub mod atm;
 mod element;
 mod impair;
+mod mark;
 pub mod offload;
 mod queue;
 mod rate;
@@ -18,7 +19,8 @@ mod wire;
 
 pub use element::{CellRun, Element, Outlet, Unit};
 pub use impair::{Hold, Impaired, Impairment, Loss};
-pub use queue::{Backlog, Discipline, DropTail};
+pub use mark::mark;
+pub use queue::{Backlog, Discipline, DropTail, MarkFrom};
 pub use rate::Rate;
 pub use serial::{Serial, SerialConfig};
 pub use wire::Wire;

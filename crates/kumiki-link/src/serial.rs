@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 
+use crate::mark::mark;
 use crate::{Backlog, Discipline, DropTail, Element, Outlet, Rate, Unit};
 
 /// What a [`Serial`] line is like, the same in both directions.
@@ -62,6 +63,7 @@ struct Direction {
     carried: u64,
     carried_octets: u64,
     dropped: u64,
+    marked: u64,
     busy: Duration,
 }
 
@@ -81,6 +83,7 @@ impl Direction {
             carried: 0,
             carried_octets: 0,
             dropped: 0,
+            marked: 0,
             busy: Duration::ZERO,
         }
     }
@@ -101,7 +104,13 @@ impl Direction {
         }
     }
 
-    fn offer(&mut self, now: Instant, data: Message, address: Address, back: (usize, &mut Outlet)) {
+    fn offer(
+        &mut self,
+        now: Instant,
+        mut data: Message,
+        address: Address,
+        back: (usize, &mut Outlet),
+    ) {
         let (port, out) = back;
         self.advance(now, (port, out));
         let number = self.offered;
@@ -112,7 +121,12 @@ impl Direction {
         self.backlog.busy = !idle;
         if !self.discipline.admit(now, self.backlog, octets) {
             self.refuse(number, address, (port, out));
-        } else if idle {
+            return;
+        }
+        if self.discipline.marks(now, self.backlog) {
+            self.marked += u64::from(mark(&mut data));
+        }
+        if idle {
             self.start(now, number, data, address);
         } else {
             self.backlog.frames += 1;
@@ -211,7 +225,7 @@ impl Direction {
 /// Frames are serialised first, then propagate, and stay in order. Cells are refused: their lines have slots.
 ///
 /// Counters, `a_` for frames from port 0 and `b_` for frames from port 1: `frames` and `octets` put on the line (octets
-/// with overhead), `drops`, `busy_ns` in which the line carries what has been put on it so far, and `strangers`, units
+/// with overhead), `drops`, `marks` of congestion, `busy_ns` in which the line carries what has been put on it so far, and `strangers`, units
 /// that are no frames.
 pub struct Serial {
     directions: [Direction; 2],
@@ -294,10 +308,12 @@ impl Element for Serial {
             ("a_frames", a.carried),
             ("a_octets", a.carried_octets),
             ("a_drops", a.dropped),
+            ("a_marks", a.marked),
             ("a_busy_ns", a.busy.as_nanos()),
             ("b_frames", b.carried),
             ("b_octets", b.carried_octets),
             ("b_drops", b.dropped),
+            ("b_marks", b.marked),
             ("b_busy_ns", b.busy.as_nanos()),
             ("strangers", self.strangers),
         ]

@@ -33,6 +33,8 @@ struct Case {
     version: u8,
     seq: u32,
     flags: u16,
+    /// AE, CWR and ECE are a counter.
+    ace: bool,
     timestamps: bool,
     identification: u16,
     text: Vec<u8>,
@@ -40,7 +42,12 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let control = prop::sample::select(vec![0x10u16, 0x18, 0x11, 0x19, 0x90, 0x98]);
+    let control = prop_oneof![
+        prop::sample::select(vec![0x10u16, 0x18, 0x11, 0x19, 0x90, 0x98])
+            .prop_map(|bits| (bits, false)),
+        (0..8u16, prop::bool::ANY)
+            .prop_map(|(ace, push)| (0x10 | ace << 6 | u16::from(push) << 3, true)),
+    ];
     (
         prop::sample::select(vec![4u8, 6]),
         any::<u32>(),
@@ -51,10 +58,11 @@ fn cases() -> impl Strategy<Value = Case> {
         1usize..1500,
     )
         .prop_map(
-            |(version, seq, flags, timestamps, identification, text, size)| Case {
+            |(version, seq, (flags, ace), timestamps, identification, text, size)| Case {
                 version,
                 seq,
                 flags,
+                ace,
                 timestamps,
                 identification,
                 text,
@@ -130,7 +138,7 @@ impl Case {
             if at + len < self.text.len() {
                 flags &= !9;
             }
-            if number > 0 {
+            if number > 0 && !self.ace {
                 flags &= !0x80;
             }
             let mut identification = self.identification;
@@ -153,6 +161,7 @@ impl Case {
         *message.meta_mut() = Meta {
             segment_size: self.size as u16,
             header_len: headers.len() as u16,
+            ace: self.ace,
             checksum: Checksum::Partial {
                 start: headers.len() as u16 - self.tcp(0, 0).len() as u16,
                 field: 16,
@@ -201,7 +210,8 @@ proptest! {
 
     #[test]
     fn cut_and_put_together_is_the_super_segment(case in cases(), in_pages in any::<bool>()) {
-        let case = Case { flags: case.flags & !0x81, ..case };
+        let first_only = if case.ace { 0x01 } else { 0x81 };
+        let case = Case { flags: case.flags & !first_only, ..case };
         let mut cut = packets(case.whole());
         if in_pages {
             // As they come from a system call.
@@ -270,6 +280,7 @@ fn plain() -> Case {
         version: 4,
         seq: 1000,
         flags: 0x10,
+        ace: false,
         timestamps: true,
         identification: 0,
         text: (0..5000u32).map(|n| n as u8).collect(),
@@ -340,6 +351,18 @@ fn what_differs_in_more_than_it_may_is_not_put_together() {
         second[field..field + 2].copy_from_slice(&mended);
         let sent = [&first, &second].map(|packet| Message::from_octets(packet));
         assert_eq!(merged(sent).len(), 2, "{what}");
+    }
+}
+
+/// RFC 3168 section 6.1.2: CWR says something of one packet.
+#[test]
+fn a_packet_with_cwr_is_not_put_together_with_those_without() {
+    let case = plain();
+    let segment = |at, flags| Message::from_octets(&case.packet(at, 1000, flags, 0));
+    for flags in [[0x90, 0x10], [0x10, 0x90], [0x50, 0x10], [0x110, 0x10]] {
+        let [first, second] = flags;
+        let sent = [segment(0, first), segment(1000, second)];
+        assert_eq!(merged(sent).len(), 2, "{flags:x?}");
     }
 }
 

@@ -63,6 +63,9 @@ pub struct Meta {
     pub segment_size: u16,
     /// How many octets at the front are headers to repeat in front of each piece; 0 where the message is a single PDU.
     pub header_len: u16,
+    /// TCP's flags AE, CWR and ECE are one counter (RFC 9768), which every piece repeats. Otherwise CWR belongs to the first
+    /// piece only (RFC 3168).
+    pub ace: bool,
     /// What is known of the transport checksum.
     pub checksum: Checksum,
 }

@@ -2,20 +2,22 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293 section 3.1; options of RFC 7323, RFC 2018 and RFC 5482; the AE flag of RFC 9768 |
+//! | Specification | RFC 9293 section 3.1; options of RFC 7323, RFC 2018, RFC 5482 and RFC 9768; the AE flag of RFC 9768 |
 //! | Checksum | over [`pseudo_header`](crate::ipv4::pseudo_header), header and data: by whoever holds the data |
-//! | Left out | options other than MSS, window scale, SACK, timestamps and user timeout (stepped over); the three reserved bits (ignored, sent as zero) |
+//! | Left out | options other than MSS, window scale, SACK, timestamps, user timeout and Accurate ECN (stepped over); the three reserved bits (ignored, sent as zero) |
 
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
 
 use crate::Malformed;
 
+pub mod accecn;
 pub mod options;
 mod seq;
 #[cfg(test)]
 mod tests;
 
+pub use accecn::AccEcn;
 pub use options::{Options, SackBlock, SackBlocks, UserTimeout};
 pub use seq::Seq;
 

@@ -230,7 +230,7 @@ pub(crate) struct Live {
     #[arg(long, value_name = "LAYER.KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// What goes wrong between stack and device, with the keys of a scenario's `impair`: loss=0.05, reorder=0.02 with
-    /// reorder_by="2 ms", duplicate, corrupt, delay, jitter; both ways, or toward=linux or toward=kumiki
+    /// reorder_by="2 ms", duplicate, mark, corrupt, delay, jitter; both ways, or toward=linux or toward=kumiki
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) impair: Vec<String>,
     /// Fixes the content that is sent, and what goes wrong

@@ -7,6 +7,7 @@
 //! | Left out | relative sequence numbers and what an earlier segment said, such as the window's shift count |
 
 use kumiki_wire::Malformed;
+use kumiki_wire::tcp::accecn::Order;
 use kumiki_wire::tcp::options::{items, kind};
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN};
 
@@ -146,6 +147,8 @@ fn options(reading: &mut Reading<'_>, len: usize) {
                 let text = format!("{} {unit}", bits & 0x7fff);
                 reading.field("user timeout", at, option_len, Value::Text(text));
             }
+            (kind::ACCECN0, data) => accecn(reading, at, Order::Zero, data),
+            (kind::ACCECN1, data) => accecn(reading, at, Order::One, data),
             (
                 kind::MSS
                 | kind::WINDOW_SCALE
@@ -175,6 +178,32 @@ fn options(reading: &mut Reading<'_>, len: usize) {
             }
         }
         at += option_len;
+    }
+}
+
+/// RFC 9768 section 3.2.3: of a length that is none of its own, the whole fields count.
+fn accecn(reading: &mut Reading<'_>, at: usize, order: Order, data: &[u8]) {
+    let (number, names) = match order {
+        Order::Zero => (0_u8, ["EE0B", "ECEB", "EE1B"]),
+        Order::One => (1, ["EE1B", "ECEB", "EE0B"]),
+    };
+    let length = data.len() + 2;
+    reading.named(
+        "accurate ECN",
+        at,
+        length,
+        number,
+        format!("order {number}"),
+    );
+    let (counters, rest) = data.as_chunks::<3>();
+    for (n, (name, &[high, middle, low])) in names.into_iter().zip(counters).enumerate() {
+        let counter = u32::from_be_bytes([0, high, middle, low]);
+        reading.field(name, at + 2 + 3 * n, 3, counter);
+    }
+    if !rest.is_empty() || counters.len() > names.len() {
+        reading.note(format!(
+            "an accurate ECN option of {length} octets; 2, 5, 8 or 11 is right"
+        ));
     }
 }
 

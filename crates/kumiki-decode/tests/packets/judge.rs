@@ -11,6 +11,7 @@ use kumiki_wire::ethernet::MacAddr;
 use kumiki_wire::icmpv4::Message;
 use kumiki_wire::icmpv6::option::{Opt, Prefix};
 use kumiki_wire::ipv6::extension::Fragment;
+use kumiki_wire::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::tcp::{self, Flags, Options, Seq};
 use kumiki_wire::{icmpv6, ipv4, ipv6};
 
@@ -187,8 +188,17 @@ fn frames_are_read_as_tshark_reads_them() {
         identification: 99,
         ..ipv4::Header::default()
     };
+    let accecn = tcp::Header {
+        flags: Flags::ACK | Flags::AE | Flags::ECE,
+        options: Options {
+            accecn: Some(AccEcn::new(Order::One, 3, 70_000, 1460, 1)),
+            ..Options::NONE
+        },
+        ..tcp::Header::default()
+    };
     let packets = [
         plain(6, &tcp(syn, &[])),
+        plain(6, &tcp(accecn, b"data")),
         ip(marked, &udp(b"hello")),
         plain(1, &icmp(echo, b"odd")),
     ];
@@ -196,6 +206,9 @@ fn frames_are_read_as_tshark_reads_them() {
     let own = [
         ("eth.src", "ethernet", "source"),
         ("eth.dst", "ethernet", "destination"),
+        ("tcp.options.acc_ecn.ee0b", "tcp", "EE0B"),
+        ("tcp.options.acc_ecn.eceb", "tcp", "ECEB"),
+        ("tcp.options.acc_ecn.ee1b", "tcp", "EE1B"),
         ("udp.srcport", "udp", "source port"),
         ("udp.length", "udp", "length"),
         ("udp.checksum", "udp", "checksum"),

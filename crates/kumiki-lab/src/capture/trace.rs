@@ -223,6 +223,7 @@ const fn word(event: Event) -> &'static str {
         Event::Acked(AckReason::Fin) => "acked: FIN",
         Event::Acked(AckReason::Syn) => "acked: SYN",
         Event::Acked(AckReason::Unacceptable) => "acked: unacceptable",
+        Event::Acked(AckReason::Marks) => "acked: marks",
         Event::Probed => "probed",
         Event::LossProbe => "loss probe",
         Event::Acknowledged => "acknowledged",
@@ -231,6 +232,10 @@ const fn word(event: Event) -> &'static str {
         Event::Recovered => "recovered",
         Event::Undone => "undone",
         Event::TimedOut => "timed out",
+        Event::Marked => "came marked (CE)",
+        Event::Echoed => "told of marks (ECE)",
+        Event::Reduced => "reduced for marks",
+        Event::CwrSent => "CWR sent",
         Event::Ended => "ended",
     }
 }

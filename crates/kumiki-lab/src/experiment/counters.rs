@@ -118,6 +118,10 @@ fn of_tcp(host: &Host, node: &str) -> Vec<(String, u64)> {
         ("overrides", counters.overrides),
         ("out_of_order", counters.out_of_order),
         ("bad_checksums", counters.bad_checksums),
+        ("ce_received", counters.ce_received),
+        ("ecn_echoes", counters.ecn_echoes),
+        ("ecn_reductions", counters.ecn_reductions),
+        ("ecn_disabled", counters.ecn_disabled),
     ];
     list.map(|(name, count)| (name.to_owned(), count)).into()
 }

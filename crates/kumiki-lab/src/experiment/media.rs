@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, DeviceId, Duration};
 use kumiki_link::atm::{self, Aal34, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
-use kumiki_link::{DropTail, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire};
+use kumiki_link::{
+    DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial, SerialConfig, Wire,
+};
 use kumiki_sim::{HostId, Plug, World};
 
 use super::fault::{Fault, fault, quantity, unknown};
@@ -75,7 +77,8 @@ fn add_link(
     let propagation = time("propagation", link.propagation.as_ref())?;
     let cells = cell_rate(&link.medium);
     let line = if cells.is_some() {
-        no_use(link, &["rate", "framing_octets", "queue_frames"])?;
+        let frames = ["rate", "framing_octets", "queue_frames", "mark_frames"];
+        no_use(link, &frames)?;
         world.add_element(name, Box::new(Wire::new(propagation)))
     } else {
         let config = SerialConfig {
@@ -87,7 +90,17 @@ fn add_link(
         let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| {
             DropTail::frames(frames.into())
         });
-        world.add_element(name, Box::new(Serial::new(config, queue)))
+        let line = match link.mark_frames {
+            None => Serial::new(config, queue),
+            Some(frames) => {
+                let marking = MarkFrom {
+                    room: queue,
+                    frames: frames.into(),
+                };
+                Serial::with_disciplines(config, Box::new(marking), Box::new(marking))
+            }
+        };
+        world.add_element(name, Box::new(line))
     };
     for (port, end) in link.ends.iter().enumerate() {
         let plug = match cells {
@@ -118,6 +131,7 @@ fn no_use(link: &Link, keys: &[&str]) -> Result<(), Fault> {
         ("rate", link.rate.is_some()),
         ("framing_octets", link.framing_octets.is_some()),
         ("queue_frames", link.queue_frames.is_some()),
+        ("mark_frames", link.mark_frames.is_some()),
     ];
     let stray = given
         .iter()
@@ -157,7 +171,12 @@ fn impairment(impair: &Impair, cells: bool) -> Result<Impairment, Fault> {
             return Err(fault(&["reorder"], problem).expected("`reorder_by` beside it"));
         }
     }
+    if impair.mark > 0.0 && cells {
+        let problem = "a cell has no room for a mark of IP's";
+        return Err(fault(&["mark"], problem));
+    }
     Ok(Impairment {
+        mark: impair.mark,
         loss: if impair.loss > 0.0 {
             Loss::Independent(impair.loss)
         } else {

@@ -421,6 +421,7 @@ pub(crate) fn impairment(impair: &Impair, ends: &[impl AsRef<str>]) -> Result<()
         duplicate,
         reorder,
         reorder_by,
+        mark,
         corrupt,
         delay,
         jitter,
@@ -429,6 +430,7 @@ pub(crate) fn impairment(impair: &Impair, ends: &[impl AsRef<str>]) -> Result<()
         ("loss", loss),
         ("duplicate", duplicate),
         ("reorder", reorder),
+        ("mark", mark),
         ("corrupt", corrupt),
     ] {
         if !(0.0..=1.0).contains(chance) {

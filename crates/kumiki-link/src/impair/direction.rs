@@ -8,6 +8,7 @@ use kumiki_wire::atm::{CELL_LEN, HEADER_LEN, Header, Interface, Pti, correct, sy
 
 use super::fate::{Draw, Fate, Tally};
 use super::{Hold, Impairment};
+use crate::mark::mark;
 use crate::{CellRun, Outlet, Unit};
 
 /// When a unit leaves, and its place among those that leave at that time.
@@ -135,6 +136,9 @@ impl Direction {
         let fates = self.state.draw.next(&self.impairment, bits, now);
         for fate in fates.into_iter().flatten() {
             let mut data = data.clone();
+            if fate.mark {
+                self.state.draw.tally.marked += u64::from(mark(&mut data));
+            }
             for bit in fate.flips.into_iter().flatten() {
                 flip(&mut data, bit);
             }

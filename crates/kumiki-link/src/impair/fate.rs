@@ -10,6 +10,7 @@ pub(super) struct Tally {
     pub(super) units: u64,
     pub(super) lost: u64,
     pub(super) doubled: u64,
+    pub(super) marked: u64,
     pub(super) corrupted: u64,
     pub(super) held: u64,
     pub(super) hec_corrected: u64,
@@ -20,6 +21,8 @@ pub(super) struct Tally {
 /// What befalls one copy of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
+    /// It is marked for congestion, if it can be.
+    pub(super) mark: bool,
     /// Wrong bits.
     pub(super) flips: [Option<u64>; 2],
     pub(super) jitter: Duration,
@@ -28,6 +31,7 @@ pub(super) struct Fate {
 
 impl Fate {
     pub(super) const NOTHING: Self = Self {
+        mark: false,
         flips: [None; 2],
         jitter: Duration::ZERO,
         hold: None,
@@ -104,6 +108,8 @@ impl Draw {
     }
 
     fn copy(&mut self, impairment: &Impairment, bits: u64, listed: Option<u64>) -> Fate {
+        // Where nothing is marked, nothing is drawn for it.
+        let mark = self.rng.chance(impairment.mark);
         let mut flips = [listed.filter(|bit| *bit < bits), None];
         if bits > 0 && self.rng.chance(impairment.corrupt) {
             let one = self.rng.below(bits);
@@ -118,6 +124,7 @@ impl Draw {
         };
         let hold = impairment.hold.filter(|(p, _)| self.rng.chance(*p));
         Fate {
+            mark,
             flips,
             jitter: Duration::from_nanos(jitter),
             hold: hold.map(|(_, hold)| hold),

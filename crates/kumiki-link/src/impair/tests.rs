@@ -43,6 +43,50 @@ fn nothing_is_the_default() {
 }
 
 #[test]
+fn frames_are_marked_as_often_as_is_said_and_nothing_else_changes() {
+    let run = |mark| {
+        let impairment = Impairment {
+            mark,
+            ..Impairment::loss(Loss::Independent(0.1))
+        };
+        let mut bench = Bench::default();
+        bench.add(Box::new(Impaired::both(&impairment, 3)));
+        for number in 0..2000_u64 {
+            let header = kumiki_wire::ipv4::Header {
+                type_of_service: if number % 4 == 0 { 0 } else { 2 },
+                total_length: 20,
+                ..kumiki_wire::ipv4::Header::default()
+            };
+            let mut octets = [0; 20];
+            header.emit_summed(&mut octets);
+            let (data, address) = (Message::from_octets(&octets), Address::None);
+            let at = Instant::ZERO + Duration::from_micros(number);
+            bench.offer(at, (0, 0), Unit::Frame { data, address });
+        }
+        bench.run();
+        let class = |(_, _, unit)| {
+            let Unit::Frame { data, .. } = unit else {
+                panic!("no frame")
+            };
+            data.to_vec()[1]
+        };
+        let classes: Vec<u8> = bench.take().into_iter().map(class).collect();
+        let of = |class| classes.iter().filter(|it| **it == class).count();
+        ((of(0), of(2), of(3)), bench.counter(0, "a_marked"))
+    };
+    let ((plain, capable, marked), counted) = run(0.25);
+    assert_eq!(marked as u64, counted);
+    assert!(
+        (400..500).contains(&plain) && (250..425).contains(&marked),
+        "{plain} {marked}"
+    );
+    assert!(marked * 2 < capable);
+    let (all, none) = run(0.0);
+    assert_eq!((all.2, none), (0, 0));
+    assert_eq!(run(1.0).0.1, 0);
+}
+
+#[test]
 fn the_third_frame_is_dropped_where_a_list_says_so() {
     let (seen, bench) = pass(Impairment::drops(&[2]), 1, 5);
     assert_eq!(seen, [(0, 0), (1, 1), (3, 3), (4, 4)]);

@@ -23,7 +23,7 @@ pub fn cut(mut whole: Message, mut each: impl FnMut(Message)) -> bool {
     if whole.pop(len).is_err() {
         return false;
     }
-    let mut train = Train::new(link, headers);
+    let mut train = Train::new(link, headers, meta.ace);
     while whole.len() > size {
         let Ok(mut packet) = whole.split_to(size) else {
             return false;
@@ -66,19 +66,22 @@ struct Train {
     flags: u8,
     seq: u32,
     identification: u16,
+    /// CWR is part of a counter.
+    ace: bool,
     /// Whether identifications count up.
     numbered: bool,
     first: bool,
 }
 
 impl Train {
-    fn new(link: Link, headers: Headers) -> Self {
+    fn new(link: Link, headers: Headers, ace: bool) -> Self {
         Self {
             link,
             headers,
             flags: headers.flags(),
             seq: headers.seq(),
             identification: headers.identification(),
+            ace,
             numbered: headers.identification() != 0,
             first: true,
         }
@@ -92,7 +95,7 @@ impl Train {
         if !last {
             flags &= !(FIN | PSH);
         }
-        if !self.first {
+        if !self.first && !self.ace {
             flags &= !CWR;
         }
         let room = packet.push_octets(self.headers.octets());

@@ -3,7 +3,7 @@
 use kumiki_graph::Address;
 use kumiki_octets::{Checksum, Message, Meta, Sum};
 
-use super::{ACK, Headers, PSH, long, narrow, word};
+use super::{ACK, CWR, ECE, Headers, PSH, long, narrow, word};
 
 /// Connections of which packets can wait at the same time.
 const FLOWS: usize = 8;
@@ -83,6 +83,8 @@ impl Flow {
             *message.meta_mut() = Meta {
                 segment_size: narrow(size),
                 header_len: narrow(headers.len),
+                // Several with CWR: so did the peer send them, which only a counter does.
+                ace: flags & CWR != 0,
                 checksum: Checksum::Verified,
             };
         } else {
@@ -147,7 +149,10 @@ impl Merger {
             self.release(at, out);
         }
         let text = total - headers.len;
-        if headers.flags() != ACK || text == 0 || !headers.ip_total_of(headers.octets()).is_valid()
+        // ECE and CWR may be part of a counter, and are the same in all that is put together.
+        if headers.flags() & !(ECE | CWR) != ACK
+            || text == 0
+            || !headers.ip_total_of(headers.octets()).is_valid()
         {
             // Nothing can follow, or only acknowledgments. What TCP will verify is not read here.
             out(address, packet);

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293 section 3.1 (header, pseudo header), RFC 791, RFC 8200 section 3, RFC 6864 section 4 (identification), RFC 3168 section 6.1.2 (CWR once); the rules of Linux's GSO and GRO, recalled |
+//! | Specification | RFC 9293 section 3.1 (header, pseudo header), RFC 791, RFC 8200 section 3, RFC 6864 section 4 (identification), RFC 3168 section 6.1.2 (CWR once), RFC 9768 section 3.3.4 (a counter in its place); the rules of Linux's GSO and GRO, recalled |
 //! | Above | a graph whose device says that it takes bursts: [`cut`] what goes down, [`Merger`] what comes up |
 //! | Below | any medium: on it there are only packets of at most one MTU |
 //! | Left out | UDP; IPv4 options and IPv6 extension headers; tunnels; putting together behind a link header, and what a device already knows of a checksum: such packets pass as they are |
@@ -14,7 +14,7 @@
 //! # What is on the link
 //!
 //! The packets are, octet for octet, those that TCP would have sent one by one: sequence numbers go on, PSH and FIN are
-//! on the last, CWR on the first, lengths and both checksums are each packet's own. Only IPv4's identification may differ:
+//! on the last, CWR on the first (on all, where the message says that it is part of a counter of congestion marks), lengths and both checksums are each packet's own. Only IPv4's identification may differ:
 //! it counts up from that of the super-segment, unless that is 0 (which is what atomic datagrams have).
 //!
 //! # What is put together
@@ -35,10 +35,11 @@ use kumiki_octets::Sum;
 /// Room for the headers: what a message holds in one piece.
 const ROOM: usize = 128;
 
-/// FIN, PSH, ACK in the low octet of TCP's control bits, and CWR.
+/// FIN, PSH, ACK, ECE and CWR in the low octet of TCP's control bits.
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
+const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
 const TCP: u8 = 6;

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::MarkFrom;
 
 fn config(rate: Rate) -> SerialConfig {
     SerialConfig {
@@ -39,6 +40,44 @@ fn drain(line: &mut Serial) -> Vec<(u64, usize, u8)> {
         }
     }
     seen
+}
+
+/// RFC 3168 section 5: marks in place of drops, where the sender allows it.
+#[test]
+fn a_long_queue_marks_those_that_may_be_marked() {
+    let room = DropTail::frames(5);
+    let marking = || Box::new(MarkFrom { room, frames: 2 });
+    let line = config(Rate::bits_per_second(8_000_000));
+    let mut line = Serial::with_disciplines(line, marking(), marking());
+    let mut out = Outlet::default();
+    let offered = [2_u8, 2, 2, 2, 0, 1, 2];
+    for class in offered {
+        let header = kumiki_wire::ipv4::Header {
+            type_of_service: class,
+            total_length: 20,
+            ..kumiki_wire::ipv4::Header::default()
+        };
+        let mut octets = [0; 20];
+        header.emit_summed(&mut octets);
+        let data = Message::from_octets(&octets);
+        let address = Address::None;
+        line.offer(Instant::ZERO, 0, Unit::Frame { data, address }, &mut out);
+    }
+    let mut classes = Vec::new();
+    while let Some(at) = line.next_deadline() {
+        line.poll(at, &mut out);
+        for (_, unit) in out.drain() {
+            if let Unit::Frame { data, .. } = unit {
+                classes.push(data.to_vec()[1]);
+            }
+        }
+    }
+    // One on the line, then two that wait without a mark; the seventh finds no room.
+    assert_eq!(classes, [2, 2, 2, 3, 0, 3]);
+    assert_eq!(
+        (counter(&line, "a_marks"), counter(&line, "a_drops")),
+        (2, 1)
+    );
 }
 
 #[test]

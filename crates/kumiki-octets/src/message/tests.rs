@@ -164,6 +164,7 @@ fn what_a_device_is_told_moves_with_the_headers_below() {
     *message.meta_mut() = Meta {
         segment_size: 20,
         header_len: 20,
+        ace: false,
         checksum: Checksum::Partial {
             start: 0,
             field: 16,

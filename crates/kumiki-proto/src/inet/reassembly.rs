@@ -68,6 +68,19 @@ pub(crate) struct Fragment<'a, K, H> {
     pub(crate) data: &'a Message,
 }
 
+/// The ECN field of a datagram with fragments of these two. A mark on one is a mark on the whole, unless another may not be
+/// marked: then there can be no whole (RFC 3168 section 5.3). What else disagrees is left open there, and here it is not marked.
+const fn together(so_far: Option<Ecn>, another: Ecn) -> Option<Ecn> {
+    Some(match (so_far, another) {
+        (None, ecn) => ecn,
+        (Some(Ecn::Ce), Ecn::NotEct) | (Some(Ecn::NotEct), Ecn::Ce) => return None,
+        (Some(Ecn::Ce), _) | (_, Ecn::Ce) => Ecn::Ce,
+        (Some(Ecn::NotEct), _) | (_, Ecn::NotEct) => Ecn::NotEct,
+        (Some(Ecn::Ect1), Ecn::Ect1) => Ecn::Ect1,
+        (Some(Ecn::Ect0 | Ecn::Ect1), Ecn::Ect0 | Ecn::Ect1) => Ecn::Ect0,
+    })
+}
+
 /// What a fragment did.
 #[derive(Debug)]
 pub(crate) enum Outcome<H> {
@@ -113,7 +126,8 @@ struct Incomplete<K, H> {
     end: Option<usize>,
     /// The first fragment's, once it has come.
     head: Option<H>,
-    ecn: Ecn,
+    /// Of the fragments so far; CE where it can be no other.
+    ecn: Option<Ecn>,
     /// As [`Table::octets`].
     octets: usize,
     /// It was given up, and is here only to swallow the rest.
@@ -149,7 +163,7 @@ impl<K, H> Incomplete<K, H> {
             pieces: Vec::new(),
             end: None,
             head: None,
-            ecn: Ecn::NotEct,
+            ecn: None,
             octets: 0,
             broken: false,
         }
@@ -213,7 +227,7 @@ impl<K, H> Incomplete<K, H> {
         for piece in self.pieces {
             data.append(piece.data);
         }
-        let ecn = self.ecn;
+        let ecn = self.ecn.unwrap_or(Ecn::NotEct);
         Outcome::Whole { head, ecn, data }
     }
 
@@ -274,9 +288,14 @@ impl<K: PartialEq, H> Table<K, H> {
         }
         let fits = datagram.fill(first, data, last);
         self.octets += datagram.octets - before;
-        // RFC 3168 section 5.3: a mark on a fragment is a mark on the datagram.
-        if datagram.ecn != Ecn::Ce {
-            datagram.ecn = ecn;
+        match together(datagram.ecn, ecn) {
+            Some(ecn) => datagram.ecn = Some(ecn),
+            None => {
+                let octets = datagram.octets;
+                datagram.give_up();
+                self.octets -= octets;
+                return Outcome::Broken;
+            }
         }
         if first == 0 && datagram.head.is_none() {
             datagram.head = Some(head);

@@ -123,6 +123,7 @@ fn what_a_device_is_told_counts_from_the_new_front() {
     *unit.data.meta_mut() = Meta {
         segment_size: 10,
         header_len: 40,
+        ace: false,
         checksum: Checksum::Partial {
             start: 20,
             field: 16,

@@ -1,6 +1,6 @@
 //! The settings of TCP.
 
-use kumiki_graph::{Coalesce, Duration};
+use kumiki_graph::{Coalesce, Duration, EcnUse};
 
 use super::kinds::Built;
 use super::reader::Reader;
@@ -17,6 +17,14 @@ pub const COALESCE: [(&str, Coalesce); 3] = [
     ("never", Coalesce::Never),
     ("nagle", Coalesce::Nagle),
     ("minshall", Coalesce::Minshall),
+];
+
+/// The words for what is done about explicit congestion notification.
+const ECN: [(&str, EcnUse); 4] = [
+    ("off", EcnUse::Off),
+    ("passive", EcnUse::Passive),
+    ("classic", EcnUse::Classic),
+    ("accurate", EcnUse::Accurate),
 ];
 
 /// The largest window (RFC 7323 section 2.3).
@@ -54,7 +62,12 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
         0..=255,
         &mut config.ttl,
     )?;
-    settings.number("tos", "IP type of service octet", 0..=255, &mut config.tos)?;
+    settings.number(
+        "tos",
+        "IP type of service octet; its ECN field is TCP's own",
+        0..=255,
+        &mut config.tos,
+    )?;
     settings.boolean(
         "trace",
         "keep a trace of every connection",
@@ -174,10 +187,21 @@ fn congestion(settings: &Reader<'_>, config: &mut Config) -> Read {
         1..=ANY,
         &mut config.slow_start_limit,
     )?;
+    settings.word(
+        "ecn",
+        "congestion marks: ignore them, agree to heed them, or ask for it with classic (RFC 3168) or accurate feedback (RFC 9768)",
+        &ECN,
+        &mut config.ecn,
+    )?;
     settings.boolean(
         "hystart",
         "leave the first slow start when round trips grow longer (HyStart++, RFC 9406)",
         &mut config.hystart,
+    )?;
+    settings.boolean(
+        "abe",
+        "answer a congestion mark in congestion avoidance with less than a loss (RFC 8511)",
+        &mut config.abe,
     )?;
     settings.boolean(
         "pacing",

@@ -2,17 +2,20 @@
 
 use core::net::IpAddr;
 
-use kumiki_graph::{Context, Instant, Quality, UnitOptions};
+use kumiki_graph::{Context, EcnUse, Instant, Quality, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use super::config::SynCookies;
 use super::deadlines::slow_deadline;
 use super::demux::Pair;
+use super::ecn::handshake::{self, Answering, Feedback};
+use super::ecn::receiver;
 use super::half_open::{Caller, Offer};
 use super::receive::Receive;
 use super::rtt::Rtt;
 use super::segment::{self, Segment};
+use super::session::DSCP;
 use super::{Tcp, cookies, isn, patience};
 
 /// SYN,ACKs that are sent again by the timer where more than half of the room for callers is used, so that it comes free
@@ -65,6 +68,7 @@ impl Tcp {
                 _ => iss,
             }
         };
+        let wish = quality.ecn.unwrap_or(config.ecn);
         let fin = segment.has(Flags::FIN);
         let keep = (!segment.text.is_empty() || fin)
             && !cookie
@@ -75,6 +79,7 @@ impl Tcp {
             irs: segment.seq,
             iss,
             offer,
+            ecn: Answering::new(wish, segment.flags, segment.ecn),
             window: segment.window,
             offered: 0,
             retries: 0,
@@ -109,7 +114,7 @@ impl Tcp {
         let options = self.shared.unit_options();
         UnitOptions {
             ttl: quality.ttl.unwrap_or(options.ttl),
-            tos: quality.tos.unwrap_or(options.tos),
+            tos: quality.tos.map_or(options.tos, |tos| tos & DSCP),
             ..options
         }
     }
@@ -141,9 +146,10 @@ impl Tcp {
             ..
         } = caller.offer;
         let clock = isn::timestamp(self.shared.secret, &caller.pair, cx.now());
+        let classic = caller.ecn.feedback == Feedback::Classic;
         let timestamps = timestamp.filter(|_| config.timestamps).map(|value| {
             let clock = if cookie {
-                cookies::stamp(clock, window_scale, sack)
+                cookies::stamp(clock, window_scale, sack, classic)
             } else {
                 clock
             };
@@ -159,7 +165,13 @@ impl Tcp {
             sack_permitted: config.sack && sack && remembers,
             timestamps,
             user_timeout: patience::configured_option(config),
+            accecn: caller.ecn.has_option().then(receiver::first_option),
             ..Options::NONE
+        };
+        let ecn = if classic && !remembers {
+            Flags::NONE
+        } else {
+            caller.ecn.flags()
         };
         caller.offered = receive.advertise(config.edge, own_mss, true);
         let header = Header {
@@ -167,7 +179,7 @@ impl Tcp {
             destination_port: caller.pair.remote.port(),
             seq: caller.iss,
             ack: caller.irs + 1,
-            flags: Flags::SYN | Flags::ACK,
+            flags: Flags::SYN | Flags::ACK | ecn,
             window: caller.offered,
             options,
             ..Header::default()
@@ -216,6 +228,7 @@ impl Tcp {
                 continue;
             }
             caller.retries += 1;
+            caller.ecn.on_timeout();
             let retries = caller.retries;
             self.shared.counters.timeouts += 1;
             let due = self.syn_due(retries, now);
@@ -228,6 +241,7 @@ impl Tcp {
     /// A segment of a caller: SYN-RECEIVED of RFC 9293 section 3.10.7.4, for passive opens (MUST-11).
     pub(super) fn caller_says(&mut self, index: u32, segment: Segment, cx: &mut Context<'_>) {
         let secret = self.shared.secret;
+        let wish = self.wish_of_caller(index);
         let Some(caller) = self.half_open.get(index) else {
             return;
         };
@@ -236,6 +250,10 @@ impl Tcp {
         let is_syn_again =
             segment.has(Flags::SYN) && !segment.has(Flags::ACK) && segment.seq == caller.irs;
         if is_syn_again && !segment.has(Flags::RST) {
+            if !caller.ecn.on_syn_again(segment.flags, segment.ecn, wish) {
+                self.refuse_caller(index, cx);
+                return;
+            }
             // It has not seen our SYN,ACK. Nobody will know which one it answers (MUST-18).
             caller.at = None;
             self.answer_again(index, cx);
@@ -298,6 +316,14 @@ impl Tcp {
         }
     }
 
+    /// What is to be done about congestion marks in the connection with a caller.
+    fn wish_of_caller(&mut self, index: u32) -> EcnUse {
+        let config = self.shared.config.ecn;
+        let listener = self.half_open.get(index).map(|caller| caller.listener);
+        let listener = listener.and_then(|listener| self.table.listener(listener));
+        listener.map_or(config, |listener| listener.quality.ecn.unwrap_or(config))
+    }
+
     fn has_place(&mut self, listener: kumiki_graph::Handle) -> bool {
         self.table
             .listener(listener)
@@ -334,7 +360,7 @@ impl Tcp {
             destination_port: caller.pair.remote.port(),
             seq: caller.iss + 1,
             ack: caller.irs + 1,
-            flags: Flags::ACK,
+            flags: Flags::ACK | caller.ecn.acknowledgment(),
             window,
             options: Options {
                 timestamps: recent.map(|recent| (clock, recent)),
@@ -401,18 +427,22 @@ impl Tcp {
             mss: Some(found.mss),
             ..Offer::default()
         };
+        let mut classic = false;
         if let (Some((value, echo)), true) =
             (segment.options.timestamps, self.shared.config.timestamps)
         {
             offer.timestamp = Some(value);
-            (offer.window_scale, offer.sack) = cookies::unstamp(echo);
+            (offer.window_scale, offer.sack, classic) = cookies::unstamp(echo);
         }
+        let wish = self.table.listener(listener).and_then(|it| it.quality.ecn);
+        let ecn = recalled(wish.unwrap_or(self.shared.config.ecn), classic, &segment);
         let caller = Caller {
             pair: *pair,
             listener,
             irs,
             iss,
             offer,
+            ecn,
             // Its SYN's is forgotten, and this segment's is used at once.
             window: segment.window,
             offered: 0,
@@ -447,28 +477,47 @@ impl Tcp {
     /// A passive open ends: its callers are refused.
     pub(super) fn refuse_callers(&mut self, listener: kumiki_graph::Handle, cx: &mut Context<'_>) {
         for index in self.half_open.of(listener) {
-            let Some(caller) = self.half_open.remove(self.shared.secret, index) else {
-                continue;
-            };
-            let header = Header {
-                source_port: caller.pair.local.port(),
-                destination_port: caller.pair.remote.port(),
-                seq: caller.iss + 1,
-                ack: caller.irs + 1,
-                flags: Flags::RST | Flags::ACK,
-                ..Header::default()
-            };
-            self.shared.counters.resets_sent += 1;
-            self.shared.counters.segments_sent += 1;
-            let options = self.shared.unit_options();
-            segment::transmit_by(
-                caller.route.as_deref(),
-                &caller.pair,
-                &header,
-                Message::new(),
-                options,
-                cx,
-            );
+            self.refuse_caller(index, cx);
         }
     }
+
+    /// One caller is refused.
+    fn refuse_caller(&mut self, index: u32, cx: &mut Context<'_>) {
+        let Some(caller) = self.half_open.remove(self.shared.secret, index) else {
+            return;
+        };
+        let header = Header {
+            source_port: caller.pair.local.port(),
+            destination_port: caller.pair.remote.port(),
+            seq: caller.iss + 1,
+            ack: caller.irs + 1,
+            flags: Flags::RST | Flags::ACK,
+            ..Header::default()
+        };
+        self.shared.counters.resets_sent += 1;
+        self.shared.counters.segments_sent += 1;
+        let options = self.shared.unit_options();
+        segment::transmit_by(
+            caller.route.as_deref(),
+            &caller.pair,
+            &header,
+            Message::new(),
+            options,
+            cx,
+        );
+    }
+}
+
+/// What a handshake of which nothing was kept agreed on (RFC 9768 section 5.1): classic feedback is remembered by a
+/// timestamp, accurate feedback by the caller.
+fn recalled(wish: EcnUse, classic: bool, segment: &Segment) -> Answering {
+    let pure = segment.text.is_empty() && !segment.has(Flags::FIN);
+    Answering::recalled(match wish {
+        EcnUse::Off => Feedback::None,
+        _ if classic => Feedback::Classic,
+        EcnUse::Passive | EcnUse::Accurate if pure && handshake::ace(segment.flags) > 1 => {
+            Feedback::Accurate
+        }
+        EcnUse::Passive | EcnUse::Accurate | EcnUse::Classic => Feedback::None,
+    })
 }

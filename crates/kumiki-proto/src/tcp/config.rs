@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use kumiki_graph::{Coalesce, Duration, KeepAlive};
+use kumiki_graph::{Coalesce, Duration, EcnUse, KeepAlive};
 
 use super::congestion::{self, Algorithm, InitialWindow};
 use super::rtt;
@@ -143,6 +143,10 @@ pub struct Config {
     pub slow_start_limit: u32,
     /// Leave the first slow start when round trips grow longer (HyStart++, RFC 9406).
     pub hystart: bool,
+    /// What to do about explicit congestion notification, where the user does not say.
+    pub ecn: EcnUse,
+    /// Answer a congestion mark in congestion avoidance with less than a loss (RFC 8511).
+    pub abe: bool,
     /// Send at a rate of a little more than the congestion window per round trip, and not in bursts.
     pub pacing: bool,
     /// Begin anew with the initial window after an idle time of one RTO (RFC 5681 section 4.1).
@@ -225,7 +229,7 @@ pub struct Config {
     pub return_routes: bool,
     /// IP time to live; 0: the provider's default.
     pub ttl: u8,
-    /// IP type of service octet.
+    /// IP type of service octet; its ECN field is TCP's own.
     pub tos: u8,
     /// Keep a [`super::Trace`] of every connection.
     pub trace: bool,
@@ -247,6 +251,7 @@ impl Config {
             initial_window: self.initial_window,
             slow_start_limit: self.slow_start_limit,
             hystart: self.hystart,
+            abe: self.abe,
             paced: self.pacing,
         }
     }

@@ -5,7 +5,7 @@
 //! | Specification | RFC 4987 section 3.6 and appendix A |
 //! | ISS | keyed hash of the addresses, plus: 5 bits of a clock of 64 s, 3 bits that name an MSS, 8 bits of a keyed hash of all these, 16 bits of one of all these and of IRS |
 //! | Lifetime | the present tick and the one before: 64 to 128 s |
-//! | Timestamp | the six low bits of the SYN,ACK's TSval, which come back as TSecr, hold the peer's shift count (4 bits, 15: none) and whether it may be sent SACK, as Linux has it. Without timestamps neither is used |
+//! | Timestamp | the six low bits of the SYN,ACK's TSval, which come back as TSecr, hold the peer's shift count (4 bits, 15: none), whether it may be sent SACK, and whether classic ECN was agreed on, as Linux has it. Without timestamps none is used |
 //! | Out of order | a segment whose acknowledgment is that of a cookie but for IRS is not answered: what begins right behind the SYN is lost or late, and comes again |
 //! | Again | nothing is kept of cookies that came back either: a copy that comes after the connection has ended, and within the lifetime, begins another one |
 //! | Lost | the peer's exact MSS, its window, text with its SYN; SYN,ACKs are not sent again |
@@ -89,9 +89,9 @@ pub(crate) fn may_be(secret: Secret, pair: &Pair, iss: Seq, now: Instant) -> boo
 }
 
 /// The latest TSval, not after `clock`, that remembers what the SYN offered.
-pub(crate) fn stamp(clock: u32, shift: Option<u8>, sack: bool) -> u32 {
+pub(crate) fn stamp(clock: u32, shift: Option<u8>, sack: bool, ecn: bool) -> u32 {
     let shift = shift.map_or(UNSCALED, |shift| u32::from(shift.min(14)));
-    let said = (clock & !0x3f) | u32::from(sack) << 4 | shift;
+    let said = (clock & !0x3f) | u32::from(ecn) << 5 | u32::from(sack) << 4 | shift;
     if Seq(said).gt(Seq(clock)) {
         said.wrapping_sub(0x40)
     } else {
@@ -99,11 +99,11 @@ pub(crate) fn stamp(clock: u32, shift: Option<u8>, sack: bool) -> u32 {
     }
 }
 
-/// What the echo of such a TSval says: shift count and SACK-permitted.
-pub(crate) fn unstamp(echo: u32) -> (Option<u8>, bool) {
+/// What the echo of such a TSval says: shift count, SACK-permitted, and classic ECN.
+pub(crate) fn unstamp(echo: u32) -> (Option<u8>, bool, bool) {
     let shift = echo & 0xf;
     let shift = u8::try_from(shift).ok().filter(|_| shift != UNSCALED);
-    (shift, echo & 0x10 != 0)
+    (shift, echo & 0x10 != 0, echo & 0x20 != 0)
 }
 
 #[cfg(test)]
@@ -156,10 +156,10 @@ mod tests {
     fn a_timestamp_remembers_options_and_never_comes_from_the_future() {
         for clock in [0u32, 5, 0x3f, 0x40, 12_345, u32::MAX] {
             for shift in [None, Some(0), Some(7), Some(14)] {
-                for sack in [false, true] {
-                    let said = stamp(clock, shift, sack);
+                for (sack, ecn) in [(false, false), (true, false), (false, true), (true, true)] {
+                    let said = stamp(clock, shift, sack, ecn);
                     assert!(Seq(said).leq(Seq(clock)) && clock.wrapping_sub(said) < 128);
-                    assert_eq!(unstamp(said), (shift, sack));
+                    assert_eq!(unstamp(said), (shift, sack, ecn));
                 }
             }
         }

@@ -69,6 +69,22 @@ pub struct Counters {
     pub unacceptable: u64,
     /// Of these, such that were not answered, for the limits of RFC 5961 section 7.
     pub challenges_spared: u64,
+    /// Connections with classic feedback of congestion marks (RFC 3168).
+    pub ecn_classic: u64,
+    /// Connections with accurate feedback (RFC 9768).
+    pub ecn_accurate: u64,
+    /// Segments sent with ECT; a super-segment is one.
+    pub ect_sent: u64,
+    /// Acceptable segments that came marked with CE.
+    pub ce_received: u64,
+    /// Acknowledgments that told of marks.
+    pub ecn_echoes: u64,
+    /// Times the window was reduced for them.
+    pub ecn_reductions: u64,
+    /// Segments sent with CWR, where that is no counter.
+    pub cwr_sent: u64,
+    /// Connections that ceased to send ECT because something changes ECN fields on the way.
+    pub ecn_disabled: u64,
     /// Resets sent.
     pub resets_sent: u64,
     /// Resets accepted.

@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr};
 
-use kumiki_graph::{Coalesce, Duration, KeepAlive};
+use kumiki_graph::{Coalesce, Duration, EcnUse, KeepAlive};
 
 use super::config::{
     AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
@@ -53,6 +53,10 @@ pub const fn modern() -> Config {
         slow_start_limit: 2,
         // RFC 9406.
         hystart: true,
+        // As Linux: agreed to and not asked for. Linux itself agrees to accurate feedback since 6.18 only where told to.
+        ecn: EcnUse::Passive,
+        // RFC 8511 is an experiment.
+        abe: false,
         // As Linux without its fair queue.
         pacing: false,
         // RFC 5681 section 4.1.
@@ -163,6 +167,8 @@ pub const fn bsd43() -> Config {
         slow_start_limit: 1,
         // RFC 9406 is younger.
         hystart: false,
+        // So is RFC 3168.
+        ecn: EcnUse::Off,
         // Assumed: the Reno release begins anew after an idle time.
         slow_start_after_idle: true,
         // RFC 8985 is younger.

@@ -13,6 +13,7 @@ use kumiki_octets::Message;
 use kumiki_wire::tcp::{Options, Seq};
 
 use super::demux::{Pair, Secret};
+use super::ecn::handshake::Answering;
 use super::pairs::{Between, Pairs};
 
 /// Octets of text with SYNs that are kept, over all callers. What finds no room is left to be sent again.
@@ -66,6 +67,7 @@ pub(crate) struct Caller {
     pub(crate) irs: Seq,
     pub(crate) iss: Seq,
     pub(crate) offer: Offer,
+    pub(crate) ecn: Answering,
     /// SEG.WND of its SYN.
     pub(crate) window: u16,
     /// The window that our SYN,ACK offers.

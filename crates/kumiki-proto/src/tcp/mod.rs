@@ -2,10 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 8985, 6675, 6582, 3042, 6937, 5682, 3522, 4015 (loss recovery), RFC 5681, 9438, 6928, 9406 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 896 and draft-minshall-nagle-01 (small segments) |
+//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 8985, 6675, 6582, 3042, 6937, 5682, 3522, 4015 (loss recovery), RFC 5681, 9438, 6928, 9406 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 3168, 8511 and 9768 (ECN), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4 or IPv6, under protocol number 6 |
-//! | Left out | both versions of IP at once (one below each TCP), flow labels and zones; data with a SYN that we send (it is not asked for; what comes is kept); ECN; buffer tuning; path MTU probing (RFC 4821) |
+//! | Left out | both versions of IP at once (one below each TCP), flow labels and zones; data with a SYN that we send (it is not asked for; what comes is kept); buffer tuning; path MTU probing (RFC 4821) |
 //!
 //! | read | for |
 //! |---|---|
@@ -17,6 +17,7 @@
 //! | `session` | what all states share |
 //! | `output`, `pacing`, `deadlines` | what goes out and when, and what the timers do |
 //! | `recovery` | which losses are being made good, and what decided so |
+//! | `ecn` | congestion marks, and what the peer is told of them |
 //! | `urgent`, `way` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
@@ -56,6 +57,7 @@ mod counters;
 mod deadlines;
 pub mod defaults;
 mod demux;
+mod ecn;
 mod half_open;
 mod isn;
 mod output;
@@ -192,6 +194,13 @@ impl Tcp {
     #[must_use]
     pub fn connections(&self) -> usize {
         self.table.sessions().count() + self.time_waits.len()
+    }
+
+    /// r.cep and s.cep of each connection with accurate feedback.
+    #[cfg(test)]
+    pub(crate) fn counted_marks(&self) -> Vec<(u32, u32)> {
+        let sessions = self.table.sessions();
+        sessions.filter_map(|it| it.ecn.counted()).collect()
     }
 
     /// Lets `act` work on a session, then sees what has become of it; false where there is none.

@@ -22,15 +22,17 @@ impl Session {
         if self.timestamps {
             options.timestamps = Some((self.ts_now(now), self.receive.ts_recent.0));
         }
+        let spare = usize::try_from(self.send.mss).unwrap_or(0);
+        let spare = spare.saturating_sub(text.len());
+        let most = options.len() + spare;
         if self.sack {
-            let spare = usize::try_from(self.send.mss).unwrap_or(0);
-            let spare = spare.saturating_sub(text.len());
             let room = options.sack_room().min(spare.saturating_sub(4) / 8);
             if room > 0 {
                 options.sack = self.receive.queue.sack_blocks(room, true);
             }
         }
-        if text.len() + 4 <= usize::try_from(self.send.mss).unwrap_or(0) {
+        let (ecn, codepoint) = self.next_ecn((seq, flags, &text), (&mut options, most), io);
+        if options.len() + 4 <= most {
             options.user_timeout = self.next_user_timeout(io, false);
         }
         let urgent_pointer = self.urgent_pointer(seq);
@@ -45,7 +47,7 @@ impl Session {
             destination_port: self.pair.remote.port(),
             seq,
             ack: self.receive.nxt,
-            flags: flags | urg,
+            flags: flags | urg | ecn,
             window: self.receive.advertise(config.edge, self.send.mss, false),
             checksum: 0,
             urgent_pointer,
@@ -55,10 +57,12 @@ impl Session {
         self.send.max = self.send.max.max(end);
         io.shared.counters.segments_sent += 1;
         io.shared.counters.octets_sent += text.len() as u64;
-        let options = self.unit_options();
+        let mut options = self.unit_options();
+        options.tos |= codepoint.bits();
         let size = self.send.mss;
         if text.len() > usize::try_from(size).unwrap_or(0) && self.may_lengthen(seq, io) {
-            segment::transmit_train(&self.pair, &header, text, size, options, io.cx);
+            let how = (size, self.counts_marks());
+            segment::transmit_train(&self.pair, &header, text, how, options, io.cx);
         } else {
             let route = self.way.route.as_deref();
             segment::transmit_by(route, &self.pair, &header, text, options, io.cx);
@@ -72,7 +76,12 @@ impl Session {
         let now = io.now();
         let config = &io.shared.config;
         let answer = self.state == State::SynReceived;
-        let mut flags = Flags::SYN;
+        let (ecn, accecn) = if answer {
+            self.ecn.crossing()
+        } else {
+            (self.ecn.asking(self.unanswered), None)
+        };
+        let mut flags = Flags::SYN | ecn;
         if answer {
             flags |= Flags::ACK;
         }
@@ -87,6 +96,7 @@ impl Session {
                 .timestamps
                 .then(|| (self.ts_now(now), self.receive.ts_recent.0)),
             user_timeout: self.next_user_timeout(io, true),
+            accecn,
             ..Options::NONE
         };
         let header = Header {
@@ -132,9 +142,11 @@ impl Session {
             AckReason::Timer => counters.acks_by_timer += 1,
             AckReason::Data => counters.acks_by_data += 1,
             AckReason::WindowUpdate => counters.window_updates += 1,
-            AckReason::OutOfOrder | AckReason::Fin | AckReason::Syn | AckReason::Unacceptable => {
-                counters.acks_other += 1;
-            }
+            AckReason::OutOfOrder
+            | AckReason::Fin
+            | AckReason::Syn
+            | AckReason::Unacceptable
+            | AckReason::Marks => counters.acks_other += 1,
         }
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, Message::new(), io);
@@ -162,7 +174,7 @@ impl Session {
                 }
             }
             match next {
-                Ok(_) if self.is_too_early(io) => break Held::Congestion,
+                Ok(_) if self.is_paused(io) || self.is_too_early(io) => break Held::Congestion,
                 Ok(next) => self.send_new(next, io),
                 Err(held) => break held,
             }

@@ -15,7 +15,7 @@ use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, UserTimeout};
 
 use super::config::Config;
-use super::session::{Io, Session};
+use super::session::{DSCP, Io, Session};
 use super::states::State;
 use super::timers::Timer;
 
@@ -67,7 +67,7 @@ impl Patience {
             notices: true,
             told: false,
             ttl: config.ttl,
-            tos: config.tos,
+            tos: config.tos & DSCP,
         };
         patience.choose(quality);
         patience
@@ -92,7 +92,7 @@ impl Patience {
         self.notices = quality.notices.unwrap_or(self.notices);
         // MUST-48, MUST-49, SHLD-21.
         self.ttl = quality.ttl.unwrap_or(self.ttl);
-        self.tos = quality.tos.unwrap_or(self.tos);
+        self.tos = quality.tos.map_or(self.tos, |tos| tos & DSCP);
     }
 
     /// USER_TIMEOUT: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)) where the peer has a say (RFC 5482 section 3.1).

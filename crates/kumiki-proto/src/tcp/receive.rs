@@ -29,6 +29,8 @@ pub enum AckReason {
     Syn,
     /// A segment came that is not acceptable, or is a challenge (RFC 5961).
     Unacceptable,
+    /// Congestion marks came that the peer should know of soon (RFC 9768).
+    Marks,
 }
 
 /// What acknowledgment is owed.

@@ -4,10 +4,11 @@ use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::{Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Meta, Sum};
-use kumiki_wire::ipv4::protocol;
+use kumiki_wire::ipv4::{Ecn as Codepoint, protocol};
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
 
 use super::demux::Pair;
+use super::ecn::receiver::Arrived;
 
 /// A segment that has arrived intact.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Segment {
     /// The urgent pointer, significant with URG.
     pub(crate) urgent: u16,
     pub(crate) options: Options,
+    /// What IP's header says of congestion on the way.
+    pub(crate) ecn: Codepoint,
     /// The way back to who sent it.
     pub(crate) route: Option<Box<SourceRoute>>,
     pub(crate) text: Message,
@@ -36,6 +39,15 @@ impl Segment {
     /// Octets of text.
     pub(crate) fn octets(&self) -> u32 {
         u32::try_from(self.text.len()).unwrap_or(u32::MAX)
+    }
+
+    /// What IP's header says of all of it.
+    pub(crate) fn arrived(&self) -> Arrived {
+        Arrived {
+            codepoint: self.ecn,
+            count: self.count(),
+            octets: self.octets(),
+        }
     }
 
     /// How many segments the peer sent of it.
@@ -77,6 +89,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         return Err("address that no connection can have");
     }
     let route = unit.route;
+    let ecn = Codepoint::from_bits(unit.options.tos);
     let mut text = unit.data;
     if !is_intact(&mut text, source, destination, cx) {
         return Err("bad checksum");
@@ -104,6 +117,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         window: header.window,
         urgent: header.urgent_pointer,
         options: header.options,
+        ecn,
         route,
         text,
         size,
@@ -142,12 +156,12 @@ fn is_intact(
 }
 
 /// Sends `header` and `text` from `pair.local` to `pair.remote`: as one segment where `text` has at most `size` octets,
-/// otherwise as a super-segment that the device cuts after each `size` octets.
+/// otherwise as a super-segment that the device cuts after each `size` octets, where `ace` with CWR on all of them.
 pub(crate) fn transmit_train(
     pair: &Pair,
     header: &Header,
     mut text: Message,
-    size: u32,
+    (size, ace): (u32, bool),
     options: UnitOptions,
     cx: &mut Context<'_>,
 ) {
@@ -168,6 +182,7 @@ pub(crate) fn transmit_train(
     *text.meta_mut() = Meta {
         segment_size: size,
         header_len: u16::try_from(len).unwrap_or(0),
+        ace,
         checksum: Checksum::Partial {
             start: 0,
             field: u16::try_from(CHECKSUM_OFFSET).unwrap_or(0),

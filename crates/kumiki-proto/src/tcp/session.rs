@@ -14,6 +14,7 @@ use super::config::Config;
 use super::congestion::Congestion;
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
+use super::ecn::Ecn;
 use super::pacing::Pacer;
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
@@ -30,6 +31,9 @@ use super::way::Way;
 
 /// RTO where the SYN had to be sent again and there is no sample (RFC 6298 rule 5.7).
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
+
+/// Of the type of service, what is not TCP's own: all but the ECN field (RFC 3168 section 5).
+pub(crate) const DSCP: u8 = 0xfc;
 
 /// What all connections of one TCP share.
 pub(crate) struct Shared {
@@ -65,7 +69,7 @@ impl Shared {
     pub(crate) const fn unit_options(&self) -> UnitOptions {
         UnitOptions {
             ttl: self.config.ttl,
-            tos: self.config.tos,
+            tos: self.config.tos & DSCP,
             dont_fragment: true,
             group: false,
             under: None,
@@ -110,6 +114,7 @@ pub(crate) struct Session {
     pub(crate) rtt: Rtt,
     pub(crate) congestion: Box<dyn Congestion>,
     pub(crate) recovery: Recovery,
+    pub(crate) ecn: Ecn,
     /// Where sending is paced.
     pub(crate) pacer: Option<Box<Pacer>>,
     /// The congestion window held data back when last looked at.
@@ -174,6 +179,7 @@ impl Session {
             rtt: Rtt::new(config.rto),
             congestion: config.congestion.build(config.congestion_of(own_mss)),
             recovery: Recovery::new(),
+            ecn: Ecn::new(quality.ecn.unwrap_or(config.ecn)),
             pacer: config.pacing.then(|| Box::new(Pacer::new(io.cx.now()))),
             window_limited: false,
             timers: Timers::new(handle),
@@ -262,6 +268,7 @@ impl Session {
         self.arm_keep_alive(io);
         self.begin_recovery(io);
         io.shared.counters.established += 1;
+        self.count_ecn(io);
         self.note(Event::Established, io.now());
         let (local, remote) = self.addresses();
         let unit = self.send.mss;

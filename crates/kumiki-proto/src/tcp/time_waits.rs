@@ -38,6 +38,8 @@ pub(crate) struct Remains {
     /// IP's part, as the user had it (MUST-48, MUST-49).
     pub(crate) ttl: u8,
     pub(crate) tos: u8,
+    /// What its acknowledgments say of congestion marks.
+    pub(crate) ecn: Flags,
     /// The way of all its segments (MUST-53).
     pub(crate) route: Option<Box<SourceRoute>>,
     /// TS.Recent, where there are timestamps.
@@ -183,7 +185,7 @@ impl Tcp {
             destination_port: pair.remote.port(),
             seq: remains.snd_nxt,
             ack: remains.rcv_nxt,
-            flags: Flags::ACK,
+            flags: Flags::ACK | remains.ecn,
             window: remains.window,
             options: Options {
                 timestamps: remains.ts_recent.map(|recent| (clock, recent)),

@@ -32,6 +32,14 @@ pub enum Event {
     Undone,
     /// The retransmission timer expired.
     TimedOut,
+    /// A segment came that was marked on its way (CE).
+    Marked,
+    /// The peer told of marks on what we sent (ECE, or its counter of marks moved).
+    Echoed,
+    /// The window was reduced for it.
+    Reduced,
+    /// CWR was sent.
+    CwrSent,
     /// The connection is over.
     Ended,
 }

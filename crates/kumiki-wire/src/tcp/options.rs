@@ -1,10 +1,11 @@
 //! Options of a TCP header: RFC 9293 section 3.2, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 5482 (user
-//! timeout).
+//! timeout), RFC 9768 (Accurate ECN).
 
 use core::fmt;
 
 use super::Seq;
-use crate::{Malformed, put};
+use super::accecn::{AccEcn, Order};
+use crate::{Malformed, put_slice};
 
 /// Option kinds, from the registry that RFC 9293 section 3.1 names.
 pub mod kind {
@@ -24,6 +25,10 @@ pub mod kind {
     pub const TIMESTAMPS: u8 = 8;
     /// User timeout (RFC 5482).
     pub const USER_TIMEOUT: u8 = 28;
+    /// Accurate ECN, order 0 (RFC 9768).
+    pub const ACCECN0: u8 = 172;
+    /// Accurate ECN, order 1 (RFC 9768).
+    pub const ACCECN1: u8 = 174;
 }
 
 /// Most octets that options can take: a header has at most 15 words, five of them fixed.
@@ -49,6 +54,8 @@ pub struct Options {
     pub timestamps: Option<(u32, u32)>,
     /// How long the sender of the segment will wait for an acknowledgment.
     pub user_timeout: Option<UserTimeout>,
+    /// What came with which ECN codepoint; of no meaning in a SYN without an ACK.
+    pub accecn: Option<AccEcn>,
     /// Blocks of the SACK option; none means that there is no such option.
     pub sack: SackBlocks,
     /// An option had a length that its kind cannot have (MUST-7). That option was left out; where the length did not
@@ -95,7 +102,7 @@ pub struct SackBlock {
 pub struct SackBlocks {
     // Unused places stay zero, so that the derived comparison is right.
     blocks: [SackBlock; Self::CAPACITY],
-    used: usize,
+    used: u8,
 }
 
 impl SackBlocks {
@@ -123,7 +130,7 @@ impl SackBlocks {
 
     /// Adds a block at the end; `false` and no change when there are four already.
     pub fn push(&mut self, block: SackBlock) -> bool {
-        let Some(place) = self.blocks.get_mut(self.used) else {
+        let Some(place) = self.blocks.get_mut(usize::from(self.used)) else {
             return false;
         };
         *place = block;
@@ -134,13 +141,13 @@ impl SackBlocks {
     /// The blocks.
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {
-        self.blocks.get(..self.used).unwrap_or_default()
+        self.blocks.get(..self.len()).unwrap_or_default()
     }
 
     /// How many blocks there are.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.used
+        self.used as usize
     }
 
     /// Whether there is no block.
@@ -172,6 +179,7 @@ impl Options {
         sack_permitted: false,
         timestamps: None,
         user_timeout: None,
+        accecn: None,
         sack: SackBlocks::EMPTY,
         illegal_length: false,
     };
@@ -228,6 +236,8 @@ impl Options {
                 let bits = u16::from_be_bytes([high, low]);
                 self.user_timeout = Some(UserTimeout::of_bits(bits));
             }
+            (kind::ACCECN0, data) => self.accecn = Some(AccEcn::parse(Order::Zero, data)),
+            (kind::ACCECN1, data) => self.accecn = Some(AccEcn::parse(Order::One, data)),
             (kind::SACK, data) => match data.as_chunks::<8>() {
                 (blocks @ [_, ..], []) => {
                     self.sack = SackBlocks::EMPTY;
@@ -252,7 +262,7 @@ impl Options {
         }
     }
 
-    /// Octets of everything but the SACK blocks.
+    /// Octets of everything but the SACK blocks, where these would begin: after an Accurate ECN option that may be anywhere.
     const fn len_without_sack(&self) -> usize {
         let mut len = 0;
         if self.mss.is_some() {
@@ -260,22 +270,31 @@ impl Options {
         }
         if self.timestamps.is_some() {
             len += 12;
-        } else if self.sack_permitted {
-            len += 4;
+        }
+        if let Some(accecn) = &self.accecn {
+            len += accecn.len();
+        }
+        if self.timestamps.is_none() && self.sack_permitted {
+            len = end_of(len, 2);
         }
         if self.window_scale.is_some() {
-            len += 4;
+            len = end_of(len, 3);
         }
         if self.user_timeout.is_some() {
-            len += 4;
+            len = end_of(len, 4);
         }
         len
     }
 
-    /// How many SACK blocks fit beside the other options: 4, or 3 with timestamps.
+    /// How many SACK blocks fit beside the other options: 4, or 3 with timestamps, fewer with Accurate ECN.
     #[must_use]
     pub const fn sack_room(&self) -> usize {
-        (MAX_LEN - self.len_without_sack() - 4) / 8
+        let before = self.len_without_sack();
+        let mut blocks = SackBlocks::CAPACITY;
+        while blocks > 0 && end_of(before, 2 + 8 * blocks) > MAX_LEN {
+            blocks -= 1;
+        }
+        blocks
     }
 
     /// The SACK blocks that [`Options::emit`] writes: the first ones, as many as fit.
@@ -287,11 +306,11 @@ impl Options {
     /// Octets that [`Options::emit`] writes: a multiple of 4, at most [`MAX_LEN`].
     #[must_use]
     pub fn len(&self) -> usize {
-        let sack = match self.sack_sent().len() {
-            0 => 0,
-            blocks => 4 + 8 * blocks,
-        };
-        self.len_without_sack() + sack
+        let before = self.len_without_sack();
+        match self.sack_sent().len() {
+            0 => end_of(before, 0),
+            blocks => end_of(before, 2 + 8 * blocks),
+        }
     }
 
     /// Whether there is no option.
@@ -301,47 +320,98 @@ impl Options {
     }
 
     /// Writes [`Options::len`] octets. The order and the places of the no-operations are those of Linux: MSS;
-    /// SACK-permitted and timestamps sharing words; window scale; then user timeout, which Linux has not; SACK. SACK blocks beyond [`Options::sack_room`] are
-    /// left out.
-    pub fn emit(&self, mut out: &mut [u8]) {
+    /// SACK-permitted and timestamps sharing words; Accurate ECN, which needs not end with a word; window scale; then user
+    /// timeout, which Linux has not; SACK. SACK blocks beyond [`Options::sack_room`] are left out.
+    pub fn emit(&self, out: &mut [u8]) {
         debug_assert_eq!(out.len(), self.len());
-        let out = &mut out;
+        // Nearly every segment of a bulk transfer has this form (RFC 7323 appendix A).
+        if let (Some((ts_val, ts_ecr)), false, Some(room)) = (
+            self.timestamps,
+            self.sack_permitted,
+            out.as_mut_array::<12>(),
+        ) {
+            let ([v0, v1, v2, v3], [e0, e1, e2, e3]) = (ts_val.to_be_bytes(), ts_ecr.to_be_bytes());
+            let (nop, kind) = (kind::NOP, kind::TIMESTAMPS);
+            *room = [nop, nop, kind, 10, v0, v1, v2, v3, e0, e1, e2, e3];
+            return;
+        }
+        let mut writer = Writer { out, at: 0 };
         if let Some(mss) = self.mss {
             let [high, low] = mss.to_be_bytes();
-            put(out, [kind::MSS, 4, high, low]);
+            writer.put(&[kind::MSS, 4, high, low]);
         }
         if let Some((ts_val, ts_ecr)) = self.timestamps {
+            let ([v0, v1, v2, v3], [e0, e1, e2, e3]) = (ts_val.to_be_bytes(), ts_ecr.to_be_bytes());
             let before = if self.sack_permitted {
                 [kind::SACK_PERMITTED, 2]
             } else {
                 [kind::NOP, kind::NOP]
             };
-            put(out, before);
-            put(out, [kind::TIMESTAMPS, 10]);
-            put(out, ts_val.to_be_bytes());
-            put(out, ts_ecr.to_be_bytes());
-        } else if self.sack_permitted {
-            put(out, [kind::NOP, kind::NOP, kind::SACK_PERMITTED, 2]);
+            writer.begin(&before);
+            writer.put(&[kind::TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3]);
+        }
+        if let Some(accecn) = &self.accecn {
+            let octets = accecn.octets();
+            writer.begin(octets.get(..accecn.len()).unwrap_or_default());
+        }
+        if self.timestamps.is_none() && self.sack_permitted {
+            writer.put(&[kind::SACK_PERMITTED, 2]);
         }
         if let Some(shift_cnt) = self.window_scale {
-            put(out, [kind::NOP, kind::WINDOW_SCALE, 3, shift_cnt]);
+            writer.put(&[kind::WINDOW_SCALE, 3, shift_cnt]);
         }
         if let Some(told) = self.user_timeout {
             let [high, low] = told.bits().to_be_bytes();
-            put(out, [kind::USER_TIMEOUT, 4, high, low]);
+            writer.put(&[kind::USER_TIMEOUT, 4, high, low]);
         }
         let length = match self.sack_sent().len() {
-            0 => return,
+            0 => return writer.align(0),
             1 => 10,
             2 => 18,
             3 => 26,
             _ => 34,
         };
-        put(out, [kind::NOP, kind::NOP, kind::SACK, length]);
+        writer.align(length.into());
+        writer.begin(&[kind::SACK, length]);
         for block in self.sack_sent() {
-            put(out, block.left.0.to_be_bytes());
-            put(out, block.right.0.to_be_bytes());
+            writer.begin(&block.left.0.to_be_bytes());
+            writer.begin(&block.right.0.to_be_bytes());
         }
+    }
+}
+
+/// Where an option of `len` octets ends, of which no octet is before `at`: at the end of a word.
+const fn end_of(at: usize, len: usize) -> usize {
+    (at + len).next_multiple_of(4)
+}
+
+/// Room for options, filled from the front.
+struct Writer<'a> {
+    out: &'a mut [u8],
+    /// How many octets have been written.
+    at: usize,
+}
+
+impl Writer<'_> {
+    /// Writes `octets` at once.
+    fn begin(&mut self, octets: &[u8]) {
+        let mut rest = core::mem::take(&mut self.out);
+        put_slice(&mut rest, octets);
+        self.out = rest;
+        self.at += octets.len();
+    }
+
+    /// No-operations, until what follows and has `len` octets ends with a word.
+    fn align(&mut self, len: usize) {
+        while !(self.at + len).is_multiple_of(4) {
+            self.begin(&[kind::NOP]);
+        }
+    }
+
+    /// Writes an option so that it ends with a word.
+    fn put(&mut self, option: &[u8]) {
+        self.align(option.len());
+        self.begin(option);
     }
 }
 
@@ -368,6 +438,10 @@ impl fmt::Display for Options {
         if let Some(UserTimeout { value, minutes }) = self.user_timeout {
             let unit = if minutes { "min" } else { "s" };
             write!(f, "{separator}user timeout {value} {unit}")?;
+            separator = ", ";
+        }
+        if let Some(accecn) = &self.accecn {
+            write!(f, "{separator}{accecn}")?;
             separator = ", ";
         }
         for block in &self.sack {

@@ -1,3 +1,4 @@
+use super::accecn::Order;
 use super::*;
 use proptest::prelude::*;
 
@@ -129,6 +130,96 @@ fn options_take_the_places_that_linux_gives_them() {
         assert_eq!(options_emitted(options), octets, "{options}");
         assert_eq!(Options::parse(&octets), options);
     }
+}
+
+/// As the scripts of Linux for packetdrill have it (`tcp_accecn_*.pkt`), recalled.
+#[test]
+fn accurate_ecn_takes_the_place_that_linux_gives_it() {
+    let (mss, window_scale, timestamps) = (Some(1460), Some(8), Some((1, 2)));
+    const TS: [u8; 10] = [8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+    const FULL: [u8; 11] = [174, 11, 0, 0, 1, 0, 0, 0, 0, 0, 1];
+    let none = Options::NONE;
+    let ecn = |order, used, e0b, ceb, e1b| Some(AccEcn::new(order, used, e0b, ceb, e1b));
+    let cases: [(Options, Vec<u8>); 6] = [
+        // SYN,ACK: mss, sackOK, TS, ECN, nop, nop, wscale.
+        (
+            Options {
+                mss,
+                sack_permitted: true,
+                timestamps,
+                window_scale,
+                accecn: ecn(Order::One, 3, 1, 0, 1),
+                ..none
+            },
+            [&[2, 4, 5, 180, 4, 2], &TS[..], &FULL, &[1, 1, 3, 3, 8]].concat(),
+        ),
+        // Without timestamps: mss, ECN, nop, nop, nop, sackOK, nop, wscale.
+        (
+            Options {
+                mss,
+                sack_permitted: true,
+                window_scale,
+                accecn: ecn(Order::One, 3, 1, 0, 1),
+                ..none
+            },
+            [&[2, 4, 5, 180], &FULL[..], &[1, 1, 1, 4, 2, 1, 3, 3, 8]].concat(),
+        ),
+        // Later: nop, nop, TS, ECN, nop.
+        (
+            Options {
+                timestamps,
+                accecn: ecn(Order::One, 3, 1, 0, 1),
+                ..none
+            },
+            [&[1, 1], &TS[..], &FULL, &[1]].concat(),
+        ),
+        (
+            Options {
+                accecn: ecn(Order::Zero, 1, 1001, 9, 9),
+                ..none
+            },
+            vec![172, 5, 0, 3, 233, 1, 1, 1],
+        ),
+        // One field and SACK share a word.
+        (
+            Options {
+                accecn: ecn(Order::Zero, 1, 1001, 9, 9),
+                sack: sack(1),
+                ..none
+            },
+            vec![172, 5, 0, 3, 233, 1, 5, 10, 0, 0, 0, 0, 0, 0, 0, 5],
+        ),
+        (
+            Options {
+                accecn: ecn(Order::Zero, 0, 9, 9, 9),
+                ..none
+            },
+            vec![172, 2, 1, 1],
+        ),
+    ];
+    for (options, octets) in cases {
+        assert_eq!(options_emitted(options), octets, "{options}");
+        assert_eq!(Options::parse(&octets), options);
+    }
+}
+
+/// RFC 9768 section 3.2.3: of any other length, the whole fields count.
+#[test]
+fn an_accurate_ecn_option_of_a_strange_length_is_read_as_far_as_it_goes() {
+    let read = |octets: &[u8]| Options::parse(octets).accecn.unwrap();
+    let long = read(&[172, 13, 0, 0, 1, 0, 0, 2, 0, 0, 3, 9, 9]);
+    assert_eq!(
+        (long.ee0b(), long.eceb(), long.ee1b(), long.used()),
+        (Some(1), Some(2), Some(3), 3)
+    );
+    let cut = read(&[174, 7, 0, 0, 1, 0, 0]);
+    assert_eq!(
+        (cut.ee0b(), cut.eceb(), cut.ee1b(), cut.used()),
+        (None, None, Some(1), 1)
+    );
+    assert!(Options::parse(&[172, 13, 0]).illegal_length);
+    assert_eq!(read(&[174, 4, 0, 0]).to_string(), "ECN");
+    assert_eq!(long.to_string(), "ECN e0b 1 ceb 2 e1b 3");
 }
 
 fn sack(blocks: u32) -> SackBlocks {
@@ -292,13 +383,21 @@ fn a_data_offset_below_five_or_beyond_the_segment_is_refused() {
 }
 
 prop_compose! {
+    fn any_accecn()(one: bool, used in 0..=3_usize, (e0b, ceb, e1b) in any::<(u32, u32, u32)>()) -> AccEcn {
+        AccEcn::new(if one { Order::One } else { Order::Zero }, used, e0b, ceb, e1b)
+    }
+}
+
+prop_compose! {
     fn any_header()(
         (source_port, destination_port, seq, ack) in any::<(u16, u16, u32, u32)>(),
         (flags, window, checksum, urgent_pointer) in any::<(u16, u16, u16, u16)>(),
         (mss, window_scale, sack_permitted, timestamps) in any::<(Option<u16>, Option<u8>, bool, Option<(u32, u32)>)>(),
+        accecn in proptest::option::of(any_accecn()), minutes in any::<Option<u16>>(),
         blocks in proptest::collection::vec(any::<(u32, u32)>(), 0..=4),
     ) -> Header {
-        let mut options = Options { mss, window_scale, sack_permitted, timestamps, ..Options::NONE };
+        let user_timeout = minutes.map(|value| UserTimeout { value: value & 0x7fff, minutes: true });
+        let mut options = Options { mss, window_scale, sack_permitted, timestamps, user_timeout, accecn, ..Options::NONE };
         for (left, right) in blocks.into_iter().take(options.sack_room()) {
             options.sack.push(SackBlock { left: Seq(left), right: Seq(right) });
         }

@@ -22,6 +22,7 @@
 )]
 
 mod host;
+mod marks;
 mod matrix;
 mod single;
 
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let full = arguments.iter().any(|argument| argument == "--full");
     let mut cases = single::cases();
+    cases.extend(marks::cases());
     cases.extend(matrix::cases(if full { FULL } else { PART }));
     if let Some(at) = arguments.iter().position(|argument| argument == INSIDE) {
         return inside(&cases, arguments.get(at + 1).map_or("", String::as_str));

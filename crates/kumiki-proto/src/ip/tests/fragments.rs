@@ -230,18 +230,34 @@ fn without_the_first_fragment_nobody_is_told() {
     assert_eq!(counters(&bench).reasm_fails, 1);
 }
 
+/// RFC 3168 section 5.3.
 #[test]
-fn a_mark_on_one_fragment_is_a_mark_on_the_whole() {
-    let (mut bench, eth, user) = bench(host(1500));
-    for (offset, tos) in [(0, 3), (1, 2)] {
-        let change = |header: &mut Header| {
-            header.fragment_offset = offset;
-            header.more_fragments = offset == 0;
-            header.type_of_service = tos;
-        };
-        bench.octets(eth, &datagram(change, &[0; 8]));
+fn a_mark_on_one_fragment_is_a_mark_on_the_whole_or_there_is_no_whole() {
+    for (fields, whole) in [
+        ([3, 2], Some(3)),
+        ([2, 3], Some(3)),
+        ([1, 3], Some(3)),
+        ([3, 3], Some(3)),
+        ([2, 2], Some(2)),
+        ([1, 1], Some(1)),
+        ([0, 0], Some(0)),
+        ([3, 0], None),
+        ([0, 3], None),
+    ] {
+        let (mut bench, eth, user) = bench(host(1500));
+        for (offset, tos) in (0..).zip(fields) {
+            let change = |header: &mut Header| {
+                header.fragment_offset = offset;
+                header.more_fragments = offset == 0;
+                header.type_of_service = tos;
+            };
+            bench.octets(eth, &datagram(change, &[0; 8]));
+        }
+        let units = bench.units(user);
+        let found = units.first().map(|unit| unit.options.tos);
+        assert_eq!(found, whole, "{fields:?}");
+        assert_eq!(counters(&bench).reasm_fails, u64::from(whole.is_none()));
     }
-    assert_eq!(bench.units(user)[0].options.tos, 3);
 }
 
 proptest! {

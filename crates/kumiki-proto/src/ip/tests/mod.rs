@@ -264,6 +264,7 @@ fn a_super_segment_passes_whole_and_a_device_learns_where_things_are() {
     *unit.data.meta_mut() = Meta {
         segment_size: 1460,
         header_len: 20,
+        ace: false,
         checksum: Checksum::Partial {
             start: 0,
             field: 16,

@@ -45,6 +45,29 @@ fn what_was_cut_is_put_together_again_in_any_order() {
     }
 }
 
+/// RFC 3168 section 5.3.
+#[test]
+fn a_mark_on_one_fragment_is_a_mark_on_the_whole_or_there_is_no_whole() {
+    for (fields, whole) in [
+        ([3, 2], Some(3)),
+        ([2, 3], Some(3)),
+        ([2, 2], Some(2)),
+        ([0, 0], Some(0)),
+        ([3, 0], None),
+        ([0, 3], None),
+    ] {
+        let (mut bench, device, user) = bench(host());
+        for (n, ecn) in (0..).zip(fields) {
+            let mut octets = fragment(8 * n, n == 0, 7, &[1; 8]);
+            octets[1] |= ecn << 4;
+            bench.octets(device, &octets);
+        }
+        let units = bench.units(user);
+        let found = units.first().map(|unit| unit.options.tos & 3);
+        assert_eq!(found, whole, "{fields:?}");
+    }
+}
+
 #[test]
 fn a_fragment_that_is_all_of_it_waits_for_nobody() {
     let (mut bench, device, user) = bench(host());

@@ -103,8 +103,8 @@ impl Cubic {
         }
     }
 
-    /// Sets ssthresh and remembers where the loss was.
-    fn reduce(&mut self, flight: u64) {
+    /// Remembers where the loss was. Returns what of the window was in use.
+    fn remember(&mut self, flight: u64) -> f64 {
         let cwnd = self.cwnd();
         self.cwnd_prior = cwnd;
         // Fast convergence: a window that did not reach the last maximum makes room for others.
@@ -113,10 +113,15 @@ impl Cubic {
         } else {
             cwnd
         };
-        let in_use = float(flight.min(self.window.cwnd));
-        self.window.reduce(whole(in_use * BETA));
         self.fraction = 0.0;
         self.epoch = None;
+        float(flight.min(self.window.cwnd))
+    }
+
+    /// Sets ssthresh.
+    fn reduce(&mut self, flight: u64) {
+        let in_use = self.remember(flight);
+        self.window.reduce(whole(in_use * BETA));
     }
 
     fn congestion_avoidance(&mut self, ack: &Acked) {
@@ -181,6 +186,15 @@ impl Congestion for Cubic {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss.flight);
+        self.flat = false;
+    }
+
+    fn on_ecn(&mut self, loss: &Loss) {
+        // RFC 8511 section 3.1: what was found good for CUBIC.
+        let kept = if self.window.has_own_factor() { 85 } else { 70 };
+        let in_use = whole(self.remember(loss.flight));
+        let ssthresh = in_use.saturating_mul(kept) / 100;
+        self.window.reduce_for_mark(ssthresh, kept);
         self.flat = false;
     }
 

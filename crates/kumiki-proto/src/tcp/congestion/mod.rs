@@ -2,9 +2,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window), RFC 9406 (HyStart++); RFC 9438 as an alternative (RFC 9293 MAY-18) |
+//! | Specification | RFC 5681, with RFC 3465 (byte counting), RFC 6582 and RFC 6675 (recovery), RFC 6928 (initial window), RFC 9406 (HyStart++), RFC 3168 section 6.1.2 and RFC 8511 (congestion marks); RFC 9438 as an alternative (RFC 9293 MAY-18) |
 //! | The caller's part | to find out that data was lost, what to send again, and when to call which method |
-//! | Left out | pacing and PRR (the sender's), ECN beyond one response per window |
+//! | Left out | pacing and PRR (the sender's), responses to the share of marked segments (DCTCP, L4S) |
 //!
 //! # The window is never inflated
 //!
@@ -103,7 +103,8 @@ pub trait Congestion: Send + Debug {
     fn on_timeout(&mut self, loss: &Loss, again: bool);
 
     /// The peer echoed a congestion mark; to be called at most once per window of data. As a loss, but nothing was lost
-    /// (RFC 3168 section 6.1.2), so there is no recovery and [`Congestion::on_ack`] goes on.
+    /// (RFC 3168 section 6.1.2), so there is no recovery and [`Congestion::on_ack`] goes on. The window may become one
+    /// segment, which no loss does to it.
     fn on_ecn(&mut self, loss: &Loss) {
         self.on_loss(loss);
     }
@@ -156,6 +157,8 @@ pub struct Config {
     /// RFC 3465's L: at most so many SMSS are added for one ACK in slow start; after a time-out always one. 1 is what
     /// RFC 5681 has; a receiver that acknowledges whole trains of segments needs more, as Linux does without a limit.
     pub slow_start_limit: u32,
+    /// Answer a congestion mark in congestion avoidance with a factor of its own (RFC 8511).
+    pub abe: bool,
     /// Leave the first slow start by HyStart++ (RFC 9406), which has a limit of its own until then.
     pub hystart: bool,
     /// Sending is paced, so that HyStart++ needs no limit.
@@ -170,6 +173,7 @@ impl Config {
             smss,
             initial_window: InitialWindow::Rfc6928,
             slow_start_limit: 2,
+            abe: false,
             hystart: false,
             paced: false,
         }

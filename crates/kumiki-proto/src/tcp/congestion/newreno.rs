@@ -71,6 +71,14 @@ impl Congestion for NewReno {
         self.bytes_acked = 0;
     }
 
+    fn on_ecn(&mut self, loss: &Loss) {
+        // RFC 8511 section 3.1: beta_ecn.
+        let kept = if self.window.has_own_factor() { 80 } else { 50 };
+        let ssthresh = loss.flight.saturating_mul(kept) / 100;
+        self.window.reduce_for_mark(ssthresh, kept);
+        self.bytes_acked = 0;
+    }
+
     fn save(&mut self, flight: u64) {
         self.window.save(flight);
     }

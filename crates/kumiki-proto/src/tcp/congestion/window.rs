@@ -91,6 +91,19 @@ impl Window {
         self.after_timeout = false;
     }
 
+    /// A congestion mark: ssthresh as after a loss, but the window goes on down to one segment, as RFC 3168 section 6.1.2
+    /// has it; `kept`, in per cent, of what it was.
+    pub(super) fn reduce_for_mark(&mut self, ssthresh: u64, kept: u64) {
+        let target = self.cwnd.saturating_mul(kept) / 100;
+        self.reduce(ssthresh);
+        self.cwnd = self.ssthresh.min(target.max(self.smss()));
+    }
+
+    /// Whether a congestion mark is answered by RFC 8511: only in congestion avoidance (its section 4).
+    pub(super) const fn has_own_factor(&self) -> bool {
+        self.config.abe && self.cwnd >= self.ssthresh
+    }
+
     /// The end of fast recovery: RFC 6582 section 3.2 step 3, option 1, which lets slow start fill the window where
     /// little is outstanding, rather than a burst.
     pub(super) fn deflate(&mut self, flight: u64) {

@@ -39,6 +39,7 @@ impl Session {
         self.send.release(ack);
         self.sample(segment, &outcome, io);
         let outcome = outcome.and(self.take_sack(segment, io));
+        self.take_marks(segment, &outcome, flight, io);
         self.recovery.duplicates = 0;
         self.answered(io);
         self.progressed();
@@ -127,11 +128,14 @@ impl Session {
             self.recovery.undo.disarm();
             let flight = u64::from(self.board.flight());
             let now = io.now();
-            self.congestion.on_loss(&Loss {
-                now,
-                flight: flight + u64::from(outcome.acked),
-            });
-            self.congestion.on_recovered(now, flight);
+            if !self.ecn.has_reduced(self.board.una()) {
+                self.congestion.on_loss(&Loss {
+                    now,
+                    flight: flight + u64::from(outcome.acked),
+                });
+                self.congestion.on_recovered(now, flight);
+                self.ecn.on_reduced(self.board.nxt());
+            }
         }
     }
 
@@ -221,7 +225,9 @@ impl Session {
         self.recovery.undo.disarm();
         let initial = io.shared.config.initial_window.octets(self.send.mss);
         let flight = u64::from(self.board.flight());
-        self.congestion.undo(flight + u64::from(acked).min(initial));
+        if self.ecn.on_undone() {
+            self.congestion.undo(flight + u64::from(acked).min(initial));
+        }
         if self.recovery.phase != Phase::None {
             self.recovery.end();
             self.board.clear_duplicates();
@@ -302,6 +308,7 @@ impl Session {
                         now,
                         flight: self.board.flight().into(),
                     });
+                    self.ecn.on_reduced(self.board.nxt());
                 }
             }
             Phase::Fast(_) | Phase::Timeout(_) => {}
@@ -339,16 +346,18 @@ impl Session {
             }
             Phase::Timeout(_) | Phase::None => {}
         }
-        self.congestion.on_ack(&Acked {
-            now,
-            octets: outcome.acked.into(),
-            flight: flight.into(),
-            srtt: self.rtt.srtt(),
-            rtt: outcome.rtt_newest,
-            una,
-            nxt: self.board.nxt(),
-            window_limited: self.window_limited,
-        });
+        if !self.ecn.holds_growth() {
+            self.congestion.on_ack(&Acked {
+                now,
+                octets: outcome.acked.into(),
+                flight: flight.into(),
+                srtt: self.rtt.srtt(),
+                rtt: outcome.rtt_newest,
+                una,
+                nxt: self.board.nxt(),
+                window_limited: self.window_limited,
+            });
+        }
         if self.recovery.phase == Phase::None && self.sack && self.board.is_lost(self.board.una()) {
             self.enter_recovery(outcome.delivered, io);
         }
@@ -359,6 +368,7 @@ impl Session {
     pub(crate) fn take_old_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         self.believe(segment, io.now());
         let outcome = self.take_sack(segment, io);
+        self.take_marks(segment, &outcome, self.board.flight(), io);
         let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
         let plain = segment.len() == 0 && same_window;
         self.take_probe_answer(segment, &outcome, plain, io);
@@ -443,10 +453,14 @@ impl Session {
         let flight = self.loss_flight();
         self.congestion.save(flight);
         self.recovery.undo.begin(false, self.recovery.duplicates);
-        self.congestion.on_loss(&Loss {
-            now: io.now(),
-            flight,
-        });
+        // Losses and marks of one window of data have one response together (RFC 3168 section 6.1.2).
+        if !self.ecn.has_reduced(self.board.una()) {
+            self.congestion.on_loss(&Loss {
+                now: io.now(),
+                flight,
+            });
+        }
+        self.ecn.on_reduced(self.board.nxt());
         self.recovery.phase = Phase::Fast(self.board.nxt());
         self.recovery.forced = true;
         self.recovery.reduced_at = self.board.order();

@@ -86,6 +86,11 @@ impl Recovery {
         self.forced = true;
     }
 
+    /// What an earlier recovery did stays as it is, whatever comes to light of it.
+    pub(crate) const fn forget_undo(&mut self) {
+        self.undo.disarm();
+    }
+
     /// Everything that was outstanding when recovery began is acknowledged.
     fn end(&mut self) {
         self.phase = Phase::None;

@@ -45,6 +45,7 @@ impl Session {
         self.recovery.dup_thresh = 0;
         self.board.set_dup_thresh(DUP_THRESH);
         self.congestion.on_timeout(&loss, again);
+        self.ecn.on_reduced(self.board.nxt());
         self.mark_timed_out(io);
         self.recovery.duplicates = 0;
         self.recovery.limited = 0;

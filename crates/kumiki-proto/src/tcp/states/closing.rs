@@ -1,5 +1,7 @@
 //! CLOSING and LAST-ACK: both FINs are sent, ours is not acknowledged.
 
+use kumiki_wire::tcp::Flags;
+
 use super::State;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
@@ -9,6 +11,7 @@ impl Session {
         if !self.passes_checks(segment, io) || !self.take_ack(segment, io) {
             return;
         }
+        self.take_ecn(segment.arrived(), segment.has(Flags::CWR), io);
         if !self.send.fin_acked(self.board.una()) {
             return;
         }

@@ -72,6 +72,7 @@ impl Session {
         self.receive.start(caller.irs);
         self.way.route = caller.route;
         self.negotiate(&caller.offer.options(), io);
+        self.ecn.answer(caller.ecn);
         self.take_syn_window(caller.window, caller.irs, Seq(0));
         let config = &io.shared.config;
         self.receive.advertise(config.edge, self.send.mss, true);

@@ -14,6 +14,10 @@ impl Session {
         let is_syn_again = segment.has(Flags::SYN) && segment.seq == self.receive.irs;
         if is_syn_again && !segment.has(Flags::RST) && !segment.has(Flags::ACK) {
             // The peer has not seen our SYN,ACK.
+            if !self.take_crossing_again(&segment) {
+                self.reset(Some(Reason::Protocol), io);
+                return;
+            }
             self.send_syn(io);
             return;
         }
@@ -37,6 +41,7 @@ impl Session {
 
     fn enter_established(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
         self.syn_acked(segment.ack, io);
+        self.begin_ecn(&segment, io);
         self.established(io);
         if self.send.fin == Fin::Queued {
             self.state = State::FinWait1;

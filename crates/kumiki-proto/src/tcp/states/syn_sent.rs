@@ -37,6 +37,7 @@ impl Session {
         self.receive.start(segment.seq);
         self.take_way(&segment, io);
         self.negotiate(&segment.options, io);
+        self.agree_on_ecn(&segment, acked, io);
         self.take_syn_window(segment.window, segment.seq, segment.ack);
         if !acked {
             // Simultaneous open (MUST-10).
@@ -52,5 +53,8 @@ impl Session {
         let mut rest = segment;
         rest.seq += 1;
         self.take_text(rest, io);
+        if self.must_show_handshake() && !self.ended {
+            self.send_ack(AckReason::Syn, io);
+        }
     }
 }

@@ -25,7 +25,10 @@ impl Session {
             self.state = State::FinWait2;
         }
         self.take_urgent(&segment, io);
+        let (arrived, cwr) = (segment.arrived(), segment.has(Flags::CWR));
+        self.tell_marks_early(io);
         self.take_text(segment, io);
+        self.take_ecn(arrived, cwr, io);
     }
 
     /// Sequence number, RST and SYN checks; false where the segment has been dealt with.
@@ -98,6 +101,9 @@ impl Session {
 
     /// Answers a segment outside the window. Where it is a copy of what was received, it is also reported by D-SACK.
     fn refuse(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+        if !segment.text.is_empty() && segment.seq.lt(self.receive.nxt) {
+            self.take_copy_for_ecn();
+        }
         if self.sack && !segment.text.is_empty() && segment.seq.lt(self.receive.nxt) {
             self.receive.queue.note_duplicate(SackBlock {
                 left: segment.seq,
@@ -131,6 +137,7 @@ impl Session {
             return;
         }
         self.receive.owe_now(AckReason::Unacceptable);
+        self.take_syn_ack_again(segment);
     }
 
     /// The fifth step, the ACK field; false where the segment must be dropped for it.

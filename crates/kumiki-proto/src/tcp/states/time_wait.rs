@@ -43,6 +43,7 @@ impl Session {
             window: u16::try_from(window).unwrap_or(u16::MAX),
             ttl: how.ttl,
             tos: how.tos,
+            ecn: self.ecn.feedback(),
             route: self.way.route.take(),
             ts_recent: self.timestamps.then_some(self.receive.ts_recent.0),
             challenged: None,

@@ -7,6 +7,7 @@ mod addresses;
 mod attacks;
 mod calls;
 mod closing;
+mod ecn;
 mod loss;
 mod opening;
 mod pair;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::*;
 use kumiki_octets::Message;
+use kumiki_wire::ipv4::Ecn as Codepoint;
 use kumiki_wire::tcp::{Flags, Header, Seq};
 
 use crate::tcp::{Config, Counters, Tcp, defaults};
@@ -186,6 +187,10 @@ pub(super) struct Packet {
     pub(super) number: usize,
     pub(super) from: usize,
     pub(super) header: Header,
+    /// The ECN field of its IP header.
+    pub(super) ecn: Codepoint,
+    /// Where a device is to cut it: octets of each piece, and whether its ECN flags are a counter.
+    pub(super) cut: (u16, bool),
     /// Relative to the sender's and the receiver's first sequence number.
     pub(super) seq: u32,
     pub(super) ack: u32,
@@ -236,6 +241,8 @@ impl core::fmt::Display for Packet {
 /// When copies of a packet arrive: none, one or several delays.
 pub(super) type Fate = Vec<Duration>;
 type Rule = Box<dyn FnMut(&Packet) -> Fate>;
+/// What the path changes in the ECN field and in TCP's header.
+type Path = Box<dyn FnMut(&mut Packet)>;
 
 pub(super) struct Pair {
     pub(super) now: Instant,
@@ -244,6 +251,7 @@ pub(super) struct Pair {
     pub(super) log: Vec<Packet>,
     pub(super) first: [Option<Seq>; 2],
     rule: Rule,
+    path: Option<Path>,
     order: usize,
     shown: usize,
     mtu: Option<u32>,
@@ -338,6 +346,7 @@ impl Pair {
             log: Vec::new(),
             first: [None; 2],
             rule,
+            path: None,
             order: 0,
             shown: 0,
             mtu: None,
@@ -353,6 +362,12 @@ impl Pair {
     /// Inputs taken together before a host settles.
     pub(super) fn batch(mut self, batch: usize) -> Self {
         self.batch = batch;
+        self
+    }
+
+    /// The path changes what it carries.
+    pub(super) fn by(mut self, path: impl FnMut(&mut Packet) + 'static) -> Self {
+        self.path = Some(Box::new(path));
         self
     }
 
@@ -636,6 +651,8 @@ impl Pair {
             number: self.log.len(),
             from,
             header,
+            ecn: Codepoint::from_bits(unit.options.tos),
+            cut: (unit.data.meta().segment_size, unit.data.meta().ace),
             seq: header.seq - base(from),
             ack: header.ack - base(1 - from),
             text: octets[len..].to_vec(),
@@ -647,10 +664,26 @@ impl Pair {
             Some((sender, route)) if *sender == from => Some(Box::new(route.clone())),
             _ => None,
         };
+        let mut rewritten = false;
+        if let Some(path) = &mut self.path {
+            let mut changed = packet.clone();
+            path(&mut changed);
+            unit.options.tos = unit.options.tos & !3 | changed.ecn.bits();
+            if changed.header != packet.header {
+                let mut octets = vec![0; changed.header.len()];
+                changed.header.emit(&mut octets);
+                octets.extend(&changed.text);
+                unit.data = Message::from_octets(&octets);
+                rewritten = true;
+            }
+        }
         for delay in (self.rule)(&packet) {
             self.order += 1;
             let mut unit = unit.clone();
             unit.data.forget_sums();
+            if rewritten {
+                unit.data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
+            }
             self.in_flight
                 .push((self.now + delay, self.order, to, unit));
         }

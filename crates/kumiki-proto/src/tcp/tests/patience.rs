@@ -35,6 +35,7 @@ const fn asking() -> Quality {
         notices: None,
         ttl: None,
         tos: None,
+        ecn: None,
     }
 }
 
