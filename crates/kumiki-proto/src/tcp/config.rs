@@ -28,6 +28,19 @@ pub enum LossDetection {
     Sack,
 }
 
+/// What is done to find out the path's MTU; as Linux's `tcp_mtu_probing`, whose 0, 1 and 2 are the last three.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathMtu {
+    /// Nothing: datagrams may be fragmented, and what ICMP says of them is ignored.
+    Off,
+    /// ICMP is heeded (RFC 1191, RFC 8201).
+    Icmp,
+    /// And where nothing long arrives though ICMP does not say so, the MTU is searched for by probes (RFC 4821).
+    ProbeOnBlackHole,
+    /// It is searched for by probes from the start.
+    Probe,
+}
+
 /// How the window shrinks in fast recovery, where SACK was negotiated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RateReduction {
@@ -125,6 +138,15 @@ pub struct Config {
     pub send_granularity: u32,
     /// Cap on both MSS, in octets of segment data; `None`: what the layer below can carry.
     pub mss: Option<u16>,
+    /// How the path's MTU is found out.
+    pub path_mtu: PathMtu,
+    /// Nothing that ICMP over IPv4 says, and no black hole, makes packets smaller than this, in octets; over IPv6 the least
+    /// is 1280 at least.
+    pub path_mtu_least: u32,
+    /// Packets of so many octets are taken to arrive where longer ones may not: RFC 8899's BASE_PLPMTU.
+    pub path_mtu_base: u32,
+    /// How long the path is taken to carry no more than was found out: RFC 8899's PMTU_RAISE_TIMER.
+    pub path_mtu_raise: Duration,
     /// The peer's MSS where it does not say, over IPv4.
     pub default_mss: u16,
     /// The peer's MSS where it does not say, over IPv6.

@@ -5,8 +5,8 @@ use core::net::{IpAddr, Ipv4Addr};
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::config::{
-    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
-    SynCookies, WindowUpdate,
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction,
+    Rounding, SynCookies, WindowUpdate,
 };
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -37,6 +37,14 @@ pub const fn modern() -> Config {
         low_water: 2048,
         send_granularity: 0,
         mss: None,
+        // RFC 4821 section 7.7: the rest is as without.
+        path_mtu: PathMtu::ProbeOnBlackHole,
+        // As Linux's net.ipv4.route.min_pmtu.
+        path_mtu_least: 552,
+        // RFC 8899 section 5.1.2.
+        path_mtu_base: 1200,
+        // RFC 4821 section 7.3, RFC 1191 section 6.3.
+        path_mtu_raise: Duration::from_secs(600),
         // RFC 9293 section 3.7.1 (MUST-15).
         default_mss: 536,
         default_mss_ipv6: 1220,
@@ -151,6 +159,8 @@ pub const fn bsd43() -> Config {
         // RFC 1122 section 4.2.2.6.
         default_mss: 536,
         default_mss_ipv6: 1220,
+        // RFC 4821 is younger. RFC 1191 is too, but no scenario of the papers has an MTU to find out.
+        path_mtu: PathMtu::Icmp,
         // RFC 1323 is younger.
         timestamps: false,
         window_scaling: false,

@@ -57,7 +57,8 @@ impl Session {
         io.shared.counters.octets_sent += text.len() as u64;
         let options = self.unit_options();
         let size = self.send.mss;
-        if text.len() > usize::try_from(size).unwrap_or(0) && self.may_lengthen(seq, io) {
+        let is_long = text.len() > usize::try_from(size).unwrap_or(0);
+        if is_long && self.may_lengthen(seq, io) && !self.is_path_probe(seq) {
             segment::transmit_train(&self.pair, &header, text, size, options, io.cx);
         } else {
             let route = self.way.route.as_deref();
@@ -153,6 +154,7 @@ impl Session {
             let half = io.shared.config.half_window;
             let next = self.send.next(&self.board, window, half, false);
             let next = next.map(|next| self.lengthen(next, window, io));
+            let next = self.probe_path(next, window, io);
             if self.recovery.phase != Phase::None {
                 match self.recover(window, next.is_ok(), io) {
                     Step::Sent => continue,

@@ -151,7 +151,7 @@ impl Session {
         UnitOptions {
             ttl: self.patience.ttl,
             tos: self.patience.tos,
-            dont_fragment: true,
+            dont_fragment: !self.path.fragments,
             group: false,
             under: None,
             identification: 0,

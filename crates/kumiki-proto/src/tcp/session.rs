@@ -10,11 +10,12 @@ use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Seq};
 
 use super::challenge::{Budget, Challenges};
-use super::config::Config;
+use super::config::{Config, PathMtu};
 use super::congestion::Congestion;
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
 use super::pacing::Pacer;
+use super::path_mtu::Path;
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
 use super::recovery::Recovery;
@@ -66,7 +67,7 @@ impl Shared {
         UnitOptions {
             ttl: self.config.ttl,
             tos: self.config.tos,
-            dont_fragment: true,
+            dont_fragment: !matches!(self.config.path_mtu, PathMtu::Off),
             group: false,
             under: None,
             identification: 0,
@@ -128,6 +129,7 @@ pub(crate) struct Session {
     pub(crate) challenges: Challenges,
     pub(crate) urgent: Urgent,
     pub(crate) way: Way,
+    pub(crate) path: Path,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
@@ -187,6 +189,7 @@ impl Session {
             challenges: Challenges::default(),
             urgent: Urgent::default(),
             way: Way::default(),
+            path: Path::new(config),
             ended: false,
             stirred: false,
             listed: false,

@@ -91,14 +91,16 @@ impl Session {
         let config = &io.shared.config;
         let ip = self.pair.remote.ip();
         let peer = options.mss.unwrap_or_else(|| config.default_mss(ip));
-        self.set_mss(u32::from(peer).min(self.own_mss));
+        let text = u32::from(peer).min(self.own_mss);
+        self.begin_path(text, io);
+        let config = &io.shared.config;
         // The initial window is reckoned in the segments that will be sent.
         let settings = config.congestion_of(self.send.mss);
         self.congestion = config.congestion.build(settings);
     }
 
     /// Octets of the options that every segment carries, IP's among them.
-    pub(super) fn option_octets(&self) -> u32 {
+    pub(crate) fn option_octets(&self) -> u32 {
         self.way.option_octets() + if self.timestamps { 12 } else { 0 }
     }
 
