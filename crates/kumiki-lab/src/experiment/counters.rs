@@ -120,6 +120,8 @@ fn of_tcp(host: &Host, node: &str) -> Vec<(String, u64)> {
         ("window_updates", counters.window_updates),
         ("window_probes", counters.window_probes),
         ("overrides", counters.overrides),
+        ("buffers_grown", counters.buffers_grown),
+        ("out_of_memory", counters.out_of_memory),
         ("out_of_order", counters.out_of_order),
         ("bad_checksums", counters.bad_checksums),
     ];

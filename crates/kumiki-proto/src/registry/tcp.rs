@@ -78,6 +78,24 @@ fn sizes(settings: &Reader<'_>, config: &mut Config) -> Read {
         &mut config.receive_buffer,
     )?;
     settings.octets(
+        "send_buffer_most",
+        "what that grows to by itself, with the congestion window; up to `send_buffer`: not at all",
+        0..=MAX_WINDOW,
+        &mut config.send_buffer_most,
+    )?;
+    settings.octets(
+        "receive_buffer_most",
+        "what the receive buffer grows to by itself, with what the user takes in a round trip; up to `receive_buffer`: not at all",
+        0..=MAX_WINDOW,
+        &mut config.receive_buffer_most,
+    )?;
+    settings.octets(
+        "memory",
+        "what all connections together may hold, about: from half of it on no buffer grows, beyond it each has 4 KiB; 0 B: no bound",
+        0..=1 << 50,
+        &mut config.memory,
+    )?;
+    settings.octets(
         "low_water",
         "the user may write again only when so much of the send buffer is free",
         0..=MAX_WINDOW,

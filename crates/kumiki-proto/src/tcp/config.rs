@@ -128,10 +128,17 @@ pub struct Config {
     /// The local address where a user leaves it open on an active open to a peer of its version; unspecified: the layer
     /// below chooses by the route.
     pub address: IpAddr,
-    /// Send buffer, in octets.
+    /// Send buffer at first, in octets.
     pub send_buffer: u32,
-    /// Receive buffer, in octets.
+    /// Receive buffer at first, in octets.
     pub receive_buffer: u32,
+    /// What the send buffer may grow to by itself, where the user does not ask for one, in octets; up to `send_buffer`: not
+    /// at all.
+    pub send_buffer_most: u32,
+    /// The same for the receive buffer.
+    pub receive_buffer_most: u32,
+    /// What all connections together may hold, about, in octets; 0: no bound.
+    pub memory: u64,
     /// Send credit is granted only when at least this much of the send buffer is free (or all of it), in octets.
     pub low_water: u32,
     /// The socket layer hands data over in pieces of so many octets and TCP looks after each whether to send; 0: whole.

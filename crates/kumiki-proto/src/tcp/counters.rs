@@ -67,6 +67,10 @@ pub struct Counters {
     pub overrides: u64,
     /// Times a segment was held back to keep the pace.
     pub paced: u64,
+    /// Times a send or receive buffer was made larger.
+    pub buffers_grown: u64,
+    /// Segments ahead of their turn dropped because all connections hold as much as they may.
+    pub out_of_memory: u64,
     /// Segments with text that came ahead of their turn.
     pub out_of_order: u64,
     /// Segments of which all text had come before.

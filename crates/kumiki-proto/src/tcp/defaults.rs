@@ -33,6 +33,11 @@ pub const fn modern() -> Config {
         // Assumed: enough for one core's bulk transfer, and both buffers of a connection still fit into its L2 cache.
         send_buffer: 512 * 1024,
         receive_buffer: 512 * 1024,
+        // As Linux's tcp_wmem: 300 Mb/s over 100 ms.
+        send_buffer_most: 4 << 20,
+        receive_buffer_most: 4 << 20,
+        // Assumed; Linux has an eighth of the machine's memory, which no layer here can know.
+        memory: 1 << 30,
         // Assumed: one buffer cluster.
         low_water: 2048,
         send_granularity: 0,
@@ -152,6 +157,10 @@ pub const fn bsd43() -> Config {
         // Stevens, TCP/IP Illustrated vol. 1 section 20.4: 4096 octets both ways.
         send_buffer: 4096,
         receive_buffer: 4096,
+        // Nothing tunes itself, and nobody counts.
+        send_buffer_most: 0,
+        receive_buffer_most: 0,
+        memory: 0,
         // Assumed: MCLBYTES of the later 4.3BSD socket layer.
         low_water: 2048,
         // Assumed: output runs after each cluster.

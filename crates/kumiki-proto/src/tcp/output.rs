@@ -78,7 +78,7 @@ impl Session {
             flags |= Flags::ACK;
         }
         // A SYN,ACK offers only what the SYN did; before that, negotiation has not happened.
-        let shift = Receive::shift_for(config, self.receive.buffer);
+        let shift = Receive::shift_for(config, self.receive.most);
         let options = Options {
             // MUST-14, MUST-65, SHLD-5, MAY-3.
             mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
@@ -227,6 +227,7 @@ impl Session {
             && now.saturating_since(self.last_sent) > self.rtt.rto()
         {
             self.congestion.on_idle(now);
+            self.begin_buffers_anew();
             self.last_sent = now;
         }
     }

@@ -130,6 +130,7 @@ impl Session {
     /// The user changes what it asked for, while the connection stands (MUST-21, MUST-24, SHLD-21).
     pub(crate) fn on_quality(&mut self, quality: &Quality, io: &mut Io<'_, '_>) {
         self.patience.choose(quality);
+        self.buffers.choose(quality);
         if let Some(buffer) = quality.send_buffer {
             self.send.buffer = buffer;
         }

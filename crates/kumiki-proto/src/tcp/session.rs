@@ -9,6 +9,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Seq};
 
+use super::buffers::{Buffers, Memory};
 use super::challenge::{Budget, Challenges};
 use super::config::{Config, PathMtu};
 use super::congestion::Congestion;
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     /// Phases of the two clocks that beat.
     pub(crate) ack_phase: Duration,
     pub(crate) slow_phase: Duration,
+    pub(crate) memory: Memory,
     /// For challenges.
     pub(crate) budget: Budget,
     /// Of connections that are over.
@@ -130,6 +132,7 @@ pub(crate) struct Session {
     pub(crate) urgent: Urgent,
     pub(crate) way: Way,
     pub(crate) path: Path,
+    pub(crate) buffers: Buffers,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
@@ -153,8 +156,7 @@ impl Session {
         let config = &io.shared.config;
         let iss = iss.unwrap_or_else(|| super::isn::initial(io.shared.secret, &pair, io.now()));
         let own_mss = io.shared.own_mss(unit, pair.remote.ip());
-        let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
-        receive.round(config.rounding, own_mss);
+        let receive = Receive::of(io.shared, quality, own_mss);
         Self {
             handle,
             above,
@@ -168,7 +170,7 @@ impl Session {
             iss,
             send: Send::new(
                 iss,
-                quality.send_buffer.unwrap_or(config.send_buffer),
+                Buffers::send(config, quality).at_first(io.shared),
                 quality.coalesce.unwrap_or(config.coalesce),
             ),
             receive,
@@ -190,6 +192,7 @@ impl Session {
             urgent: Urgent::default(),
             way: Way::default(),
             path: Path::new(config),
+            buffers: Buffers::new(config, quality, io.cx.now()),
             ended: false,
             stirred: false,
             listed: false,
@@ -348,6 +351,7 @@ impl Session {
             return;
         }
         self.output(io);
+        self.tune(io);
         let config = &io.shared.config;
         if self.state.may_receive()
             && self

@@ -128,6 +128,7 @@ impl Session {
     pub(crate) fn on_credit(&mut self, credit: Credit) {
         let octets = u32::try_from(credit.octets).unwrap_or(u32::MAX);
         self.receive.user = self.receive.user.saturating_sub(octets);
+        self.buffers.on_taken(octets);
         self.stirred = true;
     }
 

@@ -78,7 +78,7 @@ impl Session {
         if let (true, Some(shift)) = (self.receive.scaling, options.window_scale) {
             self.send.shift = shift.min(kumiki_wire::tcp::options::MAX_WINDOW_SCALE);
             self.receive.shift =
-                crate::tcp::receive::Receive::shift_for(config, self.receive.buffer).unwrap_or(0);
+                crate::tcp::receive::Receive::shift_for(config, self.receive.most).unwrap_or(0);
         }
         self.sack = config.sack && options.sack_permitted;
         self.timestamps = config.timestamps && options.timestamps.is_some();

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod attacks;
+mod buffers;
 mod calls;
 mod closing;
 mod loss;

@@ -2,6 +2,8 @@
 
 #[path = "attacks.rs"]
 mod attacks;
+#[path = "buffers.rs"]
+mod buffers;
 #[path = "calls.rs"]
 mod calls;
 #[path = "closing.rs"]

@@ -326,6 +326,8 @@ pub(super) fn plain() -> Config {
         mss: Some(1000),
         send_buffer: 64_000,
         receive_buffer: 64_000,
+        send_buffer_most: 0,
+        receive_buffer_most: 0,
         timestamps: false,
         window_scaling: false,
         sack: false,
