@@ -63,6 +63,7 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test_here() {
     let tested = [
+        "buffers",
         "classical-ip",
         "interleaved-vcs",
         "lossy",
@@ -342,6 +343,17 @@ fn tcp_finds_the_mtu_of_its_path_and_nothing_is_fragmented() {
     );
     let octets: u64 = measured.sessions.iter().map(|it| it.octets).sum();
     assert_eq!(octets, 256 * 8192);
+}
+
+#[test]
+fn buffers_that_tune_themselves_fill_a_long_line() {
+    // 64 KiB in each round trip of 100 ms, and what headers leave of 100 Mb/s.
+    for (most, least_mbps, most_mbps) in [("64 KiB", 4.9, 5.3), ("4 MiB", 96.0, 96.6)] {
+        let most = format!("most={most}");
+        let goodput = run_with("buffers", &[&most], 1).goodput_mbps;
+        let expected = least_mbps..most_mbps;
+        assert!(expected.contains(&goodput), "{most}: {goodput}");
+    }
 }
 
 #[test]

@@ -226,6 +226,8 @@ const fn word(event: Event) -> &'static str {
         Event::Acked(AckReason::Marks) => "acked: marks",
         Event::Probed => "probed",
         Event::LossProbe => "loss probe",
+        Event::PathProbe(_) => "path probe",
+        Event::PathMtu(_) => "path MTU",
         Event::Acknowledged => "acknowledged",
         Event::Received => "received",
         Event::Recovery => "recovery",

@@ -551,7 +551,9 @@ impl User {
     /// the unit in which a scaled window is told.
     fn room(&self) -> u64 {
         let asked = self.plan.quality.receive_buffer.unwrap_or(0);
-        let buffer = u64::from(self.plan.tcp.receive_buffer.max(asked));
+        let tcp = &self.plan.tcp;
+        let own = tcp.receive_buffer.max(tcp.receive_buffer_most);
+        let buffer = u64::from(own.max(asked));
         let unit = buffer.div_ceil(65_535).next_power_of_two() - 1;
         match self.plan.tcp.rounding {
             Rounding::Exact | Rounding::Down => buffer + unit,

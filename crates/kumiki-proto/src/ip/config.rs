@@ -22,7 +22,8 @@ pub struct Config {
     pub groups: Vec<Ipv4Addr>,
     /// Time to live of datagrams whose user sets none.
     pub ttl: u8,
-    /// Whether TCP's datagrams are never fragmented (RFC 1191). Other protocols say so for each unit.
+    /// Whether TCP's datagrams are never fragmented where TCP wants it so (RFC 1191). Other protocols say so for each unit,
+    /// and are heeded.
     pub path_mtu_discovery: bool,
     /// Whether datagrams that cannot be fragmented get numbers too, or 0. Nobody may look at them (RFC 6864 section 4.1),
     /// but header compression (RFC 1144) expects them to count up.

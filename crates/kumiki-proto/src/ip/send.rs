@@ -113,8 +113,8 @@ impl Ip {
                 data,
             });
         };
-        let dont_fragment =
-            options.dont_fragment || self.config.path_mtu_discovery && protocol == protocol::TCP;
+        let may_stay_whole = protocol != protocol::TCP || self.config.path_mtu_discovery;
+        let dont_fragment = options.dont_fragment && may_stay_whole;
         let header = Header {
             type_of_service: options.tos,
             total_length,

@@ -27,7 +27,7 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
     )?;
     settings.boolean(
         "path_mtu_discovery",
-        "whether TCP's datagrams are never fragmented (RFC 1191)",
+        "whether TCP's datagrams are never fragmented where it wants so (RFC 1191)",
         &mut config.path_mtu_discovery,
     )?;
     settings.boolean(

@@ -41,6 +41,11 @@ impl Whole for u32 {
         self.into()
     }
 }
+impl Whole for u64 {
+    fn wide(self) -> u64 {
+        self
+    }
+}
 impl Whole for usize {
     fn wide(self) -> u64 {
         u64::try_from(self).unwrap_or(u64::MAX)

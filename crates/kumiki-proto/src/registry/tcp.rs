@@ -6,7 +6,7 @@ use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
 use crate::tcp::config::{
-    AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
+    AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction, Rounding,
     SynCookies,
 };
 use crate::tcp::congestion::{Algorithm, InitialWindow};
@@ -91,6 +91,24 @@ fn sizes(settings: &Reader<'_>, config: &mut Config) -> Read {
         &mut config.receive_buffer,
     )?;
     settings.octets(
+        "send_buffer_most",
+        "what that grows to by itself, with the congestion window; up to `send_buffer`: not at all",
+        0..=MAX_WINDOW,
+        &mut config.send_buffer_most,
+    )?;
+    settings.octets(
+        "receive_buffer_most",
+        "what the receive buffer grows to by itself, with what the user takes in a round trip; up to `receive_buffer`: not at all",
+        0..=MAX_WINDOW,
+        &mut config.receive_buffer_most,
+    )?;
+    settings.octets(
+        "memory",
+        "what all connections together may hold, about: from half of it on no buffer grows, beyond it each has 4 KiB; 0 B: no bound",
+        0..=1 << 50,
+        &mut config.memory,
+    )?;
+    settings.octets(
         "low_water",
         "the user may write again only when so much of the send buffer is free",
         0..=MAX_WINDOW,
@@ -120,6 +138,40 @@ fn sizes(settings: &Reader<'_>, config: &mut Config) -> Read {
         "the peer's MSS where it does not say, over IPv6",
         1..=65535,
         &mut config.default_mss_ipv6,
+    )?;
+    path_mtu(settings, config)
+}
+
+fn path_mtu(settings: &Reader<'_>, config: &mut Config) -> Read {
+    let ways = [
+        ("off", PathMtu::Off),
+        ("icmp", PathMtu::Icmp),
+        ("probe-on-black-hole", PathMtu::ProbeOnBlackHole),
+        ("probe", PathMtu::Probe),
+    ];
+    settings.word(
+        "path_mtu",
+        "how the path's MTU is found out: not (datagrams may be fragmented), by ICMP (RFC 1191, RFC 8201), also by probes where nothing long arrives, by probes from the start (RFC 4821)",
+        &ways,
+        &mut config.path_mtu,
+    )?;
+    settings.octets(
+        "path_mtu_least",
+        "neither ICMP nor black holes make packets smaller than this; over IPv6 than 1280 B",
+        68..=65535,
+        &mut config.path_mtu_least,
+    )?;
+    settings.octets(
+        "path_mtu_base",
+        "packets of this size are taken to arrive where longer ones may not (BASE_PLPMTU of RFC 8899); over IPv6 at least 1280 B",
+        68..=65535,
+        &mut config.path_mtu_base,
+    )?;
+    settings.time(
+        "path_mtu_raise",
+        "how long a path is taken to carry no more than was found out",
+        Duration::from_secs(300),
+        &mut config.path_mtu_raise,
     )
 }
 

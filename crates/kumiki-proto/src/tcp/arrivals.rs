@@ -122,7 +122,7 @@ impl Tcp {
                 return;
             }
             match problem {
-                Problem::TooBig { mtu } => session.on_too_big(mtu),
+                Problem::TooBig { mtu } => session.on_too_big(mtu, seq, io),
                 Problem::Hard { .. } => session.on_hard_error(io),
                 Problem::Soft { .. } => session.on_soft_error(problem, io),
             }

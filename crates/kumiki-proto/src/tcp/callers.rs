@@ -121,11 +121,8 @@ impl Tcp {
 
     /// The receive side that a session with a caller at `remote` would begin with, and our MSS toward it.
     fn receive_of(&self, remote: IpAddr, quality: &Quality) -> (Receive, u32) {
-        let config = &self.shared.config;
         let own_mss = self.shared.own_mss(self.shared.unit, remote);
-        let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
-        receive.round(config.rounding, own_mss);
-        (receive, own_mss)
+        (Receive::of(&self.shared, quality, own_mss), own_mss)
     }
 
     /// Sends the SYN,ACK, which offers only what the SYN did.
@@ -160,7 +157,7 @@ impl Tcp {
         let options = Options {
             // MUST-14, SHLD-5, MAY-3.
             mss: Some(u16::try_from(own_mss).unwrap_or(u16::MAX)),
-            window_scale: Receive::shift_for(config, receive.buffer)
+            window_scale: Receive::shift_for(config, receive.most)
                 .filter(|_| window_scale.is_some() && remembers),
             sack_permitted: config.sack && sack && remembers,
             timestamps,
@@ -389,7 +386,7 @@ impl Tcp {
         let (remote, scaled) = (caller.pair.remote.ip(), caller.offer.window_scale.is_some());
         let quality = self.table.listener(listener).map(|it| it.quality);
         let (receive, _) = self.receive_of(remote, &quality.unwrap_or_default());
-        let shift = Receive::shift_for(&self.shared.config, receive.buffer).filter(|_| scaled);
+        let shift = Receive::shift_for(&self.shared.config, receive.most).filter(|_| scaled);
         offered >> shift.unwrap_or(0)
     }
 

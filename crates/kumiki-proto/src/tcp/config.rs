@@ -28,6 +28,19 @@ pub enum LossDetection {
     Sack,
 }
 
+/// What is done to find out the path's MTU; as Linux's `tcp_mtu_probing`, whose 0, 1 and 2 are the last three.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathMtu {
+    /// Nothing: datagrams may be fragmented, and what ICMP says of them is ignored.
+    Off,
+    /// ICMP is heeded (RFC 1191, RFC 8201).
+    Icmp,
+    /// And where nothing long arrives though ICMP does not say so, the MTU is searched for by probes (RFC 4821).
+    ProbeOnBlackHole,
+    /// It is searched for by probes from the start.
+    Probe,
+}
+
 /// How the window shrinks in fast recovery, where SACK was negotiated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RateReduction {
@@ -115,16 +128,32 @@ pub struct Config {
     /// The local address where a user leaves it open on an active open to a peer of its version; unspecified: the layer
     /// below chooses by the route.
     pub address: IpAddr,
-    /// Send buffer, in octets.
+    /// Send buffer at first, in octets.
     pub send_buffer: u32,
-    /// Receive buffer, in octets.
+    /// Receive buffer at first, in octets.
     pub receive_buffer: u32,
+    /// What the send buffer may grow to by itself, where the user does not ask for one, in octets; up to `send_buffer`: not
+    /// at all.
+    pub send_buffer_most: u32,
+    /// The same for the receive buffer.
+    pub receive_buffer_most: u32,
+    /// What all connections together may hold, about, in octets; 0: no bound.
+    pub memory: u64,
     /// Send credit is granted only when at least this much of the send buffer is free (or all of it), in octets.
     pub low_water: u32,
     /// The socket layer hands data over in pieces of so many octets and TCP looks after each whether to send; 0: whole.
     pub send_granularity: u32,
     /// Cap on both MSS, in octets of segment data; `None`: what the layer below can carry.
     pub mss: Option<u16>,
+    /// How the path's MTU is found out.
+    pub path_mtu: PathMtu,
+    /// Nothing that ICMP over IPv4 says, and no black hole, makes packets smaller than this, in octets; over IPv6 the least
+    /// is 1280 at least.
+    pub path_mtu_least: u32,
+    /// Packets of so many octets are taken to arrive where longer ones may not: RFC 8899's BASE_PLPMTU.
+    pub path_mtu_base: u32,
+    /// How long the path is taken to carry no more than was found out: RFC 8899's PMTU_RAISE_TIMER.
+    pub path_mtu_raise: Duration,
     /// The peer's MSS where it does not say, over IPv4.
     pub default_mss: u16,
     /// The peer's MSS where it does not say, over IPv6.

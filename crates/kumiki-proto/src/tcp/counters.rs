@@ -35,6 +35,14 @@ pub struct Counters {
     pub loss_probes: u64,
     /// Losses that a tail loss probe repaired by itself (section 7.4.2).
     pub probes_repaired: u64,
+    /// Reports of a link too narrow for what was under way.
+    pub too_bigs: u64,
+    /// Probes of the path sent (RFC 4821).
+    pub path_probes: u64,
+    /// Of these, such that were lost by themselves.
+    pub path_probes_lost: u64,
+    /// Times that the MSS was lowered because nothing arrived.
+    pub black_holes: u64,
     /// Fast recoveries that turned out to have been for nothing and were undone.
     pub spurious_recoveries: u64,
     /// Time-outs that turned out to have been for nothing and were undone.
@@ -59,6 +67,10 @@ pub struct Counters {
     pub overrides: u64,
     /// Times a segment was held back to keep the pace.
     pub paced: u64,
+    /// Times a send or receive buffer was made larger.
+    pub buffers_grown: u64,
+    /// Segments ahead of their turn dropped because all connections hold as much as they may.
+    pub out_of_memory: u64,
     /// Segments with text that came ahead of their turn.
     pub out_of_order: u64,
     /// Segments of which all text had come before.

@@ -5,8 +5,8 @@ use core::net::{IpAddr, Ipv4Addr};
 use kumiki_graph::{Coalesce, Duration, EcnUse, KeepAlive};
 
 use super::config::{
-    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
-    SynCookies, WindowUpdate,
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction,
+    Rounding, SynCookies, WindowUpdate,
 };
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -33,10 +33,23 @@ pub const fn modern() -> Config {
         // Assumed: enough for one core's bulk transfer, and both buffers of a connection still fit into its L2 cache.
         send_buffer: 512 * 1024,
         receive_buffer: 512 * 1024,
+        // As Linux's tcp_wmem: 300 Mb/s over 100 ms.
+        send_buffer_most: 4 << 20,
+        receive_buffer_most: 4 << 20,
+        // Assumed; Linux has an eighth of the machine's memory, which no layer here can know.
+        memory: 1 << 30,
         // Assumed: one buffer cluster.
         low_water: 2048,
         send_granularity: 0,
         mss: None,
+        // RFC 4821 section 7.7: the rest is as without.
+        path_mtu: PathMtu::ProbeOnBlackHole,
+        // As Linux's net.ipv4.route.min_pmtu.
+        path_mtu_least: 552,
+        // RFC 8899 section 5.1.2.
+        path_mtu_base: 1200,
+        // RFC 4821 section 7.3, RFC 1191 section 6.3.
+        path_mtu_raise: Duration::from_secs(600),
         // RFC 9293 section 3.7.1 (MUST-15).
         default_mss: 536,
         default_mss_ipv6: 1220,
@@ -148,6 +161,10 @@ pub const fn bsd43() -> Config {
         // Stevens, TCP/IP Illustrated vol. 1 section 20.4: 4096 octets both ways.
         send_buffer: 4096,
         receive_buffer: 4096,
+        // Nothing tunes itself, and nobody counts.
+        send_buffer_most: 0,
+        receive_buffer_most: 0,
+        memory: 0,
         // Assumed: MCLBYTES of the later 4.3BSD socket layer.
         low_water: 2048,
         // Assumed: output runs after each cluster.
@@ -155,6 +172,8 @@ pub const fn bsd43() -> Config {
         // RFC 1122 section 4.2.2.6.
         default_mss: 536,
         default_mss_ipv6: 1220,
+        // RFC 4821 is younger. RFC 1191 is too, but no scenario of the papers has an MTU to find out.
+        path_mtu: PathMtu::Icmp,
         // RFC 1323 is younger.
         timestamps: false,
         window_scaling: false,

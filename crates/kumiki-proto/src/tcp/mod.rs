@@ -2,10 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 8985, 6675, 6582, 3042, 6937, 5682, 3522, 4015 (loss recovery), RFC 5681, 9438, 6928, 9406 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 3168, 8511 and 9768 (ECN), RFC 896 and draft-minshall-nagle-01 (small segments) |
+//! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 8985, 6675, 6582, 3042, 6937, 5682, 3522, 4015 (loss recovery), RFC 5681, 9438, 6928, 9406 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 1191, 8201 and 4821 (path MTU), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 3168, 8511 and 9768 (ECN), RFC 896 and draft-minshall-nagle-01 (small segments) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
 //! | Below | [`Service::UnitData`]: IPv4 or IPv6, under protocol number 6 |
-//! | Left out | both versions of IP at once (one below each TCP), flow labels and zones; data with a SYN that we send (it is not asked for; what comes is kept); buffer tuning; path MTU probing (RFC 4821) |
+//! | Left out | both versions of IP at once (one below each TCP), flow labels and zones; data with a SYN that we send (it is not asked for; what comes is kept) |
 //!
 //! | read | for |
 //! |---|---|
@@ -21,6 +21,8 @@
 //! | `urgent`, `way` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
+//! | `path_mtu` | how long a segment may be on its path |
+//! | `buffers` | how large the buffers are |
 //! | `send`, `receive` | who owns the send and the receive sequence variables, and all rules on small segments and windows |
 //! | [`congestion`], [`scoreboard`], [`rtt`], [`reassembly`] | the algorithms |
 //!
@@ -48,6 +50,7 @@ use kumiki_graph::{
 };
 
 mod arrivals;
+mod buffers;
 mod callers;
 mod challenge;
 pub mod config;
@@ -63,6 +66,7 @@ mod isn;
 mod output;
 mod pacing;
 mod pairs;
+mod path_mtu;
 mod patience;
 pub mod reassembly;
 mod receive;
@@ -139,6 +143,7 @@ impl Tcp {
                 ack_phase: Duration::ZERO,
                 slow_phase: Duration::ZERO,
                 traces: Vec::new(),
+                memory: buffers::Memory::default(),
                 budget: challenge::Budget::default(),
             },
             demux: Demux::default(),
@@ -203,6 +208,13 @@ impl Tcp {
         sessions.filter_map(|it| it.ecn.counted()).collect()
     }
 
+    /// Octets that all connections hold: not acknowledged or not sent, ahead of their turn, or given to users that have not
+    /// given credit back.
+    #[must_use]
+    pub const fn held(&self) -> u64 {
+        self.shared.memory.used()
+    }
+
     /// Lets `act` work on a session, then sees what has become of it; false where there is none.
     fn with(
         &mut self,
@@ -232,6 +244,7 @@ impl Tcp {
             return;
         };
         self.demux.remove(&session.pair);
+        self.shared.memory.count(session.buffers.counted, 0);
         if let Some(listener) = session
             .listener
             .and_then(|listener| self.table.listener(listener))

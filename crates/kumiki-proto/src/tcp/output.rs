@@ -60,7 +60,8 @@ impl Session {
         let mut options = self.unit_options();
         options.tos |= codepoint.bits();
         let size = self.send.mss;
-        if text.len() > usize::try_from(size).unwrap_or(0) && self.may_lengthen(seq, io) {
+        let is_long = text.len() > usize::try_from(size).unwrap_or(0);
+        if is_long && self.may_lengthen(seq, io) && !self.is_path_probe(seq) {
             let how = (size, self.counts_marks());
             segment::transmit_train(&self.pair, &header, text, how, options, io.cx);
         } else {
@@ -86,7 +87,7 @@ impl Session {
             flags |= Flags::ACK;
         }
         // A SYN,ACK offers only what the SYN did; before that, negotiation has not happened.
-        let shift = Receive::shift_for(config, self.receive.buffer);
+        let shift = Receive::shift_for(config, self.receive.most);
         let options = Options {
             // MUST-14, MUST-65, SHLD-5, MAY-3.
             mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
@@ -165,6 +166,7 @@ impl Session {
             let half = io.shared.config.half_window;
             let next = self.send.next(&self.board, window, half, false);
             let next = next.map(|next| self.lengthen(next, window, io));
+            let next = self.probe_path(next, window, io);
             if self.recovery.phase != Phase::None {
                 match self.recover(window, next.is_ok(), io) {
                     Step::Sent => continue,
@@ -239,6 +241,7 @@ impl Session {
             && now.saturating_since(self.last_sent) > self.rtt.rto()
         {
             self.congestion.on_idle(now);
+            self.begin_buffers_anew();
             self.last_sent = now;
         }
     }

@@ -130,6 +130,7 @@ impl Session {
     /// The user changes what it asked for, while the connection stands (MUST-21, MUST-24, SHLD-21).
     pub(crate) fn on_quality(&mut self, quality: &Quality, io: &mut Io<'_, '_>) {
         self.patience.choose(quality);
+        self.buffers.choose(quality);
         if let Some(buffer) = quality.send_buffer {
             self.send.buffer = buffer;
         }
@@ -151,7 +152,7 @@ impl Session {
         UnitOptions {
             ttl: self.patience.ttl,
             tos: self.patience.tos,
-            dont_fragment: true,
+            dont_fragment: !self.path.fragments,
             group: false,
             under: None,
             identification: 0,

@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Instant, Quality};
 use kumiki_octets::Message;
 use kumiki_wire::tcp::Seq;
 
+use super::buffers::Buffers;
 use super::config::{AckRule, Config, EdgeRule, Rounding, WindowUpdate};
 use super::reassembly::{Limits, Reassembly};
+use super::session::Shared;
 
 /// Largest window without scaling.
-const MAX_WINDOW: u32 = 65_535;
+pub(crate) const MAX_WINDOW: u32 = 65_535;
 
 /// Why an acknowledgment is sent by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,6 +59,8 @@ pub(crate) struct Receive {
     pub(crate) edge: Seq,
     /// RCV.BUFF.
     pub(crate) buffer: u32,
+    /// What it may become: the shift count is for this.
+    pub(crate) most: u32,
     /// RCV.USER.
     pub(crate) user: u32,
     /// Rcv.Wind.Shift.
@@ -79,8 +83,18 @@ pub(crate) struct Receive {
 }
 
 impl Receive {
-    pub(crate) fn new(buffer: u32) -> Self {
+    /// As a connection begins with; `mss` is our own.
+    pub(crate) fn of(shared: &Shared, quality: &Quality, mss: u32) -> Self {
+        let size = Buffers::receive(&shared.config, quality);
+        let mut receive = Self::new(size.at_first(shared));
+        receive.round(shared.config.rounding, mss);
+        receive.most = size.most().max(receive.buffer);
+        receive
+    }
+
+    fn new(buffer: u32) -> Self {
         Self {
+            most: buffer,
             irs: Seq(0),
             nxt: Seq(0),
             edge: Seq(0),
@@ -110,7 +124,7 @@ impl Receive {
     }
 
     /// Applies the rounding rule, now that the MSS is known.
-    pub(crate) const fn round(&mut self, rounding: Rounding, mss: u32) {
+    const fn round(&mut self, rounding: Rounding, mss: u32) {
         let whole = match rounding {
             Rounding::Exact => return,
             Rounding::Up => self.buffer.div_ceil(mss),
@@ -216,7 +230,7 @@ impl Receive {
         }
     }
 
-    /// The shift count to offer: the least that can show the whole buffer.
+    /// The shift count to offer: the least that can show the whole buffer, as large as it may become.
     pub(crate) fn shift_for(config: &Config, buffer: u32) -> Option<u8> {
         config.window_scaling.then(|| {
             (0..=kumiki_wire::tcp::options::MAX_WINDOW_SCALE)

@@ -176,6 +176,13 @@ impl Scoreboard {
         self.records.iter()
     }
 
+    /// The record that the sequence number `seq` is in, where that is outstanding.
+    #[must_use]
+    pub fn record_at(&self, seq: Seq) -> Option<&Transmission> {
+        let outside = seq.lt(self.una) || seq.geq(self.nxt);
+        self.records.get(self.index_of(seq)).filter(|_| !outside)
+    }
+
     /// `len` new octets (SYN and FIN count) were sent from SND.NXT on; `app_limited`: and there are no more to send.
     ///
     /// One call may stand for a train of segments. At most 2^30 octets can be outstanding (RFC 7323 section 2.3); what

@@ -105,6 +105,11 @@ impl Send {
         self.unsent_octets
     }
 
+    /// Octets that are not acknowledged or not sent.
+    pub(crate) const fn held(&self) -> u32 {
+        self.sent_octets.saturating_add(self.unsent_octets)
+    }
+
     /// Queues `data`; the slices are shared, headers in front of them become one.
     pub(crate) fn queue(&mut self, data: Message, pushed: bool) {
         let octets = u32::try_from(data.len()).unwrap_or(u32::MAX);

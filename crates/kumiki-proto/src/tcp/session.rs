@@ -9,13 +9,15 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Seq};
 
+use super::buffers::{Buffers, Memory};
 use super::challenge::{Budget, Challenges};
-use super::config::Config;
+use super::config::{Config, PathMtu};
 use super::congestion::Congestion;
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
 use super::ecn::Ecn;
 use super::pacing::Pacer;
+use super::path_mtu::Path;
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
 use super::recovery::Recovery;
@@ -47,6 +49,7 @@ pub(crate) struct Shared {
     /// Phases of the two clocks that beat.
     pub(crate) ack_phase: Duration,
     pub(crate) slow_phase: Duration,
+    pub(crate) memory: Memory,
     /// For challenges.
     pub(crate) budget: Budget,
     /// Of connections that are over.
@@ -70,7 +73,7 @@ impl Shared {
         UnitOptions {
             ttl: self.config.ttl,
             tos: self.config.tos & DSCP,
-            dont_fragment: true,
+            dont_fragment: !matches!(self.config.path_mtu, PathMtu::Off),
             group: false,
             under: None,
             identification: 0,
@@ -133,6 +136,8 @@ pub(crate) struct Session {
     pub(crate) challenges: Challenges,
     pub(crate) urgent: Urgent,
     pub(crate) way: Way,
+    pub(crate) path: Path,
+    pub(crate) buffers: Buffers,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at.
@@ -156,8 +161,7 @@ impl Session {
         let config = &io.shared.config;
         let iss = iss.unwrap_or_else(|| super::isn::initial(io.shared.secret, &pair, io.now()));
         let own_mss = io.shared.own_mss(unit, pair.remote.ip());
-        let mut receive = Receive::new(quality.receive_buffer.unwrap_or(config.receive_buffer));
-        receive.round(config.rounding, own_mss);
+        let receive = Receive::of(io.shared, quality, own_mss);
         Self {
             handle,
             above,
@@ -171,7 +175,7 @@ impl Session {
             iss,
             send: Send::new(
                 iss,
-                quality.send_buffer.unwrap_or(config.send_buffer),
+                Buffers::send(config, quality).at_first(io.shared),
                 quality.coalesce.unwrap_or(config.coalesce),
             ),
             receive,
@@ -193,6 +197,8 @@ impl Session {
             challenges: Challenges::default(),
             urgent: Urgent::default(),
             way: Way::default(),
+            path: Path::new(config),
+            buffers: Buffers::new(config, quality, io.cx.now()),
             ended: false,
             stirred: false,
             listed: false,
@@ -365,6 +371,7 @@ impl Session {
             return;
         }
         self.output(io);
+        self.tune(io);
         let config = &io.shared.config;
         if self.state.may_receive()
             && self

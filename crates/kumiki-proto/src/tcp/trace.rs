@@ -20,6 +20,10 @@ pub enum Event {
     Probed,
     /// A tail loss probe was sent.
     LossProbe,
+    /// A probe of the path was sent, in a packet of so many octets (RFC 4821).
+    PathProbe(u32),
+    /// Packets have at most so many octets from now on.
+    PathMtu(u32),
     /// New data was acknowledged.
     Acknowledged,
     /// Data came in order.

@@ -109,8 +109,17 @@ fn a_checksum_left_to_the_device_is_completed_before_the_cut() {
 
 #[test]
 fn what_must_not_be_cut_is_reported_to_its_user() {
+    let mut unit = to(B, &pattern(200));
+    unit.options.dont_fragment = true;
+    // What IP is set to counts for TCP.
+    let (mut cutting, _, user) = bench(Config {
+        path_mtu_discovery: false,
+        ..host(100)
+    });
+    cutting.send(user, unit.clone());
+    assert_eq!(cutting.sent().len(), 3);
     let (mut bench, _, user) = bench(host(100));
-    bench.send(user, to(B, &pattern(200)));
+    bench.send(user, unit);
     assert!(bench.sent().is_empty());
     let reports = bench.reports(user);
     let Report::Unreachable { problem, start, .. } = &reports[0] else {

@@ -86,7 +86,9 @@ fn parsed(octets: &[u8]) -> (Header, Vec<u8>) {
 #[test]
 fn a_unit_becomes_a_datagram_octet_by_octet() {
     let (mut bench, _, user) = bench(host(1500));
-    bench.send(user, to(B, &[1, 2, 3, 4]));
+    let mut unit = to(B, &[1, 2, 3, 4]);
+    unit.options.dont_fragment = true;
+    bench.send(user, unit);
     // TCP is not fragmented and so has no identification. The words before the checksum's add up to d921.
     let expected = hex("4500 0018 0000 4000 4006 26de 0a000001 0a000002 01020304");
     assert_eq!(bench.sent_octets(), [expected]);

@@ -43,6 +43,7 @@ impl Session {
         self.recovery.duplicates = 0;
         self.answered(io);
         self.progressed();
+        self.take_path_answer(io);
         self.recovery.limited = 0;
         self.take_probe_answer(segment, &outcome, false, io);
         let was = self.recovery.phase;
@@ -297,6 +298,9 @@ impl Session {
         }
         match self.recovery.phase {
             Phase::None => self.enter_recovery(delivered, io),
+            Phase::Timeout(_) if self.recovery.blameless && overdue.octets > 0 => {
+                self.enter_recovery(delivered, io);
+            }
             Phase::Fast(_) if self.recovery.prr.is_none() => {
                 // A retransmission lost is a second indication of congestion, unless PRR takes care (section 9.3).
                 if overdue
@@ -449,6 +453,9 @@ impl Session {
     /// RFC 5681 section 3.2, RFC 6582 section 3.2 step 2, RFC 6675 section 5 step 4.
     /// The acknowledgment that shows the loss has `delivered` so many octets.
     fn enter_recovery(&mut self, delivered: u32, io: &mut Io<'_, '_>) {
+        if self.only_probe_lost(io) {
+            return;
+        }
         io.shared.counters.fast_retransmits += 1;
         let flight = self.loss_flight();
         self.congestion.save(flight);
@@ -462,6 +469,7 @@ impl Session {
         }
         self.ecn.on_reduced(self.board.nxt());
         self.recovery.phase = Phase::Fast(self.board.nxt());
+        self.recovery.blameless = false;
         self.recovery.forced = true;
         self.recovery.reduced_at = self.board.order();
         if let Some(tlp) = &mut self.recovery.tlp {

@@ -43,6 +43,8 @@ pub(crate) struct Recovery {
     pub(crate) duplicates: u32,
     /// The next segment of recovery goes whatever is under way.
     pub(crate) forced: bool,
+    /// What is being made good was not lost for congestion, so that congestion control has not been told.
+    blameless: bool,
     /// When the retransmission timer expires, unless a timer that takes its place does before.
     pub(super) rto_at: Instant,
     /// Sendings there were when congestion control was last told of a loss in this recovery.
@@ -67,6 +69,7 @@ impl Recovery {
             phase: Phase::None,
             duplicates: 0,
             forced: false,
+            blameless: false,
             rto_at: Instant::FAR_FUTURE,
             reduced_at: 0,
             limited: 0,
@@ -82,6 +85,9 @@ impl Recovery {
     pub(crate) fn resend_until(&mut self, nxt: Seq) {
         if self.phase == Phase::None {
             self.phase = Phase::Timeout(nxt);
+            self.blameless = true;
+            // Nothing was done to congestion control that could be undone.
+            self.undo.disarm();
         }
         self.forced = true;
     }
@@ -94,7 +100,7 @@ impl Recovery {
     /// Everything that was outstanding when recovery began is acknowledged.
     fn end(&mut self) {
         self.phase = Phase::None;
-        self.forced = false;
+        (self.forced, self.blameless) = (false, false);
         self.prr = None;
     }
 

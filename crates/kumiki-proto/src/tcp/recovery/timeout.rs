@@ -26,6 +26,7 @@ impl Session {
             self.send_syn(io);
             return;
         }
+        self.suspect_path(io);
         let loss = congestion::Loss {
             now,
             flight: self.loss_flight(),
@@ -51,6 +52,7 @@ impl Session {
         self.recovery.limited = 0;
         self.recovery.prr = None;
         self.recovery.phase = Phase::Timeout(self.board.nxt());
+        self.recovery.blameless = false;
         self.recovery.forced = true;
         self.note(Event::TimedOut, now);
         self.arm_retransmit(io);

@@ -9,23 +9,12 @@ mod time_wait;
 
 pub(crate) use listen::{Listener, Verdict};
 
-use core::net::SocketAddr;
-
 use kumiki_graph::{Credit, Handle, Indication, Quality, Reason};
 use kumiki_octets::Message;
 
 use super::segment::Segment;
 use super::send::Fin;
 use super::session::{Io, Session};
-
-/// Octets of IPv4 and TCP headers without options.
-const HEADERS: u32 = 40;
-/// Octets of IPv6 and TCP headers without options.
-const HEADERS_IPV6: u32 = 60;
-/// Smallest MSS that a report of a link's MTU can lead to: what a datagram of 68 octets leaves (RFC 791).
-const LEAST_MSS: u32 = 28;
-/// As [`LEAST_MSS`], of 1280 octets (RFC 8201 section 4).
-const LEAST_MSS_IPV6: u32 = 1220;
 
 /// The states of RFC 9293 section 3.3.2. LISTEN is no state of a session: see [`Listener`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,25 +144,7 @@ impl Session {
     pub(crate) fn on_credit(&mut self, credit: Credit) {
         let octets = u32::try_from(credit.octets).unwrap_or(u32::MAX);
         self.receive.user = self.receive.user.saturating_sub(octets);
-        self.stirred = true;
-    }
-
-    /// A link on the way carries no more than `mtu` octets: what was larger is lost, and not for congestion (RFC 1191
-    /// section 6.5).
-    pub(crate) fn on_too_big(&mut self, mtu: u32) {
-        let (headers, least) = match self.pair.remote {
-            SocketAddr::V4(_) => (HEADERS, LEAST_MSS),
-            SocketAddr::V6(_) => (HEADERS_IPV6, LEAST_MSS_IPV6),
-        };
-        let text = mtu.saturating_sub(headers).max(least);
-        let was = self.send.mss;
-        if mtu == 0 || text.saturating_sub(self.option_octets()) >= was {
-            return;
-        }
-        self.set_mss(text);
-        let fits = self.send.mss;
-        self.board.mark_lost_if(|sent| sent.span.len() > fits);
-        self.recovery.resend_until(self.board.nxt());
+        self.buffers.on_taken(octets);
         self.stirred = true;
     }
 

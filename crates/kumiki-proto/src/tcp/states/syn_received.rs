@@ -83,7 +83,7 @@ impl Session {
         if let (true, Some(shift)) = (self.receive.scaling, options.window_scale) {
             self.send.shift = shift.min(kumiki_wire::tcp::options::MAX_WINDOW_SCALE);
             self.receive.shift =
-                crate::tcp::receive::Receive::shift_for(config, self.receive.buffer).unwrap_or(0);
+                crate::tcp::receive::Receive::shift_for(config, self.receive.most).unwrap_or(0);
         }
         self.sack = config.sack && options.sack_permitted;
         self.timestamps = config.timestamps && options.timestamps.is_some();
@@ -96,14 +96,16 @@ impl Session {
         let config = &io.shared.config;
         let ip = self.pair.remote.ip();
         let peer = options.mss.unwrap_or_else(|| config.default_mss(ip));
-        self.set_mss(u32::from(peer).min(self.own_mss));
+        let text = u32::from(peer).min(self.own_mss);
+        self.begin_path(text, io);
+        let config = &io.shared.config;
         // The initial window is reckoned in the segments that will be sent.
         let settings = config.congestion_of(self.send.mss);
         self.congestion = config.congestion.build(settings);
     }
 
     /// Octets of the options that every segment carries, IP's among them.
-    pub(super) fn option_octets(&self) -> u32 {
+    pub(crate) fn option_octets(&self) -> u32 {
         self.way.option_octets() + if self.timestamps { 12 } else { 0 }
     }
 

@@ -77,6 +77,11 @@ impl Session {
             self.receive.ts_recent = (value, io.now());
         }
         self.patience.heard = io.now();
+        if let Some((_, echo)) = segment.options.timestamps.filter(|_| segment.octets() > 0) {
+            let age = self.ts_now(io.now()).wrapping_sub(echo);
+            self.buffers
+                .on_echo(Duration::from_millis(age.into()), io.now());
+        }
         self.take_way(segment, io);
         if let Some(told) = segment.options.user_timeout {
             self.take_user_timeout(told, io);
@@ -229,6 +234,12 @@ impl Session {
             && let Due::Now(why) = self.receive.due
         {
             self.send_ack(why, io);
+        }
+        if segment.seq.gt(nxt) && self.has_no_memory(io) {
+            // As if it had been lost.
+            io.shared.counters.out_of_memory += 1;
+            self.receive.owe_now(AckReason::OutOfOrder);
+            return;
         }
         let inserted = self
             .receive

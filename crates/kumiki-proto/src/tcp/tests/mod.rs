@@ -5,12 +5,14 @@
 
 mod addresses;
 mod attacks;
+mod buffers;
 mod calls;
 mod closing;
 mod ecn;
 mod loss;
 mod opening;
 mod pair;
+mod path_mtu;
 mod patience;
 mod random;
 mod recovery;
@@ -18,3 +20,13 @@ mod small;
 mod standard;
 mod urgent;
 mod windows;
+
+/// The version of IP below the tests of this module.
+const IPV6: bool = false;
+
+#[expect(
+    clippy::duplicate_mod,
+    reason = "the same over the other version of IP"
+)]
+#[allow(dead_code, reason = "some of `pair` is for tests of IPv4 alone")]
+mod over_ipv6;

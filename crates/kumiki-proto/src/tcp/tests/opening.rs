@@ -2,7 +2,9 @@
 
 use kumiki_graph::{Address, Mode, Problem, Report, Request};
 use kumiki_octets::Message;
+use kumiki_wire::tcp::{Flags, Header, Seq};
 
+use super::IPV6;
 use super::pair::*;
 use crate::tcp::{Config, defaults};
 
@@ -84,12 +86,12 @@ fn options_are_used_only_where_both_offer_them() {
     let modern = defaults::modern();
     let mut pair = Pair::new(modern.clone(), modern.clone(), ms(10)).connected();
     let syn = pair.log[0].header.options;
-    assert_eq!((syn.mss, syn.sack_permitted), (Some(9140), true));
+    assert_eq!((syn.mss, syn.sack_permitted), (Some(MSS), true));
     assert!(syn.timestamps.is_some() && syn.window_scale.is_some());
     let answer = pair.log[1].header.options;
     assert_eq!(answer.timestamps.map(|t| t.1), syn.timestamps.map(|t| t.0));
     pair.write(A, &numbered(20_000));
-    assert_eq!(pair.log.last().unwrap().len(), 9140 - 12);
+    assert_eq!(pair.log.last().unwrap().len(), usize::from(MSS) - 12);
     assert!(pair.log.last().unwrap().header.options.timestamps.is_some());
 
     let old = Config {
@@ -101,7 +103,7 @@ fn options_are_used_only_where_both_offer_them() {
     assert!(answer.timestamps.is_none() && answer.window_scale.is_none());
     assert!(!answer.sack_permitted);
     pair.write(A, &numbered(20_000));
-    assert_eq!(pair.log.last().unwrap().len(), 9140);
+    assert_eq!(pair.log.last().unwrap().len(), usize::from(MSS));
     assert!(pair.log.last().unwrap().header.options.is_empty());
 }
 
@@ -270,18 +272,17 @@ fn many_connections_have_ports_of_their_own() {
 #[test]
 fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     let unreachable = |pair: &Pair, hard: bool| {
-        let ip = |host: u8| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host));
         let first = pair.log.last().unwrap();
         let mut start = vec![0; 20];
-        let header = kumiki_wire::tcp::Header {
+        let header = Header {
             options: kumiki_wire::tcp::Options::NONE,
             ..first.header
         };
         header.emit(&mut start);
         let (kind, code) = (3, u8::from(hard) * 3);
         Report::Unreachable {
-            source: ip(0),
-            destination: ip(1),
+            source: ip(A),
+            destination: ip(B),
             problem: if hard {
                 Problem::Hard { kind, code }
             } else {
@@ -309,53 +310,60 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     assert_eq!(pair.app(A).heard, ["opened"]);
 }
 
-// RFC 9293: MUST-16, MUST-54
+// RFC 9293: MUST-14, MUST-15, MUST-65, SHLD-5, MAY-3
 #[test]
-fn a_smaller_path_is_used_at_once() {
+fn the_mss_goes_with_syns_only_and_is_the_least_of_the_version_where_none_is_told() {
     let config = Config {
-        mss: Some(1400),
+        mss: None,
         ..plain()
     };
-    // A link on the way carries 576 octets.
-    let mut pair = Pair::with_rule(config.clone(), config, |packet| {
-        if packet.len() > 536 {
-            Vec::new()
-        } else {
-            vec![ms(10)]
-        }
-    })
-    .connected();
-    pair.write(A, &numbered(10_000));
-    let packet = pair.log.last().unwrap().clone();
-    let mut start = vec![0; packet.header.len()];
-    packet.header.emit(&mut start);
-    let ip = |host: u8| Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host));
-    let report = Report::Unreachable {
-        source: ip(0),
-        destination: ip(1),
-        problem: Problem::TooBig { mtu: 576 },
-        start: Message::from_octets(&start[..8]),
+    let mut pair = Pair::new(config.clone(), config.clone(), ms(10)).connected();
+    pair.write(A, &numbered(20_000));
+    pair.run_for(ms(500));
+    for packet in &pair.log {
+        let told = packet.header.options.mss;
+        assert_eq!(told, packet.has(Flags::SYN).then_some(MSS));
+    }
+    let mut pair = Pair::new(config.clone(), config, ms(10));
+    pair.call(A);
+    let syn = pair.log[0].header;
+    pair.first[B] = Some(Seq(0));
+    let reply = Header {
+        source_port: syn.destination_port,
+        destination_port: syn.source_port,
+        seq: Seq(500),
+        ack: Seq(1),
+        flags: Flags::SYN | Flags::ACK,
+        window: 5000,
+        ..Header::default()
     };
-    pair.report(A, report);
-    pair.run_for(ms(5000));
-    assert_eq!(pair.app(B).received, numbered(10_000));
-    assert_eq!(pair.counters(A).timeouts, 0);
+    pair.inject(A, reply, b"");
+    pair.write(A, &numbered(2000));
+    assert_eq!(
+        pair.log.last().unwrap().len(),
+        if IPV6 { 1220 } else { 536 }
+    );
 }
 
 // RFC 9293: MUST-67, SHLD-6
 #[test]
 fn an_open_waits_to_know_its_route_but_not_for_ever() {
-    let mut pair = Pair::silent(plain(), plain());
+    let config = || Config {
+        mss: None,
+        ..plain()
+    };
+    let mut pair = Pair::silent(config(), config());
     pair.call(A);
     pair.run_for(ms(99));
     assert!(pair.log.is_empty());
     pair.run_for(ms(1));
-    assert_eq!(pair.log[0].header.options.mss, Some(536));
-    let mut pair = Pair::silent(plain(), plain());
+    let least = if IPV6 { 1220 } else { 536 };
+    assert_eq!(pair.log[0].header.options.mss, Some(least));
+    let mut pair = Pair::silent(config(), config());
     pair.call(A);
-    let source = Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 77));
+    let source = ip(76);
     let route = |source, unit| Report::Route {
-        to: Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 2)),
+        to: ip(B),
         source,
         unit,
         burst: 1,

@@ -1,5 +1,7 @@
-//! Two hosts, each an application on TCP, and a wire between them that does what the test says.
+//! Two hosts, each an application on TCP, and a wire between them that does what the test says. They speak the version of IP
+//! that the module above says: this file is compiled once for each.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::VecDeque;
 
 use kumiki_graph::*;
@@ -7,11 +9,17 @@ use kumiki_octets::Message;
 use kumiki_wire::ipv4::Ecn as Codepoint;
 use kumiki_wire::tcp::{Flags, Header, Seq};
 
+use super::IPV6;
 use crate::tcp::{Config, Counters, Tcp, defaults};
 
 pub(super) const A: usize = 0;
 pub(super) const B: usize = 1;
 pub(super) const PORT: u16 = 7;
+
+/// Octets of the IP header.
+pub(super) const IP: u32 = if IPV6 { 40 } else { 20 };
+/// The MSS of links that carry 9180 octets.
+pub(super) const MSS: u16 = if IPV6 { 9120 } else { 9140 };
 
 pub(super) const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -195,6 +203,9 @@ pub(super) struct Packet {
     pub(super) seq: u32,
     pub(super) ack: u32,
     pub(super) text: Vec<u8>,
+    /// Octets of the IP packet, and whether it must not be fragmented.
+    pub(super) size: u32,
+    pub(super) whole: bool,
 }
 
 impl Packet {
@@ -244,6 +255,14 @@ type Rule = Box<dyn FnMut(&Packet) -> Fate>;
 /// What the path changes in the ECN field and in TCP's header.
 type Path = Box<dyn FnMut(&mut Packet)>;
 
+/// A link on the way that carries no more than `mtu` octets.
+#[derive(Clone, Copy)]
+pub(super) struct Narrow {
+    pub(super) mtu: u32,
+    /// After so long the sender is told by ICMP.
+    pub(super) tells: Option<Duration>,
+}
+
 pub(super) struct Pair {
     pub(super) now: Instant,
     pub(super) hosts: [Host; 2],
@@ -266,13 +285,16 @@ pub(super) struct Pair {
     pub(super) ways: Vec<Option<Box<SourceRoute>>>,
     /// Segments to addresses that nobody has.
     pub(super) strays: usize,
+    pub(super) narrow: Option<Narrow>,
+    /// What the layers below will say, when and to whom.
+    reports: Vec<(Instant, usize, Report)>,
 }
 
 fn host(config: Config, number: u64, seed: u64) -> Host {
     let mut graph = Graph::new(seed, number);
     let task = graph.add_task("host");
     let mut config = config;
-    config.address = core::net::Ipv4Addr::new(10, 0, 0, 1 + number as u8).into();
+    config.address = of_host(number as usize);
     graph
         .add_node("app", task, Box::new(App::default()))
         .unwrap();
@@ -294,8 +316,16 @@ fn host(config: Config, number: u64, seed: u64) -> Host {
 }
 
 pub(super) fn address(host: usize, port: u16) -> Address {
-    let ip = core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8);
-    Address::Socket(core::net::SocketAddr::new(ip.into(), port))
+    Address::Socket(SocketAddr::new(of_host(host), port))
+}
+
+fn of_host(host: usize) -> IpAddr {
+    let low = 1 + host as u8;
+    if IPV6 {
+        Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, low.into()).into()
+    } else {
+        Ipv4Addr::new(10, 0, 0, low).into()
+    }
 }
 
 /// Simple: exact buffers, no options, as little as possible that a test does not ask for.
@@ -304,6 +334,8 @@ pub(super) fn plain() -> Config {
         mss: Some(1000),
         send_buffer: 64_000,
         receive_buffer: 64_000,
+        send_buffer_most: 0,
+        receive_buffer_most: 0,
         timestamps: false,
         window_scaling: false,
         sack: false,
@@ -356,7 +388,14 @@ impl Pair {
             ways: Vec::new(),
             return_route: None,
             strays: 0,
+            narrow: None,
+            reports: Vec::new(),
         }
+    }
+
+    /// From now on the wire does as `rule` says.
+    pub(super) fn rule(&mut self, rule: impl FnMut(&Packet) -> Fate + 'static) {
+        self.rule = Box::new(rule);
     }
 
     /// Inputs taken together before a host settles.
@@ -487,8 +526,13 @@ impl Pair {
         octets.extend(text);
         let mut data = Message::from_octets(&octets);
         data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
-        let source = core::net::Ipv4Addr::from_bits(0x0b00_0000 | from & 0xff_ffff);
-        self.deliver_from(Address::Ip4(source), host, data);
+        let low = 0x0b00_0000 | from & 0xff_ffff;
+        let source: IpAddr = if IPV6 {
+            Ipv6Addr::from_bits(0xfd01 << 112 | u128::from(low)).into()
+        } else {
+            Ipv4Addr::from_bits(low).into()
+        };
+        self.deliver_from(source.into(), host, data);
     }
 
     pub(super) fn deliver(&mut self, host: usize, data: Message) {
@@ -554,7 +598,9 @@ impl Pair {
         for step in 0.. {
             assert!(step < 1_000_000, "timers expire for ever");
             self.settle();
-            let arrival = self.in_flight.iter().map(|packet| packet.0).min();
+            let reports = self.reports.iter().map(|report| report.0);
+            let arrival = self.in_flight.iter().map(|packet| packet.0);
+            let arrival = arrival.chain(reports).min();
             let timers = self
                 .hosts
                 .iter_mut()
@@ -575,6 +621,11 @@ impl Pair {
                 let (at, _, to, unit) = self.in_flight.remove(0);
                 let Host { graph, wire, .. } = &mut self.hosts[to];
                 graph.input(at, *wire, Indication::Unit(unit));
+            }
+            let now = self.now;
+            for (at, to, report) in self.reports.extract_if(.., |report| report.0 <= now) {
+                let Host { graph, wire, .. } = &mut self.hosts[to];
+                graph.input(at, *wire, Indication::Report(Box::new(report)));
             }
         }
         self.now = self.now.max(end);
@@ -613,12 +664,12 @@ impl Pair {
         let Some(mtu) = self.mtu else {
             return;
         };
-        let (unit, burst) = (mtu - 20, 1);
+        let (unit, burst) = (mtu - IP, 1);
         let report = match manage {
             Manage::Limits => Report::Limits { unit, burst },
             Manage::Route { to } => Report::Route {
                 to,
-                source: Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + from as u8)),
+                source: ip(from),
                 unit,
                 burst,
             },
@@ -656,6 +707,8 @@ impl Pair {
             seq: header.seq - base(from),
             ack: header.ack - base(1 - from),
             text: octets[len..].to_vec(),
+            size: octets.len() as u32 + IP,
+            whole: unit.options.dont_fragment,
         };
         let options = unit.options;
         self.travelled.push((from, options.ttl, options.tos));
@@ -676,6 +729,21 @@ impl Pair {
                 unit.data = Message::from_octets(&octets);
                 rewritten = true;
             }
+        }
+        let narrow = self
+            .narrow
+            .filter(|link| packet.whole && packet.size > link.mtu);
+        if let Some(Narrow { mtu, tells }) = narrow {
+            let report = Report::Unreachable {
+                source: ip(from),
+                destination: ip(to),
+                problem: Problem::TooBig { mtu },
+                start: Message::from_octets(&octets[..8]),
+            };
+            self.reports
+                .extend(tells.map(|after| (self.now + after, from, report)));
+            self.log.push(packet);
+            return;
         }
         for delay in (self.rule)(&packet) {
             self.order += 1;
@@ -702,17 +770,22 @@ impl Pair {
 }
 
 pub(super) fn ip(host: usize) -> Address {
-    Address::Ip4(core::net::Ipv4Addr::new(10, 0, 0, 1 + host as u8))
+    of_host(host).into()
+}
+
+fn anywhere() -> IpAddr {
+    if IPV6 {
+        Ipv6Addr::UNSPECIFIED.into()
+    } else {
+        Ipv4Addr::UNSPECIFIED.into()
+    }
 }
 
 pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
     Request::Open(Box::new(Open {
         user: Handle::default(),
         mode,
-        local: Address::Socket(core::net::SocketAddr::new(
-            core::net::Ipv4Addr::UNSPECIFIED.into(),
-            port,
-        )),
+        local: Address::Socket(SocketAddr::new(anywhere(), port)),
         remote,
         ..Open::default()
     }))

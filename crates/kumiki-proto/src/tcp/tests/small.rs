@@ -194,7 +194,7 @@ fn paper5(config: &Config, buffer: u32, message: usize) -> usize {
     let config = Config {
         send_buffer: buffer,
         receive_buffer: buffer,
-        mss: Some(9140),
+        mss: Some(MSS),
         ..config.clone()
     };
     let delay = kumiki_graph::Duration::from_micros(500);

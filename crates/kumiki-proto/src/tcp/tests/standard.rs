@@ -72,38 +72,6 @@ fn checksums_are_computed_and_verified() {
     assert_eq!(pair.counters(B).bad_checksums, 1);
 }
 
-// RFC 9293: MUST-14, MUST-15, MUST-65, SHLD-5, MAY-3
-#[test]
-fn the_mss_goes_with_syns_only_and_is_536_where_none_is_told() {
-    let config = Config {
-        mss: None,
-        ..plain()
-    };
-    let mut pair = Pair::new(config.clone(), config, ms(10)).connected();
-    pair.write(A, &numbered(20_000));
-    pair.run_for(ms(500));
-    for packet in &pair.log {
-        let told = packet.header.options.mss;
-        assert_eq!(told, packet.has(Flags::SYN).then_some(9140));
-    }
-    let mut pair = Pair::new(plain(), plain(), ms(10));
-    pair.call(A);
-    let syn = pair.log[0].header;
-    pair.first[B] = Some(Seq(0));
-    let reply = Header {
-        source_port: syn.destination_port,
-        destination_port: syn.source_port,
-        seq: Seq(500),
-        ack: Seq(1),
-        flags: Flags::SYN | Flags::ACK,
-        window: 5000,
-        ..Header::default()
-    };
-    pair.inject(A, reply, b"");
-    pair.write(A, &numbered(2000));
-    assert_eq!(pair.log.last().unwrap().len(), 536);
-}
-
 // RFC 9293: MUST-5, MUST-6, MUST-7, MUST-64
 #[test]
 fn any_options_may_come_in_any_segment() {

@@ -1,0 +1,422 @@
+//! How long a segment may be on its path: what ICMP tells, and what probes find out.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 1191 section 6 and RFC 8201 section 5 (ICMP), RFC 5927 sections 4.1 and 7 (forged ICMP), RFC 4821 (probes, named there and here search_low, search_high, eff_pmtu), RFC 2923 section 2.1 (black holes) |
+//! | The caller's part | the MSS itself (`set_mss`), sending again, IP's cache of paths |
+//! | Left out | probes without SACK, by a source route, or by shifting data into one segment that follows; RFC 4821 section 7.8 (a path with several MTUs) but for black holes; waiting for a time-out before a smaller MTU is believed (RFC 5927 section 7.2), since segments would be lost meanwhile and the least MTU bounds the harm |
+//!
+//! Sizes are the text of a segment before options, as in the MSS option: a packet less the headers of IP and TCP.
+//!
+//! # Deviations
+//!
+//! A router that says less than the least MTU of IPv4 is heeded as far as that, and the datagrams may be fragmented from then on,
+//! as Linux does. IPv6 has no router that may say so (RFC 8201 section 4).
+
+use core::net::SocketAddr;
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_wire::tcp::Seq;
+
+use super::config::{Config, PathMtu};
+use super::recovery::Phase;
+use super::scoreboard::Span;
+use super::send::{Held, Next};
+use super::session::{Io, Session};
+use super::states::State;
+use super::trace::Event;
+
+/// Octets of IPv4 and TCP headers without options.
+const HEADERS: u32 = 40;
+/// Octets of IPv6 and TCP headers without options.
+const HEADERS_IPV6: u32 = 60;
+/// The least MTU of IPv4 (RFC 791) and of IPv6 (RFC 8200 section 5).
+const LEAST: u32 = 68;
+const LEAST_IPV6: u32 = 1280;
+/// A search ends where it could gain no more than this; as Linux (tcp_probe_threshold).
+const WORTH: u32 = 8;
+/// Segments that are to follow a probe, so that its loss is noticed in time: DupThresh, and one that may be lost.
+const FOLLOWERS: u32 = 4;
+/// Sizes of packets that links and tunnels of today are likely to carry at most.
+const COMMON: [u32; 14] = [
+    1280, 1400, 1420, 1454, 1480, 1492, 1500, 2002, 4352, 8166, 9000, 9180, 17_914, 32_000,
+];
+
+/// What one connection knows of its path.
+#[derive(Debug, Default)]
+pub(crate) struct Path {
+    /// The most that both ends take: where search_high begins.
+    most: u32,
+    /// When more is tried than the path was found to carry (RFC 8899's PMTU_RAISE_TIMER). Looked at when there is something
+    /// to send, so it is no timer.
+    raise_at: Option<Instant>,
+    /// Datagrams may be fragmented.
+    pub(crate) fragments: bool,
+    search: Option<Box<Search>>,
+}
+
+impl Path {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            fragments: config.path_mtu == PathMtu::Off,
+            ..Self::default()
+        }
+    }
+}
+
+/// A search for what the path carries.
+#[derive(Debug)]
+struct Search {
+    /// search_low: known to arrive, or likely to.
+    low: u32,
+    /// search_high: may arrive.
+    high: u32,
+    /// Under way.
+    probe: Option<Probe>,
+    /// Nothing of the size `high` has failed yet: what the ends take most paths carry too.
+    hopeful: bool,
+    /// There is no probe before this.
+    not_before: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    span: Span,
+    text: u32,
+}
+
+impl Search {
+    const fn new(low: u32, high: u32, hopeful: bool, not_before: Instant) -> Self {
+        Self {
+            low,
+            high,
+            probe: None,
+            hopeful,
+            not_before,
+        }
+    }
+
+    /// The size to try next; `None` where it is not worth it.
+    fn next(&self, headers: u32) -> Option<u32> {
+        if self.high < self.low + WORTH {
+            return None;
+        }
+        if self.hopeful {
+            return Some(self.high);
+        }
+        let worth = |&size: &u32| size >= self.low + WORTH && size <= self.high;
+        let common: Vec<u32> = COMMON
+            .iter()
+            .map(|size| size - headers)
+            .filter(worth)
+            .collect();
+        let half = common.get(common.len() / 2).copied();
+        Some(half.unwrap_or_else(|| self.low.midpoint(self.high + 1)))
+    }
+
+    /// The probe did not arrive; `told`: a router said so, and `high` may be exact.
+    const fn failed(&mut self, high: u32, told: bool, not_before: Instant) {
+        self.probe = None;
+        self.hopeful = told;
+        self.high = high;
+        self.not_before = not_before;
+    }
+}
+
+impl Session {
+    /// Octets of the headers of IP and TCP without options.
+    const fn headers(&self) -> u32 {
+        match self.pair.remote {
+            SocketAddr::V4(_) => HEADERS,
+            SocketAddr::V6(_) => HEADERS_IPV6,
+        }
+    }
+
+    /// The text of a packet of `mtu` octets, but not of less than the version's least.
+    fn text_of(&self, mtu: u32) -> u32 {
+        let least = match self.pair.remote {
+            SocketAddr::V4(_) => LEAST,
+            SocketAddr::V6(_) => LEAST_IPV6,
+        };
+        mtu.max(least) - self.headers()
+    }
+
+    /// The least that anybody can make us send, where it is not the ends' own wish.
+    fn least_text(&self, config: &Config) -> u32 {
+        self.text_of(config.path_mtu_least).min(self.path.most)
+    }
+
+    /// Where a search begins (BASE_PLPMTU).
+    fn base_text(&self, config: &Config) -> u32 {
+        self.text_of(config.path_mtu_base).min(self.path.most)
+    }
+
+    /// Both ends take segments of `text` octets.
+    pub(crate) fn begin_path(&mut self, text: u32, io: &Io<'_, '_>) {
+        let config = &io.shared.config;
+        self.path = Path {
+            most: text,
+            ..Path::new(config)
+        };
+        let mut first = text;
+        if config.path_mtu == PathMtu::Probe && self.sack {
+            first = self.base_text(config);
+            self.search_from(first, true, io.now());
+        }
+        self.set_mss(first);
+    }
+
+    /// Begins to search above `low`, where there is anything.
+    fn search_from(&mut self, low: u32, hopeful: bool, not_before: Instant) {
+        let search = Search::new(low, self.path.most, hopeful, not_before);
+        let worth = self.sack && search.next(self.headers()).is_some();
+        self.path.search = worth.then(|| Box::new(search));
+    }
+
+    /// Segments are `text` octets long from now on, before options.
+    fn change_text(&mut self, text: u32, io: &Io<'_, '_>) {
+        self.set_mss(text);
+        self.path.raise_at =
+            (text < self.path.most).then(|| io.now() + io.shared.config.path_mtu_raise);
+        self.note(Event::PathMtu(text + self.headers()), io.now());
+    }
+
+    /// What is lost is no sign of congestion and goes again at once, in segments that fit (RFC 1191 section 6.5).
+    fn send_again_at_once(&mut self) {
+        self.recovery.resend_until(self.board.nxt());
+        self.stirred = true;
+    }
+
+    /// A link on the way carries no more than `mtu` octets, and so not the segment that begins at `seq`.
+    pub(crate) fn on_too_big(&mut self, mtu: u32, seq: Seq, io: &mut Io<'_, '_>) {
+        if io.shared.config.path_mtu == PathMtu::Off {
+            return;
+        }
+        let told = self.text_of(mtu);
+        let fits = told.saturating_sub(self.option_octets());
+        // What is no longer than that, or has arrived, cannot have met this link.
+        let met = self.board.record_at(seq);
+        if !met.is_some_and(|sent| sent.span.len() > fits && !sent.sacked) {
+            return;
+        }
+        io.shared.counters.too_bigs += 1;
+        let wait = self.wait(io);
+        if let Some(search) = &mut self.path.search
+            && let Some(probe) = search.probe
+            && probe.span.start == seq
+        {
+            // RFC 4821 section 7.6.2; what was verified is not taken back for it.
+            let high = told.clamp(search.low, probe.text - 1);
+            search.failed(high, true, io.now() + wait);
+            self.give_up_probe(probe, io);
+            return;
+        }
+        let least = self.least_text(&io.shared.config);
+        let narrow = mtu.saturating_sub(self.headers()) < least;
+        self.path.fragments |= narrow && self.pair.remote.is_ipv4();
+        let text = told.max(least);
+        if text >= self.way.text {
+            return;
+        }
+        self.path.search = None;
+        self.change_text(text, io);
+        let fits = self.send.mss;
+        self.board.mark_lost_if(|sent| sent.span.len() > fits);
+        self.send_again_at_once();
+    }
+
+    /// How long there is no probe after one was lost: as many round trips as the congestion window has segments (RFC 4821
+    /// section 7.6.2).
+    fn wait(&self, io: &Io<'_, '_>) -> Duration {
+        let segments = self.congestion.window() / u64::from(self.send.mss.max(1));
+        let srtt = self.rtt.srtt().unwrap_or_default();
+        let most = io.shared.config.path_mtu_raise;
+        // With a window that large the bound decides anyway.
+        (srtt * segments.min(1 << 20)).min(most)
+    }
+
+    /// A probe will not arrive: its text goes again as the text of other segments does.
+    fn give_up_probe(&mut self, probe: Probe, io: &mut Io<'_, '_>) {
+        io.shared.counters.path_probes_lost += 1;
+        self.board.mark_lost_if(|sent| {
+            probe.span.start.leq(sent.span.start) && sent.span.end.leq(probe.span.end)
+        });
+        self.end_search_if_done(io.now() + io.shared.config.path_mtu_raise);
+        self.send_again_at_once();
+    }
+
+    fn end_search_if_done(&mut self, raise_at: Instant) {
+        let headers = self.headers();
+        let search = self.path.search.as_ref();
+        if search.is_some_and(|search| search.next(headers).is_none()) {
+            self.path.search = None;
+            self.path.raise_at = (self.way.text < self.path.most).then_some(raise_at);
+        }
+    }
+
+    /// Whether the text at `seq` is a probe, which goes as one segment whatever the MSS is.
+    pub(crate) fn is_path_probe(&self, seq: Seq) -> bool {
+        let search = self.path.search.as_ref();
+        search
+            .and_then(|search| search.probe)
+            .is_some_and(|probe| probe.span.start == seq)
+    }
+
+    /// What was found out long ago may be so no more: more is tried (RFC 1191 section 6.3, RFC 4821 section 7.3).
+    fn doubt_path(&mut self, io: &Io<'_, '_>) {
+        if self.path.raise_at.is_none_or(|at| at > io.now()) {
+            return;
+        }
+        self.path.raise_at = None;
+        match io.shared.config.path_mtu {
+            PathMtu::ProbeOnBlackHole | PathMtu::Probe if self.sack => {
+                self.search_from(self.way.text, true, io.now());
+            }
+            PathMtu::Icmp | PathMtu::ProbeOnBlackHole | PathMtu::Probe => {
+                self.path.fragments = false;
+                self.change_text(self.path.most, io);
+            }
+            PathMtu::Off => {}
+        }
+    }
+
+    /// `next` may be sent, or is held back: a probe in its place, where one is due (RFC 4821 section 7.4). New data waits until
+    /// the window has room for a probe, so that none exceeds it.
+    pub(super) fn probe_path(
+        &mut self,
+        next: Result<Next, Held>,
+        window: u64,
+        io: &mut Io<'_, '_>,
+    ) -> Result<Next, Held> {
+        if self.path.search.is_none() && self.path.raise_at.is_none() {
+            return next;
+        }
+        self.doubt_path(io);
+        let (headers, options) = (self.headers(), self.option_octets());
+        let calm = self.recovery.phase == Phase::None
+            && self.recovery.duplicates == 0
+            && self.board.sacked() == 0
+            && matches!(self.state, State::Established | State::CloseWait)
+            && self.way.route.is_none();
+        let Some(search) = &mut self.path.search else {
+            return next;
+        };
+        let due = calm && search.probe.is_none() && search.not_before <= io.now();
+        let Some(text) = search.next(headers).filter(|_| due) else {
+            return next;
+        };
+        let octets = text.saturating_sub(options);
+        let all = octets.saturating_add(FOLLOWERS * self.send.mss);
+        let room = |window: u64| window.saturating_sub(self.board.pipe().into());
+        let ready = self.send.unsent() >= all
+            && self.send.wnd >= all
+            && window >= all.into()
+            && !matches!(next, Err(Held::Nothing | Held::Coalesce | Held::Silly));
+        if !ready {
+            return next;
+        }
+        let edge = self.board.una() + self.send.wnd;
+        let usable = u32::try_from(edge.distance_from(self.board.nxt())).unwrap_or(0);
+        if usable < all || room(window) < octets.into() {
+            // The peer's window may be what holds back; where nothing is under way all of it is usable.
+            return Err(Held::Congestion);
+        }
+        let start = self.board.nxt();
+        let span = Span {
+            start,
+            end: start + octets,
+        };
+        search.probe = Some(Probe { span, text });
+        io.shared.counters.path_probes += 1;
+        self.note(Event::PathProbe(text + headers), io.now());
+        Ok(Next { octets, fin: false })
+    }
+
+    /// New data was acknowledged: a probe may be among it.
+    pub(crate) fn take_path_answer(&mut self, io: &Io<'_, '_>) {
+        let una = self.board.una();
+        let Some(search) = &mut self.path.search else {
+            return;
+        };
+        let Some(probe) = search.probe.filter(|probe| probe.span.end.leq(una)) else {
+            return;
+        };
+        search.probe = None;
+        search.low = probe.text;
+        let raise_at = self.path.raise_at;
+        if probe.text > self.way.text {
+            self.change_text(probe.text, io);
+        }
+        let later = io.now() + io.shared.config.path_mtu_raise;
+        self.end_search_if_done(raise_at.map_or(later, |at| at.max(later)));
+    }
+
+    /// Recovery is about to begin: whether only a probe was lost, which is no sign of congestion (RFC 4821 section 7.6.2). Then
+    /// it has been seen to.
+    pub(crate) fn only_probe_lost(&mut self, io: &mut Io<'_, '_>) -> bool {
+        let wait = self.wait(io);
+        let Some(search) = &mut self.path.search else {
+            return false;
+        };
+        let Some(probe) = search.probe.take() else {
+            return false;
+        };
+        let lost = self.board.record_at(probe.span.start);
+        let its = lost.map_or(0, |sent| {
+            if sent.is_pending() {
+                sent.span.len()
+            } else {
+                0
+            }
+        });
+        if self.board.una() != probe.span.start || self.board.pending() > its {
+            // Inconclusive (section 7.6.4): it is tried again.
+            return false;
+        }
+        search.failed(probe.text - 1, false, io.now() + wait);
+        self.give_up_probe(probe, io);
+        true
+    }
+
+    /// The retransmission timer has expired: a probe under way may be why (RFC 4821 section 7.6.3), and after several times the
+    /// path may be a black hole for segments of this size (section 7.7).
+    pub(crate) fn suspect_path(&mut self, io: &mut Io<'_, '_>) {
+        let config = &io.shared.config;
+        let base = self.base_text(config);
+        let least = self.least_text(config);
+        let probes = matches!(config.path_mtu, PathMtu::ProbeOnBlackHole | PathMtu::Probe);
+        if !probes || self.state.is_before_established() {
+            return;
+        }
+        let wait = self.wait(io);
+        if let Some(search) = &mut self.path.search
+            && let Some(probe) = search.probe.take()
+        {
+            let high = if self.board.una() == probe.span.start {
+                io.shared.counters.path_probes_lost += 1;
+                probe.text - 1
+            } else {
+                search.high
+            };
+            search.failed(high, false, io.now() + wait * 5);
+            self.end_search_if_done(io.now() + io.shared.config.path_mtu_raise);
+        }
+        if self.unanswered < io.shared.config.advise_after {
+            return;
+        }
+        let low = match &self.path.search {
+            Some(search) if search.low < self.way.text => search.low,
+            _ if self.way.text > base => base,
+            _ => (self.way.text / 2).max(least),
+        };
+        let fits = low.saturating_sub(self.option_octets());
+        let first = self.board.record_at(self.board.una());
+        if low >= self.way.text || first.is_none_or(|sent| sent.span.len() <= fits) {
+            return;
+        }
+        io.shared.counters.black_holes += 1;
+        self.change_text(low, io);
+        // Not before it is known that this much arrives.
+        self.search_from(low, false, io.now() + wait);
+    }
+}
