@@ -38,10 +38,12 @@ fn any(draw: &mut Draw<'_>) {
             field: draw.octet().into(),
         },
     };
+    let ace = draw.octet() & 1 != 0;
     let mut whole = Message::from_octets(draw.rest());
     *whole.meta_mut() = Meta {
         segment_size,
         header_len,
+        ace,
         checksum,
     };
     let (total, header) = (whole.len(), usize::from(header_len));

@@ -1,4 +1,4 @@
-//! What people type: quantities, scenarios, profiles, settings. Right or refused, with a message.
+//! What people type: quantities, scenarios, profiles, settings, scripts. Right or refused, with a message.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,20 @@ use kumiki_lab::experiment::{Experiment, Options};
 use kumiki_lab::profile;
 use kumiki_lab::quantity::{self, Octets, Quantity, Rate, Share};
 use kumiki_lab::scenario::{Amount, Choice, Document};
+use kumiki_lab::script;
 use kumiki_proto::registry::{self, Place, Settings, Value};
 
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
     name: "texts",
-    title: "quantities, scenarios, profiles, settings",
+    title: "quantities, scenarios, profiles, settings, scripts",
     run,
 };
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
-    let which = draw.octet() % 5;
+    let which = draw.octet() % 6;
     within_mb(256.0, || match which {
         0 => quantities(&String::from_utf8_lossy(draw.rest())),
         1 => {
@@ -34,6 +35,12 @@ fn run(octets: &[u8]) {
             scenario(&String::from_utf8_lossy(draw.rest()), set);
         }
         3 => settings(&mut draw),
+        5 => {
+            let text = String::from_utf8_lossy(draw.rest());
+            if let Err(why) = script::parse("scripts/any.script", &text) {
+                assert!(!why.to_string().is_empty());
+            }
+        }
         _ => {
             let text = String::from_utf8_lossy(draw.rest());
             if let Some(amount) = Amount::parse(&text) {
