@@ -179,8 +179,13 @@ impl Listener {
             assert!(flags.contains(Flags::ACK));
             assert!(!flags.intersects(Flags::SYN.with(Flags::RST)));
             let caller = &self.callers[&which];
+            let text = u32::try_from(segment.len() - header.len()).unwrap();
             let right = caller.told.iter().any(|(iss, irs)| {
-                ack.0 == iss.wrapping_add(1) && seq.0.wrapping_sub(irs.wrapping_add(1)) < WINDOW
+                let rcv_nxt = irs.wrapping_add(1);
+                // It begins in the window, or its text reaches into it.
+                let reaches =
+                    seq.0.wrapping_sub(rcv_nxt) < WINDOW || rcv_nxt.wrapping_sub(seq.0) < text;
+                ack.0 == iss.wrapping_add(1) && reaches
             });
             assert!(
                 right,

@@ -7,7 +7,7 @@
 use core::net::SocketAddr;
 
 use kumiki_decode::Decoder;
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Duration, EcnUse, Instant};
 use kumiki_proto::ip;
 use kumiki_proto::ipv6;
 use kumiki_proto::tcp::config::SynCookies;
@@ -80,6 +80,11 @@ fn stack(number: usize, draw: &mut Draw<'_>, version_6: bool, cookies: &mut bool
                 config.syn_cookies
             } else {
                 SynCookies::Always
+            },
+            ecn: match (how >> 6, flag(4)) {
+                (0, _) => config.ecn,
+                (_, false) => EcnUse::Classic,
+                (_, true) => EcnUse::Accurate,
             },
             ..config
         };
@@ -238,6 +243,7 @@ impl Line {
                 self.hosts[from].tell(self.now, vec![Command::Read(what & 0x40 != 0)]);
                 self.carry(DELAY, to, octets);
             }
+            13 => self.carry(DELAY, to, packet::marked(octets)),
             _ => self.carry(DELAY * 2, to, octets),
         }
     }

@@ -116,6 +116,26 @@ pub(crate) fn repaired(mut octets: Vec<u8>) -> Vec<u8> {
     octets
 }
 
+/// With the mark of a queue that is full (RFC 3168), where its sender allows that.
+pub(crate) fn marked(mut octets: Vec<u8>) -> Vec<u8> {
+    let (at, bits) = if octets[0] >> 4 == 4 {
+        (1, 3)
+    } else {
+        (1, 0x30)
+    };
+    if octets[at] & bits == 0 {
+        return octets;
+    }
+    octets[at] |= bits;
+    if octets[0] >> 4 == 4 {
+        let len = 4 * usize::from(octets[0] & 15);
+        octets[10..12].fill(0);
+        let checksum = ipv4::checksum(&octets[..len]);
+        octets[10..12].copy_from_slice(&checksum.to_be_bytes());
+    }
+    octets
+}
+
 /// The same packet as from its receiver to its sender.
 pub(crate) fn turned(octets: &[u8]) -> Vec<u8> {
     let mut turned = octets.to_vec();
