@@ -307,7 +307,7 @@ fn state(cursor: &mut Cursor<'_>) -> Read<&'static str> {
 }
 
 fn icmp(cursor: &mut Cursor<'_>) -> Read<Icmp> {
-    let known = IcmpKind::ALL.map(|(kind, name, ..)| (name, kind));
+    let known = IcmpKind::ALL.map(|it| (it.name, it.kind));
     let kind = cursor.one_of("ICMP error", &known)?;
     let mtu = if cursor.take_word("mtu") {
         cursor.number("an MTU, 0 to 65535")?

@@ -290,7 +290,7 @@ fn arb_see() -> impl Strategy<Value = See> {
 }
 
 fn arb_event() -> impl Strategy<Value = Event> {
-    let kinds = IcmpKind::ALL.map(|(kind, ..)| kind).to_vec();
+    let kinds = IcmpKind::ALL.map(|it| it.kind).to_vec();
     let icmp = (
         proptest::sample::select(kinds),
         any::<u16>(),
@@ -355,10 +355,12 @@ proptest! {
         let mut text = String::from("0 listen\n");
         for (after, connection, event) in lines {
             // What is written must end some time.
-            let event = match event {
-                Event::Call(Call::Write(octets)) => Event::Call(Call::Write(octets % 100_000)),
-                Event::Call(Call::Urge(octets)) => Event::Call(Call::Urge(octets % 1000)),
-                other => other,
+            let event = if let Event::Call(Call::Write(octets)) = event {
+                Event::Call(Call::Write(octets % 100_000))
+            } else if let Event::Call(Call::Urge(octets)) = event {
+                Event::Call(Call::Urge(octets % 1000))
+            } else {
+                event
             };
             let moment = Moment::After(Duration::from_nanos(after));
             let time = Time { moment, late: None };

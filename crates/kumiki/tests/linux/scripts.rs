@@ -1,5 +1,5 @@
 //! The scripts of `scripts/` that apply to Linux: its sockets do what our stack does in virtual time, within the tolerance that a
-//! script states (50 ms unless it says otherwise, and an eighth of each wait, for Linux's timers are that coarse).
+//! script states (100 ms unless it says otherwise, and an eighth of each wait, for Linux's timers are that coarse).
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const TRIES: u32 = 3;
 
 pub(crate) fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
-    let found = script::find(&[folder.clone()]).unwrap();
+    let found = script::find(std::slice::from_ref(&folder)).unwrap();
     let case = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
         let script = script::parse(&path.display().to_string(), &text);
