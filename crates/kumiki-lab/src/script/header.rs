@@ -14,7 +14,7 @@
 //! window = true                             # windows and shift counts are compared too
 //! push = true                               # where the PSH flag stands is compared
 //! quick_acks = true                         # it may acknowledge sooner than a line says
-//! tolerance = "50 ms"
+//! tolerance = "100 ms"
 //! ```
 
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Default for Same {
             window: false,
             push: false,
             quick_acks: false,
-            tolerance: "50 ms".to_owned(),
+            tolerance: "100 ms".to_owned(),
         }
     }
 }
@@ -84,7 +84,7 @@ impl Same {
     #[must_use]
     pub fn tolerance(&self) -> Duration {
         // It was read when the header was.
-        span(&self.tolerance).unwrap_or(Duration::from_millis(50))
+        span(&self.tolerance).unwrap_or(Duration::from_millis(100))
     }
 }
 
@@ -182,7 +182,7 @@ impl Header {
                     )
                 })?;
                 span(&same.tolerance)
-                    .map_err(|why| (line_of("tolerance"), fault(0, &why, "\"50 ms\"")))?;
+                    .map_err(|why| (line_of("tolerance"), fault(0, &why, "\"100 ms\"")))?;
                 Linux::Yes(same)
             }
         };

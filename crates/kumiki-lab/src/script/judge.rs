@@ -261,11 +261,11 @@ impl<'a, S: Subject> Judge<'a, S> {
             };
             if self.strict.record {
                 segment.marks = Marks::default();
-                self.to_script(connection, &mut segment, None);
+                self.retell(connection, &mut segment, None);
                 self.record(self.written(at), connection, Event::Out(segment));
                 continue;
             }
-            self.to_script(connection, &mut segment, None);
+            self.retell(connection, &mut segment, None);
             segment.marks = Marks::default();
             if self.strict.quick_acks && is_pure_ack(&segment) {
                 self.early.push((connection, segment));
@@ -303,7 +303,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     }
 
     /// A segment of the stack as the script would say it: its clock is another one.
-    fn to_script(&mut self, connection: Connection, got: &mut Segment, expected: Option<u32>) {
+    fn retell(&mut self, connection: Connection, got: &mut Segment, expected: Option<u32>) {
         let Options::List(list) = &mut got.options else {
             return;
         };
@@ -377,7 +377,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         let val = written(expected);
         let raw = written(&got);
         if val.is_some() || matches!(expected.options, Options::List(_)) {
-            self.to_script(connection, &mut got, val);
+            self.retell(connection, &mut got, val);
         }
         self.allow(&mut got, expected, at.saturating_since(due));
         if let (Some(val), Some(raw)) = (val, raw) {
@@ -412,7 +412,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         let next = self.next(beyond).ok().flatten();
         let next = next.and_then(|(at, octets)| {
             let (connection, mut segment) = self.packets.read(&octets).ok()??;
-            self.to_script(connection, &mut segment, None);
+            self.retell(connection, &mut segment, None);
             segment.marks = Marks::default();
             let time = Seconds(self.written(at));
             Some(format!("{time} {}> {segment}", at_sign(connection)))
@@ -456,10 +456,10 @@ impl<'a, S: Subject> Judge<'a, S> {
         for (got, expected) in got.iter_mut().zip(expected) {
             match (got, expected) {
                 (Opt::Mss(got), Opt::Mss(Number::Any)) => *got = Number::Any,
-                (Opt::WindowScale(got), Opt::WindowScale(wanted)) => {
-                    if *wanted == Number::Any || !self.strict.windows {
-                        *got = *wanted;
-                    }
+                (Opt::WindowScale(got), Opt::WindowScale(wanted))
+                    if *wanted == Number::Any || !self.strict.windows =>
+                {
+                    *got = *wanted;
                 }
                 (Opt::Timestamps(val, ecr), Opt::Timestamps(val_wanted, ecr_wanted)) => {
                     if val_wanted.allows(*val) || self.is_near(*val, *val_wanted, late) {

@@ -140,6 +140,8 @@ impl Kernel {
             let path = format!("/proc/sys/{}", name.replace('.', "/"));
             fs::write(&path, &value).map_err(refused(&format!("{path} = {value}")))?;
         }
+        // What is read late is stamped late: others on the machine should have to wait, where we may ask for that.
+        let _ = rustix::process::setpriority_process(None, -20);
         let tun = Tun::open(DEVICE, header.mtu).map_err(|why| why.to_string())?;
         match stack_address(header.v6) {
             std::net::IpAddr::V4(address) => tun

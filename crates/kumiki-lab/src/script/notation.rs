@@ -200,58 +200,63 @@ pub enum IcmpKind {
     SourceQuench,
 }
 
+/// An ICMP error: its name, and type and code in ICMP (RFC 792) and in ICMPv6 (RFC 4443) where there is such a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IcmpName {
+    /// Which.
+    pub kind: IcmpKind,
+    /// What it is called.
+    pub name: &'static str,
+    /// Type and code.
+    pub icmp: (u8, u8),
+    /// The same in ICMPv6.
+    pub icmpv6: Option<(u8, u8)>,
+}
+
+impl IcmpName {
+    const fn new(
+        kind: IcmpKind,
+        name: &'static str,
+        icmp: (u8, u8),
+        icmpv6: Option<(u8, u8)>,
+    ) -> Self {
+        Self {
+            kind,
+            name,
+            icmp,
+            icmpv6,
+        }
+    }
+}
+
 impl IcmpKind {
-    /// All, with their names, and type and code in ICMP (RFC 792) and in ICMPv6 (RFC 4443) where there is such a message.
-    pub const ALL: [(Self, &'static str, (u8, u8), Option<(u8, u8)>); 10] = [
-        (
-            Self::NetUnreachable,
-            "net_unreachable",
-            (3, 0),
-            Some((1, 0)),
-        ),
-        (
-            Self::HostUnreachable,
-            "host_unreachable",
-            (3, 1),
-            Some((1, 3)),
-        ),
-        (
-            Self::ProtocolUnreachable,
-            "protocol_unreachable",
-            (3, 2),
-            Some((4, 1)),
-        ),
-        (
-            Self::PortUnreachable,
-            "port_unreachable",
-            (3, 3),
-            Some((1, 4)),
-        ),
-        (Self::TooBig, "too_big", (3, 4), Some((2, 0))),
-        (Self::RouteFailed, "route_failed", (3, 5), None),
-        (Self::Prohibited, "prohibited", (3, 13), Some((1, 1))),
-        (Self::TimeExceeded, "time_exceeded", (11, 0), Some((3, 0))),
-        (
-            Self::ParameterProblem,
-            "parameter_problem",
-            (12, 0),
-            Some((4, 0)),
-        ),
-        (Self::SourceQuench, "source_quench", (4, 0), None),
+    /// All.
+    #[rustfmt::skip] // a table
+    pub const ALL: [IcmpName; 10] = [
+        IcmpName::new(Self::NetUnreachable, "net_unreachable", (3, 0), Some((1, 0))),
+        IcmpName::new(Self::HostUnreachable, "host_unreachable", (3, 1), Some((1, 3))),
+        IcmpName::new(Self::ProtocolUnreachable, "protocol_unreachable", (3, 2), Some((4, 1))),
+        IcmpName::new(Self::PortUnreachable, "port_unreachable", (3, 3), Some((1, 4))),
+        IcmpName::new(Self::TooBig, "too_big", (3, 4), Some((2, 0))),
+        IcmpName::new(Self::RouteFailed, "route_failed", (3, 5), None),
+        IcmpName::new(Self::Prohibited, "prohibited", (3, 13), Some((1, 1))),
+        IcmpName::new(Self::TimeExceeded, "time_exceeded", (11, 0), Some((3, 0))),
+        IcmpName::new(Self::ParameterProblem, "parameter_problem", (12, 0), Some((4, 0))),
+        IcmpName::new(Self::SourceQuench, "source_quench", (4, 0), None),
     ];
 
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(kind, ..)| *kind == self);
-        found.map_or("", |(_, name, ..)| name)
+        let found = Self::ALL.iter().find(|it| it.kind == self);
+        found.map_or("", |it| it.name)
     }
 
     /// Type and code; `None` where this version of IP has no such message.
     #[must_use]
     pub fn numbers(self, v6: bool) -> Option<(u8, u8)> {
-        let (_, _, icmp, icmpv6) = Self::ALL.iter().find(|(kind, ..)| *kind == self)?;
-        if v6 { *icmpv6 } else { Some(*icmp) }
+        let found = Self::ALL.iter().find(|it| it.kind == self)?;
+        if v6 { found.icmpv6 } else { Some(found.icmp) }
     }
 }
 

@@ -13,6 +13,7 @@
 //! icmp     = "icmp" name [ "mtu" n ] [ "seq" n ]
 //! ```
 
+use kumiki_graph::Duration;
 use kumiki_wire::ipv4::Ecn;
 use kumiki_wire::tcp::Flags;
 
@@ -21,7 +22,7 @@ use super::cursor::{Cursor, Fault, Wrong};
 use super::header::Header;
 use super::notation::{
     Call, Connection, Event, Hear, Icmp, IcmpKind, LETTERS, Line, Marks, Moment, Number, Opt,
-    Options, See, Segment, Set, Time,
+    Options, Seconds, See, Segment, Set, Time,
 };
 
 type Read<T> = Result<T, Fault>;
@@ -49,13 +50,26 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
         None => (Header::default(), 0),
     };
     let mut lines = Vec::new();
+    let mut last = Duration::ZERO;
     for (index, text) in text.lines().enumerate().skip(skipped) {
         let number = index + 1;
         let mut cursor = Cursor::new(text);
         if cursor.is_done() {
             continue;
         }
-        lines.push(line(number, &mut cursor).map_err(|fault| wrong(number, fault))?);
+        let line = line(number, &mut cursor).map_err(|fault| wrong(number, fault))?;
+        let time = match line.time.moment {
+            Moment::At(time) => time,
+            Moment::After(time) => last + time,
+        };
+        if time < last {
+            let what = format!("{} is before {}", Seconds(time), Seconds(last));
+            let expected = "lines stand in the order of their times".to_owned();
+            let at = 0;
+            return Err(wrong(number, Fault { at, what, expected }));
+        }
+        last = time;
+        lines.push(line);
     }
     Ok(Script {
         file: file.to_owned(),
@@ -203,7 +217,7 @@ fn size(cursor: &mut Cursor<'_>, what: &str) -> Read<u32> {
     if size <= MOST { Ok(size) } else { Err(fault) }
 }
 
-fn span(cursor: &mut Cursor<'_>, what: &str) -> Read<kumiki_graph::Duration> {
+fn span(cursor: &mut Cursor<'_>, what: &str) -> Read<Duration> {
     cursor.skip();
     cursor.seconds(what)
 }
@@ -293,7 +307,7 @@ fn state(cursor: &mut Cursor<'_>) -> Read<&'static str> {
 }
 
 fn icmp(cursor: &mut Cursor<'_>) -> Read<Icmp> {
-    let known = IcmpKind::ALL.map(|(kind, name, ..)| (name, kind));
+    let known = IcmpKind::ALL.map(|it| (it.name, it.kind));
     let kind = cursor.one_of("ICMP error", &known)?;
     let mtu = if cursor.take_word("mtu") {
         cursor.number("an MTU, 0 to 65535")?

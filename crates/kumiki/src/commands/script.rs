@@ -12,7 +12,7 @@ use super::{Stop, print};
 use crate::cli;
 
 /// Scripts that run at once against Linux: most of them wait most of the time.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 8;
 
 /// What came of one script.
 enum Verdict {

@@ -78,6 +78,7 @@ pub(crate) fn cases(octets: u64) -> Vec<Case> {
         .into_iter()
         .map(|transfer| Case {
             name: transfer.name(),
+            tries: 1,
             run: Box::new(move || transfer.run()),
         })
         .collect()

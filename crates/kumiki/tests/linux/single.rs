@@ -36,6 +36,7 @@ pub(crate) fn cases() -> Vec<Case> {
         .into_iter()
         .map(|(name, run)| Case {
             name: format!("single::{name}"),
+            tries: 1,
             run: Box::new(run),
         })
         .collect()

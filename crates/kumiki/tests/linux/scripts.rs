@@ -1,0 +1,40 @@
+//! The scripts of `scripts/` that apply to Linux: its sockets do what our stack does in virtual time, within the tolerance that a
+//! script states (100 ms unless it says otherwise, and an eighth of each wait, for Linux's timers are that coarse).
+
+use std::path::{Path, PathBuf};
+
+use kumiki_lab::script::{self, Linux, Script};
+
+use crate::Case;
+use crate::host::Said;
+
+/// The machine may be busy with other things just then.
+const TRIES: u32 = 3;
+
+pub(crate) fn cases() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
+    let found = script::find(std::slice::from_ref(&folder)).unwrap();
+    let case = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let script = script::parse(&path.display().to_string(), &text);
+        let script = script.unwrap_or_else(|wrong| panic!("{wrong}"));
+        let name = path.strip_prefix(&folder).unwrap().with_extension("");
+        let applies = matches!(script.header.linux, Linux::Yes(_));
+        applies.then(|| Case {
+            name: format!("scripts::{}", name.display()),
+            tries: TRIES,
+            run: Box::new(move || run(&script)),
+        })
+    };
+    found.into_iter().filter_map(case).collect()
+}
+
+fn run(script: &Script) -> Said<String> {
+    match script::against_linux(script, false)? {
+        Some(outcome) => match outcome.failure {
+            Some(failure) => Err(failure.to_string()),
+            None => Ok("as our stack does".to_owned()),
+        },
+        None => Err("it does not apply".to_owned()),
+    }
+}
