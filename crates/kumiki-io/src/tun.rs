@@ -4,21 +4,22 @@
 //! |---|---|
 //! | Specification | Linux, `Documentation/networking/tuntap.rst`; the `ioctl` requests of `tun(4)` and `netdevice(7)` |
 //! | Packets | IPv4 and IPv6 datagrams without any header in front (`IFF_TUN`, `IFF_NO_PI`), one per read and write |
-//! | Left out | TAP (Ethernet), `IFF_VNET_HDR` (super-segments and checksums left to the kernel), several queues, IPv6 addresses |
+//! | Left out | TAP (Ethernet), `IFF_VNET_HDR` (super-segments and checksums left to the kernel), several queues |
 //!
 //! The device lives as long as the program that made it, unless it was made before and made to last (`ip tuntap add`). To make
 //! one, or to give the kernel's end an address, takes `CAP_NET_ADMIN` in the network namespace; to use one that lasts does not,
 //! where its owner is the user.
 //!
-//! Written here rather than taken from a crate: what is needed is one `open`, one `ioctl` and four requests to configure the
+//! Written here rather than taken from a crate: what is needed is one `open`, one `ioctl` and six requests to configure the
 //! interface. The crates for TUN devices bring the same calls for seven operating systems, and an asynchronous runtime or a
 //! netlink library with them.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use kumiki_octets::{Message, Page};
+use rustix::event::Timespec;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
@@ -38,6 +39,7 @@ const SIOCSIFFLAGS: Opcode = 0x8914;
 const SIOCSIFADDR: Opcode = 0x8916;
 const SIOCSIFNETMASK: Opcode = 0x891c;
 const SIOCSIFMTU: Opcode = 0x8922;
+const SIOCGIFINDEX: Opcode = 0x8933;
 
 // Flags: linux/if_tun.h and linux/if.h.
 const IFF_TUN: u16 = 0x0001;
@@ -52,6 +54,14 @@ const INET: u16 = 2;
 struct Request {
     name: [u8; MAX_NAME + 1],
     value: [u8; 24],
+}
+
+/// `struct in6_ifreq`, for [`SIOCSIFADDR`] on a socket of IPv6.
+#[repr(C)]
+struct Request6 {
+    address: [u8; 16],
+    prefix: u32,
+    index: i32,
 }
 
 /// Why there is no device: which, what went wrong, what to do.
@@ -140,12 +150,7 @@ impl Tun {
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
-    pub fn configure_kernel(
-        &self,
-        address: Ipv4Addr,
-        prefix: u8,
-        mtu: u16,
-    ) -> Result<(), TunError> {
+    pub fn configure_kernel(&self, address: IpAddr, prefix: u8, mtu: u16) -> Result<(), TunError> {
         let said = |what, why| {
             let remedy = match why {
                 Errno::PERM => format!(
@@ -156,31 +161,44 @@ impl Tun {
             };
             TunError::new(&self.name, what, why, remedy)
         };
-        let socket = rustix::net::socket_with(
-            AddressFamily::INET,
-            SocketType::DGRAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .map_err(|why| said("cannot ask for a socket to configure it", why))?;
+        let family = match address {
+            IpAddr::V4(_) => AddressFamily::INET,
+            IpAddr::V6(_) => AddressFamily::INET6,
+        };
+        let socket =
+            rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+                .map_err(|why| said("cannot ask for a socket to configure it", why))?;
         let fresh =
             || request(&self.name).ok_or_else(|| said("the name cannot be one", Errno::INVAL));
-        let mask = u32::MAX
-            .checked_shl(32_u32.saturating_sub(prefix.into()))
-            .unwrap_or(0);
 
         let mut asked = fresh()?;
         set_octets(&mut asked.value, 0, u32::from(mtu).to_ne_bytes());
         control::<SIOCSIFMTU>(&socket, &mut asked)
             .map_err(|why| said("cannot set the kernel's MTU", why))?;
-        let mut asked = fresh()?;
-        set_address(&mut asked.value, address);
-        control::<SIOCSIFADDR>(&socket, &mut asked)
-            .map_err(|why| said("cannot set the kernel's address", why))?;
-        let mut asked = fresh()?;
-        set_address(&mut asked.value, Ipv4Addr::from(mask));
-        control::<SIOCSIFNETMASK>(&socket, &mut asked)
-            .map_err(|why| said("cannot set the kernel's netmask", why))?;
+        let refused = |why| said("cannot set the kernel's address", why);
+        match address {
+            IpAddr::V4(address) => {
+                let mut asked = fresh()?;
+                set_address(&mut asked.value, address);
+                control::<SIOCSIFADDR>(&socket, &mut asked).map_err(refused)?;
+                let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into()));
+                let mut asked = fresh()?;
+                set_address(&mut asked.value, Ipv4Addr::from(mask.unwrap_or(0)));
+                control::<SIOCSIFNETMASK>(&socket, &mut asked)
+                    .map_err(|why| said("cannot set the kernel's netmask", why))?;
+            }
+            IpAddr::V6(address) => {
+                let mut asked = fresh()?;
+                control::<SIOCGIFINDEX>(&socket, &mut asked).map_err(refused)?;
+                let [a, b, c, d, ..] = asked.value;
+                let mut asked = Request6 {
+                    address: address.octets(),
+                    prefix: prefix.into(),
+                    index: i32::from_ne_bytes([a, b, c, d]),
+                };
+                set_ipv6_address(&socket, &mut asked).map_err(refused)?;
+            }
+        }
         let mut asked = fresh()?;
         control::<SIOCGIFFLAGS>(&socket, &mut asked)
             .map_err(|why| said("cannot read its flags", why))?;
@@ -188,7 +206,37 @@ impl Tun {
         let flags = u16::from_ne_bytes([low, high]) | IFF_UP;
         let mut asked = fresh()?;
         set_octets(&mut asked.value, 0, flags.to_ne_bytes());
-        control::<SIOCSIFFLAGS>(&socket, &mut asked).map_err(|why| said("cannot bring it up", why))
+        control::<SIOCSIFFLAGS>(&socket, &mut asked)
+            .map_err(|why| said("cannot bring it up", why))?;
+        if let IpAddr::V6(address) = address {
+            wait_for(address);
+        }
+        Ok(())
+    }
+}
+
+/// Waits until the kernel uses an address of IPv6, which it does once it has found that there is nobody to ask for duplicates.
+/// Where it takes long, what comes first is lost as on any line.
+fn wait_for(address: Ipv6Addr) {
+    /// `IFA_F_TENTATIVE` of linux/if_addr.h.
+    const TENTATIVE: u32 = 0x40;
+    let millisecond = Timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    let written = format!("{:032x}", address.to_bits());
+    for _ in 0..200 {
+        let all = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
+        let mut lines = all.lines().map(str::split_whitespace);
+        let flags = lines.find_map(|mut words| {
+            let it_is = words.next() == Some(written.as_str());
+            words.nth(3).filter(|_| it_is)
+        });
+        let flags = flags.and_then(|flags| u32::from_str_radix(flags, 16).ok());
+        if flags.is_none_or(|flags| flags & TENTATIVE == 0) {
+            return;
+        }
+        let _ = rustix::event::poll(&mut [], Some(&millisecond));
     }
 }
 
@@ -238,12 +286,24 @@ fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Request) -> Resul
                 || OPCODE == SIOCSIFADDR
                 || OPCODE == SIOCSIFNETMASK
                 || OPCODE == SIOCSIFMTU
+                || OPCODE == SIOCGIFINDEX
         );
     }
     // SAFETY: every request that the assertion above lets through takes a pointer to a `struct ifreq` and reads or writes
     // within it. `Request` has its size (40 octets where pointers have 64 bits, and no less than its 32 elsewhere) and the
     // alignment of its strictest member, is plain octets of which every value is valid, and is borrowed for the whole call.
     unsafe { ioctl(file, Updater::<OPCODE, Request>::new(request)) }
+}
+
+/// [`SIOCSIFADDR`] on `socket`, which is one of IPv6.
+#[expect(
+    unsafe_code,
+    reason = "a request is a number and a pointer to the kernel"
+)]
+fn set_ipv6_address(socket: &OwnedFd, request: &mut Request6) -> Result<(), Errno> {
+    // SAFETY: on a socket of IPv6 this request takes a pointer to a `struct in6_ifreq`, whose layout `Request6` has, and reads
+    // it. On any other socket it would take a `struct ifreq`, which is longer: the only caller opens one of IPv6 before.
+    unsafe { ioctl(socket, Updater::<SIOCSIFADDR, Request6>::new(request)) }
 }
 
 impl RealDevice for Tun {

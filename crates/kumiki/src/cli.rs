@@ -1,6 +1,6 @@
 //! The command line.
 
-use core::net::{Ipv4Addr, SocketAddrV4};
+use core::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
@@ -215,7 +215,7 @@ pub(crate) struct Live {
     /// The TUN device, which is made where there is none
     #[arg(long, value_name = "NAME")]
     pub(crate) tun: String,
-    /// Kumiki's own address on it, such as 10.9.0.2/24
+    /// Kumiki's own address on it, such as 10.9.0.2/24 or fd00:9::2/64
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) addr: Network,
     /// Give Linux this address at its end of the device, such as 10.9.0.1/24, and bring the device up; without it that is left
@@ -248,9 +248,9 @@ pub(crate) struct Live {
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("begin").required(true).args(["to", "listen"])))]
 pub(crate) struct Begin {
-    /// Call this address and port
+    /// Call this address and port, such as 10.9.0.1:5001 or [fd00:9::1]:5001
     #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) to: Option<SocketAddrV4>,
+    pub(crate) to: Option<SocketAddr>,
     /// Wait for callers at this port
     #[arg(long, value_name = "PORT")]
     pub(crate) listen: Option<u16>,
@@ -290,7 +290,7 @@ pub(crate) struct Ping {
     pub(crate) live: Live,
     /// Whom to ask
     #[arg(long, value_name = "ADDRESS")]
-    pub(crate) to: Ipv4Addr,
+    pub(crate) to: IpAddr,
     /// How many echoes; without it until Ctrl-C
     #[arg(long, value_name = "N")]
     pub(crate) count: Option<u64>,

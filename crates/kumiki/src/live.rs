@@ -1,6 +1,6 @@
 //! The commands that run in real time over a device: from the command line to [`kumiki_lab::live`].
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kumiki_lab::live::{
     self, Form, Line, LiveError, Pattern, Printer, Program, Quality, Stack, Watcher,
@@ -47,13 +47,19 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     let write: Octets = option("--write", &begin.write)?;
     let abort_after = begin.abort_after.as_deref();
     let abort_after = abort_after.map(|text| option::<Octets>("--abort-after", text));
-    let any = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
+    let any = |port| {
+        let any: IpAddr = match wanted.addr.address {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        SocketAddr::new(any, port)
+    };
     let (start, connections) = match (begin.to, begin.listen) {
         (Some(remote), _) => {
             let sessions = begin.connections.unwrap_or(1);
             let call = Begin::Call {
                 local: any(0),
-                remote: SocketAddr::V4(remote),
+                remote,
                 sessions,
             };
             (call, Some(sessions))
@@ -90,7 +96,7 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
 pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
     let data: Octets = option("--bytes", &wanted.bytes)?;
     let config = PingConfig {
-        peer: wanted.to.into(),
+        peer: wanted.to,
         data: u32::try_from(data.count()).unwrap_or(u32::MAX),
         count: wanted.count,
         interval: option("--interval", &wanted.interval)?,

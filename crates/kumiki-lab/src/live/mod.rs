@@ -2,16 +2,16 @@
 //!
 //! | | |
 //! |---|---|
-//! | Graph | a program on `tcp` on `ip` on the device, with `icmp` beside it: made by name and settings, as a host in a scenario |
+//! | Graph | a program on `tcp` on `ip` or `ipv6` on the device, with `icmp` beside it: made by name and settings, as a host in a scenario |
 //! | Clock | [`RealClock`]; the stack's secrets come from the operating system, so that no two runs have the same sequence numbers and ports |
 //! | Line | between the graph and the device stands [`Impaired`], where something is to go wrong |
-//! | Left out | several devices, UDP programs |
+//! | Left out | several devices, UDP programs, both versions of IP at once |
 //!
 //! The parts are apart so that other stacks and devices can use them: [`Stack`] says what stands on what, [`Line`] opens the
 //! device, [`run`] joins both and lets them run until the program is done or somebody wants an end.
 
 use core::fmt;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -52,8 +52,9 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stack {
     host: scenario::Host,
-    /// The program's node.
+    /// The program's node, and IP's.
     program: String,
+    ip: &'static str,
     device: String,
     /// The settings as they were written.
     sets: Vec<String>,
@@ -63,28 +64,31 @@ pub struct Stack {
 const ENDS: [&str; 2] = ["linux", "kumiki"];
 
 impl Stack {
-    /// `program` on TCP on IP on `device`, with ICMP beside TCP. A program called `ping` stands on ICMP.
+    /// `program` on TCP on IP on `device`, with ICMP beside TCP. A program called `ping` stands on ICMP. The version of IP is
+    /// that of `address`.
     #[must_use]
     pub fn tcp(program: &str, address: &str, mtu: u16, device: &str) -> Self {
         let below = |layer: &str| vec![layer.to_owned()];
         let upper = if program == "ping" { "icmp" } else { "tcp" };
+        let ip = if address.contains(':') { "ipv6" } else { "ip" };
         let graph = [
             (program, below(upper)),
-            ("tcp", below("ip")),
-            ("icmp", below("ip")),
-            ("ip", below(device)),
+            ("tcp", below(ip)),
+            ("icmp", below(ip)),
+            (ip, below(device)),
         ];
-        let mut ip = toml::Table::new();
-        ip.insert("address".to_owned(), address.into());
-        ip.insert("mtu".to_owned(), format!("{mtu} B").into());
+        let mut own = toml::Table::new();
+        own.insert("address".to_owned(), address.into());
+        own.insert("mtu".to_owned(), format!("{mtu} B").into());
         let graph = graph.map(|(node, below)| (node.to_owned(), below));
         Self {
             host: scenario::Host {
                 graph: Some(scenario::Graph::Below(graph.into())),
-                settings: BTreeMap::from([("ip".to_owned(), ip)]),
+                settings: BTreeMap::from([(ip.to_owned(), own)]),
                 ..scenario::Host::default()
             },
             program: program.to_owned(),
+            ip,
             device: device.to_owned(),
             sets: Vec::new(),
         }
@@ -103,7 +107,7 @@ impl Stack {
                     .in_place(place())
                     .expected("NODE.KEY=VALUE, such as tcp.sack=false"));
             };
-            let known = ["tcp", "ip", "icmp"];
+            let known = ["tcp", self.ip, "icmp"];
             if !known.contains(node) {
                 return Err(
                     Fault::unknown(std::iter::empty::<&str>(), "layer", node, &known)
@@ -200,8 +204,8 @@ pub fn impair(texts: &[String]) -> Result<Option<Impair>, Fault> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Network {
     /// The address.
-    pub address: Ipv4Addr,
-    /// How many of its bits name the network, 0 to 32.
+    pub address: IpAddr,
+    /// How many of its bits name the network, 0 to 32 or to 128.
     pub prefix: u8,
 }
 
@@ -210,13 +214,14 @@ impl core::str::FromStr for Network {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('/').and_then(|(address, prefix)| {
-            let prefix = prefix.parse().ok().filter(|prefix| *prefix <= 32)?;
-            Some(Self {
-                address: address.parse().ok()?,
-                prefix,
-            })
+            let address: IpAddr = address.parse().ok()?;
+            let bits = if address.is_ipv4() { 32 } else { 128 };
+            let prefix = prefix.parse().ok().filter(|prefix| *prefix <= bits)?;
+            Some(Self { address, prefix })
         });
-        parts.ok_or_else(|| "write an IPv4 address and its prefix, such as 10.9.0.2/24".to_owned())
+        parts.ok_or_else(|| {
+            "write an address and its prefix, such as 10.9.0.2/24 or fd00:9::2/64".to_owned()
+        })
     }
 }
 
@@ -433,7 +438,12 @@ type Capture = (PathBuf, Stream<BufWriter<File>>);
 fn begin_capture(path: &Path, graph: &mut Graph, stack: &Stack) -> Result<Capture, LiveError> {
     let fault = |why: &dyn fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
     let file = File::create(path).map_err(|why| fault(&why))?;
-    let stream = Stream::new(graph, ("ip", "ip"), &stack.device, BufWriter::new(file))
-        .map_err(|why| fault(&why))?;
+    let stream = Stream::new(
+        graph,
+        (stack.ip, stack.ip),
+        &stack.device,
+        BufWriter::new(file),
+    )
+    .map_err(|why| fault(&why))?;
     Ok((path.to_owned(), stream))
 }

@@ -64,6 +64,15 @@ fn settings_have_the_names_and_units_of_scenarios() {
 }
 
 #[test]
+fn the_version_of_ip_is_that_of_the_address() {
+    let mut stack = Stack::tcp("source", "fd00:9::2/64", 1500, "k0");
+    stack.set(&["ipv6.hop_limit=9".to_owned()]).unwrap();
+    assert!(stack.set(&["ip.ttl=9".to_owned()]).is_err());
+    let program = Talker::new(config(call(1), Act::Read));
+    stack.build(Box::new(program), 1).unwrap();
+}
+
+#[test]
 fn a_wrong_setting_is_answered_with_what_would_be_right() {
     for (sets, part) in [
         (
@@ -126,7 +135,16 @@ fn what_goes_wrong_is_read_as_in_a_scenario() {
 fn an_address_has_a_prefix() {
     let network: Network = "10.9.0.1/24".parse().unwrap();
     assert_eq!(network.to_string(), "10.9.0.1/24");
-    for wrong in ["10.9.0.1", "10.9.0.1/33", "10.9.0/24", "/24", ""] {
+    let network: Network = "fd00:9::1/64".parse().unwrap();
+    assert_eq!(network.to_string(), "fd00:9::1/64");
+    for wrong in [
+        "10.9.0.1",
+        "10.9.0.1/33",
+        "10.9.0/24",
+        "/24",
+        "",
+        "fd00::1/129",
+    ] {
         assert!(wrong.parse::<Network>().is_err(), "{wrong}");
     }
 }

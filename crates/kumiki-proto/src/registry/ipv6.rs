@@ -66,7 +66,7 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
         "discovery",
     ];
     let keys = own.map(|key| settings.peek(key).is_some());
-    if keys.contains(&true) || interfaces.is_empty() {
+    if keys.contains(&true) || interfaces.is_empty() || settings.lists() {
         let below = place.below.first().copied().unwrap_or_default();
         interfaces.insert(0, interface(below, settings)?);
     }

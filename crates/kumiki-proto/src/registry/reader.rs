@@ -74,7 +74,8 @@ impl<'a> Reader<'a> {
         self.list.map(RefCell::into_inner).unwrap_or_default()
     }
 
-    const fn lists(&self) -> bool {
+    /// Whether this is for the list of all settings.
+    pub(super) const fn lists(&self) -> bool {
         self.list.is_some()
     }
 

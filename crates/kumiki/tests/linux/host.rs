@@ -1,17 +1,54 @@
 //! Both ends as a case sees them: the program `kumiki`, and Linux's sockets with what they are set to.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-pub(crate) const LINUX: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
-pub(crate) const KUMIKI: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 pub(crate) const PORT: u16 = 5001;
+
+/// The version of IP of this process, which runs one case.
+static IPV6: OnceLock<bool> = OnceLock::new();
+
+/// From now on it is IPv6.
+pub(crate) fn speak_ipv6() {
+    let _ = IPV6.set(true);
+}
+
+pub(crate) fn is_ipv6() -> bool {
+    *IPV6.get_or_init(|| false)
+}
+
+/// The host `low` on network `network`: 0 is the TUN device's.
+pub(crate) fn address(network: u8, low: u8) -> IpAddr {
+    if is_ipv6() {
+        Ipv6Addr::new(0xfd00, 9, network.into(), 0, 0, 0, 0, low.into()).into()
+    } else {
+        Ipv4Addr::new(10, 9, network, low).into()
+    }
+}
+
+/// How many bits of an address name its network.
+pub(crate) fn prefix() -> u8 {
+    if is_ipv6() { 64 } else { 24 }
+}
+
+pub(crate) fn linux() -> IpAddr {
+    address(0, 1)
+}
+
+pub(crate) fn kumiki() -> IpAddr {
+    address(0, 2)
+}
+
+pub(crate) fn to_linux() -> String {
+    SocketAddr::new(linux(), PORT).to_string()
+}
 
 /// How long nothing may happen. Far beyond any timer that a case should meet, but for a connection that is given up.
 const PATIENCE: Duration = Duration::from_secs(100);
@@ -44,7 +81,8 @@ impl Drop for Kumiki {
 impl Kumiki {
     /// Starts `kumiki COMMAND` on a TUN device of this namespace.
     pub(crate) fn start(command: &str, arguments: &[&str]) -> Said<Self> {
-        let (kumiki, linux) = (format!("{KUMIKI}/24"), format!("{LINUX}/24"));
+        let with_prefix = |address| format!("{address}/{}", prefix());
+        let (kumiki, linux) = (with_prefix(kumiki()), with_prefix(linux()));
         let mut child = Command::new(env!("CARGO_BIN_EXE_kumiki"))
             .args([
                 command, "--tun", "k0", "--json", "--addr", &kumiki, "--linux", &linux,
@@ -132,18 +170,29 @@ pub(crate) fn probe() -> Said<()> {
 
 /// A connection of Linux's, called by us.
 pub(crate) fn call() -> Said<TcpStream> {
-    prepare(TcpStream::connect((KUMIKI, PORT)).map_err(when("connect"))?)
+    prepare(TcpStream::connect((kumiki(), PORT)).map_err(when("connect"))?)
 }
 
 /// A port of Linux's that listens.
 pub(crate) fn listen() -> Said<TcpListener> {
     // Before the device is there: any address.
-    TcpListener::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, PORT)).map_err(when("bind"))
+    let any: IpAddr = if is_ipv6() {
+        Ipv6Addr::UNSPECIFIED.into()
+    } else {
+        Ipv4Addr::UNSPECIFIED.into()
+    };
+    TcpListener::bind((any, PORT)).map_err(when("bind"))
 }
 
 /// The next caller at `listener`.
 pub(crate) fn accept(listener: &TcpListener) -> Said<TcpStream> {
-    prepare(listener.accept().map_err(when("accept"))?.0)
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut polled = [PollFd::new(listener, PollFlags::IN)];
+    let patience = Timespec::try_from(PATIENCE).map_err(when("a time"))?;
+    match poll(&mut polled, Some(&patience)).map_err(when("wait for a caller"))? {
+        0 => Err("nobody called".to_owned()),
+        _ => prepare(listener.accept().map_err(when("accept"))?.0),
+    }
 }
 
 fn prepare(stream: TcpStream) -> Said<TcpStream> {
@@ -237,5 +286,12 @@ pub(crate) fn same(sent: &Content, received: &Content) -> Said<()> {
         Ok(())
     } else {
         Err(format!("sent {sent:?}, received {received:?}"))
+    }
+}
+
+impl Content {
+    /// As one line.
+    pub(crate) fn told(&self) -> String {
+        format!("{} {}", self.octets, self.hash)
     }
 }

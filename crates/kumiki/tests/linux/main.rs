@@ -1,7 +1,7 @@
 //! Linux's TCP as the peer: every case in a network namespace of its own, with Kumiki at the other end of a TUN device.
 //!
 //! ```text
-//! cargo test -p kumiki --test linux                       single cases, and the whole matrix with 1 MiB each
+//! cargo test -p kumiki --test linux                       single cases, and the matrix with 1 MiB each, a part of it over IPv6
 //! cargo test --release -p kumiki --test linux -- --full   the same with 64 MiB each
 //! cargo test -p kumiki --test linux -- NAME               only what has NAME in its name
 //! ```
@@ -24,6 +24,7 @@
 mod host;
 mod marks;
 mod matrix;
+mod path;
 mod scripts;
 mod single;
 
@@ -48,7 +49,7 @@ const FULL: u64 = 64 << 20;
 const AT_ONCE: usize = 16;
 
 /// The argument that makes this program run one case, where it is.
-const INSIDE: &str = "--inside";
+pub(crate) const INSIDE: &str = "--inside";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -56,7 +57,8 @@ fn main() -> ExitCode {
     let mut cases = scripts::cases();
     cases.extend(single::cases());
     cases.extend(marks::cases());
-    cases.extend(matrix::cases(if full { FULL } else { PART }));
+    cases.extend(path::cases());
+    cases.extend(matrix::cases(if full { FULL } else { PART }, full));
     if let Some(at) = arguments.iter().position(|argument| argument == INSIDE) {
         return inside(&cases, arguments.get(at + 1).map_or("", String::as_str));
     }
@@ -167,6 +169,9 @@ fn told(failed: &[Failure], cases: usize) -> ExitCode {
 
 /// Runs the case `name` here, in a namespace that was made for it.
 fn inside(cases: &[Case], name: &str) -> ExitCode {
+    if name == path::PEER {
+        return path::peer();
+    }
     if name == PROBE {
         return match host::probe() {
             Ok(()) => ExitCode::SUCCESS,
@@ -196,7 +201,7 @@ fn inside(cases: &[Case], name: &str) -> ExitCode {
 const PROBE: &str = "probe";
 
 /// This program once more, in new namespaces.
-fn itself(unshare: &[&'static str]) -> Command {
+pub(crate) fn itself(unshare: &[&'static str]) -> Command {
     let mut command = Command::new("unshare");
     command
         .args(unshare)

@@ -1,13 +1,13 @@
 //! Transfers on a bad line: loss, reordering, three options on and off, and who sends.
 //!
 //! All combinations are run. Two more choices alternate with them, so that each meets each of the others: who calls, and whether
-//! it is Linux or Kumiki that has an option switched off.
+//! it is Linux or Kumiki that has an option switched off. Over IPv6 the same again, of which the quick form runs every eleventh.
 
 use std::net::Shutdown;
 
 use crate::Case;
 use crate::host::{
-    Content, Kumiki, LINUX, PORT, Said, accept, call, listen, read, same, sysctl, write,
+    Content, Kumiki, Said, accept, call, listen, read, same, speak_ipv6, sysctl, to_linux, write,
 };
 
 /// Chances of loss, in each direction.
@@ -49,9 +49,25 @@ struct Transfer {
     kumiki_declines: bool,
     octets: u64,
     seed: u64,
+    ipv6: bool,
 }
 
-pub(crate) fn cases(octets: u64) -> Vec<Case> {
+pub(crate) fn cases(octets: u64, full: bool) -> Vec<Case> {
+    let over_ipv4 = transfers(octets);
+    // Eleven is prime to all that alternates, so that each choice is among the few.
+    let over_ipv6 = over_ipv4.iter().filter(|it| full || it.seed % 11 == 0);
+    let over_ipv6 = over_ipv6.map(|it| Transfer { ipv6: true, ..*it });
+    let all: Vec<Transfer> = over_ipv4.iter().copied().chain(over_ipv6).collect();
+    all.into_iter()
+        .map(|transfer| Case {
+            name: transfer.name(),
+            tries: 1,
+            run: Box::new(move || transfer.run()),
+        })
+        .collect()
+}
+
+fn transfers(octets: u64) -> Vec<Transfer> {
     let mut transfers = Vec::new();
     // The slow ones first, so that none of them is left alone at the end.
     for loss in LOSS.into_iter().rev() {
@@ -69,19 +85,13 @@ pub(crate) fn cases(octets: u64) -> Vec<Case> {
                         kumiki_declines: odd(0b010_1101),
                         octets,
                         seed: 1 + number,
+                        ipv6: false,
                     });
                 }
             }
         }
     }
     transfers
-        .into_iter()
-        .map(|transfer| Case {
-            name: transfer.name(),
-            tries: 1,
-            run: Box::new(move || transfer.run()),
-        })
-        .collect()
 }
 
 impl Transfer {
@@ -91,7 +101,8 @@ impl Transfer {
             .map(|(bit, (name, ..))| if self.has(bit) { *name } else { "-" })
             .collect();
         format!(
-            "matrix::loss_{}{}_{}_{}_sends_{}_calls",
+            "matrix{}::loss_{}{}_{}_{}_sends_{}_calls",
+            if self.ipv6 { "_ipv6" } else { "" },
             self.loss,
             if self.reorder { "_reordered" } else { "" },
             options.join("_"),
@@ -105,6 +116,9 @@ impl Transfer {
     }
 
     fn run(&self) -> Said<String> {
+        if self.ipv6 {
+            speak_ipv6();
+        }
         let (size, seed) = (format!("{} B", self.octets), self.seed.to_string());
         let mut arguments = vec![
             "--connections".to_owned(),
@@ -143,7 +157,7 @@ impl Transfer {
         let (kumiki, mut stream);
         if self.kumiki_calls {
             let listener = listen()?;
-            arguments.extend(["--to".to_owned(), format!("{LINUX}:{PORT}")]);
+            arguments.extend(["--to".to_owned(), to_linux()]);
             kumiki = Kumiki::start(command, &texts(&arguments))?;
             stream = accept(&listener)?;
         } else {

@@ -9,7 +9,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::Case;
 use crate::host::{
-    Content, KUMIKI, Kumiki, LINUX, PORT, Said, accept, call, listen, read, same, when, write,
+    Content, Kumiki, PORT, Said, accept, call, is_ipv6, kumiki, linux, listen, read, same,
+    speak_ipv6, to_linux, when, write,
 };
 
 type Run = fn() -> Said<String>;
@@ -32,31 +33,32 @@ pub(crate) fn cases() -> Vec<Case> {
         ("ctrl_c_ends_and_tells_what_was_done", ctrl_c),
         ("tshark_finds_nothing_to_say_of_a_transfer", tshark),
     ];
-    cases
-        .into_iter()
-        .map(|(name, run)| Case {
-            name: format!("single::{name}"),
+    let over = |ipv6: bool| {
+        cases.into_iter().map(move |(name, run)| Case {
+            name: format!("single{}::{name}", if ipv6 { "_ipv6" } else { "" }),
             tries: 1,
-            run: Box::new(run),
+            run: Box::new(move || {
+                if ipv6 {
+                    speak_ipv6();
+                }
+                run()
+            }),
         })
-        .collect()
+    };
+    over(false).chain(over(true)).collect()
 }
 
 fn done() -> Said<String> {
     Ok("as it should be".to_owned())
 }
 
-fn to_linux() -> String {
-    format!("{LINUX}:{PORT}")
-}
-
 /// Refuses what does not hold.
-fn holds(what: bool, why: impl FnOnce() -> String) -> Said<()> {
+pub(crate) fn holds(what: bool, why: impl FnOnce() -> String) -> Said<()> {
     if what { Ok(()) } else { Err(why()) }
 }
 
 fn kumiki_pings_linux() -> Said<String> {
-    let to = LINUX.to_string();
+    let to = linux().to_string();
     let kumiki = Kumiki::start(
         "ping",
         &[
@@ -80,30 +82,44 @@ fn kumiki_pings_linux() -> Said<String> {
 fn linux_pings_kumiki() -> Said<String> {
     // Whatever the program is: its host answers.
     let _kumiki = Kumiki::listening("echo", &[])?;
-    let socket = rustix::net::socket_with(
-        AddressFamily::INET,
-        SocketType::RAW,
-        SocketFlags::CLOEXEC,
-        Some(ipproto::ICMP),
-    );
+    let (family, protocol, request, reply_kind) = if is_ipv6() {
+        (AddressFamily::INET6, ipproto::ICMPV6, 128, 129)
+    } else {
+        (AddressFamily::INET, ipproto::ICMP, 8, 0)
+    };
+    let raw = SocketType::RAW;
+    let socket = rustix::net::socket_with(family, raw, SocketFlags::CLOEXEC, Some(protocol));
     let socket = UdpSocket::from(socket.map_err(when("raw socket"))?);
     socket
         .set_read_timeout(Some(Duration::from_secs(10)))
         .map_err(when("time limit"))?;
-    socket.connect((KUMIKI, 0)).map_err(when("connect"))?;
+    socket.connect((kumiki(), 0)).map_err(when("connect"))?;
     for number in 1..=20_u8 {
-        // RFC 792: type 8, code 0, checksum, identifier, sequence number, data.
-        let mut echo = vec![8, 0, 0, 0, 0x12, 0x34, 0, number];
+        // RFC 792 and RFC 4443: type, code 0, checksum, identifier, sequence number, data.
+        let mut echo = vec![request, 0, 0, 0, 0x12, 0x34, 0, number];
         echo.extend((0..200).map(|octet: u8| octet ^ number));
         let sum = internet_checksum(&echo);
+        // Over IPv6 the kernel writes the checksum, and verifies that of the reply.
         echo[2..4].copy_from_slice(&sum.to_be_bytes());
         socket.send(&echo).map_err(when("send"))?;
         let mut reply = [0; 1500];
-        let read = socket.recv(&mut reply).map_err(when("no reply"))?;
-        // A raw socket shows the IP header too.
-        let icmp = &reply[usize::from(reply[0] & 15) * 4..read];
+        let icmp = loop {
+            let read = socket.recv(&mut reply).map_err(when("no reply"))?;
+            // A raw socket of IPv4 shows the IP header too.
+            let header = if is_ipv6() {
+                0
+            } else {
+                usize::from(reply[0] & 15) * 4
+            };
+            let icmp = &reply[header..read];
+            // Solicitations of routers and the like are none of ours.
+            if !is_ipv6() || icmp[0] == reply_kind {
+                break icmp;
+            }
+        };
+        let intact = is_ipv6() || internet_checksum(icmp) == 0;
         holds(
-            icmp[0] == 0 && icmp[4..] == echo[4..] && internet_checksum(icmp) == 0,
+            icmp[0] == reply_kind && icmp[4..] == echo[4..] && intact,
             || format!("asked {echo:?}, answered {icmp:?}"),
         )?;
     }
@@ -124,7 +140,7 @@ fn internet_checksum(octets: &[u8]) -> u16 {
 
 fn linux_is_refused() -> Said<String> {
     let _kumiki = Kumiki::listening("sink", &[])?;
-    match TcpStream::connect((KUMIKI, PORT + 1)) {
+    match TcpStream::connect((kumiki(), PORT + 1)) {
         Err(why) if why.kind() == ErrorKind::ConnectionRefused => done(),
         other => Err(format!("{other:?}")),
     }
