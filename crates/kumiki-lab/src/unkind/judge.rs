@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Instant, Reason};
 
-use super::case::{Case, Opening};
+use super::case::{Case, End, Opening};
 use super::checker::Violation;
 use super::user::{Over, Report};
 
@@ -155,11 +155,14 @@ fn endings<'a>(
     })
 }
 
-/// Whether the TCP of an end gives up after a time of its user's.
+/// Whether the TCP of an end gives up after a time: its user's, one that the peer has told it of, or that of keep-alive.
 fn has_user_timeout(case: &Case, end: usize) -> bool {
-    case.ends
-        .get(end)
-        .is_some_and(|end| end.tcp.user_timeout.is_some())
+    let told = |own: &End| {
+        let told = |end: &End| end.tcp.user_timeout_option && end.tcp.user_timeout.is_some();
+        own.tcp.user_timeout_option && case.ends.iter().any(told)
+    };
+    let gives_up = |own: &End| own.tcp.user_timeout.is_some() || own.tcp.keep_alive || told(own);
+    case.ends.get(end).is_some_and(gives_up)
 }
 
 /// Whether this end has ended the connection other than in order, whatever its reason.

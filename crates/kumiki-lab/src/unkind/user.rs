@@ -469,7 +469,12 @@ impl User {
             self.credit -= octets;
             self.facts.handed.store(written + octets, Ordering::Relaxed);
             let end = self.left == 0 || written + octets == total;
-            self.ask(Request::Data { session, data, end }, cx);
+            let urgent = self.plan.writing.urgent;
+            if urgent.is_some_and(|every| self.writes.is_multiple_of(every)) {
+                self.ask(Request::Expedited { session, data }, cx);
+            } else {
+                self.ask(Request::Data { session, data, end }, cx);
+            }
         }
     }
 

@@ -256,7 +256,7 @@ impl Checker {
         let options = i64::try_from(header.len()).unwrap_or(0) - 20;
         let probe = text == 1 && start >= sending.last_edge;
         let mut broken: Option<(&'static str, String)> = None;
-        if start > sending.max || start < 1 {
+        if start > sending.max || start < i64::from(text > 0 || fin) {
             let max = sending.max;
             broken = Some(("sequence", format!("position {start} after {max}")));
         } else if text > 0 && text_end > handed {

@@ -6,7 +6,7 @@ use kumiki_wire::tcp::Seq;
 use super::space::Sending;
 use super::{AFTER_SYN_LOSS, PERSIST};
 use crate::unkind::case::End;
-use kumiki_proto::tcp::config::LossDetection;
+use kumiki_proto::tcp::config::{LossDetection, SynCookies};
 
 /// What the end was configured for.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,11 @@ impl Bounds {
             granularity: tcp.rto.granularity,
             tick: tcp.rto.tick,
             overrides: tcp.override_timeout,
-            syn_retries: tcp.syn_retries,
+            // A cookie is not sent again.
+            syn_retries: match tcp.syn_cookies {
+                SynCookies::Always => 0,
+                SynCookies::Never | SynCookies::WhenFull => tcp.syn_retries,
+            },
             beats: beat * 2 + Duration::from_millis(1),
             rack: tcp.loss_detection == LossDetection::Rack,
             tail_loss_probe: tcp.tail_loss_probe,
@@ -260,7 +264,8 @@ impl Clock {
 
     /// What an acknowledgment makes of it; none where the time-out may have been for nothing, or is made good.
     pub(super) fn on_ack(mut self, now: Instant, tick: &Tick) -> Option<Self> {
-        if tick.ack >= self.recover || tick.ack > self.resent {
+        let advances = tick.ack > tick.una;
+        if tick.ack >= self.recover || (advances && self.news > 0) {
             return None;
         }
         let old = |left: i64| left < tick.ack;
@@ -271,7 +276,9 @@ impl Clock {
             // D-SACK, or what arrived though it was taken for lost.
             return None;
         }
-        if tick.ack > tick.una {
+        if advances {
+            // What had arrived before the time-out comes with what fills the gap.
+            self.resent = self.resent.max(tick.ack);
             let earlier = |echo, ts| Seq(echo).lt(Seq(ts));
             if let (Some(echo), Some(ts)) = (tick.echo, self.ts)
                 && earlier(echo, ts)
