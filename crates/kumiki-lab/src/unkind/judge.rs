@@ -2,6 +2,8 @@
 
 use kumiki_graph::{Instant, Reason};
 
+use kumiki_proto::tcp::config::SynCookies;
+
 use super::case::{Case, End, Opening};
 use super::checker::Violation;
 use super::user::{Over, Report};
@@ -97,7 +99,9 @@ fn endings<'a>(
         }
         // The peer's TCP gave up a call of which its program had not heard, since nothing answered its SYN.
         let given_up = peer.over == Some(Over::Never)
-            && (peer_seen.in_vain >= SYN_REPETITIONS || has_user_timeout(case, other))
+            && (peer_seen.in_vain >= SYN_REPETITIONS
+                || has_user_timeout(case, other)
+                || sends_cookies(case, other))
             && case.may_lose();
         let reason = match report.over {
             None => return refused("no end", "the program is not done".to_owned()),
@@ -163,6 +167,13 @@ fn has_user_timeout(case: &Case, end: usize) -> bool {
     };
     let gives_up = |own: &End| own.tcp.user_timeout.is_some() || own.tcp.keep_alive || told(own);
     case.ends.get(end).is_some_and(gives_up)
+}
+
+/// Whether an end keeps nothing of a call until it is answered: where the answer is lost, or late, it knows nothing of it.
+fn sends_cookies(case: &Case, end: usize) -> bool {
+    case.ends
+        .get(end)
+        .is_some_and(|end| end.tcp.syn_cookies == SynCookies::Always)
 }
 
 /// Whether this end has ended the connection other than in order, whatever its reason.

@@ -16,7 +16,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Message, Pattern};
-use kumiki_proto::tcp::config::Rounding;
+use kumiki_proto::tcp::config::{Rounding, SynCookies};
 
 use super::case::{End, Finish, Moment, Opening, Reading};
 use crate::workload::sink::first_wrong;
@@ -604,8 +604,21 @@ impl User {
         };
         self.offers += 1;
         if self.offers > 1 {
-            // RFC 9293 section 3.5: the handshake keeps old duplicates of a SYN from becoming connections.
-            self.complain(cx.now(), "the only call was offered twice".to_owned());
+            // RFC 9293 section 3.5: the handshake keeps old duplicates of a SYN from becoming connections. With cookies a copy
+            // of its last segment can still become one, for nothing is kept of those that came back.
+            if self.plan.tcp.syn_cookies != SynCookies::Always {
+                self.complain(cx.now(), "the only call was offered twice".to_owned());
+            }
+            let (reason, data) = (Reason::User, None);
+            self.ask(
+                Request::Abort {
+                    session,
+                    reason,
+                    data,
+                },
+                cx,
+            );
+            return;
         }
         if self.over.is_some() || refuses {
             let (reason, data) = (Reason::User, None);

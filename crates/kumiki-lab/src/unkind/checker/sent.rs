@@ -106,6 +106,13 @@ impl Checker {
                 sending.trips.forget();
             }
             sending.occupies(now, (0, 1), false, &self.bounds, false);
+            if self.passive && self.bounds.cookies {
+                // Nobody has kept when the cookie was sent.
+                sending
+                    .flights
+                    .iter_mut()
+                    .for_each(|flight| flight.again = true);
+            }
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
         }

@@ -19,6 +19,8 @@ pub(super) struct Bounds {
     tick: Duration,
     pub(super) overrides: Duration,
     pub(super) syn_retries: u32,
+    /// Nothing is kept of a call until it is answered.
+    pub(super) cookies: bool,
     /// How late a timer may be, and how early.
     pub(super) beats: Duration,
     /// Where SACK is on, each retransmission starts the timer again.
@@ -43,6 +45,7 @@ impl Bounds {
                 SynCookies::Always => 0,
                 SynCookies::Never | SynCookies::WhenFull => tcp.syn_retries,
             },
+            cookies: tcp.syn_cookies == SynCookies::Always,
             beats: beat * 2 + Duration::from_millis(1),
             rack: tcp.loss_detection == LossDetection::Rack,
             tail_loss_probe: tcp.tail_loss_probe,
