@@ -12,6 +12,8 @@ use kumiki_proto::tcp::config::{
 use kumiki_proto::tcp::congestion::{Algorithm, InitialWindow};
 use kumiki_proto::tcp::{self, defaults, rtt};
 
+mod extras;
+
 /// The largest transfer in one direction: 64 MiB.
 const MOST_OCTETS: u64 = 64 << 20;
 
@@ -69,6 +71,8 @@ pub struct Writing {
     pub piece: (u64, u64),
     /// After so many writes, a pause of so long.
     pub pause: Option<(u32, Duration)>,
+    /// Each write of so many is urgent.
+    pub urgent: Option<u32>,
     /// Content is written as real octets; otherwise as content that follows from its position, which costs nothing to
     /// carry and is compared all the same.
     pub stored: bool,
@@ -250,6 +254,7 @@ impl Case {
         if !dice.one_in(12) {
             bad_weather(&mut dice, &mut line, stack);
         }
+        extras::extras(seed, [&mut near, &mut far]);
         ending(&mut dice, &mut near, &far);
         ending(&mut dice, &mut far, &near);
         if near.finish == Finish::AfterPeer && far.finish == Finish::AfterPeer {
@@ -361,6 +366,7 @@ fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
                     dice.time(us(1), s(3)),
                 )
             }),
+            urgent: None,
             stored: total <= 256 << 10 && dice.one_in(2),
         };
         let reading = match dice.0.below(8) {
@@ -495,6 +501,7 @@ fn end(seed: u64, number: u64) -> End {
             total: 0,
             piece: (1, 1),
             pause: None,
+            urgent: None,
             stored: false,
         },
         reading: Reading::AtOnce,

@@ -2,7 +2,9 @@
 
 use kumiki_graph::{Instant, Reason};
 
-use super::case::{Case, Opening};
+use kumiki_proto::tcp::config::SynCookies;
+
+use super::case::{Case, End, Opening};
 use super::checker::Violation;
 use super::user::{Over, Report};
 
@@ -97,7 +99,9 @@ fn endings<'a>(
         }
         // The peer's TCP gave up a call of which its program had not heard, since nothing answered its SYN.
         let given_up = peer.over == Some(Over::Never)
-            && (peer_seen.in_vain >= SYN_REPETITIONS || has_user_timeout(case, other))
+            && (peer_seen.in_vain >= SYN_REPETITIONS
+                || has_user_timeout(case, other)
+                || sends_cookies(case, other))
             && case.may_lose();
         let reason = match report.over {
             None => return refused("no end", "the program is not done".to_owned()),
@@ -155,11 +159,21 @@ fn endings<'a>(
     })
 }
 
-/// Whether the TCP of an end gives up after a time of its user's.
+/// Whether the TCP of an end gives up after a time: its user's, one that the peer has told it of, or that of keep-alive.
 fn has_user_timeout(case: &Case, end: usize) -> bool {
+    let told = |own: &End| {
+        let told = |end: &End| end.tcp.user_timeout_option && end.tcp.user_timeout.is_some();
+        own.tcp.user_timeout_option && case.ends.iter().any(told)
+    };
+    let gives_up = |own: &End| own.tcp.user_timeout.is_some() || own.tcp.keep_alive || told(own);
+    case.ends.get(end).is_some_and(gives_up)
+}
+
+/// Whether an end keeps nothing of a call until it is answered: where the answer is lost, or late, it knows nothing of it.
+fn sends_cookies(case: &Case, end: usize) -> bool {
     case.ends
         .get(end)
-        .is_some_and(|end| end.tcp.user_timeout.is_some())
+        .is_some_and(|end| end.tcp.syn_cookies == SynCookies::Always)
 }
 
 /// Whether this end has ended the connection other than in order, whatever its reason.

@@ -17,7 +17,7 @@ const RUNS: usize = 600;
 type Simpler = fn(&mut Case, usize);
 
 /// What can be made simpler of end 0 and 1, or of what they send.
-const STEPS: [Simpler; 37] = [
+const STEPS: [Simpler; 38] = [
     |case, n| case.line.weather_of(n, |it| *it = Impairment::default()),
     |case, n| case.end(n, |end| end.writing.total = 0),
     |case, n| case.end(n, |end| end.writing.total /= 16),
@@ -62,6 +62,7 @@ const STEPS: [Simpler; 37] = [
     |case, n| case.end(n, |end| end.finish = Finish::Written),
     |case, n| case.end(n, |end| end.abort = None),
     |case, n| case.end(n, |end| end.writing.pause = None),
+    |case, n| case.end(n, |end| end.writing.urgent = None),
     |case, n| case.end(n, |end| end.writing.piece = (1 << 20, 1 << 20)),
     |case, n| {
         case.end(n, |end| {

@@ -16,7 +16,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Message, Pattern};
-use kumiki_proto::tcp::config::Rounding;
+use kumiki_proto::tcp::config::{Rounding, SynCookies};
 
 use super::case::{End, Finish, Moment, Opening, Reading};
 use crate::workload::sink::first_wrong;
@@ -469,7 +469,12 @@ impl User {
             self.credit -= octets;
             self.facts.handed.store(written + octets, Ordering::Relaxed);
             let end = self.left == 0 || written + octets == total;
-            self.ask(Request::Data { session, data, end }, cx);
+            let urgent = self.plan.writing.urgent;
+            if urgent.is_some_and(|every| self.writes.is_multiple_of(every)) {
+                self.ask(Request::Expedited { session, data }, cx);
+            } else {
+                self.ask(Request::Data { session, data, end }, cx);
+            }
         }
     }
 
@@ -599,8 +604,21 @@ impl User {
         };
         self.offers += 1;
         if self.offers > 1 {
-            // RFC 9293 section 3.5: the handshake keeps old duplicates of a SYN from becoming connections.
-            self.complain(cx.now(), "the only call was offered twice".to_owned());
+            // RFC 9293 section 3.5: the handshake keeps old duplicates of a SYN from becoming connections. With cookies a copy
+            // of its last segment can still become one, for nothing is kept of those that came back.
+            if self.plan.tcp.syn_cookies != SynCookies::Always {
+                self.complain(cx.now(), "the only call was offered twice".to_owned());
+            }
+            let (reason, data) = (Reason::User, None);
+            self.ask(
+                Request::Abort {
+                    session,
+                    reason,
+                    data,
+                },
+                cx,
+            );
+            return;
         }
         if self.over.is_some() || refuses {
             let (reason, data) = (Reason::User, None);

@@ -175,6 +175,9 @@ fn writing(it: &Writing) -> String {
     if let Some((every, time)) = it.pause {
         let _ = write!(text, ", with a pause of {time} after each {every}");
     }
+    if let Some(every) = it.urgent {
+        let _ = write!(text, ", of which one in {every} is urgent");
+    }
     text.push_str(if it.stored {
         ", as real octets"
     } else {

@@ -336,7 +336,6 @@ impl<K: PartialEq, H> Table<K, H> {
     }
 
     /// How many octets are held, overhead included.
-    #[cfg(test)]
     pub(crate) const fn octets(&self) -> usize {
         self.octets
     }

@@ -184,6 +184,12 @@ impl Ip {
         &self.counters
     }
 
+    /// Octets held in incomplete datagrams, with what keeping each fragment costs beside: at most [`Reassembly::octets`].
+    #[must_use]
+    pub const fn reassembling(&self) -> usize {
+        self.reassembly.octets()
+    }
+
     fn user(&self, protocol: u8) -> Option<Above> {
         let found = self.users.iter().find(|(number, _)| *number == protocol);
         found.map(|&(_, user)| user)

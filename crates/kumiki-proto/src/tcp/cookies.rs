@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_secs(64);
 /// How long a cookie that was sent may come back.
 pub(crate) const LIFE: Duration = Duration::from_secs(128);
 /// What three bits can say: what links of the likely sizes give, and at the low end whatever a peer may say.
-const MSS: [u16; 8] = [64, 536, 1220, 1360, 1440, 1460, 4312, 9140];
+const MSS: [u16; 8] = [28, 256, 536, 1220, 1440, 1460, 4312, 9140];
 /// The shift count that says that there is none.
 const UNSCALED: u32 = 15;
 

@@ -106,6 +106,13 @@ impl Checker {
                 sending.trips.forget();
             }
             sending.occupies(now, (0, 1), false, &self.bounds, false);
+            if self.passive && self.bounds.cookies {
+                // Nobody has kept when the cookie was sent.
+                sending
+                    .flights
+                    .iter_mut()
+                    .for_each(|flight| flight.again = true);
+            }
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
         }
@@ -256,7 +263,7 @@ impl Checker {
         let options = i64::try_from(header.len()).unwrap_or(0) - 20;
         let probe = text == 1 && start >= sending.last_edge;
         let mut broken: Option<(&'static str, String)> = None;
-        if start > sending.max || start < 1 {
+        if start > sending.max || start < i64::from(text > 0 || fin) {
             let max = sending.max;
             broken = Some(("sequence", format!("position {start} after {max}")));
         } else if text > 0 && text_end > handed {

@@ -6,7 +6,7 @@ use kumiki_wire::tcp::Seq;
 use super::space::Sending;
 use super::{AFTER_SYN_LOSS, PERSIST};
 use crate::unkind::case::End;
-use kumiki_proto::tcp::config::LossDetection;
+use kumiki_proto::tcp::config::{LossDetection, SynCookies};
 
 /// What the end was configured for.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Bounds {
     tick: Duration,
     pub(super) overrides: Duration,
     pub(super) syn_retries: u32,
+    /// Nothing is kept of a call until it is answered.
+    pub(super) cookies: bool,
     /// How late a timer may be, and how early.
     pub(super) beats: Duration,
     /// Where SACK is on, each retransmission starts the timer again.
@@ -38,7 +40,12 @@ impl Bounds {
             granularity: tcp.rto.granularity,
             tick: tcp.rto.tick,
             overrides: tcp.override_timeout,
-            syn_retries: tcp.syn_retries,
+            // A cookie is not sent again.
+            syn_retries: match tcp.syn_cookies {
+                SynCookies::Always => 0,
+                SynCookies::Never | SynCookies::WhenFull => tcp.syn_retries,
+            },
+            cookies: tcp.syn_cookies == SynCookies::Always,
             beats: beat * 2 + Duration::from_millis(1),
             rack: tcp.loss_detection == LossDetection::Rack,
             tail_loss_probe: tcp.tail_loss_probe,
@@ -260,7 +267,8 @@ impl Clock {
 
     /// What an acknowledgment makes of it; none where the time-out may have been for nothing, or is made good.
     pub(super) fn on_ack(mut self, now: Instant, tick: &Tick) -> Option<Self> {
-        if tick.ack >= self.recover || tick.ack > self.resent {
+        let advances = tick.ack > tick.una;
+        if tick.ack >= self.recover || (advances && self.news > 0) {
             return None;
         }
         let old = |left: i64| left < tick.ack;
@@ -271,7 +279,9 @@ impl Clock {
             // D-SACK, or what arrived though it was taken for lost.
             return None;
         }
-        if tick.ack > tick.una {
+        if advances {
+            // What had arrived before the time-out comes with what fills the gap.
+            self.resent = self.resent.max(tick.ack);
             let earlier = |echo, ts| Seq(echo).lt(Seq(ts));
             if let (Some(echo), Some(ts)) = (tick.echo, self.ts)
                 && earlier(echo, ts)
