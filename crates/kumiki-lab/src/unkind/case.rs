@@ -3,7 +3,7 @@
 //! Nothing here is drawn as a floating-point number with a logarithm in it: sizes and times that spread over decades are
 //! drawn as a power of two and the bits below it, so that a seed means the same case on every machine.
 
-use kumiki_graph::{Coalesce, Duration, Instant, Quality, Rng};
+use kumiki_graph::{Coalesce, Duration, EcnUse, Instant, Quality, Rng};
 use kumiki_link::{Hold, Impairment, Loss};
 use kumiki_proto::tcp::config::{
     AckRule, AckTimer, Beat, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
@@ -255,6 +255,9 @@ impl Case {
             bad_weather(&mut dice, &mut line, stack);
         }
         extras::extras(seed, [&mut near, &mut far]);
+        if stack == Stack::Ip {
+            marking(&mut Dice::new(seed, 22), &mut line);
+        }
         ending(&mut dice, &mut near, &far);
         ending(&mut dice, &mut far, &near);
         if near.finish == Finish::AfterPeer && far.finish == Finish::AfterPeer {
@@ -442,6 +445,8 @@ fn end(seed: u64, number: u64) -> End {
     }
     // Draws of its own, so that another way to recover changes nothing else of a seed.
     recovery(&mut Dice::new(seed, 3 + number), &mut tcp);
+    // As before.
+    marks(&mut Dice::new(seed, 20 + number), &mut tcp);
     if dice.one_in(3) {
         acknowledging(dice, &mut tcp);
     }
@@ -565,6 +570,34 @@ fn recovery(dice: &mut Dice, tcp: &mut tcp::Config) {
     tcp.adapt_to_reordering = dice.one_in(2);
     tcp.hystart = dice.one_in(2);
     tcp.pacing = dice.one_in(2);
+}
+
+fn marks(dice: &mut Dice, tcp: &mut tcp::Config) {
+    if dice.one_in(3) {
+        return;
+    }
+    let uses = [
+        EcnUse::Off,
+        EcnUse::Passive,
+        EcnUse::Classic,
+        EcnUse::Accurate,
+        EcnUse::Accurate,
+    ];
+    tcp.ecn = dice.pick(&uses, EcnUse::Classic);
+    tcp.abe = dice.one_in(4);
+}
+
+/// Congestion marks, which only plain datagrams get: few, many, or on all that can be marked.
+fn marking(dice: &mut Dice, line: &mut Line) {
+    for weather in &mut line.weather {
+        if dice.one_in(2) {
+            weather.mark = if dice.one_in(12) {
+                1.0
+            } else {
+                dice.probability(400)
+            };
+        }
+    }
 }
 
 fn acknowledging(dice: &mut Dice, tcp: &mut tcp::Config) {

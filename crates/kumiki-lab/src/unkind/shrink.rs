@@ -3,7 +3,7 @@
 //! One thing after the other is made simpler, and stays so where the rule is still broken: less data, one impairment
 //! less, one option of TCP less. What is left is what the failure needs, or nearly so.
 
-use kumiki_graph::{Duration, Quality};
+use kumiki_graph::{Duration, EcnUse, Quality};
 use kumiki_link::{Impairment, Loss};
 use kumiki_proto::tcp::congestion::Algorithm;
 use kumiki_proto::tcp::defaults;
@@ -17,7 +17,7 @@ const RUNS: usize = 600;
 type Simpler = fn(&mut Case, usize);
 
 /// What can be made simpler of end 0 and 1, or of what they send.
-const STEPS: [Simpler; 38] = [
+const STEPS: [Simpler; 40] = [
     |case, n| case.line.weather_of(n, |it| *it = Impairment::default()),
     |case, n| case.end(n, |end| end.writing.total = 0),
     |case, n| case.end(n, |end| end.writing.total /= 16),
@@ -36,6 +36,7 @@ const STEPS: [Simpler; 38] = [
     },
     |case, n| case.line.weather_of(n, |it| it.loss = Loss::None),
     |case, n| case.line.weather_of(n, |it| it.duplicate = 0.0),
+    |case, n| case.line.weather_of(n, |it| it.mark = 0.0),
     |case, n| {
         case.line.weather_of(n, |it| {
             it.corrupt = 0.0;
@@ -81,6 +82,7 @@ const STEPS: [Simpler; 38] = [
     },
     |case, n| case.end(n, |end| end.tcp.timestamps = false),
     |case, n| case.end(n, |end| end.tcp.sack = false),
+    |case, n| case.end(n, |end| end.tcp.ecn = EcnUse::Off),
     |case, n| case.end(n, |end| end.tcp.window_scaling = false),
     |case, n| case.end(n, |end| end.tcp.congestion = Algorithm::NewReno),
     |case, n| case.end(n, |end| end.tcp.mss = None),

@@ -65,6 +65,12 @@ fn weather(it: &Impairment) -> String {
     if it.duplicate > 0.0 {
         parts.push(format!("comes twice with probability {:.6}", it.duplicate));
     }
+    if it.mark > 0.0 {
+        parts.push(format!(
+            "is marked for congestion with probability {:.6}",
+            it.mark
+        ));
+    }
     if it.corrupt > 0.0 {
         let more = if it.corrupt_again > 0.0 {
             ", or two"

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::Case;
 use crate::host::{
-    Content, Kumiki, LINUX, PORT, Said, accept, call, listen, read, same, sysctl, write,
+    Content, Kumiki, PORT, Said, accept, call, linux, listen, read, same, sysctl, write,
 };
 
 /// Octets of each transfer: some thousand segments.
@@ -153,7 +153,7 @@ impl Marks {
             format!("{OCTETS} B"),
             format!("tcp.ecn=\"{}\"", self.kumiki),
         );
-        let to = format!("{LINUX}:{PORT}");
+        let to = format!("{}:{PORT}", linux());
         let mut arguments = vec!["--connections", "1", "--impair", MARK, "--pcap", pcap];
         arguments.extend(["--set", &ecn]);
         if self.kumiki_sends {
@@ -208,9 +208,14 @@ impl Marks {
             return Ok(told);
         }
         // Linux ends its echo only where it hears CWR, which only Kumiki can have sent.
-        let reduced =
-            format!("tcp.flags.cwr==1 && tcp.flags.syn==0 && tcp.len>0 && ip.dst=={LINUX}");
-        let echoes = format!("tcp.flags.ece==1 && tcp.flags.syn==0 && ip.src=={LINUX}");
+        let reduced = format!(
+            "tcp.flags.cwr==1 && tcp.flags.syn==0 && tcp.len>0 && ip.dst=={}",
+            linux()
+        );
+        let echoes = format!(
+            "tcp.flags.ece==1 && tcp.flags.syn==0 && ip.src=={}",
+            linux()
+        );
         let (Some(reduced), Some(echoes)) = (count(pcap, &reduced)?, count(pcap, &echoes)?) else {
             return Ok(format!("{told}; not looked at by tshark, which is absent"));
         };

@@ -1,6 +1,6 @@
 //! How long an end may wait: what its retransmission timer can have come to, and when the acknowledgment clock must go on.
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Duration, EcnUse, Instant};
 use kumiki_wire::tcp::Seq;
 
 use super::space::Sending;
@@ -18,6 +18,8 @@ pub(super) struct Bounds {
     granularity: Duration,
     tick: Duration,
     pub(super) overrides: Duration,
+    /// The peer may have told of congestion marks.
+    ecn: bool,
     pub(super) syn_retries: u32,
     /// Nothing is kept of a call until it is answered.
     pub(super) cookies: bool,
@@ -40,6 +42,7 @@ impl Bounds {
             granularity: tcp.rto.granularity,
             tick: tcp.rto.tick,
             overrides: tcp.override_timeout,
+            ecn: end.quality.ecn.unwrap_or(tcp.ecn) != EcnUse::Off,
             // A cookie is not sent again.
             syn_retries: match tcp.syn_cookies {
                 SynCookies::Always => 0,
@@ -87,6 +90,16 @@ impl Bounds {
         let probes = self.rack && sack && self.tail_loss_probe;
         let probe = sending.news_at.filter(|_| probes);
         probe.map_or(expiry, |at| expiry.max(at + self.timer(sending)))
+    }
+
+    /// How long what may be sent waits at the most where nothing is under way.
+    pub(super) fn waits(&self, sending: &Sending) -> Duration {
+        let waits = self.overrides + self.beats;
+        if self.ecn {
+            waits.max(self.timer(sending))
+        } else {
+            waits
+        }
     }
 
     /// How long a closed window may go without a probe.
