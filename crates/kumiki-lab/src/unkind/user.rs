@@ -7,7 +7,7 @@
 //! | Left out | costs: a run has no prices |
 
 use core::net::{Ipv4Addr, SocketAddr};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use kumiki_graph::{
@@ -21,131 +21,11 @@ use kumiki_proto::tcp::config::{Rounding, SynCookies};
 use super::case::{End, Finish, Moment, Opening, Reading};
 use crate::workload::sink::first_wrong;
 
-/// What the program has told its TCP, for those who watch the wire. The program writes, they read, all on one thread.
-#[derive(Debug, Default)]
-pub(super) struct Facts {
-    handed: AtomicU64,
-    said_ns: AtomicU64,
-    releasing: AtomicBool,
-    opened: AtomicBool,
-    over: AtomicBool,
-}
+mod facts;
+mod report;
 
-impl Facts {
-    /// Octets handed over so far.
-    pub(super) fn handed(&self) -> u64 {
-        self.handed.load(Ordering::Relaxed)
-    }
-
-    /// When the program last asked for something.
-    pub(super) fn said(&self) -> Instant {
-        Instant::from_nanos(self.said_ns.load(Ordering::Relaxed))
-    }
-
-    /// No more octets will be handed over: a FIN is to follow.
-    pub(super) fn releasing(&self) -> bool {
-        self.releasing.load(Ordering::Relaxed)
-    }
-
-    /// The program knows the connection.
-    pub(super) fn opened(&self) -> bool {
-        self.opened.load(Ordering::Relaxed)
-    }
-
-    /// The program is done with the connection, and TCP owes it nothing.
-    pub(super) fn over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
-    }
-
-    /// The program knows its connection and has handed over so many octets.
-    #[cfg(test)]
-    pub(super) fn open(&self, now: Instant, handed: u64) {
-        self.handed.store(handed, Ordering::Relaxed);
-        self.opened.store(true, Ordering::Relaxed);
-        self.said_at(now);
-    }
-
-    fn said_at(&self, now: Instant) {
-        self.said_ns.store(now.as_nanos(), Ordering::Relaxed);
-    }
-}
-
-/// How a connection ended for its program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Over {
-    /// In order, both ways.
-    Closed,
-    /// TCP said so, and why.
-    Aborted(Reason),
-    /// The program ended it, or refused it.
-    Own,
-    /// The run told the program to give up: the peer was gone and had nothing to say about it.
-    GaveUp,
-    /// There never was one.
-    Never,
-}
-
-/// What one end saw, when all is over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Report {
-    /// How it ended; `None` if it has not.
-    pub over: Option<Over>,
-    /// When it ended.
-    pub over_at: Instant,
-    /// Octets handed to TCP.
-    pub written: u64,
-    /// Octets that TCP delivered.
-    pub received: u64,
-    /// The peer's end of data was indicated.
-    pub peer_released: bool,
-    /// This end said that it would send no more.
-    pub released: bool,
-    /// The program knew the connection.
-    pub opened: bool,
-    /// CRC-32 of what was delivered, where it was real octets.
-    pub crc: u32,
-}
-
-impl Report {
-    /// Of an end that does not exist.
-    pub(super) const fn none() -> Self {
-        Self {
-            over: None,
-            over_at: Instant::ZERO,
-            written: 0,
-            received: 0,
-            peer_released: false,
-            released: false,
-            opened: false,
-            crc: 0,
-        }
-    }
-
-    /// A number that any difference changes.
-    pub(super) fn hash(&self) -> u64 {
-        let how: u64 = match self.over {
-            None => 0,
-            Some(Over::Closed) => 1,
-            Some(Over::Own) => 2,
-            Some(Over::GaveUp) => 3,
-            Some(Over::Never) => 4,
-            Some(Over::Aborted(reason)) => 5 + reason.to_string().len() as u64,
-        };
-        [
-            how,
-            self.over_at.as_nanos(),
-            self.written,
-            self.received,
-            u64::from(self.crc),
-        ]
-        .into_iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
-            (hash ^ word)
-                .wrapping_mul(0x0000_0100_0000_01b3)
-                .rotate_left(23)
-        })
-    }
-}
+pub(super) use facts::Facts;
+pub use report::{Over, Report};
 
 const STACK: Below = Below(0);
 const SESSION: Handle = Handle {
