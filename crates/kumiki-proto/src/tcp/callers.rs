@@ -165,6 +165,7 @@ impl Tcp {
             accecn: caller.ecn.has_option().then(receiver::first_option),
             ..Options::NONE
         };
+        let options = segment::fitted(options, own_mss);
         let ecn = if classic && !remembers {
             Flags::NONE
         } else {

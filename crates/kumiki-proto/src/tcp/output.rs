@@ -100,6 +100,7 @@ impl Session {
             accecn,
             ..Options::NONE
         };
+        let options = segment::fitted(options, self.own_mss);
         let header = Header {
             source_port: self.pair.local.port(),
             destination_port: self.pair.remote.port(),

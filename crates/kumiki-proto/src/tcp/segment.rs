@@ -209,6 +209,20 @@ pub(crate) fn transmit(
     transmit_by(None, pair, header, text, options, cx);
 }
 
+/// The options of a SYN that go into `room` octets beside both headers: what a peer can do without stays away where a link
+/// is so narrow that it does not carry all.
+pub(crate) fn fitted(options: Options, room: u32) -> Options {
+    let room = usize::try_from(room).unwrap_or(usize::MAX);
+    let mut fitted = options;
+    if fitted.len() > room {
+        fitted.accecn = None;
+    }
+    if fitted.len() > room {
+        fitted.user_timeout = None;
+    }
+    fitted
+}
+
 /// As [`transmit`], by the gateways of a source route. The checksum is put in here (MUST-2), and the source address is always
 /// that of the connection (MUST-45).
 pub(crate) fn transmit_by(

@@ -109,7 +109,10 @@ impl Checker {
         // Of many copies not each must be answered, nor anything that PAWS refuses (RFC 5961 section 7).
         let lately = |at: Instant| now.saturating_since(at) <= ANSWER;
         let spared = !acceptable && receiving.up_to_date.is_some_and(lately);
-        if text > 0 && !over && plausible && !old && !spared {
+        // Where nothing is kept of a call, what comes ahead of its turn is not known to belong to one.
+        let kept = !(self.passive && self.bounds.cookies) || self.facts.opened();
+        let known = kept || start <= expected;
+        if text > 0 && !over && plausible && !old && !spared && known {
             receiving.owe(now);
         }
         if old || !acceptable || !plausible {

@@ -850,6 +850,35 @@ fn two_ends_that_call_each_other_agree_too() {
     }
 }
 
+/// The shortest link that IPv4 goes over (RFC 791 section 3.2) has room for 28 octets of options.
+#[test]
+fn a_syn_ack_that_would_be_too_long_goes_without_its_option() {
+    let accurate = || Config {
+        timestamps: true,
+        window_scaling: true,
+        ..with(EcnUse::Accurate)
+    };
+    for together in [false, true] {
+        let most = IP + 48;
+        let mut pair = Pair::seeded(accurate(), accurate(), 1, most, Box::new(|_| vec![ms(10)]));
+        if together {
+            for host in [A, B] {
+                let call = open(Mode::Active, address(1 - host, PORT), PORT);
+                pair.app(host).todo.push(call);
+                pair.ask(host, Vec::new());
+            }
+            pair.run_for(ms(300));
+        } else {
+            pair = pair.connected();
+        }
+        assert_eq!((modes(&pair, A), modes(&pair, B)), ((0, 1), (0, 1)));
+        pair.write(A, &numbered(200));
+        pair.run_for(ms(2000));
+        assert_eq!(pair.app(B).received, numbered(200));
+        assert!(pair.log.iter().all(|packet| packet.size <= most));
+    }
+}
+
 /// RFC 9768 section 3.2: at the end both ends have counted the same, whatever was marked, lost or overtaken on the way.
 #[test]
 fn both_ends_count_the_same_marks() {
