@@ -248,7 +248,7 @@ pub(crate) struct Live {
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("begin").required(true).args(["to", "listen"])))]
 pub(crate) struct Begin {
-    /// Call this address and port, such as 10.9.0.1:5001 or [fd00:9::1]:5001
+    /// Call this address and port, such as 10.9.0.1:5001; an IPv6 address in square brackets
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) to: Option<SocketAddr>,
     /// Wait for callers at this port
