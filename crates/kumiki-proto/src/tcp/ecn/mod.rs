@@ -416,9 +416,11 @@ impl Session {
             Mode::Classic(_) => segment.has(Flags::ECE) && !segment.has(Flags::SYN),
             Mode::Accurate(accurate) => {
                 let timestamps = segment.options.timestamps.filter(|_| self.timestamps);
+                let pure = segment.text.is_empty() && !segment.has(Flags::FIN);
                 let told = Told {
                     flags: segment.flags,
                     option: segment.options.accecn,
+                    of_syn: pure && segment.ack == self.iss + 1,
                     delivered: outcome.delivered,
                     ts_val: timestamps.map(|(value, _)| value),
                     smss: self.send.mss,

@@ -24,6 +24,8 @@ const ROUNDS: u8 = 4;
 pub(crate) struct Told {
     pub(crate) flags: Flags,
     pub(crate) option: Option<AccEcn>,
+    /// It acknowledges our SYN and nothing behind it, and is nothing else.
+    pub(crate) of_syn: bool,
     /// Octets that it shows to have arrived for the first time.
     pub(crate) delivered: u32,
     /// TSval, where there are timestamps.
@@ -57,6 +59,8 @@ pub(crate) struct Sender {
     first: bool,
     /// The segment being looked at was part of the handshake.
     skip: bool,
+    /// The ACE field with which our SYN,ACK was acknowledged: how it arrived, and no counter.
+    reflection: Option<u32>,
     ts_latest: Option<u32>,
     /// Segments for each acknowledgment, in [`PARTS`].
     average: u32,
@@ -77,6 +81,7 @@ impl Sender {
             ignored: false,
             first: true,
             skip: false,
+            reflection: None,
             ts_latest: None,
             average: 0,
             cep_then: 5,
@@ -94,6 +99,7 @@ impl Sender {
         if handshake::ace(flags) == 0 {
             return None;
         }
+        self.reflection = Some(handshake::ace(flags).into());
         let arrived = handshake::reflected(flags).unwrap_or(Codepoint::NotEct);
         if arrived == Codepoint::Ce {
             self.cep = 6;
@@ -131,6 +137,10 @@ impl Sender {
             self.ts_latest = told.ts_val.map(newest);
         }
         let ace = u32::from(handshake::ace(told.flags));
+        if told.of_syn && self.reflection == Some(ace) {
+            // A SYN,ACK that came again was acknowledged again in the same way: the test that section 3.2.2.2 allows.
+            return Heard::Nothing;
+        }
         if core::mem::replace(&mut self.first, false) && ace == 0 {
             return Heard::Mangled;
         }
@@ -228,6 +238,7 @@ mod tests {
         Told {
             flags: Flags::ACK | handshake::flags(ace),
             option: ceb.map(|ceb| AccEcn::new(Order::Zero, 2, 1, ceb, 1)),
+            of_syn: false,
             delivered,
             ts_val: None,
             smss: 1000,

@@ -611,6 +611,31 @@ fn a_syn_ack_that_comes_again_is_acknowledged_with_how_it_came() {
     assert_eq!(pair.tcp(B).counted_marks(), [(5, 5)]);
 }
 
+/// RFC 9768 section 3.2.2.2: what tells how the SYN,ACK arrived is no counter when it is told again, though data is under way.
+#[test]
+fn a_second_acknowledgment_of_the_syn_ack_tells_of_no_marks() {
+    let config = || Config {
+        timestamps: true,
+        ..with(EcnUse::Accurate)
+    };
+    let mut pair = Pair::with_rule(config(), config(), |packet| {
+        if packet.from == B && packet.has(Flags::SYN) {
+            vec![ms(10), ms(12)]
+        } else {
+            vec![ms(10)]
+        }
+    });
+    pair.listen(B, 5);
+    pair.call(A);
+    pair.run_for(ms(31));
+    pair.write(B, &numbered(1000));
+    pair.run_for(ms(300));
+    assert_eq!(seen(&pair, A, 0, ace)[..3], [0b111, 0b010, 0b010]);
+    assert_eq!(pair.app(A).received.len(), 1000);
+    assert_eq!(pair.tcp(B).counted_marks(), [(5, 5)]);
+    assert_eq!(pair.counters(B).ecn_reductions, 0);
+}
+
 /// RFC 9768 section 3.2.3.2.2.
 #[test]
 fn a_syn_ack_that_is_not_answered_loses_its_option_and_then_its_flags() {
