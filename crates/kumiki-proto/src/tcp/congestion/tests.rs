@@ -170,6 +170,20 @@ fn smss_sets_the_initial_window_anew_until_the_first_ack() {
     }
 }
 
+/// RFC 5681 equation 4 and section 3.1, where path MTU discovery finds more while losses are made good.
+#[test]
+fn a_window_holds_a_segment_of_the_new_size_after_recovery_too() {
+    for mut cc in standard() {
+        cc.on_ack(&ack(100));
+        cc.on_loss(&loss(2000));
+        assert_eq!(cc.ssthresh(), 2 * SMSS);
+        cc.set_smss(9140);
+        cc.on_recovered(Instant::ZERO, 0);
+        assert!(cc.window() >= 9140, "{}: {}", cc.name(), cc.window());
+        assert_eq!(cc.ssthresh(), 18_280);
+    }
+}
+
 #[test]
 fn fixed_knows_no_bound() {
     let mut cc = Algorithm::Fixed.build(config());

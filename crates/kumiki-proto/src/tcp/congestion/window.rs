@@ -41,9 +41,11 @@ impl Window {
     }
 
     /// Before the first ACK the initial window is found again, since RFC 5681 section 3.1 wants it reduced where SMSS
-    /// turns out to be smaller.
+    /// turns out to be smaller. Later neither cwnd nor ssthresh stays below what RFC 5681 lets them come down to: a window
+    /// of less than a segment would never let anything go.
     pub(super) fn set_smss(&mut self, smss: u32) {
         self.config.smss = smss.max(1);
+        self.ssthresh = self.ssthresh.max(2 * self.smss());
         self.cwnd = match self.initial {
             Some(rule) => rule.octets(self.config.smss),
             None => self.cwnd.max(self.smss()),
