@@ -300,29 +300,54 @@ impl Message {
     /// # Errors
     /// [`Short`] where the message has fewer.
     pub fn front(&mut self, n: usize) -> Result<&[u8], Short> {
+        if n > HEADROOM - self.0.start {
+            self.gather_front(n)?;
+        }
+        Ok(self.contiguous_front().get(..n).unwrap_or_default())
+    }
+
+    /// Sees to it that the first `n` octets, which are not all in the header buffer, lie in one piece.
+    fn gather_front(&mut self, n: usize) -> Result<(), Short> {
         if n > self.len() {
             return Err(Short {
                 need: n,
                 have: self.len(),
             });
         }
-        if self.contiguous() < n {
+        if self.contiguous_front().len() < n {
             self.pull(n);
         }
-        Ok(self.contiguous_front().get(..n).unwrap_or_default())
+        Ok(())
     }
 
     /// As [`Message::front`], but as much as lies in one piece, and at least `n` or all there is.
     pub fn front_at_least(&mut self, n: usize) -> &[u8] {
-        let n = n.min(self.len());
-        if self.contiguous() < n {
-            self.pull(n);
+        if n > HEADROOM - self.0.start {
+            // There are as many as are asked for.
+            let _ = self.gather_front(n.min(self.len()));
         }
         self.contiguous_front()
     }
 
-    fn contiguous(&self) -> usize {
-        self.contiguous_front().len()
+    /// As [`Message::front`] for at most 128 octets, to write to: others who share the content do not see it. What a device
+    /// has summed is no longer known then.
+    ///
+    /// # Errors
+    /// [`Short`] where the message has fewer.
+    pub fn front_mut(&mut self, n: usize) -> Result<&mut [u8], Short> {
+        if n > self.len() {
+            return Err(Short {
+                need: n,
+                have: self.len(),
+            });
+        }
+        if self.head().len() < n {
+            self.pull(n);
+        }
+        self.outgrow_sum(n);
+        let inner = &mut *self.0;
+        let end = inner.start.saturating_add(n);
+        Ok(inner.head.get_mut(inner.start..end).unwrap_or_default())
     }
 
     fn contiguous_front(&self) -> &[u8] {
@@ -411,6 +436,13 @@ impl Message {
             return;
         }
         let inner = &mut *self.0;
+        if let Some(first) = inner.body.first_mut()
+            && n < first.len()
+        {
+            let _ = first.split_to(n);
+            inner.body_len -= n;
+            return;
+        }
         let mut left = n;
         let mut whole = 0;
         for slice in &mut inner.body {
@@ -474,6 +506,15 @@ impl Message {
         let inner = &mut *self.0;
         inner.body_len -= left;
         (front.0.leased, front.0.summed) = (inner.leased, inner.summed);
+        // Mostly a packet is cut off a longer slice.
+        if let Some(first) = inner.body.first_mut()
+            && 0 < left
+            && left < first.len()
+        {
+            front.0.body_len = left;
+            front.0.body.push(first.split_to(left));
+            return front;
+        }
         let mut whole = 0;
         for slice in &mut inner.body {
             if left < slice.len() {

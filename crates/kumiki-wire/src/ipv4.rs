@@ -314,6 +314,29 @@ impl Header {
             field.copy_from_slice(&right.to_be_bytes());
         }
     }
+
+    /// This header as a router passes it on: one hop less to live, the checksum adjusted to that (RFC 1812 section 5.3.1, RFC
+    /// 1624).
+    #[must_use]
+    pub fn one_hop_on(&self) -> Self {
+        let word = |time_to_live| u16::from_be_bytes([time_to_live, self.protocol]);
+        let time_to_live = self.time_to_live.saturating_sub(1);
+        let (old, new) = (word(self.time_to_live), word(time_to_live));
+        Self {
+            time_to_live,
+            header_checksum: updated_checksum(self.header_checksum, old, new),
+            ..*self
+        }
+    }
+
+    /// Writes the two fields that [`Header::one_hop_on`] changes into the header that stands in `out`; nothing where that
+    /// is shorter than a header.
+    pub fn emit_hop(&self, out: &mut [u8]) {
+        if let Some(fixed) = out.first_chunk_mut::<MIN_LEN>() {
+            let [c0, c1] = self.header_checksum.to_be_bytes();
+            (fixed[8], fixed[10], fixed[11]) = (self.time_to_live, c0, c1);
+        }
+    }
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
@@ -324,15 +347,16 @@ const fn short(need: usize, have: usize) -> Malformed {
     }
 }
 
-/// The one's complement sum of a header, RFC 1071. The header is at most 60 octets, so 32 bits cannot overflow and a
-/// wider kernel would not pay.
+/// The one's complement sum of a header, RFC 1071. The header is at most fifteen words, so a wider kernel
+/// would not pay.
 fn sum(header: &[u8]) -> u16 {
-    let (words, _) = header.as_chunks::<2>();
-    let sum: u32 = words
+    let (words, _) = header.as_chunks::<4>();
+    let sum: u64 = words
         .iter()
-        .map(|word| u32::from(u16::from_be_bytes(*word)))
+        .map(|word| u64::from(u32::from_be_bytes(*word)))
         .sum();
-    fold(sum)
+    let halves = (sum & 0xffff_ffff) + (sum >> 32);
+    fold(u32::try_from((halves & 0xffff) + (halves >> 16)).unwrap_or(u32::MAX))
 }
 
 /// The one's complement sum of the two halves.

@@ -159,6 +159,20 @@ fn splitting_and_joining_again_leaves_one_slice() {
 }
 
 #[test]
+fn what_is_written_to_the_front_is_written_to_this_message_alone() {
+    let page = Page::build(4, |room| room.copy_from_slice(&[1, 2, 3, 4]));
+    let other = Message::from_page(page.clone());
+    let mut message = Message::from_page(page);
+    message.meta_mut().checksum = Checksum::Sum(message.sum());
+    message.front_mut(2).unwrap()[1] = 9;
+    assert_eq!(message.to_vec(), [1, 9, 3, 4]);
+    assert_eq!(other.to_vec(), [1, 2, 3, 4]);
+    assert_eq!(message.meta().checksum, Checksum::Unknown);
+    assert_eq!(message.sum(), Sum::of(&[1, 9, 3, 4]));
+    assert_eq!(message.front_mut(5), Err(Short { need: 5, have: 4 }));
+}
+
+#[test]
 fn what_a_device_is_told_moves_with_the_headers_below() {
     let mut message = Message::from_octets(&[0; 100]);
     *message.meta_mut() = Meta {

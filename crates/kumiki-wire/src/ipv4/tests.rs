@@ -255,6 +255,17 @@ proptest! {
     }
 
     #[test]
+    fn one_hop_on_only_the_hops_and_the_checksum_differ(header in any_header()) {
+        let mut passed = vec![0; header.len()];
+        header.emit(&mut passed);
+        header.one_hop_on().emit_hop(&mut passed);
+        let time_to_live = header.time_to_live.saturating_sub(1);
+        let mut anew = vec![0; header.len()];
+        Header { time_to_live, ..header }.emit_summed(&mut anew);
+        prop_assert_eq!(passed, anew);
+    }
+
+    #[test]
     fn no_octets_make_it_panic(mut octets: Vec<u8>, total: usize, as_ipv4: bool) {
         if as_ipv4 && let Some(first) = octets.first_mut() {
             *first = 0x40 | (*first & 0xf);
