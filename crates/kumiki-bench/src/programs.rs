@@ -243,7 +243,7 @@ impl Protocol for Caller {
                 user: handle(number),
                 mode: Mode::Active,
                 local: Address::None,
-                remote: Address::Socket(nth(self.remote, number)),
+                remote: Address::from(nth(self.remote, number)),
                 quality: quality(),
                 ..Open::default()
             };
@@ -405,7 +405,7 @@ impl Protocol for Answerer {
                 mode: Mode::Passive {
                     backlog: self.load.sessions,
                 },
-                local: Address::Socket(nth(self.local, number)),
+                local: Address::from(nth(self.local, number)),
                 remote: Address::None,
                 quality: quality(),
                 ..Open::default()

@@ -75,10 +75,7 @@ impl Bench {
 
     /// Lets octets come in.
     pub(crate) fn octets(&mut self, octets: &[u8]) {
-        let unit = Unit {
-            data: Message::from_octets(octets),
-            ..Unit::default()
-        };
+        let unit = Unit::of(Message::from_octets(octets));
         self.graph
             .input(self.now, self.line, Indication::Unit(unit));
         self.run();

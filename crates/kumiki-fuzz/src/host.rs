@@ -86,10 +86,7 @@ impl Host {
 
     /// Lets a packet come in.
     pub(crate) fn receive(&mut self, now: Instant, octets: &[u8]) {
-        let unit = Unit {
-            data: Message::from_octets(octets),
-            ..Unit::default()
-        };
+        let unit = Unit::of(Message::from_octets(octets));
         self.graph.input(now, self.line, Indication::Unit(unit));
         self.run(now);
     }

@@ -117,7 +117,7 @@ impl Program {
                 let open = Open {
                     user: handle(LISTENER),
                     mode: Mode::Passive { backlog: 4 },
-                    local: Address::Socket(local),
+                    local: Address::from(local),
                     ..Open::default()
                 };
                 cx.down(Below(stack), Request::Open(Box::new(open)));
@@ -131,8 +131,8 @@ impl Program {
                 };
                 let open = Open {
                     user,
-                    local: Address::Socket(any.parse().unwrap()),
-                    remote: Address::Socket(remote),
+                    local: Address::from(any.parse::<SocketAddr>().unwrap()),
+                    remote: Address::from(remote),
                     ..Open::default()
                 };
                 cx.down(Below(stack), Request::Open(Box::new(open)));

@@ -1,5 +1,7 @@
 //! A program on UDP that sends every datagram back to where it came from.
 
+use core::net::SocketAddr;
+
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Mode, Open, Protocol, Request, Service, Shape, Unit,
 };
@@ -33,7 +35,7 @@ impl Protocol for Reflector {
         };
         let open = Open {
             mode: Mode::Passive { backlog: 0 },
-            local: Address::Socket(any.parse().unwrap()),
+            local: Address::from(any.parse::<SocketAddr>().unwrap()),
             ..Open::default()
         };
         cx.down(Below(0), Request::Open(Box::new(open)));
@@ -46,8 +48,7 @@ impl Protocol for Reflector {
             let back = Unit {
                 source: unit.destination,
                 destination: unit.source,
-                data: unit.data,
-                ..Unit::default()
+                ..Unit::of(unit.data)
             };
             cx.down(Below(0), Request::Unit(back));
         }

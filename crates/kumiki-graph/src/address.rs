@@ -16,8 +16,14 @@ pub enum Address {
     Ip4(Ipv4Addr),
     /// An IPv6 address.
     Ip6(Ipv6Addr),
-    /// An IP address and a port of TCP or UDP.
-    Socket(SocketAddr),
+    /// An IP address and a port of TCP or UDP. Not a [`SocketAddr`]: that has a flow and a zone too, and would make all of
+    /// what crosses from layer to layer larger.
+    Socket {
+        /// The IP address.
+        ip: IpAddr,
+        /// The port.
+        port: u16,
+    },
     /// A 48-bit MAC address.
     Mac([u8; 6]),
     /// An ATM virtual channel.
@@ -36,15 +42,15 @@ impl Address {
         match self {
             Self::Ip4(address) => Some(IpAddr::V4(address)),
             Self::Ip6(address) => Some(IpAddr::V6(address)),
-            Self::None | Self::Socket(_) | Self::Mac(_) | Self::Vc { .. } => None,
+            Self::None | Self::Socket { .. } | Self::Mac(_) | Self::Vc { .. } => None,
         }
     }
 
-    /// The socket address that this is, if it is one, without flow and zone: the layers here know neither.
+    /// The socket address that this is, if it is one.
     #[must_use]
     pub const fn socket(self) -> Option<SocketAddr> {
         match self {
-            Self::Socket(socket) => Some(SocketAddr::new(socket.ip(), socket.port())),
+            Self::Socket { ip, port } => Some(SocketAddr::new(ip, port)),
             Self::None | Self::Ip4(_) | Self::Ip6(_) | Self::Mac(_) | Self::Vc { .. } => None,
         }
     }
@@ -59,13 +65,23 @@ impl From<IpAddr> for Address {
     }
 }
 
+impl From<SocketAddr> for Address {
+    /// Without flow and zone: the layers here know neither.
+    fn from(address: SocketAddr) -> Self {
+        Self::Socket {
+            ip: address.ip(),
+            port: address.port(),
+        }
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("-"),
             Self::Ip4(address) => address.fmt(f),
             Self::Ip6(address) => address.fmt(f),
-            Self::Socket(address) => address.fmt(f),
+            Self::Socket { ip, port } => SocketAddr::new(*ip, *port).fmt(f),
             Self::Mac([a, b, c, d, e, g]) => {
                 write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
             }

@@ -1,11 +1,13 @@
 //! What the graph is made of: everything but the protocols themselves, so that one of them can be lent the rest.
 
+use core::num::NonZeroU64;
 use std::collections::VecDeque;
 
 use kumiki_octets::Message;
+use smallvec::SmallVec;
 
 use crate::context::{Pool, holder};
-use crate::graph::{DeviceId, Output, Tapped, TaskId};
+use crate::graph::{Output, Tapped, TaskId};
 use crate::ledger::{Ledger, WakeUp};
 use crate::timers::{TimerId, Timers};
 use crate::{
@@ -13,10 +15,11 @@ use crate::{
     Service, Token,
 };
 
+/// One end of an access point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
-    Node { node: usize, port: u16 },
-    Device(DeviceId),
+    Node { node: u32, port: u16 },
+    Device(u32),
 }
 
 pub(crate) struct Edge {
@@ -25,16 +28,27 @@ pub(crate) struct Edge {
     pub(crate) tapped: bool,
 }
 
+/// An access point as the layer at one end of it knows it: which one, and who is at the other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) edge: u32,
+    pub(crate) to: End,
+}
+
+/// In this order: a simulation visits thousands of nodes in turn, and what every visit reads lies together.
+#[repr(C)]
 pub(crate) struct Node {
-    pub(crate) name: String,
     pub(crate) task: TaskId,
-    pub(crate) above: Vec<usize>,
-    pub(crate) below: Vec<usize>,
-    pub(crate) rng: Rng,
-    pub(crate) account: Account,
-    pub(crate) prices: Prices,
     pub(crate) busy_ps: u64,
     pub(crate) touched: bool,
+    /// Some work has a price.
+    pub(crate) priced: bool,
+    pub(crate) above: SmallVec<[Way; 1]>,
+    pub(crate) below: SmallVec<[Way; 1]>,
+    pub(crate) account: Account,
+    pub(crate) prices: Prices,
+    pub(crate) name: String,
+    pub(crate) rng: Rng,
 }
 
 #[derive(Debug)]
@@ -46,26 +60,32 @@ pub(crate) enum Input {
     Ready(Pool, Token),
 }
 
+/// What a tap put on record, numbered from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Record(NonZeroU64);
+
 #[derive(Debug)]
 pub(crate) struct Item {
-    pub(crate) node: usize,
+    pub(crate) node: u32,
     pub(crate) at: Instant,
     pub(crate) input: Input,
     /// The record of a tap that this follows from: see [`Core::follow`].
-    pub(crate) record: Option<u64>,
+    pub(crate) record: Option<Record>,
 }
 
+#[repr(C)]
 pub(crate) struct Task {
-    pub(crate) name: String,
     pub(crate) inbox: VecDeque<Item>,
     /// What was spent beyond the whole nanoseconds that its runs have taken.
     pub(crate) rest_ps: u64,
+    pub(crate) name: String,
 }
 
+#[repr(C)]
 pub(crate) struct Device {
-    pub(crate) name: String,
+    pub(crate) above: SmallVec<[Way; 1]>,
     pub(crate) service: Service,
-    pub(crate) edges: Vec<usize>,
+    pub(crate) name: String,
 }
 
 pub(crate) struct Memory {
@@ -108,25 +128,29 @@ impl Memory {
     }
 }
 
-/// All of the graph but the protocols.
+/// All of the graph but the protocols. In this order: what every run of a task reads and writes lies together.
+#[repr(C)]
 pub(crate) struct Core {
+    pub(crate) clock: Instant,
+    pub(crate) spent_ps: u64,
+    pub(crate) running: Option<TaskId>,
+    /// The record of a tap that the present input follows from.
+    pub(crate) following: Option<Record>,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) edges: Vec<Edge>,
+    pub(crate) local: VecDeque<Item>,
+    pub(crate) touched: SmallVec<[u32; 4]>,
+    /// For sending and receiving; `None` where neither is modelled, as on most hosts.
+    pub(crate) memories: Option<Box<[Option<Memory>; 2]>>,
+    pub(crate) tasks: SmallVec<[Task; 1]>,
     pub(crate) outputs: VecDeque<Output>,
+    /// Some access point is tapped.
+    pub(crate) tapping: bool,
+    pub(crate) devices: Vec<Device>,
     pub(crate) timers: Timers<(usize, Token)>,
+    pub(crate) edges: Vec<Edge>,
     pub(crate) tapped: Vec<Tapped>,
     /// How many records of taps have been taken out.
     pub(crate) taken: u64,
-    /// The record of a tap that the present input follows from.
-    pub(crate) following: Option<u64>,
-    pub(crate) spent_ps: u64,
-    pub(crate) tasks: Vec<Task>,
-    pub(crate) devices: Vec<Device>,
-    pub(crate) local: VecDeque<Item>,
-    pub(crate) touched: Vec<usize>,
-    pub(crate) memories: [Option<Memory>; 2],
-    pub(crate) clock: Instant,
-    pub(crate) running: Option<TaskId>,
 }
 
 impl Core {
@@ -135,7 +159,7 @@ impl Core {
     }
 
     pub(crate) fn memory(&mut self, pool: Pool) -> Option<&mut Memory> {
-        let [send, receive] = &mut self.memories;
+        let [send, receive] = self.memories.as_deref_mut()?;
         match pool {
             Pool::Send => send.as_mut(),
             Pool::Receive => receive.as_mut(),
@@ -144,7 +168,7 @@ impl Core {
 
     /// To the running task at once, to another one's inbox.
     pub(crate) fn deliver(&mut self, item: Item) {
-        let Some(task) = self.nodes.get(item.node).map(|node| node.task) else {
+        let Some(task) = self.nodes.get(item.node as usize).map(|node| node.task) else {
             return;
         };
         if self.running == Some(task) {
@@ -161,33 +185,38 @@ impl Core {
             .rev()
             .take_while(|waiting| waiting.at > item.at)
             .count();
-        task.inbox.insert(task.inbox.len() - later, item);
+        if later == 0 {
+            task.inbox.push_back(item);
+        } else {
+            task.inbox.insert(task.inbox.len() - later, item);
+        }
     }
 
     /// The record of what goes the same way as an input under way, `down` or up, and follows from it: so that what becomes of
     /// a message can be noted where it was last seen.
-    pub(crate) fn follow(&self, down: bool) -> Option<u64> {
+    pub(crate) fn follow(&self, down: bool) -> Option<Record> {
         let record = self.following?;
-        let at = usize::try_from(record.checked_sub(self.taken)?).ok()?;
+        let at = self.place(record)?;
         (self.tapped.get(at)?.down == down).then_some(record)
+    }
+
+    /// Where `record` stands, if it has not been taken out.
+    fn place(&self, record: Record) -> Option<usize> {
+        let gone = self.taken.checked_add(1)?;
+        usize::try_from(record.0.get().checked_sub(gone)?).ok()
     }
 
     /// Notes that what the present input brought was thrown away.
     pub(crate) fn note_drop(&mut self, reason: &'static str) {
-        let at = self
-            .following
-            .and_then(|record| record.checked_sub(self.taken));
-        let seen = at
-            .and_then(|at| usize::try_from(at).ok())
-            .and_then(|at| self.tapped.get_mut(at));
-        if let Some(seen) = seen {
+        let at = self.following.and_then(|record| self.place(record));
+        if let Some(seen) = at.and_then(|at| self.tapped.get_mut(at)) {
             seen.dropped.get_or_insert(reason);
         }
     }
 
     /// Puts `request` on record where `edge` is tapped, and tells which record follows.
-    pub(crate) fn tap_down(&mut self, edge: usize, request: &Request) -> Option<u64> {
-        if self.edges.get(edge).is_some_and(|edge| edge.tapped)
+    pub(crate) fn tap_down(&mut self, edge: u32, request: &Request) -> Option<Record> {
+        if self.is_tapped(edge)
             && let Some(data) = request.message()
         {
             let (source, destination) = if let Request::Unit(unit) = request {
@@ -195,14 +224,14 @@ impl Core {
             } else {
                 Default::default()
             };
-            return Some(self.tap(edge, true, source, destination, data.clone()));
+            return self.tap(edge, true, source, destination, data.clone());
         }
         self.follow(true)
     }
 
     /// As [`Core::tap_down`].
-    pub(crate) fn tap_up(&mut self, edge: usize, indication: &Indication) -> Option<u64> {
-        if self.edges.get(edge).is_some_and(|edge| edge.tapped)
+    pub(crate) fn tap_up(&mut self, edge: u32, indication: &Indication) -> Option<Record> {
+        if self.is_tapped(edge)
             && let Some(data) = indication.message()
         {
             let (source, destination) = if let Indication::Unit(unit) = indication {
@@ -210,21 +239,29 @@ impl Core {
             } else {
                 Default::default()
             };
-            return Some(self.tap(edge, false, source, destination, data.clone()));
+            return self.tap(edge, false, source, destination, data.clone());
         }
         self.follow(false)
     }
 
+    fn is_tapped(&self, edge: u32) -> bool {
+        self.tapping
+            && self
+                .edges
+                .get(edge as usize)
+                .is_some_and(|edge| edge.tapped)
+    }
+
     fn tap(
         &mut self,
-        edge: usize,
+        edge: u32,
         down: bool,
         source: Address,
         destination: Address,
         mut data: Message,
-    ) -> u64 {
+    ) -> Option<Record> {
         data.set_lease(None);
-        let access_point = AccessPoint(u32::try_from(edge).unwrap_or(u32::MAX));
+        let access_point = AccessPoint(edge);
         self.tapped.push(Tapped {
             at: self.now(),
             access_point,
@@ -234,14 +271,18 @@ impl Core {
             data,
             dropped: None,
         });
-        self.taken + self.tapped.len() as u64 - 1
+        NonZeroU64::new(self.taken + self.tapped.len() as u64).map(Record)
     }
 
     /// Tells those who wait for pages that there are some.
+    #[inline]
     pub(crate) fn wake_waiting(&mut self) {
-        if matches!(self.memories, [None, None]) {
-            return;
+        if self.memories.is_some() {
+            self.wake_waiting_for_pages();
         }
+    }
+
+    fn wake_waiting_for_pages(&mut self) {
         for pool in [Pool::Send, Pool::Receive] {
             let at = self.now();
             let Some(memory) = self.memory(pool) else {
@@ -255,7 +296,7 @@ impl Core {
             for (node, token) in woken {
                 let running = self.running.take();
                 self.deliver(Item {
-                    node,
+                    node: u32::try_from(node).unwrap_or(u32::MAX),
                     at,
                     input: Input::Ready(pool, token),
                     record: None,

@@ -2,8 +2,8 @@
 
 use kumiki_octets::Lease;
 
-use crate::assembly::{Core, End, Input, Item};
-use crate::graph::Output;
+use crate::assembly::{Core, End, Input, Item, Way};
+use crate::graph::{DeviceId, Output};
 use crate::ledger::{Holder, Ledger};
 use crate::timers::TimerId;
 use crate::{Above, AccessPoint, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
@@ -67,15 +67,16 @@ impl Context<'_> {
         if indication.message().is_some() {
             self.charge(Work::Deliver, 1);
         }
-        let Some(&edge) = self.info().above.get(usize::from(to.0)) else {
+        let way = self.info().above.get(usize::from(to.0)).copied();
+        let Some(Way {
+            edge,
+            to: End::Node { node, port },
+        }) = way
+        else {
             self.drop("no such user");
             return;
         };
         let record = self.core.tap_up(edge, &indication);
-        let Some(End::Node { node, port }) = self.core.edges.get(edge).map(|edge| edge.upper)
-        else {
-            return;
-        };
         self.core.deliver(Item {
             node,
             at: self.core.now(),
@@ -86,35 +87,39 @@ impl Context<'_> {
 
     /// Hands `request` to the layer `to` below. Counted as a drop where there is no such layer.
     pub fn down(&mut self, to: Below, request: Request) {
-        let edge = self.info().below.get(usize::from(to.0)).copied();
-        self.cross(edge, request);
+        let way = self.info().below.get(usize::from(to.0)).copied();
+        self.cross(way, request);
     }
 
     /// Hands `request` to the layer below the access point that an [`Opened`](crate::Opened) named as its bypass, as though
     /// the layer above that access point had done so. Counted as a drop where there is no such access point.
     pub fn down_past(&mut self, to: AccessPoint, request: Request) {
-        self.cross(usize::try_from(to.0).ok(), request);
+        let edge = self.core.edges.get(to.0 as usize);
+        let way = edge.map(|edge| Way {
+            edge: to.0,
+            to: edge.lower,
+        });
+        self.cross(way, request);
     }
 
     /// The access point under which this node stands on `below`: what a layer that steps out of the path names as its
     /// bypass.
     pub fn access_point(&mut self, below: Below) -> Option<AccessPoint> {
-        let edge = *self.info().below.get(usize::from(below.0))?;
-        u32::try_from(edge).ok().map(AccessPoint)
+        let way = self.info().below.get(usize::from(below.0))?;
+        Some(AccessPoint(way.edge))
     }
 
-    fn cross(&mut self, edge: Option<usize>, request: Request) {
+    fn cross(&mut self, way: Option<Way>, request: Request) {
         if request.message().is_some() {
             self.charge(Work::Send, 1);
         }
         let at = self.core.now();
-        let found = edge.and_then(|edge| Some((edge, self.core.edges.get(edge)?.lower)));
-        let Some((edge, lower)) = found else {
+        let Some(Way { edge, to }) = way else {
             self.drop("no layer below");
             return;
         };
         let record = self.core.tap_down(edge, &request);
-        match lower {
+        match to {
             End::Node { node, port } => self.core.deliver(Item {
                 node,
                 at,
@@ -122,7 +127,7 @@ impl Context<'_> {
                 record,
             }),
             End::Device(device) => self.core.outputs.push_back(Output {
-                device,
+                device: DeviceId(device as usize),
                 at,
                 request,
             }),
@@ -154,8 +159,8 @@ impl Context<'_> {
             Work::Switch => info.account.switches += amount,
             Work::Map => info.account.mapped += amount,
         }
-        let price = info.prices.of(work);
-        if price > 0 {
+        if info.priced {
+            let price = info.prices.of(work);
             let spent = price.saturating_mul(amount);
             info.busy_ps = info.busy_ps.saturating_add(spent);
             self.core.spent_ps = self.core.spent_ps.saturating_add(spent);

@@ -11,7 +11,9 @@ use std::collections::VecDeque;
 
 use kumiki_octets::Message;
 
-use crate::assembly::{Core, Device, Edge, End, Input, Item, Memory, Node, Task};
+use smallvec::SmallVec;
+
+use crate::assembly::{Core, Device, Edge, End, Input, Item, Memory, Node, Task, Way};
 use crate::context::Pool;
 use crate::ledger::Ledger;
 use crate::misfit::Misfit;
@@ -82,8 +84,6 @@ struct Ports {
 pub struct Graph {
     protocols: Vec<Box<dyn Protocol>>,
     core: Core,
-    /// Empty: room for the nodes that settle.
-    settling: Vec<usize>,
     seed: u64,
     stream: u64,
 }
@@ -95,23 +95,23 @@ impl Graph {
         Self {
             protocols: Vec::new(),
             core: Core {
+                clock: Instant::ZERO,
+                spent_ps: 0,
+                running: None,
+                following: None,
                 nodes: Vec::new(),
-                edges: Vec::new(),
+                local: VecDeque::new(),
+                touched: SmallVec::new(),
+                memories: None,
+                tasks: SmallVec::new(),
                 outputs: VecDeque::new(),
+                tapping: false,
+                devices: Vec::new(),
                 timers: Timers::new(),
+                edges: Vec::new(),
                 tapped: Vec::new(),
                 taken: 0,
-                following: None,
-                spent_ps: 0,
-                tasks: Vec::new(),
-                devices: Vec::new(),
-                local: VecDeque::new(),
-                touched: Vec::new(),
-                memories: [None, None],
-                clock: Instant::ZERO,
-                running: None,
             },
-            settling: Vec::new(),
             seed,
             stream,
         }
@@ -120,9 +120,9 @@ impl Graph {
     /// Adds a task.
     pub fn add_task(&mut self, name: &str) -> TaskId {
         self.core.tasks.push(Task {
-            name: name.to_owned(),
             inbox: VecDeque::new(),
             rest_ps: 0,
+            name: name.to_owned(),
         });
         TaskId(self.core.tasks.len() - 1)
     }
@@ -141,15 +141,16 @@ impl Graph {
         let number = self.protocols.len();
         self.protocols.push(protocol);
         self.core.nodes.push(Node {
-            name: name.to_owned(),
             task,
-            above: Vec::new(),
-            below: Vec::new(),
-            rng: Rng::new(self.seed, self.stream << 16 | number as u64),
-            account: Account::default(),
-            prices: Prices::default(),
             busy_ps: 0,
             touched: false,
+            priced: false,
+            above: SmallVec::new(),
+            below: SmallVec::new(),
+            account: Account::default(),
+            prices: Prices::default(),
+            name: name.to_owned(),
+            rng: Rng::new(self.seed, self.stream << 16 | number as u64),
         });
         Ok(NodeId(number))
     }
@@ -161,9 +162,9 @@ impl Graph {
     pub fn add_device(&mut self, name: &str, service: Service) -> Result<DeviceId, Misfit> {
         self.check_name(name)?;
         self.core.devices.push(Device {
-            name: name.to_owned(),
+            above: SmallVec::new(),
             service,
-            edges: Vec::new(),
+            name: name.to_owned(),
         });
         Ok(DeviceId(self.core.devices.len() - 1))
     }
@@ -243,37 +244,41 @@ impl Graph {
         if let Some(protocol) = self.protocols.get_mut(above.0) {
             protocol.attach(Below(upper_port), lower).map_err(refused)?;
         }
-        let edge = self.core.edges.len();
-        if let Some(above) = self.core.nodes.get_mut(above.0) {
-            above.below.push(edge);
-        }
-        let lower_end = match (below_node, device) {
-            (Some(node), _) => {
-                if let Some(below) = self.core.nodes.get_mut(node.0) {
-                    below.above.push(edge);
-                }
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let edge = number(self.core.edges.len());
+        let upper = End::Node {
+            node: number(above.0),
+            port: upper_port,
+        };
+        let (lower, ways_up) = match (below_node, device) {
+            (Some(node), _) => (
                 End::Node {
-                    node: node.0,
+                    node: number(node.0),
                     port: lower_port,
-                }
-            }
+                },
+                self.core.nodes.get_mut(node.0).map(|node| &mut node.above),
+            ),
             (None, device) => {
                 let device = device.unwrap_or_default();
-                if let Some(device) = self.core.devices.get_mut(device) {
-                    device.edges.push(edge);
-                }
-                End::Device(DeviceId(device))
+                let devices = &mut self.core.devices;
+                (
+                    End::Device(number(device)),
+                    devices.get_mut(device).map(|device| &mut device.above),
+                )
             }
         };
+        if let Some(ways) = ways_up {
+            ways.push(Way { edge, to: upper });
+        }
+        if let Some(above) = self.core.nodes.get_mut(above.0) {
+            above.below.push(Way { edge, to: lower });
+        }
         self.core.edges.push(Edge {
-            upper: End::Node {
-                node: above.0,
-                port: upper_port,
-            },
-            lower: lower_end,
+            upper,
+            lower,
             tapped: false,
         });
-        Ok(AccessPoint(u32::try_from(edge).unwrap_or(u32::MAX)))
+        Ok(AccessPoint(edge))
     }
 
     /// Whether `upper` is `lower` or stands on it, however deep.
@@ -293,13 +298,9 @@ impl Graph {
             {
                 continue;
             }
-            for edge in node
-                .below
-                .iter()
-                .filter_map(|&edge| self.core.edges.get(edge))
-            {
-                if let End::Node { node, .. } = edge.lower {
-                    todo.push(node);
+            for way in &node.below {
+                if let End::Node { node, .. } = way.to {
+                    todo.push(node as usize);
                 }
             }
         }
@@ -308,7 +309,7 @@ impl Graph {
 
     /// How many layers stand above and below `node`.
     fn ports(&self, node: NodeId) -> Ports {
-        let count = |edges: &[usize]| u16::try_from(edges.len()).unwrap_or(u16::MAX);
+        let count = |ways: &[Way]| u16::try_from(ways.len()).unwrap_or(u16::MAX);
         self.core
             .nodes
             .get(node.0)
@@ -347,7 +348,7 @@ impl Graph {
         for node in self.lower_first() {
             let input = Input::Start;
             self.core.deliver(Item {
-                node,
+                node: u32::try_from(node).unwrap_or(u32::MAX),
                 at: now,
                 input,
                 record: None,
@@ -377,18 +378,12 @@ impl Graph {
 
     /// The nodes that `node` stands on.
     fn below(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
-        let edges = self
-            .core
-            .nodes
-            .get(node)
-            .map(|node| node.below.as_slice())
-            .unwrap_or_default();
-        edges
-            .iter()
-            .filter_map(|edge| match self.core.edges.get(*edge)?.lower {
-                End::Node { node, .. } => Some(node),
-                End::Device(_) => None,
-            })
+        let node = self.core.nodes.get(node);
+        let ways = node.map(|node| node.below.as_slice()).unwrap_or_default();
+        ways.iter().filter_map(|way| match way.to {
+            End::Node { node, .. } => Some(node as usize),
+            End::Device(_) => None,
+        })
     }
 
     /// What the device received at `at`. Counted as a drop by nobody where nothing stands on the device.
@@ -396,21 +391,20 @@ impl Graph {
         let Some(device) = self.core.devices.get(device.0) else {
             return;
         };
-        let [rest @ .., last] = device.edges.as_slice() else {
-            return;
-        };
-        let (rest, last) = (rest.to_vec(), *last);
-        for edge in rest {
-            self.input_on(at, edge, indication.clone());
+        let ways = device.above.clone();
+        if let Some((last, rest)) = ways.split_last() {
+            for way in rest {
+                self.input_on(at, *way, indication.clone());
+            }
+            self.input_on(at, *last, indication);
         }
-        self.input_on(at, last, indication);
     }
 
-    fn input_on(&mut self, at: Instant, edge: usize, indication: Indication) {
+    fn input_on(&mut self, at: Instant, way: Way, indication: Indication) {
         self.core.clock = at;
         self.core.following = None;
-        let record = self.core.tap_up(edge, &indication);
-        if let Some(End::Node { node, port }) = self.core.edges.get(edge).map(|edge| edge.upper) {
+        let record = self.core.tap_up(way.edge, &indication);
+        if let End::Node { node, port } = way.to {
             self.core.deliver(Item {
                 node,
                 at,
@@ -430,7 +424,7 @@ impl Graph {
     pub fn fire(&mut self, now: Instant) {
         while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
             self.core.deliver(Item {
-                node,
+                node: u32::try_from(node).unwrap_or(u32::MAX),
                 at,
                 input: Input::Expire(timer, token),
                 record: None,
@@ -461,6 +455,7 @@ impl Graph {
             let Some(item) = inbox.pop_front_if(|item| item.at <= now) else {
                 break;
             };
+            rewind(inbox);
             ran.inputs += 1;
             self.complete(item);
         }
@@ -487,15 +482,15 @@ impl Graph {
         while let Some(item) = self.core.local.pop_front() {
             self.handle(item);
         }
+        rewind(&mut self.core.local);
         // At once and not when the batch is over: when a waiter is told must not depend on the size of the batch.
         self.core.wake_waiting();
     }
 
     fn settle(&mut self) {
         while !self.core.touched.is_empty() {
-            let mut touched = core::mem::take(&mut self.settling);
-            core::mem::swap(&mut touched, &mut self.core.touched);
-            for node in touched.drain(..) {
+            for node in core::mem::take(&mut self.core.touched) {
+                let node = node as usize;
                 if let Some(info) = self.core.nodes.get_mut(node) {
                     info.touched = false;
                 }
@@ -511,7 +506,6 @@ impl Graph {
                 }
                 self.core.wake_waiting();
             }
-            self.settling = touched;
         }
     }
 
@@ -528,13 +522,14 @@ impl Graph {
         {
             return;
         }
+        let (number, node) = (node, node as usize);
         let (Some(info), Some(protocol)) =
             (self.core.nodes.get_mut(node), self.protocols.get_mut(node))
         else {
             return;
         };
         if !core::mem::replace(&mut info.touched, true) {
-            self.core.touched.push(node);
+            self.core.touched.push(number);
         }
         let mut cx = Context {
             core: &mut self.core,
@@ -566,7 +561,9 @@ impl Graph {
 
     /// Takes the next thing for a device, in the order in which they were handed down.
     pub fn output(&mut self) -> Option<Output> {
-        self.core.outputs.pop_front()
+        let output = self.core.outputs.pop_front();
+        rewind(&mut self.core.outputs);
+        output
     }
 
     /// Tells those who wait for pages that there are some; for executors, after they have let go of messages.
@@ -582,7 +579,8 @@ impl Graph {
             waiting: VecDeque::new(),
             woken: 0,
         };
-        let [send, receive] = &mut self.core.memories;
+        let memories = self.core.memories.get_or_insert_default();
+        let [send, receive] = &mut **memories;
         match pool {
             Pool::Send => *send = Some(memory),
             Pool::Receive => *receive = Some(memory),
@@ -596,32 +594,34 @@ impl Graph {
 
     /// As [`Graph::ledger`], to look at it.
     #[must_use]
-    pub const fn ledger_ref(&self, pool: Pool) -> Option<&Ledger> {
-        let [send, receive] = &self.core.memories;
+    pub fn ledger_ref(&self, pool: Pool) -> Option<&Ledger> {
+        let [send, receive] = self.core.memories.as_deref()?;
         let memory = match pool {
             Pool::Send => send,
             Pool::Receive => receive,
         };
-        match memory {
-            Some(memory) => Some(&memory.ledger),
-            None => None,
-        }
+        memory.as_ref().map(|memory| &memory.ledger)
+    }
+
+    /// Whether any of the host's memory is modelled.
+    #[must_use]
+    pub const fn has_ledgers(&self) -> bool {
+        self.core.memories.is_some()
     }
 
     /// Sets what the work of `node` costs.
     pub fn set_prices(&mut self, node: NodeId, prices: Prices) {
         if let Some(node) = self.core.nodes.get_mut(node.0) {
+            node.priced = prices != Prices::default();
             node.prices = prices;
         }
     }
 
     /// Puts on record all messages that cross `access_point`.
     pub fn tap(&mut self, access_point: AccessPoint) {
-        if let Some(edge) = usize::try_from(access_point.0)
-            .ok()
-            .and_then(|edge| self.core.edges.get_mut(edge))
-        {
+        if let Some(edge) = self.core.edges.get_mut(access_point.0 as usize) {
             edge.tapped = true;
+            self.core.tapping = true;
         }
     }
 
@@ -677,12 +677,14 @@ impl Graph {
     /// The access points as (upper, lower) names, in the order of being connected.
     pub fn access_points(&self) -> impl Iterator<Item = (AccessPoint, &str, &str)> {
         let name = |end: End| match end {
-            End::Node { node, .. } => self.core.nodes.get(node).map(|node| node.name.as_str()),
-            End::Device(device) => self
-                .core
-                .devices
-                .get(device.0)
-                .map(|device| device.name.as_str()),
+            End::Node { node, .. } => {
+                let node = self.core.nodes.get(node as usize);
+                node.map(|node| node.name.as_str())
+            }
+            End::Device(device) => {
+                let device = self.core.devices.get(device as usize);
+                device.map(|device| device.name.as_str())
+            }
         };
         self.core
             .edges
@@ -695,6 +697,13 @@ impl Graph {
                     name(edge.lower)?,
                 ))
             })
+    }
+}
+
+/// Lets an empty queue begin at the front of its room again: so it uses the same few lines of the cache each time.
+fn rewind<T>(queue: &mut VecDeque<T>) {
+    if queue.is_empty() {
+        queue.clear();
     }
 }
 

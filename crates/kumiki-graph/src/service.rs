@@ -110,6 +110,21 @@ pub struct Unit {
     pub data: Message,
 }
 
+impl Unit {
+    /// `data` and nothing beside it. To be completed by `..Unit::of(data)`: completed from a default, it would have had a
+    /// message made and thrown away.
+    #[must_use]
+    pub const fn of(data: Message) -> Self {
+        Self {
+            source: Address::None,
+            destination: Address::None,
+            options: UnitOptions::NONE,
+            route: None,
+            data,
+        }
+    }
+}
+
 /// A source route (RFC 791 section 3.1).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceRoute {
@@ -135,6 +150,18 @@ pub struct UnitOptions {
     pub under: Option<Key>,
     /// On indications: the identification that IP gave it, so that its header can be quoted.
     pub identification: u16,
+}
+
+impl UnitOptions {
+    /// All of it left to the provider.
+    pub const NONE: Self = Self {
+        ttl: 0,
+        tos: 0,
+        dont_fragment: false,
+        group: false,
+        under: None,
+        identification: 0,
+    };
 }
 
 /// Who begins a session.

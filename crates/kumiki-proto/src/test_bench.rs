@@ -174,13 +174,7 @@ impl Bench {
     /// Lets octets come in from `device`.
     pub(crate) fn octets(&mut self, device: DeviceId, octets: &[u8]) {
         let data = Message::from_octets(octets);
-        self.receive(
-            device,
-            Unit {
-                data,
-                ..Unit::default()
-            },
-        );
+        self.receive(device, Unit::of(data));
     }
 
     pub(crate) fn indicate(&mut self, device: DeviceId, indication: Indication) {

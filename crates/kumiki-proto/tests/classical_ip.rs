@@ -185,7 +185,7 @@ fn open(port: u16) -> Request {
 }
 
 fn socket(address: Ipv4Addr, port: u16) -> Address {
-    Address::Socket(SocketAddr::from((address, port)))
+    Address::from(SocketAddr::from((address, port)))
 }
 
 fn unit(destination: Address, len: usize) -> Unit {

@@ -109,7 +109,7 @@ impl Line {
 }
 
 fn socket(address: Ipv4Addr, port: u16) -> Address {
-    Address::Socket(SocketAddr::from((address, port)))
+    Address::from(SocketAddr::from((address, port)))
 }
 
 #[test]

@@ -263,8 +263,5 @@ fn nobody_listens_and_the_caller_is_refused() {
         Some(Ending::Aborted(_, kumiki_graph::Reason::Refused))
     );
     assert!(refused, "{:?}", caller[0].ending);
-    assert_eq!(
-        caller[0].remote,
-        Address::Socket(socket([10, 9, 0, 1], 5001))
-    );
+    assert_eq!(caller[0].remote, Address::from(socket([10, 9, 0, 1], 5001)));
 }

@@ -123,7 +123,7 @@ impl User {
     }
 
     fn local(&self, port: u16) -> Address {
-        Address::Socket(SocketAddr::new(stack_address(self.v6), port))
+        Address::from(SocketAddr::new(stack_address(self.v6), port))
     }
 
     fn act(
@@ -151,7 +151,7 @@ impl User {
                     user: handle,
                     mode: Mode::Active,
                     local,
-                    remote: Address::Socket(peer(v6, connection)),
+                    remote: Address::from(peer(v6, connection)),
                     quality,
                     ..Open::default()
                 };
@@ -389,7 +389,7 @@ impl Protocol for User {
                 talk.hear(now, Hear::Opened);
             }
             Indication::Offered(offered) => {
-                let Address::Socket(remote) = offered.remote else {
+                let Some(remote) = offered.remote.socket() else {
                     return;
                 };
                 let number = remote.port().wrapping_sub(PEER_PORT);

@@ -181,10 +181,7 @@ impl Subject for Virtual {
     }
 
     fn inject(&mut self, packet: &[u8]) -> Result<(), String> {
-        let unit = Unit {
-            data: Message::from_octets(packet),
-            ..Unit::default()
-        };
+        let unit = Unit::of(Message::from_octets(packet));
         self.graph
             .input(self.now, self.line, Indication::Unit(unit));
         self.settle();

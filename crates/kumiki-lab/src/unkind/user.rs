@@ -196,13 +196,13 @@ impl User {
 
     fn begin(&mut self, cx: &mut Context<'_>) {
         let (user, mode, remote) = match self.plan.opening {
-            Opening::Calls { .. } => (SESSION, Mode::Active, Address::Socket(self.peer)),
+            Opening::Calls { .. } => (SESSION, Mode::Active, Address::from(self.peer)),
             Opening::Listens { .. } => (LISTEN, Mode::Passive { backlog: 4 }, Address::None),
         };
         let open = Open {
             user,
             mode,
-            local: Address::Socket(self.own),
+            local: Address::from(self.own),
             remote,
             quality: if mode == Mode::Active {
                 self.plan.quality

@@ -172,8 +172,7 @@ impl Ping {
             STACK,
             Request::Unit(Unit {
                 destination: self.config.peer.into(),
-                data: message,
-                ..Unit::default()
+                ..Unit::of(message)
             }),
         );
         let at = (self.began + interval * self.echoes.sent).max(now);

@@ -196,7 +196,7 @@ impl Protocol for Sink {
             mode: Mode::Passive {
                 backlog: self.config.backlog,
             },
-            local: Address::Socket(self.config.local),
+            local: Address::from(self.config.local),
             remote: Address::None,
             quality: self.config.quality,
             ..Open::default()

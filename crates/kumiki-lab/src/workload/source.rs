@@ -133,8 +133,8 @@ impl Source {
         let open = Open {
             user: handle(number),
             mode: Mode::Active,
-            local: Address::Socket(self.config.local),
-            remote: Address::Socket(*peer),
+            local: Address::from(self.config.local),
+            remote: Address::from(*peer),
             quality: self.config.quality,
             ..Open::default()
         };

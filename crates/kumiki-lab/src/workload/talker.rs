@@ -379,7 +379,7 @@ impl Protocol for Talker {
                 remote,
                 sessions,
             } => {
-                let (local, remote) = (Address::Socket(local), Address::Socket(remote));
+                let (local, remote) = (Address::from(local), Address::from(remote));
                 for _ in 0..sessions {
                     let open = Open {
                         user: self.begin(local, remote),
@@ -396,7 +396,7 @@ impl Protocol for Talker {
                 let open = Open {
                     user: LISTEN,
                     mode: Mode::Passive { backlog },
-                    local: Address::Socket(local),
+                    local: Address::from(local),
                     remote: Address::None,
                     quality,
                     ..Open::default()

@@ -179,7 +179,7 @@ impl Protocol for UdpSink {
         let open = Open {
             user: Handle::default(),
             mode: Mode::Passive { backlog: 0 },
-            local: Address::Socket(self.config.local),
+            local: Address::from(self.config.local),
             remote: Address::None,
             quality: Quality::default(),
             ..Open::default()

@@ -115,8 +115,8 @@ impl UdpSource {
         let open = Open {
             user: handle(number),
             mode: Mode::Active,
-            local: Address::Socket(self.config.local),
-            remote: Address::Socket(*peer),
+            local: Address::from(self.config.local),
+            remote: Address::from(*peer),
             quality: Quality::default(),
             ..Open::default()
         };
@@ -159,8 +159,7 @@ impl UdpSource {
             STACK,
             Request::Unit(Unit {
                 source: session.local,
-                data: unit,
-                ..Unit::default()
+                ..Unit::of(unit)
             }),
         );
         // From the beginning on, so that no rounding adds up.
@@ -179,7 +178,7 @@ pub(super) const fn content_offset(number: u64, octets: usize) -> u64 {
 
 /// The port of a socket.
 const fn port(address: Address) -> Option<u16> {
-    if let Address::Socket(socket) = address {
+    if let Some(socket) = address.socket() {
         Some(socket.port())
     } else {
         None

@@ -227,8 +227,8 @@ impl AtmArp {
                     under: Some(Key::EtherType(ethertype::ARP)),
                     ..UnitOptions::default()
                 },
+                route: None,
                 data,
-                ..Unit::default()
             }),
         );
     }

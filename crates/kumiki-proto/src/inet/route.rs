@@ -57,9 +57,9 @@ pub(crate) struct Hop<A> {
     pub(crate) next: A,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry<A: Bits> {
-    network: A::Word,
+/// What a route says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Way<A> {
     interface: usize,
     gateway: Option<A>,
 }
@@ -68,8 +68,10 @@ struct Entry<A: Bits> {
 #[derive(Clone, Debug)]
 struct Length<A: Bits> {
     mask: A::Word,
-    /// In order of networks; among equals, in the order of being added.
-    entries: Vec<Entry<A>>,
+    /// In order; among equals, in the order of being added. Apart from the ways: a search reads several of them and one way.
+    networks: Vec<A::Word>,
+    /// To each network.
+    ways: Vec<Way<A>>,
 }
 
 /// A routing table.
@@ -87,68 +89,67 @@ impl<A: Bits> Default for Routes<A> {
     }
 }
 
-impl<A: Bits> Routes<A> {
-    fn entry(network: A, mask: A::Word, interface: usize, gateway: Option<A>) -> Entry<A> {
-        Entry {
-            network: network.word() & mask,
-            interface,
-            gateway,
-        }
+impl<A: Bits> Length<A> {
+    /// The ways to `network` and their numbers.
+    fn ways_to(&self, network: A::Word) -> impl Iterator<Item = (usize, &Way<A>)> {
+        let first = self.networks.partition_point(|other| *other < network);
+        let networks = self.networks.iter().zip(&self.ways).enumerate().skip(first);
+        networks
+            .take_while(move |(_, (other, _))| **other == network)
+            .map(|(number, (_, way))| (number, way))
     }
+}
 
+impl<A: Bits> Routes<A> {
     /// To the network with the first `prefix` bits of `network`, by way of `gateway` or straight.
     pub(crate) fn add(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
         let mask = A::mask(prefix);
-        let entry = Self::entry(network, mask, interface, gateway);
+        let network = network.word() & mask;
         let place = self.lengths.partition_point(|length| length.mask > mask);
         if self
             .lengths
             .get(place)
             .is_none_or(|length| length.mask != mask)
         {
-            let entries = Vec::new();
-            self.lengths.insert(place, Length { mask, entries });
+            let (networks, ways) = (Vec::new(), Vec::new());
+            let length = Length {
+                mask,
+                networks,
+                ways,
+            };
+            self.lengths.insert(place, length);
         }
         if let Some(length) = self.lengths.get_mut(place) {
-            let at = length
-                .entries
-                .partition_point(|other| other.network <= entry.network);
-            length.entries.insert(at, entry);
+            let at = length.networks.partition_point(|other| *other <= network);
+            length.networks.insert(at, network);
+            length.ways.insert(at, Way { interface, gateway });
         }
     }
 
     /// Takes back one [`Routes::add`].
     pub(crate) fn remove(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
         let mask = A::mask(prefix);
-        let entry = Self::entry(network, mask, interface, gateway);
+        let network = network.word() & mask;
+        let way = Way { interface, gateway };
         let mut lengths = self.lengths.iter_mut();
-        if let Some(length) = lengths.find(|length| length.mask == mask)
-            && let Some(at) = length.entries.iter().position(|other| {
-                (other.network, other.interface) == (entry.network, entry.interface)
-                    && other.gateway == entry.gateway
-            })
-        {
-            length.entries.remove(at);
+        if let Some(length) = lengths.find(|length| length.mask == mask) {
+            let found = length.ways_to(network).find(|(_, other)| **other == way);
+            if let Some((at, _)) = found {
+                length.networks.remove(at);
+                length.ways.remove(at);
+            }
         }
     }
 
     /// The way to `to` by an interface that is `usable`.
     pub(crate) fn lookup(&self, to: A, usable: impl Fn(usize) -> bool) -> Option<Hop<A>> {
-        let entry = self.lengths.iter().find_map(|length| {
-            let network = to.word() & length.mask;
-            let first = length
-                .entries
-                .partition_point(|entry| entry.network < network);
-            length
-                .entries
-                .get(first..)?
-                .iter()
-                .take_while(|entry| entry.network == network)
-                .find(|entry| usable(entry.interface))
-        })?;
-        Some(Hop {
-            interface: entry.interface,
-            next: entry.gateway.unwrap_or(to),
+        let way = self.lengths.iter().find_map(|length| {
+            let mut ways = length.ways_to(to.word() & length.mask);
+            ways.find(|(_, way)| usable(way.interface))
+        });
+        way.map(|(_, way)| Hop {
+            interface: way.interface,
+            next: way.gateway.unwrap_or(to),
         })
     }
 }

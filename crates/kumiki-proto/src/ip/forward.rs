@@ -1,7 +1,7 @@
 //! On behalf of others (RFC 1812 section 5.3).
 
 use kumiki_graph::Context;
-use kumiki_octets::{Checksum, Message};
+use kumiki_octets::Message;
 use kumiki_wire::icmpv4::{Message as Icmp, time_exceeded, unreachable};
 use kumiki_wire::ipv4::Header;
 
@@ -30,16 +30,9 @@ impl Ip {
             self.error(about, unreachable_by(unreachable::NET), &datagram, cx);
             return;
         };
-        let onward = Header {
-            time_to_live: header.time_to_live - 1,
-            ..*header
-        };
-        // What was known covered the old header too.
-        if matches!(datagram.meta().checksum, Checksum::Sum(_)) {
-            datagram.meta_mut().checksum = Checksum::Unknown;
-        }
-        put_header(&mut datagram, &onward);
-        match self.transmit(&onward, hop, datagram, cx) {
+        let onward = header.one_hop_on();
+        put_hop(&mut datagram, &onward);
+        match self.transmit(&onward, about.group, hop, datagram, cx) {
             Ok(()) => self.counters.forw_datagrams += 1,
             Err((refused, mut datagram)) => {
                 self.count(refused, cx);
@@ -50,16 +43,17 @@ impl Ip {
                     Refused::Impossible(_) => return,
                 };
                 // Quoted as it came.
-                put_header(&mut datagram, header);
+                put_hop(&mut datagram, header);
                 self.error(about, message, &datagram, cx);
             }
         }
     }
 }
 
-/// Puts `header` in the place of another one of its length.
-fn put_header(datagram: &mut Message, header: &Header) {
-    let len = header.len();
-    let _ = datagram.pop_header(len);
-    header.emit_summed(datagram.push_header(len));
+/// Writes what differs from hop to hop into the header of `datagram`.
+fn put_hop(datagram: &mut Message, header: &Header) {
+    // It was read from there, so it is there.
+    if let Ok(front) = datagram.front_mut(header.len()) {
+        header.emit_hop(front);
+    }
 }

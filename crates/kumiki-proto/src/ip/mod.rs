@@ -110,6 +110,25 @@ struct Port {
     mtu: u32,
     burst: u32,
     up: bool,
+    link: Link,
+}
+
+/// How the link address of a next hop is found; see [`Neighbours`].
+#[derive(Clone, Copy, Debug)]
+enum Link {
+    One,
+    Below,
+    /// In the configuration.
+    Table,
+}
+
+/// What an address of ours is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Kind {
+    /// That of an interface.
+    Own,
+    /// All hosts of an interface's network (RFC 1122 section 3.2.1.3 (d)).
+    Broadcast,
 }
 
 /// The protocol.
@@ -121,10 +140,8 @@ pub struct Ip {
     /// Which interface each layer below is.
     by_below: Vec<usize>,
     routes: Routes<Ipv4Addr>,
-    /// The addresses of the interfaces, and the broadcast addresses of their networks (RFC 1122 section 3.2.1.3 (d)), each
-    /// in order: every datagram is compared with all of them.
-    own: Vec<Ipv4Addr>,
-    broadcasts: Vec<Ipv4Addr>,
+    /// Addresses that mean us, or us too, in order: every datagram's are looked for here.
+    known: Vec<(u32, Kind)>,
     /// Who is found under which protocol number.
     users: Vec<(u8, Above)>,
     /// Who asked for limits, and is told when they change.
@@ -142,10 +159,20 @@ fn broadcast(interface: &Interface) -> Option<Ipv4Addr> {
     (interface.prefix < 31).then(|| Ipv4Addr::from_bits(interface.address.to_bits() | !mask))
 }
 
-fn sorted(addresses: impl Iterator<Item = Ipv4Addr>) -> Vec<Ipv4Addr> {
-    let mut addresses: Vec<Ipv4Addr> = addresses.collect();
-    addresses.sort_unstable();
-    addresses
+fn known(interfaces: &[Interface]) -> Vec<(u32, Kind)> {
+    let own = interfaces.iter().map(|it| (it.address, Kind::Own));
+    let networks = interfaces.iter().filter_map(broadcast);
+    let all = own.chain(networks.map(|address| (address, Kind::Broadcast)));
+    let mut known: Vec<_> = all
+        .map(|(address, kind)| (address.to_bits(), kind))
+        .collect();
+    known.sort_unstable();
+    known
+}
+
+/// Whether `address`, which is `kind` to us, is one that several hosts listen to.
+fn is_group(address: Ipv4Addr, kind: Option<Kind>) -> bool {
+    address.is_multicast() || address.is_broadcast() || kind == Some(Kind::Broadcast)
 }
 
 impl Ip {
@@ -160,13 +187,17 @@ impl Ip {
             mtu: interface.mtu,
             burst: 1,
             up: true,
+            link: match interface.neighbours {
+                Neighbours::One => Link::One,
+                Neighbours::Below => Link::Below,
+                Neighbours::Table(_) => Link::Table,
+            },
         };
         Ok(Self {
             ports: config.interfaces.iter().map(port).collect(),
             by_below: Vec::new(),
             routes: route::routes(&config)?,
-            own: sorted(config.interfaces.iter().map(|it| it.address)),
-            broadcasts: sorted(config.interfaces.iter().filter_map(broadcast)),
+            known: known(&config.interfaces),
             users: Vec::new(),
             curious: Vec::new(),
             reassembly: Table::new(config.reassembly, Overlap::First),
@@ -204,8 +235,16 @@ impl Ip {
         first.map(|&(protocol, _)| protocol)
     }
 
+    /// What `address` is, if it is one of ours.
+    fn kind(&self, address: Ipv4Addr) -> Option<Kind> {
+        let bits = address.to_bits();
+        let at = self.known.partition_point(|(known, _)| *known < bits);
+        let (known, kind) = self.known.get(at)?;
+        (*known == bits).then_some(*kind)
+    }
+
     fn is_ours(&self, address: Ipv4Addr) -> bool {
-        self.own.binary_search(&address).is_ok()
+        self.kind(address) == Some(Kind::Own)
     }
 
     /// Whether what goes to `address` stays here.
@@ -213,14 +252,9 @@ impl Ip {
         self.is_ours(address) || address.is_loopback()
     }
 
-    /// Whether `address` is the broadcast address of the network of an interface.
-    fn is_directed_broadcast(&self, address: Ipv4Addr) -> bool {
-        self.broadcasts.binary_search(&address).is_ok()
-    }
-
     /// Whether `address` is one that several hosts listen to.
     fn is_group(&self, address: Ipv4Addr) -> bool {
-        address.is_multicast() || address.is_broadcast() || self.is_directed_broadcast(address)
+        is_group(address, self.kind(address))
     }
 
     /// The way to `to` for a datagram that has, or will get, `source`.

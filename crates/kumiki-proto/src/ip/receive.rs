@@ -8,8 +8,8 @@ use kumiki_wire::icmpv4::unreachable;
 use kumiki_wire::ipv4::options::kind;
 use kumiki_wire::ipv4::{self, Header, protocol};
 
-use super::Ip;
 use super::errors::{About, unreachable_by};
+use super::{Ip, Kind, is_group};
 
 /// All hosts on this network (RFC 1112 section 4).
 const ALL_HOSTS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
@@ -87,12 +87,17 @@ impl Ip {
         // Links pad short frames.
         datagram.truncate(usize::from(header.total_length));
         let outside = interface.is_some();
-        let destination = header.destination;
+        let Header {
+            source,
+            destination,
+            ..
+        } = header;
+        let kind = self.kind(destination);
         let about = About {
             header,
-            group: link_group || self.is_group(destination),
+            group: link_group || is_group(destination, kind),
         };
-        if outside && (is_martian(header.source) || self.is_directed_broadcast(header.source)) {
+        if outside && (is_martian(source) || self.kind(source) == Some(Kind::Broadcast)) {
             self.refuse_address("source that nobody can have", cx);
         } else if outside && (destination.is_loopback() || destination.octets().starts_with(&[0])) {
             self.refuse_address("destination that nobody can have", cx);
@@ -100,7 +105,7 @@ impl Ip {
             let code = unreachable::SOURCE_ROUTE_FAILED;
             self.refuse_address("source route", cx);
             self.error(&about, unreachable_by(code), &datagram, cx);
-        } else if self.is_ours(destination) || !outside || self.listens_to(destination) {
+        } else if !outside || self.listens_to(destination, kind) {
             self.take_ours(&about, len, datagram, cx);
         } else if self.config.forwarding && !about.group {
             self.forward(&about, datagram, cx);
@@ -115,11 +120,12 @@ impl Ip {
         cx.drop(why);
     }
 
-    fn listens_to(&self, group: Ipv4Addr) -> bool {
-        if group.is_multicast() {
-            return group == ALL_HOSTS || self.config.groups.contains(&group);
+    /// Whether `address`, which is `kind` to us, means us, or us too.
+    fn listens_to(&self, address: Ipv4Addr, kind: Option<Kind>) -> bool {
+        if address.is_multicast() {
+            return address == ALL_HOSTS || self.config.groups.contains(&address);
         }
-        group.is_broadcast() || self.is_directed_broadcast(group)
+        kind.is_some() || address.is_broadcast()
     }
 
     fn take_ours(&mut self, about: &About, len: usize, datagram: Message, cx: &mut Context<'_>) {

@@ -11,7 +11,7 @@ use kumiki_wire::ipv4::options::kind;
 use kumiki_wire::ipv4::{self, Header, protocol};
 
 use super::config::Neighbours;
-use super::{Hop, Ip, errors};
+use super::{Hop, Ip, Link, errors};
 
 /// Octets of the headers that we make.
 pub(super) const HEADER_LEN: u32 = 20;
@@ -54,7 +54,7 @@ impl Ip {
             Address::Ip4(source) if self.is_local(source) => Some(source),
             Address::Ip4(_)
             | Address::Ip6(_)
-            | Address::Socket(_)
+            | Address::Socket { .. }
             | Address::Mac(_)
             | Address::Vc { .. } => {
                 self.discard("source is not ours", cx);
@@ -136,7 +136,10 @@ impl Ip {
             return Ok(());
         }
         let sent = match hop {
-            Some(hop) => self.transmit(&header, hop, data, cx),
+            Some(hop) => {
+                let group = self.is_group(destination);
+                self.transmit(&header, group, hop, data, cx)
+            }
             None => Err((Refused::NoRoute, data)),
         };
         sent.map_err(|(refused, mut data)| {
@@ -168,10 +171,12 @@ impl Ip {
         self.take(None, false, datagram, cx);
     }
 
-    /// Sends a datagram that begins with `header` to the next hop, in pieces if need be; gives it back where it cannot.
+    /// Sends a datagram that begins with `header`, to several hosts where it goes to a `group`, to the next hop, in pieces if
+    /// need be; gives it back where it cannot.
     pub(super) fn transmit(
         &mut self,
         header: &Header,
+        group: bool,
         hop: Hop,
         datagram: Message,
         cx: &mut Context<'_>,
@@ -185,16 +190,16 @@ impl Ip {
         };
         let options = UnitOptions {
             tos: header.type_of_service,
-            group: self.is_group(header.destination),
-            ..UnitOptions::default()
+            group,
+            ..UnitOptions::NONE
         };
         let unit = |data| {
             Request::Unit(Unit {
                 source: Address::None,
                 destination: link,
                 options,
+                route: None,
                 data,
-                ..Unit::default()
             })
         };
         if wire_len(&datagram) <= mtu as usize {
@@ -212,10 +217,14 @@ impl Ip {
     }
 
     fn link_address(&self, hop: Hop) -> Option<Address> {
-        match &self.config.interfaces.get(hop.interface)?.neighbours {
-            Neighbours::One => Some(Address::None),
-            Neighbours::Below => Some(Address::Ip4(hop.next)),
-            Neighbours::Table(table) => {
+        match self.ports.get(hop.interface)?.link {
+            Link::One => Some(Address::None),
+            Link::Below => Some(Address::Ip4(hop.next)),
+            Link::Table => {
+                let interface = self.config.interfaces.get(hop.interface)?;
+                let Neighbours::Table(table) = &interface.neighbours else {
+                    return None;
+                };
                 let found = table.iter().find(|(neighbour, _)| *neighbour == hop.next);
                 found.map(|&(_, address)| address)
             }

@@ -62,7 +62,7 @@ impl Ip {
             Address::Ip6(source) if self.is_local(source) => Some(source),
             Address::Ip4(_)
             | Address::Ip6(_)
-            | Address::Socket(_)
+            | Address::Socket { .. }
             | Address::Mac(_)
             | Address::Vc { .. } => {
                 self.discard("source is not ours", cx);

@@ -182,7 +182,7 @@ impl Tcp {
             user: open.user,
             provider: handle,
             bypass: None,
-            local: Address::Socket(local),
+            local: Address::from(local),
             remote: open.remote,
             unit: self.shared.own_mss(self.shared.unit, local.ip()),
             data: None,
@@ -283,7 +283,7 @@ fn local_socket(address: Address) -> Option<SocketAddr> {
         Address::None => Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)),
         Address::Ip4(ip) => Some(SocketAddr::new(ip.into(), 0)),
         Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
-        Address::Socket(_) => address
+        Address::Socket { .. } => address
             .socket()
             .filter(|it| it.ip().is_unspecified() || segment::may_speak(it.ip())),
         Address::Mac(_) | Address::Vc { .. } => None,

@@ -304,10 +304,10 @@ impl Session {
         self.announce(io);
     }
 
-    const fn addresses(&self) -> (Address, Address) {
+    fn addresses(&self) -> (Address, Address) {
         (
-            Address::Socket(self.pair.local),
-            Address::Socket(self.pair.remote),
+            Address::from(self.pair.local),
+            Address::from(self.pair.remote),
         )
     }
 

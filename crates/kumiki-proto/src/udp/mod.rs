@@ -179,8 +179,8 @@ impl Udp {
                 user: open.user,
                 provider,
                 bypass: None,
-                local: Address::Socket(local),
-                remote: remote.map_or(Address::None, Address::Socket),
+                local: Address::from(local),
+                remote: remote.map_or(Address::None, Address::from),
                 unit: MAX_DATA,
                 data: None,
             })),
@@ -268,8 +268,8 @@ impl Udp {
                 source: source.ip().into(),
                 destination: peer.ip().into(),
                 options,
+                route: None,
                 data,
-                ..Unit::default()
             }),
         );
     }
@@ -301,8 +301,8 @@ impl Udp {
                 None => {
                     self.discard("no route", cx);
                     let report = Report::Unreachable {
-                        source: Address::Socket(socket.local),
-                        destination: Address::Socket(peer),
+                        source: Address::from(socket.local),
+                        destination: Address::from(peer),
                         problem: no_route(to),
                         start: unit.data,
                     };
@@ -360,9 +360,9 @@ impl Udp {
         };
         // The header was read, so it is there.
         let _ = unit.data.pop_header(LEN);
-        unit.source = Address::Socket(SocketAddr::new(source, header.source_port));
+        unit.source = Address::from(SocketAddr::new(source, header.source_port));
         let own = SocketAddr::new(destination, header.destination_port);
-        unit.destination = Address::Socket(own);
+        unit.destination = Address::from(own);
         unit.options.under = None;
         self.counters.in_datagrams += 1;
         cx.up(user, Indication::Unit(unit));
@@ -393,8 +393,8 @@ impl Udp {
         };
         let _ = start.pop(LEN);
         let report = Report::Unreachable {
-            source: Address::Socket(SocketAddr::new(source, header.source_port)),
-            destination: Address::Socket(SocketAddr::new(destination, header.destination_port)),
+            source: Address::from(SocketAddr::new(source, header.source_port)),
+            destination: Address::from(SocketAddr::new(destination, header.destination_port)),
             problem,
             start,
         };

@@ -16,7 +16,7 @@ const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 
 fn socket_address(ip: impl Into<IpAddr>, port: u16) -> Address {
-    Address::Socket(SocketAddr::new(ip.into(), port))
+    Address::from(SocketAddr::new(ip.into(), port))
 }
 
 fn bench(config: Config) -> (Bench, DeviceId, NodeId) {

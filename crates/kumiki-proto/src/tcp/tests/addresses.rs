@@ -13,7 +13,7 @@ use crate::tcp::config::SynCookies;
 fn passive(local: [u8; 4], remote: Address) -> Request {
     Request::Open(Box::new(Open {
         mode: Mode::Passive { backlog: 5 },
-        local: Address::Socket(SocketAddr::new(Ipv4Addr::from(local).into(), PORT)),
+        local: Address::from(SocketAddr::new(Ipv4Addr::from(local).into(), PORT)),
         remote,
         ..Open::default()
     }))
@@ -75,7 +75,7 @@ fn segments_from_and_to_groups_and_nobody_are_dropped_in_silence() {
 fn a_port_that_calls_may_be_listened_on() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     // SYN-SENT, to a port where nobody answers.
-    let nobody = Address::Socket(SocketAddr::new(Ipv4Addr::new(10, 9, 9, 9).into(), 9));
+    let nobody = Address::from(SocketAddr::new(Ipv4Addr::new(10, 9, 9, 9).into(), 9));
     pair.ask(A, vec![open(Mode::Active, nobody, PORT)]);
     pair.listen(A, 5);
     assert!(pair.app(A).heard.is_empty() && pair.strays == 1);
@@ -130,7 +130,7 @@ fn groups_and_nobody_cannot_be_called() {
         [0; 4],
         [240, 0, 0, 1],
     ] {
-        let remote = Address::Socket(SocketAddr::new(Ipv4Addr::from(ip).into(), 9));
+        let remote = Address::from(SocketAddr::new(Ipv4Addr::from(ip).into(), 9));
         pair.app(A).heard.clear();
         pair.ask(A, vec![open(Mode::Active, remote, 0)]);
         assert_eq!(pair.app(A).heard, ["aborted: BadAddress"], "{remote}");

@@ -215,7 +215,7 @@ fn bad_addresses_are_refused() {
     for remote in [
         Address::None,
         Address::Mac([0; 6]),
-        Address::Socket(broadcast),
+        Address::from(broadcast),
         address(B, 0),
     ] {
         pair.app(A).heard.clear();

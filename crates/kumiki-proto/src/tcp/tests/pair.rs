@@ -316,7 +316,7 @@ fn host(config: Config, number: u64, seed: u64) -> Host {
 }
 
 pub(super) fn address(host: usize, port: u16) -> Address {
-    Address::Socket(SocketAddr::new(of_host(host), port))
+    Address::from(SocketAddr::new(of_host(host), port))
 }
 
 fn of_host(host: usize) -> IpAddr {
@@ -654,7 +654,7 @@ impl Pair {
     /// What the layer below has to say, unless it is silent.
     fn answer(&mut self, from: usize, manage: Manage) {
         if let Manage::Advise { to, answered } = manage {
-            let Address::Socket(other) = address(1 - from, 0) else {
+            let Some(other) = address(1 - from, 0).socket() else {
                 return;
             };
             assert_eq!(to.to_string(), other.ip().to_string());
@@ -785,7 +785,7 @@ pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {
     Request::Open(Box::new(Open {
         user: Handle::default(),
         mode,
-        local: Address::Socket(SocketAddr::new(anywhere(), port)),
+        local: Address::from(SocketAddr::new(anywhere(), port)),
         remote,
         ..Open::default()
     }))
