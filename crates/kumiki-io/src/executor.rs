@@ -180,8 +180,7 @@ struct Host {
 fn input(graph: &mut Graph, now: Instant, device: DeviceId, source: Address, data: Message) {
     let unit = UnitData {
         source,
-        data,
-        ..UnitData::default()
+        ..UnitData::of(data)
     };
     graph.input(now, device, Indication::Unit(unit));
 }
@@ -587,7 +586,7 @@ impl<C: Clock> Executor<C> {
         let Some(medium) = self.media.get(number) else {
             return;
         };
-        for (port, unit) in self.outlet.drain() {
+        while let Some((port, unit)) = self.outlet.take() {
             match medium.wires.get(port) {
                 // Straight to the graph, where nothing else is on its way.
                 Some(Some(Plug::Device(graph, device))) if self.under_way.is_empty() => {

@@ -1,5 +1,7 @@
 //! What every piece of a medium is to the executor, and what crosses its ports.
 
+use std::collections::VecDeque;
+
 use kumiki_graph::{Address, Instant};
 use kumiki_octets::Message;
 
@@ -141,12 +143,17 @@ impl CellRun {
 
 /// Where an element puts what leaves it at the present moment.
 #[derive(Debug, Default)]
-pub struct Outlet(Vec<(usize, Unit)>);
+pub struct Outlet(VecDeque<(usize, Unit)>);
 
 impl Outlet {
     /// Lets `unit` leave by `port` at once.
     pub fn put(&mut self, port: usize, unit: Unit) {
-        self.0.push((port, unit));
+        self.0.push_back((port, unit));
+    }
+
+    /// Takes what has left first.
+    pub fn take(&mut self) -> Option<(usize, Unit)> {
+        self.0.pop_front()
     }
 
     /// Takes all that has left, in order.
@@ -156,7 +163,7 @@ impl Outlet {
 
     /// Whether nothing has left.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

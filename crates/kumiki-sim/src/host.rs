@@ -59,19 +59,21 @@ pub struct CpuCounters {
     pub interrupts: u64,
 }
 
+/// In this order: what every step looks at lies together.
 #[derive(Debug)]
+#[repr(C)]
 struct Cpu {
-    config: CpuConfig,
-    counters: CpuCounters,
     free_at: Instant,
-    last: Option<TaskId>,
-    interrupts: VecDeque<(Instant, Duration, Upon)>,
     /// When the last interrupt taken is over; the next one waits for it.
     interrupted_until: Instant,
+    interrupts: VecDeque<(Instant, Duration, Upon)>,
+    last: Option<TaskId>,
+    counters: CpuCounters,
+    config: CpuConfig,
 }
 
 /// What goes to the media, with its device.
-type Handed = Vec<(DeviceId, Unit)>;
+type Handed = VecDeque<(DeviceId, Unit)>;
 
 /// Holds the pages of what has arrived: no session of a node is numbered so.
 const ADAPTER: Holder = Holder(u64::MAX);
@@ -129,12 +131,12 @@ impl Host {
             });
         }
         let cpu = |config| Cpu {
-            config,
-            counters: CpuCounters::default(),
             free_at: Instant::ZERO,
-            last: None,
-            interrupts: VecDeque::new(),
             interrupted_until: Instant::ZERO,
+            interrupts: VecDeque::new(),
+            last: None,
+            counters: CpuCounters::default(),
+            config,
         };
         self.cpus = cpus.into_iter().map(cpu).collect();
     }
@@ -213,8 +215,7 @@ impl Host {
         adapter.counters.received += 1;
         let indication = Indication::Unit(UnitData {
             source: address,
-            data,
-            ..UnitData::default()
+            ..UnitData::of(data)
         });
         match adapter.config.notice {
             Notice::Deferred => self.graph.input(now, device, indication),
@@ -228,8 +229,13 @@ impl Host {
     }
 
     /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up one
-    /// of `rounds`; where none is left, things are as they are.
-    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut Handed) {
+    /// of `rounds`; where none is left, things are as they are. Returns [`Host::next_deadline`].
+    pub(crate) fn step(
+        &mut self,
+        now: Instant,
+        rounds: &mut u64,
+        out: &mut Handed,
+    ) -> Option<Instant> {
         while let Some(left) = rounds.checked_sub(1) {
             *rounds = left;
             self.graph.fire(now);
@@ -239,10 +245,15 @@ impl Host {
             for cpu in 0..self.cpus.len() {
                 ran |= self.run_cpu(cpu, now, out);
             }
-            if !polled && !ran {
-                return;
+            // Who waits for a page has no deadline that would tell.
+            if !polled && !ran || !self.graph.has_ledgers() {
+                let next = self.next_deadline();
+                if next.is_none_or(|at| at > now) || !polled && !ran {
+                    return next;
+                }
             }
         }
+        self.next_deadline()
     }
 
     fn poll_adapters(&mut self, now: Instant, out: &mut Handed) -> bool {
@@ -256,7 +267,7 @@ impl Host {
             while let Some(want) = adapter.poll(now) {
                 any = true;
                 match want {
-                    Want::Offer(unit) => out.push((device, unit)),
+                    Want::Offer(unit) => out.push_back((device, unit)),
                     Want::Start(cost) => {
                         if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
                             cpu.interrupts.push_back((now, cost, Upon::Start(device)));
@@ -355,7 +366,7 @@ impl Host {
                 // What is on the medium no longer occupies this host's memory.
                 unit.data.set_lease(None);
                 let (data, address) = (unit.data, unit.destination);
-                out.push((device, Unit::Frame { data, address }));
+                out.push_back((device, Unit::Frame { data, address }));
             }
             Request::Unit(unit) => {
                 adapter.submit(at, unit.data, unit.destination);

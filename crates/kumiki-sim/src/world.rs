@@ -40,8 +40,12 @@ struct Inhabitant {
 
 #[derive(Clone, Copy)]
 enum Party {
-    Host(usize),
-    Medium(usize),
+    Host(u32),
+    Medium(u32),
+}
+
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Things happen again and again at one instant, and time does not go on: see [`World::set_rounds`].
@@ -70,7 +74,7 @@ pub struct World {
     now: Instant,
     under_way: VecDeque<(Plug, Unit)>,
     outlet: Outlet,
-    handed_down: Vec<(DeviceId, Unit)>,
+    handed_down: VecDeque<(DeviceId, Unit)>,
     /// Hosts that somebody may have changed between runs.
     touched: Vec<usize>,
     events: u64,
@@ -91,7 +95,7 @@ impl Default for World {
             now: Instant::ZERO,
             under_way: VecDeque::new(),
             outlet: Outlet::default(),
-            handed_down: Vec::new(),
+            handed_down: VecDeque::new(),
             touched: Vec::new(),
             events: 0,
             unplugged: 0,
@@ -131,7 +135,7 @@ impl World {
     /// Adds a host.
     pub fn add_host(&mut self, host: Host) -> HostId {
         let party = self.queue.add_party();
-        self.parties.push(Party::Host(self.hosts.len()));
+        self.parties.push(Party::Host(number(self.hosts.len())));
         self.hosts.push(Inhabitant {
             host,
             wires: Vec::new(),
@@ -143,7 +147,7 @@ impl World {
     /// Adds a piece of a medium.
     pub fn add_element(&mut self, name: &str, element: Box<dyn Element>) -> ElementId {
         let party = self.queue.add_party();
-        self.parties.push(Party::Medium(self.media.len()));
+        self.parties.push(Party::Medium(number(self.media.len())));
         self.media.push(Medium {
             name: name.to_owned(),
             element,
@@ -300,8 +304,9 @@ impl World {
         self.set_now(at);
         self.events += 1;
         match self.parties.get(party).copied() {
-            Some(Party::Host(number)) => self.step_host(number),
+            Some(Party::Host(number)) => self.step_host(number as usize),
             Some(Party::Medium(number)) => {
+                let number = number as usize;
                 if let Some(medium) = self.media.get_mut(number) {
                     medium.element.poll(at, &mut self.outlet);
                 }
@@ -324,11 +329,11 @@ impl World {
         let Some(inhabitant) = self.hosts.get_mut(number) else {
             return;
         };
-        loop {
+        let deadline = loop {
             let host = &mut inhabitant.host;
-            host.step(self.now, &mut self.rounds_left, &mut self.handed_down);
+            let next = host.step(self.now, &mut self.rounds_left, &mut self.handed_down);
             let mut sent_at_once = false;
-            for (device, unit) in self.handed_down.drain(..) {
+            while let Some((device, unit)) = self.handed_down.pop_front() {
                 let plug = inhabitant.wires.get(device.0).copied().flatten();
                 match plug {
                     Some(plug) => self.under_way.push_back((plug, unit)),
@@ -340,14 +345,15 @@ impl World {
                 }
             }
             if !sent_at_once {
-                break;
+                break next;
             }
-        }
+        };
+        self.queue
+            .arm(inhabitant.party, deadline.map(|at| at.max(self.now)));
         if self.rounds_left == 0 {
             let name = inhabitant.host.name.clone();
             self.stand_still(name);
         }
-        self.arm_host(number);
     }
 
     fn stand_still(&mut self, party: String) {
@@ -361,7 +367,7 @@ impl World {
         let Some(medium) = self.media.get_mut(number) else {
             return;
         };
-        for (port, unit) in self.outlet.drain() {
+        while let Some((port, unit)) = self.outlet.take() {
             match medium.wires.get(port).copied().flatten() {
                 Some(plug) => self.under_way.push_back((plug, unit)),
                 None => self.unplugged += 1,
