@@ -17,8 +17,8 @@
 use core::net::IpAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, UnitOptions, Work,
+    Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request,
+    Service, Shape, Unit, UnitOptions, Work,
 };
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::icmpv4::MIN_LEN;
@@ -335,7 +335,10 @@ impl IcmpEcho {
 
     fn hear_error(&self, mut report: Report, cx: &mut Context<'_>) {
         let Report::Unreachable {
-            destination, start, ..
+            destination,
+            start,
+            problem,
+            ..
         } = &mut report
         else {
             return;
@@ -344,6 +347,11 @@ impl IcmpEcho {
         if let Some(Query::Echo(identifier, ..)) = query
             && let Some(user) = self.user(identifier)
         {
+            if let Problem::TooBig { mtu } = *problem {
+                let to = *destination;
+                let narrow = Manage::Narrow { to, mtu };
+                cx.down(BELOW, Request::Manage(Box::new(narrow)));
+            }
             let _ = start.pop(MIN_LEN);
             cx.up(user, Indication::Report(Box::new(report)));
         }

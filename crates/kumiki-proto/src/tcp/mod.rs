@@ -269,7 +269,8 @@ impl Tcp {
             Manage::Limits
             | Manage::Route { .. }
             | Manage::Refuse { .. }
-            | Manage::Advise { .. } => {
+            | Manage::Advise { .. }
+            | Manage::Narrow { .. } => {
                 let limits = Report::Limits {
                     unit: self
                         .shared

@@ -15,7 +15,7 @@
 
 use core::net::SocketAddr;
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Address, Below, Duration, Instant, Manage, Request};
 use kumiki_wire::tcp::Seq;
 
 use super::config::{Config, PathMtu};
@@ -189,14 +189,17 @@ impl Session {
 
     /// A link on the way carries no more than `mtu` octets, and so not the segment that begins at `seq`.
     pub(crate) fn on_too_big(&mut self, mtu: u32, seq: Seq, io: &mut Io<'_, '_>) {
-        if io.shared.config.path_mtu == PathMtu::Off {
-            return;
-        }
         let told = self.text_of(mtu);
         let fits = told.saturating_sub(self.option_octets());
         // What is no longer than that, or has arrived, cannot have met this link.
         let met = self.board.record_at(seq);
         if !met.is_some_and(|sent| sent.span.len() > fits && !sent.sacked) {
+            return;
+        }
+        let to = Address::from(self.pair.remote.ip());
+        let narrow = Manage::Narrow { to, mtu };
+        io.cx.down(Below(0), Request::Manage(Box::new(narrow)));
+        if io.shared.config.path_mtu == PathMtu::Off {
             return;
         }
         io.shared.counters.too_bigs += 1;
