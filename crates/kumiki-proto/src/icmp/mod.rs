@@ -5,6 +5,7 @@
 //! | Specification | RFC 792 (echo), RFC 1122 section 3.2.2.6; RFC 4443 section 4 |
 //! | Above | users that send echoes |
 //! | Below | IP of either version |
+//! | Service class | a reply has the DSCP of its echo (RFC 1812 section 4.3.2.5 on what were the TOS bits then) and is Not-ECT, whatever the echo was: nobody would slow down for its loss, so it must not say that somebody does (RFC 3168 section 5.2), and a CE is for the sender of what was marked |
 //! | Left out | timestamps, address masks, router discovery; ICMP's errors, which are part of [`crate::ip`] and [`crate::ipv6`] |
 //!
 //! # For users
@@ -32,6 +33,8 @@ use crate::inet::is_intact;
 mod tests;
 
 const BELOW: Below = Below(0);
+/// What is not ECN of a TOS or a traffic class (RFC 3168 section 5).
+const DSCP: u8 = 0xfc;
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -315,7 +318,7 @@ impl IcmpEcho {
         data.push_header(MIN_LEN).copy_from_slice(&octets);
         self.counters.echoes_answered += 1;
         let options = UnitOptions {
-            tos,
+            tos: tos & DSCP,
             under: Some(Key::IpProtocol(number(peer))),
             ..UnitOptions::default()
         };
