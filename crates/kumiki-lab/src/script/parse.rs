@@ -43,8 +43,18 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
     let (header, skipped) = match rule {
         Some(rule) => {
             let toml: Vec<&str> = text.lines().take(rule).collect();
-            let read = Header::read(&toml.join("\n"));
-            let header = read.map_err(|(line, fault)| wrong(line, fault))?;
+            let read = Header::read(file, &toml.join("\n"));
+            let header = read.map_err(|fault| {
+                let (what, expected) = fault.words();
+                let (line, column) = fault.line_and_column().unwrap_or((1, 1));
+                Wrong {
+                    file: file.to_owned(),
+                    line,
+                    column,
+                    what,
+                    expected: expected.unwrap_or_else(|| "see docs/scripts.md".to_owned()),
+                }
+            })?;
             (header, rule + 1)
         }
         None => (Header::default(), 0),
