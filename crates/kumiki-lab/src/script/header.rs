@@ -264,6 +264,8 @@ fn same_setting(key: &str, value: &toml::Value) -> Option<(&'static str, &'stati
         ("f_rto", _) => switch("net.ipv4.tcp_frto", "2", "0"),
         ("tail_loss_probe", _) => switch("net.ipv4.tcp_early_retrans", "3", "0"),
         ("slow_start_after_idle", _) => switch("net.ipv4.tcp_slow_start_after_idle", "1", "0"),
+        ("ecn", Some("off")) => Some(("net.ipv4.tcp_ecn", "0")),
+        ("ecn", Some("classic")) => Some(("net.ipv4.tcp_ecn", "1")),
         ("congestion", Some("cubic")) => Some(("net.ipv4.tcp_congestion_control", "cubic")),
         ("congestion", Some("newreno")) => Some(("net.ipv4.tcp_congestion_control", "reno")),
         ("loss_detection", Some("rack")) => Some(("net.ipv4.tcp_recovery", "1")),

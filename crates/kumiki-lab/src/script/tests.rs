@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use kumiki_wire::ipv4::Ecn;
 use kumiki_wire::tcp::Flags;
+use kumiki_wire::tcp::accecn::{AccEcn, Order};
 
 use super::notation::{
     Call, Event, Hear, Icmp, IcmpKind, Line, Marks, Moment, Number, Opt, Options, See, Segment,
@@ -222,6 +223,19 @@ fn arb_opt() -> impl Strategy<Value = Opt> {
         proptest::collection::vec((arb_seq(), arb_seq()), 1..3).prop_map(Opt::Sack),
         (arb_number(u32::MAX), arb_number(u32::MAX)).prop_map(|(a, b)| Opt::Timestamps(a, b)),
         (0_u16..0x8000, any::<bool>()).prop_map(|(value, m)| Opt::UserTimeout(value, m)),
+        (
+            any::<bool>(),
+            0_usize..4,
+            [0_u32..1 << 24, 0..1 << 24, 0..1 << 24]
+        )
+            .prop_map(|(one, used, [a, b, c])| {
+                let order = if one && used > 0 {
+                    Order::One
+                } else {
+                    Order::Zero
+                };
+                Opt::AccEcn(AccEcn::new(order, used, a, b, c))
+            }),
         proptest::collection::vec(any::<u8>(), 1..8).prop_map(Opt::Hex),
     ]
 }

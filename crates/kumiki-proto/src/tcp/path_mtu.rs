@@ -12,6 +12,9 @@
 //!
 //! A router that says less than the least MTU of IPv4 is heeded as far as that, and the datagrams may be fragmented from then on,
 //! as Linux does. IPv6 has no router that may say so (RFC 8201 section 4).
+//!
+//! All that was too big goes again at once, and not one segment until acknowledgments arrive again (RFC 1191 section 6.4): as much was under way a
+//! moment before, and the congestion window stands.
 
 use core::net::SocketAddr;
 
@@ -181,7 +184,7 @@ impl Session {
         self.note(Event::PathMtu(text + self.headers()), io.now());
     }
 
-    /// What is lost is no sign of congestion and goes again at once, in segments that fit (RFC 1191 section 6.5).
+    /// What is lost is no sign of congestion and goes again at once, in segments that fit (RFC 1191 section 6.4).
     fn send_again_at_once(&mut self) {
         self.recovery.resend_until(self.board.nxt());
         self.stirred = true;
