@@ -100,7 +100,7 @@ fn judged(rows: &[Vec<String>], is_client: bool) -> (u32, usize) {
         let (syn, ace) = (row[8] == "1", number(&row[9]));
         let ecn = number(&row[5]) | number(&row[6]);
         if row[0] == "0x00000001" {
-            came.ce += u32::from(ecn == 3 && !(syn && !is_client));
+            came.ce += u32::from(ecn == 3 && (is_client || !syn));
             let place = [None, Some(2), Some(0), Some(1)][ecn as usize];
             if let (Some(place), false) = (place, syn) {
                 came.octets[place] += number(&row[7]);
