@@ -558,6 +558,14 @@ pub enum Manage {
         /// Whether they have.
         answered: bool,
     },
+    /// What a report of [`Problem::TooBig`] said is about a unit that the user knows to have sent (RFC 8201 section 4). Who
+    /// remembers paths for all its users does so only then: anybody can write such a report.
+    Narrow {
+        /// The destination.
+        to: Address,
+        /// What the path there carries, in octets with all headers.
+        mtu: u32,
+    },
 }
 
 /// Management that comes up.

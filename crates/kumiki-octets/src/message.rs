@@ -734,6 +734,12 @@ impl Message {
         }
     }
 
+    /// Whether a lease may be tied to some of the content.
+    #[must_use]
+    pub fn is_leased(&self) -> bool {
+        self.0.leased
+    }
+
     /// Turns over bit `bit` (0 is the first sent: the most significant of the first octet), as a bad line does.
     ///
     /// Only this message sees it: pages are shared, so the octet is copied out first. False where there is no such bit.

@@ -387,7 +387,8 @@ impl Host {
                 Manage::Route { .. }
                 | Manage::Refuse { .. }
                 | Manage::Session { .. }
-                | Manage::Advise { .. } => {}
+                | Manage::Advise { .. }
+                | Manage::Narrow { .. } => {}
             },
             Request::Open(_)
             | Request::Accept(_)

@@ -22,7 +22,8 @@ impl<C: Clock> Executor<C> {
                 Manage::Route { .. }
                 | Manage::Refuse { .. }
                 | Manage::Session { .. }
-                | Manage::Advise { .. } => {}
+                | Manage::Advise { .. }
+                | Manage::Narrow { .. } => {}
             },
             // A device has no sessions.
             Request::Open(_)

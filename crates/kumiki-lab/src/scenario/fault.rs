@@ -180,6 +180,40 @@ impl Fault {
         }
     }
 
+    /// The line and the column in it, both from 1, where they are known.
+    #[must_use]
+    pub const fn line_and_column(&self) -> Option<(usize, usize)> {
+        match self.place() {
+            Some(Place::Line(line, column)) => Some((*line, *column)),
+            Some(Place::Set(_)) | None => None,
+        }
+    }
+
+    /// What is wrong, with the key and its value but without the place; and what would be right.
+    #[must_use]
+    pub fn words(&self) -> (String, Option<String>) {
+        let parts = &*self.0;
+        let mut what = parts.path.join(".");
+        if let (false, Some(found)) = (what.is_empty(), &parts.found) {
+            what.push_str(&format!(" = {found}"));
+        }
+        if !what.is_empty() {
+            what.push_str(": ");
+        }
+        what.push_str(&parts.problem);
+        let meant = parts.suggestion.as_ref();
+        let meant = meant.map(|it| format!("did you mean {it}?"));
+        let right: Vec<&str> = [&parts.expected, &meant]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        (
+            what,
+            Some(right.join("; ")).filter(|right| !right.is_empty()),
+        )
+    }
+
     /// What is wrong, without the place.
     #[must_use]
     pub fn problem(&self) -> &str {
@@ -202,19 +236,10 @@ impl fmt::Display for Fault {
             (Some(file), None) => write!(f, "{file}: ")?,
             (None, None) => {}
         }
-        if !parts.path.is_empty() {
-            f.write_str(&parts.path.join("."))?;
-            if let Some(found) = &parts.found {
-                write!(f, " = {found}")?;
-            }
-            f.write_str(": ")?;
-        }
-        f.write_str(&parts.problem)?;
-        if let Some(expected) = &parts.expected {
-            write!(f, "; {expected}")?;
-        }
-        if let Some(suggestion) = &parts.suggestion {
-            write!(f, "; did you mean {suggestion}?")?;
+        let (what, right) = self.words();
+        f.write_str(&what)?;
+        if let Some(right) = right {
+            write!(f, "; {right}")?;
         }
         Ok(())
     }

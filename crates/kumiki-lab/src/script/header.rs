@@ -21,8 +21,12 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::cursor::Fault;
+use super::virtual_time::Virtual;
+use crate::scenario::Fault;
+use crate::scenario::fault::quantity;
+use crate::scenario::tree::{Entry, Node, Origin, Source, Value};
 
 /// The settings of a script.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,6 +41,8 @@ pub struct Header {
     pub tcp: toml::Table,
     /// What becomes of it against Linux.
     pub linux: Linux,
+    /// The lines in which the settings of `[tcp]` and the kernel's stand, from 1, by name.
+    lines: BTreeMap<String, usize>,
 }
 
 /// What a script is against Linux.
@@ -88,9 +94,8 @@ impl Same {
     }
 }
 
-fn span(text: &str) -> Result<Duration, String> {
-    crate::scenario::quantity::<Duration>(&["linux", "tolerance"], text)
-        .map_err(|fault| fault.to_string())
+fn span(text: &str) -> Result<Duration, Fault> {
+    quantity(&["linux", "tolerance"], text)
 }
 
 #[derive(Deserialize)]
@@ -104,8 +109,10 @@ struct Raw {
     peer_isn: u32,
     #[serde(default)]
     tcp: toml::Table,
+    /// Read by itself.
     #[serde(default)]
-    linux: Option<toml::Value>,
+    #[expect(dead_code, reason = "its name is known by it")]
+    linux: Option<IgnoredAny>,
 }
 
 const fn four() -> u8 {
@@ -128,71 +135,85 @@ impl Default for Header {
             peer_isn: peer_isn(),
             tcp: toml::Table::new(),
             linux: Linux::Yes(Same::default()),
+            lines: BTreeMap::new(),
         }
     }
 }
 
 impl Header {
-    /// Reads it.
-    pub(super) fn read(text: &str) -> Result<Self, (usize, Fault)> {
-        let raw: Raw = toml::from_str(text).map_err(|why| {
-            let before = why
-                .span()
-                .and_then(|span| text.get(..span.start))
-                .unwrap_or_default();
-            let line = before.matches('\n').count();
-            let column = before
-                .rsplit('\n')
-                .next()
-                .map_or(0, |it| it.chars().count());
-            (
-                line + 1,
-                fault(column, why.message(), "see docs/scripts.md"),
-            )
-        })?;
-        let line_of = |key: &str| {
-            let found = text
-                .lines()
-                .position(|line| line.trim_start().trim_start_matches('[').starts_with(key));
-            found.map_or(1, |line| line + 1)
+    /// Reads it, and tries its settings on a stack.
+    ///
+    /// # Errors
+    /// What is wrong, at its line of `file`.
+    pub(super) fn read(file: &str, text: &str) -> Result<Self, Fault> {
+        let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
+        let source = Source {
+            file,
+            root: &root,
+            sets: &[],
         };
+        let header = Self::of(&root, &source).map_err(|fault| source.locate(fault))?;
+        Virtual::new(&header).map_err(|fault| source.locate(fault))?;
+        Ok(header)
+    }
+
+    fn of(root: &Node, source: &Source<'_>) -> Result<Self, Fault> {
+        let raw: Raw = root.read().map_err(|why| why.fault(source, &[]))?;
         if raw.ip != 4 && raw.ip != 6 {
-            let what = format!("there is no version {} of IP here", raw.ip);
-            return Err((line_of("ip"), fault(0, &what, "4 or 6")));
+            let fault = Fault::at(["ip"], "there is no such version of IP here");
+            return Err(fault.expected("4 or 6"));
         }
         let least = if raw.ip == 4 { 68 } else { 1280 };
         if raw.mtu < least {
-            let expected = format!("at least {least}");
-            return Err((line_of("mtu"), fault(0, "the MTU is too small", &expected)));
+            let fault = Fault::at(["mtu"], "the MTU is too small");
+            return Err(fault.expected(format!("at least {least}")));
         }
-        let linux = match raw.linux {
+        let linux = match root.child("linux") {
             None => Linux::Yes(Same::default()),
-            Some(toml::Value::String(text)) => match text.strip_prefix("no: ") {
-                Some(why) if !why.trim().is_empty() => Linux::No(why.to_owned()),
-                _ => {
-                    let expected = "\"no: \" and the reason, or a table";
-                    return Err((line_of("linux"), fault(0, "that says nothing", expected)));
+            Some(Node {
+                value: Value::Text(text),
+                ..
+            }) => {
+                let why = text.strip_prefix("no: ").unwrap_or_default().trim();
+                if why.is_empty() {
+                    let fault = Fault::at(["linux"], "that says nothing");
+                    return Err(fault.expected("\"no: \" and the reason, or a table"));
                 }
-            },
+                Linux::No(why.to_owned())
+            }
             Some(table) => {
-                let same: Same = table.try_into().map_err(|why: toml::de::Error| {
-                    (
-                        line_of("linux"),
-                        fault(0, why.message(), "see docs/scripts.md"),
-                    )
-                })?;
-                span(&same.tolerance)
-                    .map_err(|why| (line_of("tolerance"), fault(0, &why, "\"100 ms\"")))?;
+                let same: Same = table.read().map_err(|why| why.fault(source, &["linux"]))?;
+                span(&same.tolerance)?;
                 Linux::Yes(same)
             }
         };
+        let entries = |node: Option<&Node>| {
+            let entries = node.map(Node::entries).unwrap_or_default().iter();
+            let known = entries.filter_map(|entry: &Entry| match entry.place() {
+                Origin::Line(line, _) => Some((entry.key.clone(), line)),
+                Origin::Set(_) => None,
+            });
+            known.collect::<Vec<_>>()
+        };
+        let kernel = root.child("linux").and_then(|linux| linux.child("sysctl"));
+        let mut lines = entries(root.child("tcp"));
+        lines.extend(entries(kernel));
         Ok(Self {
             v6: raw.ip == 6,
             mtu: raw.mtu,
             peer_isn: raw.peer_isn,
             tcp: raw.tcp,
             linux,
+            lines: lines.into_iter().collect(),
         })
+    }
+
+    /// `what`, which is wrong with the setting `name`, behind its line.
+    pub(super) fn at_line(&self, name: &str, what: &str) -> String {
+        match self.lines.get(name) {
+            Some(line) => format!("line {line}: {what}"),
+            None => what.to_owned(),
+        }
     }
 
     /// Linux's kernel settings that make it do what [`Header::tcp`] says, by name under `/proc/sys` with dots.
@@ -206,9 +227,10 @@ impl Header {
                 continue;
             }
             let pair = same_setting(key, value).ok_or_else(|| {
-                format!(
+                let what = format!(
                     "what tcp.{key} is on Linux is not known; set it in [linux] sysctl and name it in [linux] same, or say linux = \"no: ...\""
-                )
+                );
+                self.at_line(key, &what)
             })?;
             all.push((pair.0.to_owned(), pair.1.to_owned()));
         }
@@ -242,18 +264,12 @@ fn same_setting(key: &str, value: &toml::Value) -> Option<(&'static str, &'stati
         ("f_rto", _) => switch("net.ipv4.tcp_frto", "2", "0"),
         ("tail_loss_probe", _) => switch("net.ipv4.tcp_early_retrans", "3", "0"),
         ("slow_start_after_idle", _) => switch("net.ipv4.tcp_slow_start_after_idle", "1", "0"),
+        ("ecn", Some("off")) => Some(("net.ipv4.tcp_ecn", "0")),
+        ("ecn", Some("classic")) => Some(("net.ipv4.tcp_ecn", "1")),
         ("congestion", Some("cubic")) => Some(("net.ipv4.tcp_congestion_control", "cubic")),
         ("congestion", Some("newreno")) => Some(("net.ipv4.tcp_congestion_control", "reno")),
         ("loss_detection", Some("rack")) => Some(("net.ipv4.tcp_recovery", "1")),
         ("loss_detection", Some("sack")) => Some(("net.ipv4.tcp_recovery", "0")),
         _ => None,
-    }
-}
-
-fn fault(at: usize, what: &str, expected: &str) -> Fault {
-    Fault {
-        at,
-        what: what.to_owned(),
-        expected: expected.to_owned(),
     }
 }

@@ -371,6 +371,7 @@ impl<'a, S: Subject> Judge<'a, S> {
                 | Opt::SackOk
                 | Opt::Sack(_)
                 | Opt::UserTimeout(..)
+                | Opt::AccEcn(_)
                 | Opt::Hex(_) => None,
             }),
         };

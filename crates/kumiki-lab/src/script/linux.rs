@@ -138,7 +138,8 @@ impl Kernel {
         settings.push(("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned()));
         for (name, value) in settings {
             let path = format!("/proc/sys/{}", name.replace('.', "/"));
-            fs::write(&path, &value).map_err(refused(&format!("{path} = {value}")))?;
+            fs::write(&path, &value)
+                .map_err(|why| header.at_line(&name, &format!("{path} = {value}: {why}")))?;
         }
         // What is read late is stamped late: others on the machine should have to wait, where we may ask for that.
         let _ = rustix::process::setpriority_process(None, -20);

@@ -7,6 +7,7 @@ use core::fmt;
 use kumiki_graph::Duration;
 use kumiki_wire::ipv4::Ecn;
 use kumiki_wire::tcp::Flags;
+use kumiki_wire::tcp::accecn::AccEcn;
 
 /// Which connection a line is about; they are counted from 1.
 pub type Connection = u8;
@@ -160,6 +161,8 @@ pub enum Opt {
     Timestamps(Number, Number),
     /// User timeout, in seconds or in minutes.
     UserTimeout(u16, bool),
+    /// Accurate ECN's counters; without any in the first order only.
+    AccEcn(AccEcn),
     /// Octets as they are: an option that is not here, or one that is wrong.
     Hex(Vec<u8>),
 }
@@ -561,6 +564,7 @@ impl fmt::Display for Opt {
             Self::UserTimeout(value, minutes) => {
                 write!(f, "uto {value}{}", if *minutes { "m" } else { "s" })
             }
+            Self::AccEcn(counters) => write!(f, "{counters}"),
             Self::Hex(octets) => {
                 f.write_str("hex ")?;
                 octets.iter().try_for_each(|octet| write!(f, "{octet:02x}"))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use kumiki_octets::{Pattern, Sum};
 use kumiki_wire::ipv4::Ecn;
+use kumiki_wire::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::tcp::options::{Options as TcpOptions, kind};
 use kumiki_wire::tcp::{Flags, Header, Seq};
 use kumiki_wire::{ipv4, ipv6};
@@ -432,6 +433,10 @@ fn write_option(out: &mut Vec<u8>, option: &Opt, stack: u32, ts_ecr: impl Fn(u32
             out.extend([kind::USER_TIMEOUT, length]);
             out.extend(bits.to_be_bytes());
         }
+        Opt::AccEcn(counters) => {
+            let octets = counters.octets();
+            out.extend(octets.get(..counters.len()).unwrap_or(&octets));
+        }
         Opt::Hex(octets) => out.extend(octets),
     }
 }
@@ -480,6 +485,10 @@ fn read_option(option: &[u8], peer_isn: u32) -> Opt {
             };
             Opt::Sack(blocks.iter().map(edges).collect())
         }
+        [kind::ACCECN0, 2 | 5 | 8 | 11, ref data @ ..] => {
+            Opt::AccEcn(AccEcn::parse(Order::Zero, data))
+        }
+        [kind::ACCECN1, 5 | 8 | 11, ref data @ ..] => Opt::AccEcn(AccEcn::parse(Order::One, data)),
         _ => Opt::Hex(option.to_vec()),
     }
 }

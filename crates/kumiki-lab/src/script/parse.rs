@@ -16,6 +16,7 @@
 use kumiki_graph::Duration;
 use kumiki_wire::ipv4::Ecn;
 use kumiki_wire::tcp::Flags;
+use kumiki_wire::tcp::accecn::{AccEcn, Order};
 
 use super::Script;
 use super::cursor::{Cursor, Fault, Wrong};
@@ -43,8 +44,18 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
     let (header, skipped) = match rule {
         Some(rule) => {
             let toml: Vec<&str> = text.lines().take(rule).collect();
-            let read = Header::read(&toml.join("\n"));
-            let header = read.map_err(|(line, fault)| wrong(line, fault))?;
+            let read = Header::read(file, &toml.join("\n"));
+            let header = read.map_err(|fault| {
+                let (what, expected) = fault.words();
+                let (line, column) = fault.line_and_column().unwrap_or((1, 1));
+                Wrong {
+                    file: file.to_owned(),
+                    line,
+                    column,
+                    what,
+                    expected: expected.unwrap_or_else(|| "see docs/scripts.md".to_owned()),
+                }
+            })?;
             (header, rule + 1)
         }
         None => (Header::default(), 0),
@@ -514,6 +525,7 @@ fn option(cursor: &mut Cursor<'_>) -> Read<Opt> {
         Sack,
         Timestamps,
         UserTimeout,
+        AccEcn,
         Hex,
     }
     let known = [
@@ -524,6 +536,7 @@ fn option(cursor: &mut Cursor<'_>) -> Read<Opt> {
         ("wscale", Key::WindowScale),
         ("sack", Key::Sack),
         ("uto", Key::UserTimeout),
+        ("ECN", Key::AccEcn),
         ("eol", Key::End),
         ("hex", Key::Hex),
     ];
@@ -568,6 +581,7 @@ fn option(cursor: &mut Cursor<'_>) -> Read<Opt> {
             }
             Opt::UserTimeout(value, minutes)
         }
+        Key::AccEcn => Opt::AccEcn(counters(cursor)?),
         Key::Hex => {
             cursor.skip();
             let digits = cursor.run(|it| it.is_ascii_hexdigit());
@@ -585,6 +599,37 @@ fn option(cursor: &mut Cursor<'_>) -> Read<Opt> {
     })
 }
 
+/// Accurate ECN's, in one of their two orders, as many as there are.
+fn counters(cursor: &mut Cursor<'_>) -> Read<AccEcn> {
+    let order = if cursor.fork().take_word("e1b") {
+        Order::One
+    } else {
+        Order::Zero
+    };
+    let names = match order {
+        Order::Zero => ["e0b", "ceb", "e1b"],
+        Order::One => ["e1b", "ceb", "e0b"],
+    };
+    let mut found = [0; AccEcn::FIELDS];
+    let mut used = 0;
+    for (name, place) in names.into_iter().zip(&mut found) {
+        if !cursor.take_word(name) {
+            break;
+        }
+        let fault = cursor.unexpected("a counter of 24 bits");
+        *place = cursor.number("octets")?;
+        if *place > AccEcn::MASK {
+            return Err(fault);
+        }
+        used += 1;
+    }
+    let [first, ceb, last] = found;
+    Ok(match order {
+        Order::Zero => AccEcn::new(order, used, first, ceb, last),
+        Order::One => AccEcn::new(order, used, last, ceb, first),
+    })
+}
+
 impl Opt {
     /// Octets on the wire.
     pub(super) fn size(&self) -> usize {
@@ -595,6 +640,7 @@ impl Opt {
             Self::SackOk => 2,
             Self::Sack(blocks) => 2 + 8 * blocks.len(),
             Self::Timestamps(..) => 10,
+            Self::AccEcn(counters) => counters.len(),
             Self::Hex(octets) => octets.len(),
         }
     }

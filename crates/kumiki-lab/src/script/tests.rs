@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use kumiki_wire::ipv4::Ecn;
 use kumiki_wire::tcp::Flags;
+use kumiki_wire::tcp::accecn::{AccEcn, Order};
 
 use super::notation::{
     Call, Event, Hear, Icmp, IcmpKind, Line, Marks, Moment, Number, Opt, Options, See, Segment,
@@ -61,15 +62,42 @@ fn a_mistake_is_told_with_its_place_and_what_would_be_right() {
 
 #[test]
 fn a_mistake_in_the_header_is_told_with_its_line() {
-    assert!(wrong("# x\nipp = 4\n---\n").starts_with("x.script:2:1: unknown field `ipp`"));
-    assert!(wrong("ip = 5\n---\n").starts_with("x.script:1:1: there is no version 5 of IP here"));
-    assert!(wrong("\nlinux = \"no\"\n---\n").starts_with("x.script:2:1: that says nothing"));
-    assert!(wrong("ip = 6\nmtu = 576\n---\n").starts_with("x.script:2:1: the MTU is too small"));
-    let unknown = run(&read("[tcp]\nsak = true\n---\n0 connect"), false);
-    let unknown = unknown.unwrap_err().to_string();
-    assert!(
-        unknown.contains("sak") && unknown.contains("sack"),
-        "{unknown}"
+    let said = |text: &str, beginning: &str| {
+        let said = wrong(text);
+        assert!(said.starts_with(beginning), "{said}");
+        said
+    };
+    said("# x\nipp = 4\n---\n", "x.script:2:1: ipp = 4: unknown ");
+    said(
+        "ip = 5\n---\n",
+        "x.script:1:1: ip = 5: there is no such version of IP here; expected 4 or 6",
+    );
+    said(
+        "\nlinux = \"no\"\n---\n",
+        "x.script:2:1: linux = \"no\": that says nothing; expected \"no: \"",
+    );
+    said(
+        "ip = 6\nmtu = 576\n---\n",
+        "x.script:2:1: mtu = 576: the MTU is too small; expected at least 1280",
+    );
+    said(
+        "ip = 6\n\n[linux]\ntolerance = \"3 apples\"\n---\n",
+        "x.script:4:1: linux.tolerance = \"3 apples\": ",
+    );
+    said("[tcp\n---\n", "x.script:1:");
+    // So are the settings of the stack.
+    let sack = said(
+        "# x\n[tcp]\ntimestamps = false\nsak = true\n---\n0 connect",
+        "x.script:4:1: tcp.sak = true: unknown setting \"sak\"; one of ",
+    );
+    assert!(sack.ends_with("; did you mean \"sack\"?"), "{sack}");
+    said(
+        "[tcp]\n\ninitial_window = \"large\"\n---\n",
+        "x.script:3:1: tcp.initial_window = \"large\": unknown value \"large\"; one of rfc3390, rfc6928",
+    );
+    said(
+        "[tcp]\nrto = { min = \"1 s\",\n  maximum = 7 }\n---\n",
+        "x.script:3:3: tcp.rto.maximum = 7: ",
     );
 }
 
@@ -80,7 +108,7 @@ fn a_setting_of_which_linux_knows_nothing_must_be_spoken_of() {
         panic!("it applies")
     };
     let said = script.header.sysctls(same).unwrap_err();
-    assert!(said.contains("tcp.ack"), "{said}");
+    assert!(said.starts_with("line 2: what tcp.ack is"), "{said}");
 }
 
 #[test]
@@ -195,6 +223,19 @@ fn arb_opt() -> impl Strategy<Value = Opt> {
         proptest::collection::vec((arb_seq(), arb_seq()), 1..3).prop_map(Opt::Sack),
         (arb_number(u32::MAX), arb_number(u32::MAX)).prop_map(|(a, b)| Opt::Timestamps(a, b)),
         (0_u16..0x8000, any::<bool>()).prop_map(|(value, m)| Opt::UserTimeout(value, m)),
+        (
+            any::<bool>(),
+            0_usize..4,
+            [0_u32..1 << 24, 0..1 << 24, 0..1 << 24]
+        )
+            .prop_map(|(one, used, [a, b, c])| {
+                let order = if one && used > 0 {
+                    Order::One
+                } else {
+                    Order::Zero
+                };
+                Opt::AccEcn(AccEcn::new(order, used, a, b, c))
+            }),
         proptest::collection::vec(any::<u8>(), 1..8).prop_map(Opt::Hex),
     ]
 }

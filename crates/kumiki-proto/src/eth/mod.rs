@@ -229,7 +229,7 @@ impl Eth {
                 cx.up(from, Indication::Report(Box::new(report)));
             }
             Manage::Refuse { .. } => cx.drop("Ethernet sends nothing back"),
-            Manage::Session { .. } | Manage::Advise { .. } => {}
+            Manage::Session { .. } | Manage::Advise { .. } | Manage::Narrow { .. } => {}
         }
     }
 

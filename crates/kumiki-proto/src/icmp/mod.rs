@@ -5,6 +5,7 @@
 //! | Specification | RFC 792 (echo), RFC 1122 section 3.2.2.6; RFC 4443 section 4 |
 //! | Above | users that send echoes |
 //! | Below | IP of either version |
+//! | Service class | a reply has the DSCP of its echo (RFC 1812 section 4.3.2.5 on what were the TOS bits then) and is Not-ECT, whatever the echo was: nobody would slow down for its loss, so it must not say that somebody does (RFC 3168 section 5.2), and a CE is for the sender of what was marked |
 //! | Left out | timestamps, address masks, router discovery; ICMP's errors, which are part of [`crate::ip`] and [`crate::ipv6`] |
 //!
 //! # For users
@@ -17,8 +18,8 @@
 use core::net::IpAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, UnitOptions, Work,
+    Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request,
+    Service, Shape, Unit, UnitOptions, Work,
 };
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::icmpv4::MIN_LEN;
@@ -32,6 +33,8 @@ use crate::inet::is_intact;
 mod tests;
 
 const BELOW: Below = Below(0);
+/// What is not ECN of a TOS or a traffic class (RFC 3168 section 5).
+const DSCP: u8 = 0xfc;
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -315,7 +318,7 @@ impl IcmpEcho {
         data.push_header(MIN_LEN).copy_from_slice(&octets);
         self.counters.echoes_answered += 1;
         let options = UnitOptions {
-            tos,
+            tos: tos & DSCP,
             under: Some(Key::IpProtocol(number(peer))),
             ..UnitOptions::default()
         };
@@ -335,7 +338,10 @@ impl IcmpEcho {
 
     fn hear_error(&self, mut report: Report, cx: &mut Context<'_>) {
         let Report::Unreachable {
-            destination, start, ..
+            destination,
+            start,
+            problem,
+            ..
         } = &mut report
         else {
             return;
@@ -344,6 +350,11 @@ impl IcmpEcho {
         if let Some(Query::Echo(identifier, ..)) = query
             && let Some(user) = self.user(identifier)
         {
+            if let Problem::TooBig { mtu } = *problem {
+                let to = *destination;
+                let narrow = Manage::Narrow { to, mtu };
+                cx.down(BELOW, Request::Manage(Box::new(narrow)));
+            }
             let _ = start.pop(MIN_LEN);
             cx.up(user, Indication::Report(Box::new(report)));
         }

@@ -25,14 +25,18 @@ fn bench(config: Config) -> (Bench, DeviceId, [NodeId; 2]) {
 }
 
 /// `icmp`, its checksum made right, from B to `destination`.
-fn in_ip(destination: Ipv4Addr, mut icmp: Vec<u8>) -> Vec<u8> {
+fn in_ip(destination: Ipv4Addr, icmp: Vec<u8>) -> Vec<u8> {
+    marked(0x28, destination, icmp)
+}
+
+fn marked(type_of_service: u8, destination: Ipv4Addr, mut icmp: Vec<u8>) -> Vec<u8> {
     if icmp.len() > 4 {
         let sum = Sum::of(&icmp).checksum();
         icmp[2..4].copy_from_slice(&sum.to_be_bytes());
     }
     let header = ipv4::Header {
         total_length: u16::try_from(icmp.len() + 20).unwrap(),
-        type_of_service: 0x28,
+        type_of_service,
         protocol: 1,
         source: B,
         destination,
@@ -61,6 +65,16 @@ fn an_echo_is_answered_octet_by_octet() {
     assert_eq!(sent[12..20], hex("0a000001 0a000002"));
     // 1234 + 0007 + 6b75 + 6d69 + 6b69 is 15682, folded 5683.
     assert_eq!(sent[20..], hex("0000 a97c 1234 0007 6b756d696b69"));
+}
+
+#[test]
+fn a_reply_has_the_class_of_its_echo_and_never_its_mark() {
+    // RFC 1812 section 4.3.2.5; RFC 3168 section 5.2.
+    for ecn in 0..4 {
+        let (mut bench, eth, _) = bench(Config::default());
+        bench.octets(eth, &marked(0xb8 | ecn, A, hex("0800 0000 1234 0007")));
+        assert_eq!(bench.sent_octets()[0][1], 0xb8);
+    }
 }
 
 #[test]

@@ -17,15 +17,22 @@ use kumiki_octets::Message;
 use kumiki_wire::ipv4::Ecn;
 use smallvec::SmallVec;
 
-/// What keeping a fragment costs beside its octets.
-const OVERHEAD: usize = 256;
+/// Octets in the least page; larger ones are taken for multiples of it.
+const PAGE: usize = 2048;
+/// What keeping a fragment costs beside its page.
+const OVERHEAD: usize = 512;
+
+/// What keeping `data` takes, about. An octet takes a page, as many do.
+fn taken(data: &Message) -> usize {
+    data.len().next_multiple_of(PAGE) + OVERHEAD
+}
 
 /// Bounds of reassembly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reassembly {
     /// How many datagrams may be incomplete at a time.
     pub datagrams: usize,
-    /// How many octets all fragments may hold, 256 added for each fragment.
+    /// What all fragments may take, in octets: the pages of 2048 octets that each fragment fills, and 512 beside.
     pub octets: usize,
     /// How long after its first fragment a datagram is given up. IPv4: 60 to 120 s (RFC 1122 section 3.3.2); IPv6: 60 s
     /// (RFC 8200 section 4.5).
@@ -139,7 +146,7 @@ pub(crate) struct Table<K, H> {
     bounds: Reassembly,
     overlap: Overlap,
     incomplete: VecDeque<Incomplete<K, H>>,
-    /// Octets of all pieces, and [`OVERHEAD`] for each.
+    /// What all pieces take, see [`taken`].
     octets: usize,
 }
 
@@ -211,7 +218,7 @@ impl<K, H> Incomplete<K, H> {
                 self.holes.push(Hole { first: to, ..hole });
             }
             if let Ok(data) = data.share(from - first, to - from) {
-                self.octets += data.len() + OVERHEAD;
+                self.octets += taken(&data);
                 let at = self.pieces.partition_point(|piece| piece.first < from);
                 self.pieces.insert(at, Piece { first: from, data });
             }

@@ -335,8 +335,8 @@ impl Ip {
                 self.refuse(from, unit, problem, cx);
                 return;
             }
-            // Routes are chosen by prefix alone, so advice could not lead to another.
-            Manage::Session { .. } | Manage::Advise { .. } => return,
+            // Routes are chosen by prefix alone, so advice could not lead to another. What a path carries is for those who use it.
+            Manage::Session { .. } | Manage::Advise { .. } | Manage::Narrow { .. } => return,
         };
         cx.up(from, Indication::Report(Box::new(answer)));
     }

@@ -8,6 +8,7 @@ use kumiki_wire::icmpv6::{
 use kumiki_wire::ipv6::extension::Chain;
 use kumiki_wire::ipv6::{self, Header, MIN_MTU, next_header};
 
+use super::send::HEADER_LEN;
 use super::{Ip, MAX_HEADERS};
 use crate::inet::is_intact;
 
@@ -223,8 +224,13 @@ impl Ip {
             cx.drop("ICMP error about a packet of others");
             return;
         }
-        if let Problem::TooBig { mtu } = problem {
-            self.narrow(quoted.destination, mtu, cx.now());
+        // RFC 8201 section 4: what is no longer than that cannot have met such a link. Whether the packet was sent at all its
+        // user may know, and says so by `Manage::Narrow`.
+        if let Problem::TooBig { mtu } = problem
+            && u32::from(quoted.payload_length) + HEADER_LEN <= mtu
+        {
+            cx.drop("ICMP error about a packet that is not too big");
+            return;
         }
         let found = upper(&quoted, &mut error);
         let user = found.and_then(|(protocol, at)| Some((self.user(protocol)?, at)));

@@ -189,7 +189,7 @@ pub struct Ip {
     reassembly_timer: TimerSlot,
     discovery_timer: TimerSlot,
     bucket: Bucket,
-    /// What is known of paths narrower than their first link, and until when (RFC 8201).
+    /// What is known of paths narrower than their first link, and until when (RFC 8201): what users of ours have confirmed.
     paths: BTreeMap<Ipv6Addr, (u32, Instant)>,
     identification: u32,
     counters: Counters,
@@ -229,6 +229,12 @@ impl Ip {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Octets held in incomplete packets, with what keeping each fragment costs beside: at most [`Reassembly::octets`].
+    #[must_use]
+    pub const fn reassembling(&self) -> usize {
+        self.reassembly.octets()
     }
 
     /// The addresses that may be used at present, those of each interface together.
@@ -361,6 +367,12 @@ impl Ip {
             Manage::Route { to } => self.route(to, cx.now()),
             Manage::Refuse { unit, problem } => {
                 self.refuse(from, unit, problem, cx);
+                return;
+            }
+            Manage::Narrow { to, mtu } => {
+                if let Address::Ip6(to) = to {
+                    self.narrow(to, mtu, cx.now());
+                }
                 return;
             }
             // Routes are not chosen by whether somebody answers.

@@ -275,9 +275,9 @@ impl Ip {
         good.map_or(u32::MAX, |(mtu, _)| *mtu)
     }
 
-    /// A router says that the path to `to` carries no more than `mtu` octets.
+    /// A router says that the path to `to` carries no more than `mtu` octets, about a packet that a user knows to have sent.
     pub(super) fn narrow(&mut self, to: Ipv6Addr, mtu: u32, now: Instant) {
-        if mtu >= self.path_mtu(to, now) {
+        if (mtu as usize) < ipv6::MIN_MTU || mtu >= self.path_mtu(to, now) {
             return;
         }
         if self.paths.len() >= PATHS && !self.paths.contains_key(&to) {

@@ -142,7 +142,7 @@ pub(super) fn reassembly(
     )?;
     settings.octets(
         "octets",
-        "what all fragments may hold, 256 B added for each",
+        "what all fragments may take: each its pages of 2 KiB, and 512 B beside",
         1..=u32::MAX.into(),
         &mut config.octets,
     )?;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | none; after Semke, Mahdavi and Mathis (1998) for sending, and after Fisk and Feng's dynamic right-sizing (2001) for receiving, as Linux and FreeBSD have them. The bound on memory is the idea of Linux's `tcp_mem` |
 //! | The caller's part | when to look: at the end of each batch |
-//! | Left out | making windows smaller that have been offered (RFC 9293 SHLD-14), or taking back credit; what the pages really take beside the octets in them |
+//! | Left out | making windows smaller that have been offered (RFC 9293 SHLD-14), or taking back credit; what pages really take beside the octets in them, but for text ahead of its turn |
 //!
 //! # Receiving
 //!
@@ -25,8 +25,8 @@
 //!
 //! # Memory
 //!
-//! Counted are the octets that connections hold: not acknowledged, not sent, ahead of their turn, and given to users that
-//! have not given credit back. From half of the bound on no buffer is larger than at first. Beyond it each has
+//! Counted are the octets that connections hold: not acknowledged, not sent, ahead of their turn (there by what the pieces
+//! take, where they are small), and given to users that have not given credit back. From half of the bound on no buffer is larger than at first. Beyond it each has
 //! 4 KiB ([`FLOOR`]), and what comes ahead of its turn is dropped as if the network had. What was promised before is still
 //! taken, so the bound may be passed by what one window of each connection holds.
 
@@ -236,7 +236,7 @@ impl Session {
         let held = self
             .send
             .held()
-            .saturating_add(u32::try_from(self.receive.queue.octets()).unwrap_or(u32::MAX))
+            .saturating_add(u32::try_from(self.receive.queue.memory()).unwrap_or(u32::MAX))
             .saturating_add(self.receive.user);
         io.shared.memory.count(self.buffers.counted, held);
         self.buffers.counted = held;

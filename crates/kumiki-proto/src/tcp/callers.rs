@@ -420,6 +420,12 @@ impl Tcp {
             cx.drop("backlog full");
             return Ok(());
         }
+        let most = usize::try_from(self.shared.config.time_waits).unwrap_or(usize::MAX);
+        let used = &mut self.cookies_used;
+        if !used.take(self.shared.secret, pair, (irs, iss), now, most) {
+            // A late copy: that connection is over.
+            return Err(segment);
+        }
         self.shared.counters.cookies_returned += 1;
         let mut offer = Offer {
             mss: Some(found.mss),

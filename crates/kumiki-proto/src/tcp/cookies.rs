@@ -7,8 +7,10 @@
 //! | Lifetime | the present tick and the one before: 64 to 128 s |
 //! | Timestamp | the six low bits of the SYN,ACK's TSval, which come back as TSecr, hold the peer's shift count (4 bits, 15: none), whether it may be sent SACK, and whether classic ECN was agreed on, as Linux has it. Without timestamps none is used |
 //! | Out of order | a segment whose acknowledgment is that of a cookie but for IRS is not answered: what begins right behind the SYN is lost or late, and comes again |
-//! | Again | nothing is kept of cookies that came back either: a copy that comes after the connection has ended, and within the lifetime, begins another one |
+//! | Again | a cookie that has come back is remembered for its lifetime, so that a late copy of the segment that brought it does not begin a second connection and its text is not delivered twice. Of more than [`super::Config::time_waits`] the oldest is forgotten: it is what TIME-WAIT would be for |
 //! | Lost | the peer's exact MSS, its window, text with its SYN; SYN,ACKs are not sent again |
+
+use std::collections::{BTreeSet, VecDeque};
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::tcp::Seq;
@@ -88,6 +90,46 @@ pub(crate) fn may_be(secret: Secret, pair: &Pair, iss: Seq, now: Instant) -> boo
     age <= 1 && found >> 16 == head(secret, pair, sent, mss) >> 16
 }
 
+/// Cookies that came back and could come back once more. Only who owns its address can get in here.
+#[derive(Debug, Default)]
+pub(crate) struct Used {
+    /// Keyed hashes of what they came with: no two of 2^32 are likely to be equal.
+    all: BTreeSet<u64>,
+    /// When each could come back no more, in order.
+    until: VecDeque<(Instant, u64)>,
+}
+
+impl Used {
+    /// Notes a good cookie; false where it has been used before. At most `most` are remembered.
+    pub(crate) fn take(
+        &mut self,
+        secret: Secret,
+        pair: &Pair,
+        (irs, iss): (Seq, Seq),
+        now: Instant,
+        most: usize,
+    ) -> bool {
+        let over = |first: &(Instant, u64), len: usize| first.0 <= now || len >= most.max(1);
+        while let Some(first) = self.until.front()
+            && over(first, self.until.len())
+        {
+            self.all.remove(&first.1);
+            self.until.pop_front();
+        }
+        let key = secret.hash(&(pair, irs.0, iss.0, "used"));
+        if !self.all.insert(key) {
+            return false;
+        }
+        self.until.push_back((now + LIFE, key));
+        true
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+}
+
 /// The latest TSval, not after `clock`, that remembers what the SYN offered.
 pub(crate) fn stamp(clock: u32, shift: Option<u8>, sack: bool, ecn: bool) -> u32 {
     let shift = shift.map_or(UNSCALED, |shift| u32::from(shift.min(14)));
@@ -137,6 +179,26 @@ mod tests {
             assert_eq!(check(&pair(9), 78, 0), None);
             assert_eq!(check(&pair(8), 77, 0), None);
         }
+    }
+
+    #[test]
+    fn a_cookie_is_taken_once_in_its_life_and_few_are_remembered() {
+        let secret = Secret::draw(&mut Rng::new(1, 2));
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        let mut used = Used::default();
+        let mut take = |port, seconds, most| {
+            let fits = used.take(secret, &pair(port), (Seq(7), Seq(8)), at(seconds), most);
+            (fits, used.len())
+        };
+        assert_eq!(take(1, 0, 3), (true, 1));
+        assert_eq!(take(1, 127, 3), (false, 1));
+        assert_eq!(take(2, 127, 3), (true, 2));
+        assert_eq!(take(1, 128, 3), (true, 2));
+        assert_eq!(take(3, 128, 3), (true, 3));
+        // The oldest gives way.
+        assert_eq!(take(4, 128, 3), (true, 3));
+        assert_eq!(take(4, 129, 9), (false, 3));
+        assert_eq!(take(2, 129, 9), (true, 4));
     }
 
     #[test]

@@ -119,6 +119,7 @@ pub struct Tcp {
     time_waits: TimeWaits,
     /// Until when cookies may come back.
     cookies_until: Instant,
+    cookies_used: cookies::Used,
     table: Table,
     /// Sessions that something happened to in this batch.
     stirred: Vec<Handle>,
@@ -150,6 +151,7 @@ impl Tcp {
             half_open: HalfOpen::default(),
             time_waits: TimeWaits::default(),
             cookies_until: Instant::ZERO,
+            cookies_used: cookies::Used::default(),
             table: Table::default(),
             stirred: Vec::new(),
             ports_given: 0,
@@ -269,7 +271,8 @@ impl Tcp {
             Manage::Limits
             | Manage::Route { .. }
             | Manage::Refuse { .. }
-            | Manage::Advise { .. } => {
+            | Manage::Advise { .. }
+            | Manage::Narrow { .. } => {
                 let limits = Report::Limits {
                     unit: self
                         .shared

@@ -12,10 +12,13 @@
 //!
 //! A router that says less than the least MTU of IPv4 is heeded as far as that, and the datagrams may be fragmented from then on,
 //! as Linux does. IPv6 has no router that may say so (RFC 8201 section 4).
+//!
+//! All that was too big goes again at once, and not one segment until acknowledgments arrive again (RFC 1191 section 6.4): as much was under way a
+//! moment before, and the congestion window stands.
 
 use core::net::SocketAddr;
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Address, Below, Duration, Instant, Manage, Request};
 use kumiki_wire::tcp::Seq;
 
 use super::config::{Config, PathMtu};
@@ -181,7 +184,7 @@ impl Session {
         self.note(Event::PathMtu(text + self.headers()), io.now());
     }
 
-    /// What is lost is no sign of congestion and goes again at once, in segments that fit (RFC 1191 section 6.5).
+    /// What is lost is no sign of congestion and goes again at once, in segments that fit (RFC 1191 section 6.4).
     fn send_again_at_once(&mut self) {
         self.recovery.resend_until(self.board.nxt());
         self.stirred = true;
@@ -189,14 +192,17 @@ impl Session {
 
     /// A link on the way carries no more than `mtu` octets, and so not the segment that begins at `seq`.
     pub(crate) fn on_too_big(&mut self, mtu: u32, seq: Seq, io: &mut Io<'_, '_>) {
-        if io.shared.config.path_mtu == PathMtu::Off {
-            return;
-        }
         let told = self.text_of(mtu);
         let fits = told.saturating_sub(self.option_octets());
         // What is no longer than that, or has arrived, cannot have met this link.
         let met = self.board.record_at(seq);
         if !met.is_some_and(|sent| sent.span.len() > fits && !sent.sacked) {
+            return;
+        }
+        let to = Address::from(self.pair.remote.ip());
+        let narrow = Manage::Narrow { to, mtu };
+        io.cx.down(Below(0), Request::Manage(Box::new(narrow)));
+        if io.shared.config.path_mtu == PathMtu::Off {
             return;
         }
         io.shared.counters.too_bigs += 1;

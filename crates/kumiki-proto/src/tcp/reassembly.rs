@@ -8,13 +8,34 @@
 //!
 //! Segments that touch form an *island*; islands neither touch nor overlap. Of overlapping octets the first to arrive
 //! stay, so that nobody can replace octets that a block has already reported.
+//!
+//! # Memory
+//!
+//! A segment of one octet takes as much memory as one of a thousand: a page. So a peer that sends such segments, each with a
+//! hole in front of it, is not stopped by the window. There are no more pieces than the window would have of [`SPARSE`] octets
+//! each, and no more than [`ISLANDS`] islands; what else comes is dropped, and the peer has to send it again. From [`MANY`]
+//! pieces on small neighbours are copied together, so that only holes and not small segments count.
 
 use std::collections::VecDeque;
 
-use kumiki_octets::Message;
+use kumiki_octets::{Message, Page};
 use kumiki_wire::tcp::{SackBlock, SackBlocks, Seq};
+use smallvec::SmallVec;
 
-/// How much a queue may hold. What touches RCV.NXT is taken in any case, since refusing that could stop a connection.
+/// What a piece takes beside its octets, about: what is left of its page, and the message.
+pub(crate) const OVERHEAD: usize = 2560;
+/// Octets of the window for each piece that may be queued.
+const SPARSE: usize = 1024;
+/// So many pieces may be queued whatever the window is.
+const FEW: usize = 128;
+/// From so many on neighbours are copied together.
+const MANY: usize = 64;
+/// Up to so many octets: a page of the least size.
+const TOGETHER: usize = 2048;
+/// The most islands. What has to be looked through for a segment and its acknowledgment grows with them.
+const ISLANDS: usize = 1024;
+
+/// How much a queue may hold at most. What touches RCV.NXT is taken in any case, since refusing that could stop a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Octets.
@@ -71,7 +92,39 @@ pub struct Reassembly {
     dsack: Option<SackBlock>,
 }
 
+/// `a` and `b` in one page, where they are small and nothing is lost by it: what is generated takes no memory, and a lease is for
+/// the content that came.
+fn together(a: &Message, b: &Message) -> Option<Message> {
+    let (first, len) = (a.len(), a.len() + b.len());
+    let is_plain = |message: &Message| {
+        let mut slices = message.slices().iter();
+        !message.is_leased() && slices.all(|slice| slice.pattern().is_none())
+    };
+    if len > TOGETHER || !is_plain(a) || !is_plain(b) {
+        return None;
+    }
+    let mut all = true;
+    let page = Page::build(len, |octets| {
+        let (front, back) = octets.split_at_mut(first);
+        all = a.copy_to(0, front) && b.copy_to(0, back);
+    });
+    all.then(|| Message::from_page(page))
+}
+
 impl Island {
+    /// Adds `part` at the end; how many pieces more there are. `dense`: small ones are copied together.
+    fn push(&mut self, part: Message, dense: bool) -> usize {
+        if dense
+            && let Some(last) = self.parts.back_mut()
+            && let Some(both) = together(last, &part)
+        {
+            *last = both;
+            return 0;
+        }
+        self.parts.push_back(part);
+        1
+    }
+
     /// Adds `next`, which begins where this one ends. The shorter list moves, so that filling holes from either side
     /// costs no more than n log n in all.
     fn join(&mut self, mut next: Self) {
@@ -127,7 +180,7 @@ impl Reassembly {
             };
         };
         let fin_is_news = fin && self.take_fin(start.advance(text.len()));
-        let outcome = self.place(rcv_nxt, start, text, &mut duplicate);
+        let outcome = self.place(rcv_nxt, window, start, text, &mut duplicate);
         self.dsack = duplicate.or(self.dsack);
         if fin_is_news && outcome == Inserted::Duplicate {
             return Inserted::Queued(0);
@@ -188,6 +241,7 @@ impl Reassembly {
     fn place(
         &mut self,
         rcv_nxt: Seq,
+        window: u32,
         start: Seq,
         text: Message,
         duplicate: &mut Option<SackBlock>,
@@ -211,8 +265,11 @@ impl Reassembly {
             note(duplicate, start, end);
             return Inserted::Duplicate;
         }
+        let window = usize::try_from(window).unwrap_or(usize::MAX);
+        let pieces = self.limits.pieces.min((window / SPARSE).max(FEW));
         let full = self.octets + text.len() > self.limits.octets
-            || self.pieces + touched >= self.limits.pieces;
+            || self.pieces + touched >= pieces
+            || (touched == 0 && self.islands.len() >= ISLANDS);
         if full && start != rcv_nxt {
             return Inserted::Full;
         }
@@ -231,6 +288,7 @@ impl Reassembly {
         duplicate: &mut Option<SackBlock>,
     ) -> Island {
         let end = start.advance(text.len());
+        let dense = self.pieces >= MANY;
         let mut merged = Island {
             start,
             end: start,
@@ -243,9 +301,8 @@ impl Reassembly {
                 && let Ok(part) = text.split_to(gap.min(text.len()))
             {
                 self.octets += part.len();
-                self.pieces += 1;
                 merged.end = island.start;
-                merged.parts.push_back(part);
+                self.pieces += merged.push(part, dense);
             }
             let overlap_from = start.max(island.start);
             let overlap_to = end.min(island.end);
@@ -266,8 +323,7 @@ impl Reassembly {
         if !text.is_empty() {
             merged.end = end;
             self.octets += text.len();
-            self.pieces += 1;
-            merged.parts.push_back(text);
+            self.pieces += merged.push(text, dense);
         }
         merged
     }
@@ -318,17 +374,16 @@ impl Reassembly {
         {
             blocks.push(block);
         }
-        let mut before = u64::MAX;
-        while blocks.len() < limit {
-            let next = self
-                .islands
-                .iter()
-                .filter(|island| island.changed < before)
-                .max_by_key(|island| island.changed);
-            let Some(island) = next else {
-                break;
-            };
-            before = island.changed;
+        let room = limit - blocks.len();
+        let mut latest: SmallVec<[&Island; 5]> = SmallVec::new();
+        for island in &self.islands {
+            let at = latest.partition_point(|known| known.changed > island.changed);
+            if at < room {
+                latest.insert(at, island);
+                latest.truncate(room);
+            }
+        }
+        for island in latest {
             let with_fin = u32::from(self.fin == Some(island.end));
             let block = SackBlock {
                 left: island.start,
@@ -368,6 +423,12 @@ impl Reassembly {
     #[must_use]
     pub const fn pieces(&self) -> usize {
         self.pieces
+    }
+
+    /// What all of it takes, about, in octets: small pieces take more than they bring.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.octets.max(self.pieces * OVERHEAD)
     }
 }
 

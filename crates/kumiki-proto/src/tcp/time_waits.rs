@@ -3,8 +3,8 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 9293 section 3.10.7.4 for TIME-WAIT, RFC 6191 (timestamps) |
-//! | Differs | a reset does not end TIME-WAIT: RFC 1337 section 3, fix F1 |
-//! | Memory | what is left of a connection is an entry of less than 100 octets, index included; of more than [`super::Config::time_waits`] the oldest is forgotten, which a busy server bears better than having no room |
+//! | Differs | a reset at RCV.NXT does not end TIME-WAIT: RFC 1337 section 3, fix F1. Elsewhere in the window it is challenged as in any other state (RFC 5961 section 3.2), which changes no state |
+//! | Memory | what is left of a connection is an entry of less than 160 octets, index included; of more than [`super::Config::time_waits`] the oldest is forgotten, which a busy server bears better than having no room |
 
 use std::collections::VecDeque;
 
@@ -33,8 +33,9 @@ pub(crate) struct Remains {
     pub(crate) pair: Pair,
     pub(crate) snd_nxt: Seq,
     pub(crate) rcv_nxt: Seq,
-    /// The window field that was advertised last.
+    /// The window field that was advertised last, and Rcv.Wind.Shift.
     pub(crate) window: u16,
+    pub(crate) shift: u8,
     /// IP's part, as the user had it (MUST-48, MUST-49).
     pub(crate) ttl: u8,
     pub(crate) tos: u8,
@@ -158,7 +159,14 @@ impl Tcp {
             self.time_waits.all.remove(self.shared.secret, index);
             return Some(least);
         }
-        if segment.has(Flags::RST) || (segment.len() == 0 && segment.seq == remains.rcv_nxt) {
+        let at_nxt = segment.seq == remains.rcv_nxt;
+        let window = u32::from(remains.window) << remains.shift;
+        let silent = if segment.has(Flags::RST) {
+            at_nxt || !segment.seq.is_within(remains.rcv_nxt, window)
+        } else {
+            at_nxt && segment.len() == 0
+        };
+        if silent {
             return None;
         }
         let is_fin = segment.has(Flags::FIN) && segment.seq + segment.len() == remains.rcv_nxt;

@@ -391,6 +391,11 @@ impl Udp {
             cx.drop("ICMP error for a port that is not open");
             return;
         };
+        if let Problem::TooBig { mtu } = problem {
+            // UDP does not know what it has sent; that the port is open is all that can be asked.
+            let to = Address::from(destination);
+            cx.down(BELOW, Request::Manage(Box::new(Manage::Narrow { to, mtu })));
+        }
         let _ = start.pop(LEN);
         let report = Report::Unreachable {
             source: Address::from(SocketAddr::new(source, header.source_port)),

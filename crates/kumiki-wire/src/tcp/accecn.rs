@@ -65,7 +65,7 @@ impl AccEcn {
     /// Reads what follows kind and length. Of a length that is none of the four, the whole fields are taken and the rest is
     /// padding (section 3.2.3).
     #[must_use]
-    pub(super) fn parse(order: Order, data: &[u8]) -> Self {
+    pub fn parse(order: Order, data: &[u8]) -> Self {
         let (fields, _) = data.as_chunks::<3>();
         Self::with(order, fields)
     }
@@ -124,7 +124,8 @@ impl AccEcn {
     }
 
     /// The octets of the option, in the first [`AccEcn::len`] places.
-    pub(super) fn octets(&self) -> [u8; 2 + 3 * Self::FIELDS] {
+    #[must_use]
+    pub fn octets(&self) -> [u8; 2 + 3 * Self::FIELDS] {
         let [[a0, a1, a2], [b0, b1, b2], [c0, c1, c2]] = self.fields;
         let kind = match self.order {
             Order::Zero => kind::ACCECN0,

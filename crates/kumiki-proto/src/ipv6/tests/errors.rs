@@ -207,9 +207,12 @@ fn errors_about_what_we_sent_reach_their_user() {
 fn a_narrow_path_is_remembered_for_ten_minutes() {
     let routes = vec![Route::default_by(B)];
     let (mut bench, device, user) = bench(Config { routes, ..host() });
-    let quoted = packet(|it| (it.source, it.destination) = (A, C), &[1; 8]);
-    // What no link may be is not believed.
-    for mtu in [1279, 1300] {
+    let quoted = packet(
+        |it| (it.source, it.destination, it.payload_length) = (A, C, 1400 - 40),
+        &[1; 8],
+    );
+    // What no link may be is not believed, nor that the packet was too big for its own length.
+    for mtu in [1279, 1400, 1300] {
         let message = Icmp::PacketTooBig { mtu };
         bench.octets(device, &icmp(message, &quoted, |_| {}));
     }
@@ -227,6 +230,12 @@ fn a_narrow_path_is_remembered_for_ten_minutes() {
         },
         ..to(C, &[0; 1400])
     };
+    // And nothing that no user knows of.
+    bench.send(user, whole(true));
+    assert!(bench.reports(user).is_empty());
+    assert_eq!(bench.sent().len(), 1);
+    let (to, mtu) = (Address::Ip6(C), 1300);
+    bench.say(user, Request::Manage(Box::new(Manage::Narrow { to, mtu })));
     bench.send(user, whole(true));
     assert!(too_big(&bench.reports(user)[0]));
     bench.send(user, whole(false));

@@ -130,7 +130,7 @@ fn lengths_that_cannot_be_are_told() {
 fn fragments_hold_no_more_memory_than_is_allowed() {
     let reassembly = Reassembly {
         datagrams: 4,
-        octets: 4096,
+        octets: 8192,
         ..Reassembly::default()
     };
     let (mut bench, device, _) = bench(Config {
@@ -142,7 +142,7 @@ fn fragments_hold_no_more_memory_than_is_allowed() {
     }
     let node = bench.graph.node("ip").unwrap();
     let ip = bench.graph.protocol::<Ip>(node).unwrap();
-    assert!(ip.reassembly.octets() <= 4096);
+    assert!(ip.reassembly.octets() <= 8192);
     assert_eq!(counters(&bench).reasm_fails, 97);
 }
 

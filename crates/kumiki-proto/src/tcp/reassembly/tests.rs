@@ -251,6 +251,67 @@ fn limits_hold_except_for_what_comes_next() {
     );
 }
 
+#[test]
+fn small_neighbours_share_pages_and_holes_do_not_go_on_for_ever() {
+    // One octet each, behind a hole: a page holds 2048 of them.
+    let stream: Vec<u8> = (0..=u8::MAX).cycle().take(10_000).collect();
+    let mut q = Reassembly::new(Limits::default());
+    for at in 1..10_000 {
+        let seq = Seq(u32::try_from(at).unwrap());
+        let queued = q.insert(Seq(0), 65_535, seq, text(&stream, at, at + 1), false);
+        assert_eq!(queued, Inserted::Queued(1));
+    }
+    assert!(q.pieces() <= MANY + 10_000 / 1024 + 1, "{}", q.pieces());
+    q.insert(Seq(0), 65_535, Seq(0), text(&stream, 0, 1), false);
+    let (mut rcv_nxt, mut got) = (Seq(0), Vec::new());
+    while let Some(part) = q.pop_in_order(rcv_nxt) {
+        rcv_nxt = rcv_nxt.advance(part.len());
+        got.extend(part.to_vec());
+    }
+    assert_eq!(got, stream);
+    assert_eq!((q.octets(), q.pieces()), (0, 0));
+    // One octet each, with a hole in front of each: as many as the window would have of 1024 octets each.
+    for (window, pieces) in [(65_535, 128), (300_000, 292), (4 << 20, 1024)] {
+        let mut q = Reassembly::new(Limits::default());
+        for at in 0..10_000 {
+            q.insert(Seq(0), window, Seq(2 * at + 1), text(&stream, 0, 1), false);
+        }
+        assert_eq!((q.pieces(), q.octets()), (pieces, pieces));
+        assert!(q.memory() <= pieces * 3000);
+        // What comes next is taken in any case.
+        let next = q.insert(Seq(0), window, Seq(0), text(&stream, 0, 1), false);
+        assert_eq!(next, Inserted::Queued(1));
+        assert_eq!(q.pop_in_order(Seq(0)).unwrap().len(), 1);
+    }
+    // Full segments go up to the limits, also where every second one is missing.
+    let mut q = Reassembly::new(Limits::default());
+    for at in 0..1400 {
+        let text = text(&stream, 0, 1448);
+        let queued = q.insert(Seq(0), 4 << 20, Seq(2 * 1448 * at + 1448), text, false);
+        assert_eq!(matches!(queued, Inserted::Queued(_)), at < 1024);
+    }
+}
+
+#[test]
+fn what_takes_no_memory_or_is_leased_is_not_copied_together() {
+    let generated = |at: u64| Message::generated(kumiki_octets::Pattern::Counter, at, 1);
+    let mut q = Reassembly::new(Limits::default());
+    for at in 1..200 {
+        q.insert(Seq(0), 1 << 20, Seq(at), generated(at.into()), false);
+    }
+    assert_eq!(q.pieces(), 199);
+    let leased = || {
+        let mut message = Message::from_octets(&[0; 20]);
+        message.set_lease(Some(&(std::sync::Arc::new(()) as kumiki_octets::Lease)));
+        message
+    };
+    let mut q = Reassembly::new(Limits::default());
+    for at in 1..200 {
+        q.insert(Seq(0), 1 << 20, Seq(20 * at), leased(), false);
+    }
+    assert_eq!(q.pieces(), 199);
+}
+
 proptest! {
     #[test]
     fn any_order_overlap_and_duplication_gives_the_stream(

@@ -1,5 +1,7 @@
 //! The way into TIME-WAIT. The session ends with the batch, and what is left of it goes to [`crate::tcp::time_waits`].
 
+use kumiki_wire::tcp::Flags;
+
 use super::State;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
@@ -26,7 +28,16 @@ impl Session {
 
     /// The rest of the batch in which TIME-WAIT was entered.
     pub(super) fn in_time_wait(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        if segment.len() > 0 || segment.seq != self.receive.nxt {
+        let at_nxt = segment.seq == self.receive.nxt;
+        let answered = if segment.has(Flags::RST) {
+            !at_nxt
+                && segment
+                    .seq
+                    .is_within(self.receive.nxt, self.receive.window())
+        } else {
+            !at_nxt || segment.len() > 0
+        };
+        if answered {
             self.challenge(segment, io);
         }
     }
@@ -41,6 +52,7 @@ impl Session {
             snd_nxt: self.board.nxt(),
             rcv_nxt: self.receive.nxt,
             window: u16::try_from(window).unwrap_or(u16::MAX),
+            shift: self.receive.shift,
             ttl: how.ttl,
             tos: how.tos,
             ecn: self.ecn.feedback(),

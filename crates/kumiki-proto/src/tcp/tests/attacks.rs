@@ -5,6 +5,7 @@ use kumiki_wire::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
 use crate::tcp::Config;
+use crate::tcp::config::SynCookies;
 
 /// Milliseconds that B needs to receive `octets` from A while `attack` is let loose after every millisecond.
 fn transfer(pair: &mut Pair, octets: usize, mut attack: impl FnMut(&mut Pair)) -> u64 {
@@ -232,7 +233,7 @@ fn a_flood_of_syns_takes_bounded_memory_and_nobody_is_kept_out() {
 fn where_cookies_are_off_a_flood_takes_bounded_memory_and_connections_go_on() {
     let mut n = 0;
     let config = Config {
-        syn_cookies: crate::tcp::config::SynCookies::Never,
+        syn_cookies: SynCookies::Never,
         half_open: 32,
         ..plain()
     };
@@ -243,6 +244,59 @@ fn where_cookies_are_off_a_flood_takes_bounded_memory_and_connections_go_on() {
     // Entries are given up soon while room is short.
     pair.run_for(Duration::from_secs(10));
     assert_eq!(pair.tcp(B).half_open(), 16);
+}
+
+#[test]
+fn a_late_copy_of_what_brought_a_cookie_back_begins_no_second_connection() {
+    let config = Config {
+        syn_cookies: SynCookies::Always,
+        ..plain()
+    };
+    // The acknowledgment is lost, so that the first text brings the cookie back.
+    let mut pair = Pair::with_rule(plain(), config, |packet| match packet.number {
+        2 => Vec::new(),
+        _ => vec![ms(10)],
+    });
+    pair.listen(B, 5);
+    pair.call(A);
+    pair.run_for(ms(100));
+    pair.app(B).release_when_released = true;
+    pair.write(A, b"pay once");
+    let first = pair.log.last().unwrap().header;
+    pair.run_for(ms(100));
+    pair.release(A);
+    pair.run_for(ms(500));
+    // A closed first, so B has nothing left of it.
+    assert_eq!(pair.app(B).received, b"pay once");
+    assert_eq!(pair.tcp(B).connections(), 0);
+    for seconds in [0, 60, 64] {
+        pair.run_for(Duration::from_secs(seconds));
+        pair.first = [None; 2];
+        pair.inject(B, first, b"pay once");
+        assert_eq!(pair.log.last().unwrap().header.flags, Flags::RST);
+        assert_eq!(pair.tcp(B).connections(), 0);
+    }
+    assert_eq!(pair.app(B).heard, ["offered", "released", "closed"]);
+    assert_eq!(pair.app(B).received, b"pay once");
+    // Who calls again gets in, also from the same port.
+    let syn = Header {
+        flags: Flags::SYN,
+        seq: first.seq + 5000,
+        ..first
+    };
+    pair.inject(B, syn, b"");
+    let answer = pair.log.last().unwrap().header;
+    assert!(answer.flags.contains(Flags::SYN | Flags::ACK));
+    let ack = Header {
+        flags: Flags::ACK,
+        seq: syn.seq + 1,
+        ack: answer.seq + 1,
+        ..first
+    };
+    pair.first = [None; 2];
+    pair.inject(B, ack, b"and again");
+    assert_eq!(pair.counters(B).cookies_returned, 2);
+    assert_eq!(pair.app(B).received, b"pay onceand again");
 }
 
 #[test]

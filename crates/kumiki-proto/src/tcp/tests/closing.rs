@@ -169,6 +169,18 @@ fn a_reset_does_not_shorten_time_wait() {
     assert_eq!(pair.taken_log().len(), 1);
 }
 
+#[test]
+fn a_reset_elsewhere_in_the_window_is_challenged_in_time_wait_too() {
+    // RFC 9293 section 3.10.7.4, second check, 3); outside the window it is dropped silently, 1).
+    for (seq, answers) in [(1, 0), (3, 1), (2 + 63_998, 1), (2 + 64_000, 0)] {
+        let mut pair = in_time_wait(plain());
+        let reset = from_b(&pair, Flags::RST, seq);
+        pair.inject(A, reset, b"");
+        assert_eq!(pair.taken_log().len(), answers, "{seq}");
+        assert_eq!(pair.tcp(A).connections(), 1);
+    }
+}
+
 // RFC 9293: SHLD-4, MAY-2
 #[test]
 fn a_later_syn_ends_time_wait_and_begins_beyond_it() {

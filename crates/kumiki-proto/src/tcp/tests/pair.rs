@@ -277,6 +277,8 @@ pub(super) struct Pair {
     batch: usize,
     /// What the layer below was advised of: by whom, and whether there was an answer.
     pub(super) advice: Vec<(usize, bool)>,
+    /// What TCP told the layer below of paths: who, and what they carry.
+    pub(super) narrowed: Vec<(usize, u32)>,
     /// Who sent each unit, and with which time to live and type of service.
     pub(super) travelled: Vec<(usize, u8, u8)>,
     /// The way back that units of this sender bring.
@@ -384,6 +386,7 @@ impl Pair {
             mtu: None,
             batch: 1,
             advice: Vec::new(),
+            narrowed: Vec::new(),
             travelled: Vec::new(),
             ways: Vec::new(),
             return_route: None,
@@ -661,6 +664,10 @@ impl Pair {
             self.advice.push((from, answered));
             return;
         }
+        if let Manage::Narrow { mtu, .. } = manage {
+            self.narrowed.push((from, mtu));
+            return;
+        }
         let Some(mtu) = self.mtu else {
             return;
         };
@@ -673,7 +680,10 @@ impl Pair {
                 unit,
                 burst,
             },
-            Manage::Refuse { .. } | Manage::Session { .. } | Manage::Advise { .. } => return,
+            Manage::Refuse { .. }
+            | Manage::Session { .. }
+            | Manage::Advise { .. }
+            | Manage::Narrow { .. } => return,
         };
         let Host {
             graph, wire, task, ..

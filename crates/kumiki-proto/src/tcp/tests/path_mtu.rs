@@ -115,6 +115,7 @@ fn forged_reports_do_nothing_or_little() {
     pair.icmp(A, Problem::TooBig { mtu: 1400 });
     pair.run_for(ms(1000));
     assert_eq!(pair.counters(A).too_bigs, 0);
+    assert!(pair.narrowed.is_empty());
     let then = pair.log.len();
     send(&mut pair, 20_000, ms(1000));
     assert_eq!(largest(&pair, then), 9180);
@@ -123,6 +124,7 @@ fn forged_reports_do_nothing_or_little() {
         let mut pair = over(&modern(PathMtu::Icmp), 9180, None);
         pair.write(A, &numbered(50_000));
         pair.icmp(A, Problem::TooBig { mtu });
+        assert_eq!(pair.narrowed, [(A, mtu)]);
         let then = pair.log.len();
         pair.run_for(ms(1000));
         send(&mut pair, 20_000, ms(1000));
