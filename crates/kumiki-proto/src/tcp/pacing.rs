@@ -180,7 +180,10 @@ mod tests {
             smss: 1000,
         };
         let next = pacer.wait(&pace, false, Instant::ZERO);
-        assert!(next.is_some_and(|next| next <= Instant::ZERO + ms(26)), "{next:?}");
+        assert!(
+            next.is_some_and(|next| next <= Instant::ZERO + ms(26)),
+            "{next:?}"
+        );
     }
 
     #[test]

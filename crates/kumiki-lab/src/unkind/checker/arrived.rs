@@ -62,7 +62,7 @@ impl Checker {
 
     fn segment_arrived(&mut self, now: Instant, seen: &Seen) {
         let has_timestamps = self.has_timestamps();
-        let (_, shift) = self.shifts();
+        let (own_shift, shift) = self.shifts();
         let (Some(sending), Some(receiving)) = (&mut self.sending, &mut self.receiving) else {
             return;
         };
@@ -104,6 +104,9 @@ impl Checker {
             (true, false) => start == expected,
             (true, true) => within(start) || within(end - 1),
         };
+        // RCV.WND has up to one unit of the scale more than the end could say (RFC 7323 section 2.3: SEG.WND = RCV.WND >>
+        // Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
+        let within_unit = expected <= start && start < receiving.edge + (1 << own_shift);
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
         let over = self.facts.over();
         // Of many copies not each must be answered, nor anything that PAWS refuses (RFC 5961 section 7).
@@ -114,6 +117,9 @@ impl Checker {
         let known = kept || start <= expected;
         if text > 0 && !over && plausible && !old && !spared && known {
             receiving.owe(now);
+        }
+        if !old && !acceptable && plausible && within_unit {
+            sending.perhaps_acknowledged(now, ack);
         }
         if old || !acceptable || !plausible {
             return;

@@ -148,7 +148,7 @@ impl Checker {
         self.look_at_clock(now);
         !self.doubtful
             && self.sending.as_ref().is_some_and(|sending| {
-                sending.max > sending.una || self.waiting(sending, self.facts.handed())
+                sending.is_busy() || self.waiting(sending, self.facts.handed())
             })
     }
 
@@ -220,9 +220,9 @@ impl Checker {
         let Some(sending) = &self.sending else {
             return;
         };
-        if sending.max > sending.una {
+        if sending.is_busy() {
             self.look_at_head(now);
-        } else if self.waiting(sending, self.facts.handed()) {
+        } else if sending.perhaps <= sending.una && self.waiting(sending, self.facts.handed()) {
             let closed = sending.sure_edge.min(sending.last_edge) <= sending.max;
             let since = sending.changed.max(self.facts.said());
             let deadline = if closed {

@@ -27,6 +27,8 @@ pub(super) struct Sending {
     pub(super) max: i64,
     /// The first not acknowledged, as far as an acceptable segment has said.
     pub(super) una: i64,
+    /// The same by segments that are acceptable only to an end that has more room than its scaled window could say.
+    pub(super) perhaps: i64,
     /// The highest acknowledgment in anything intact, and when it came: an end that has opened its window, and not told yet, takes
     /// what seems to be out of window here.
     pub(super) heard: (i64, Instant),
@@ -99,6 +101,7 @@ impl Sending {
             iss: syn.seq,
             max: 0,
             una: 0,
+            perhaps: 0,
             heard: (0, now),
             edge: 0,
             sure_edge: 0,
@@ -269,6 +272,20 @@ impl Sending {
         if sure {
             self.again = 0;
             self.backed_off = 0;
+        }
+    }
+
+    /// Whether anything is under way, as the end must see it.
+    pub(super) fn is_busy(&self) -> bool {
+        self.max > self.una.max(self.perhaps)
+    }
+
+    /// An end that has more room than it could say has heard that everything before `ack` arrived.
+    pub(super) fn perhaps_acknowledged(&mut self, now: Instant, ack: i64) {
+        if ack > self.una.max(self.perhaps) {
+            self.perhaps = ack;
+            self.head_at = now;
+            self.changed = now;
         }
     }
 

@@ -31,15 +31,20 @@ impl Bench {
     }
 
     fn with(written: u64) -> Self {
-        Self::of(written, false)
+        Self::of(written, false, None)
+    }
+
+    /// Windows count in units of 8 octets: 32,000 are offered.
+    fn scaled() -> Self {
+        Self::of(10_000, false, Some(3))
     }
 
     /// RACK with tail loss probes.
     fn rack() -> Self {
-        Self::of(10_000, true)
+        Self::of(10_000, true, None)
     }
 
-    fn of(written: u64, rack: bool) -> Self {
+    fn of(written: u64, rack: bool, window_scale: Option<u8>) -> Self {
         let mut end = Case::of(0).ends[0].clone();
         end.tcp = kumiki_proto::tcp::defaults::modern();
         end.tcp.tail_loss_probe = rack;
@@ -52,6 +57,7 @@ impl Bench {
         let syn = Options {
             mss: Some(1000),
             sack_permitted: rack,
+            window_scale,
             ..Options::NONE
         };
         bench.sent(0, header(Flags::SYN, OWN, 0, 4000, syn), 0);
@@ -235,6 +241,31 @@ fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
     bench.text(20, 0, 1000);
     bench.text(150, 1000, 1000);
     assert_eq!(bench.rule(300), Some((221, "stall")));
+}
+
+#[test]
+fn an_acknowledgment_beyond_what_a_scaled_window_could_say_may_count_or_not() {
+    // The peer has sent all that there is room for, and none of it arrived.
+    let acknowledged = |from| {
+        let mut bench = Bench::scaled();
+        bench.text(20, 0, 1000);
+        bench.peer(30, (from, 0), 1000);
+        bench
+    };
+    assert_eq!(
+        acknowledged(31_999).rule(900),
+        Some((231, "stall")),
+        "the rest waits"
+    );
+    assert_eq!(acknowledged(32_000).rule(900), None);
+    assert_eq!(acknowledged(32_007).rule(900), None);
+    assert_eq!(acknowledged(32_008).rule(900), Some((221, "stall")));
+    // What it does not acknowledge is due.
+    let mut bench = Bench::scaled();
+    bench.text(20, 0, 1000);
+    bench.text(20, 1000, 1000);
+    bench.peer(30, (32_000, 0), 1000);
+    assert_eq!(bench.rule(900), Some((231, "stall")));
 }
 
 #[test]
