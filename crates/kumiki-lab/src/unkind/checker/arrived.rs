@@ -120,6 +120,7 @@ impl Checker {
         }
         if !old && !acceptable && plausible && within_unit {
             sending.perhaps_acknowledged(now, ack);
+            sending.perhaps_marked(now, &self.bounds);
         }
         if old || !acceptable || !plausible {
             return;
@@ -133,7 +134,10 @@ impl Checker {
         let echo = header.options.timestamps.map(|(_, echo)| echo);
         let una = sending.una;
         let bounds = &self.bounds;
+        // The timer may be the one before this acknowledgment's sample or the one after it.
+        sending.perhaps_marked(now, bounds);
         sending.acknowledged(now, ack, echo, bounds);
+        sending.perhaps_marked(now, bounds);
         let mut sack: Option<(i64, i64, i64)> = None;
         for block in header.options.sack.as_slice() {
             let (left, right) = (

@@ -20,8 +20,8 @@
 //!    timer again, with SACK and RACK only: whatever is sent again (RFC 6675 section 6 lets an end do so), and, once and no
 //!    later than the timer would have expired, new data, which may be a tail loss probe (RFC 8985 sections 7.2 and 7.3).
 //! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out where
-//!    the peer's window is open (RFC 9293 section 3.8.6.2.1), or within RTO where congestion marks may be told of (RFC 3168
-//!    section 6.1.2: the window may be a single segment that they forbid to send); where it is closed, within RTO * 2^n, n counting probes too, up to
+//!    the peer's window is open (RFC 9293 section 3.8.6.2.1), or within the RTO of any acknowledgment where congestion marks may
+//!    be told of (RFC 3168 section 6.1.2: the window may be a single segment that they forbid to send); where it is closed, within RTO * 2^n, n counting probes too, up to
 //!    60 s or the maximum of RTO, whichever is longer (section 3.8.6.1, SHLD-29, SHLD-30; MUST-36). The octet of a probe is one
 //!    that waits, until the window opens for it. The window is the one of the last segment that counts by SND.WL1 and SND.WL2,
 //!    also where that has overtaken a later one.
@@ -228,7 +228,7 @@ impl Checker {
             let deadline = if closed {
                 (since + self.bounds.persist(sending)).max(sending.next_probe)
             } else {
-                since + self.bounds.waits(sending)
+                (since + self.bounds.waits()).max(sending.held_until)
             };
             if now > deadline {
                 let window = if closed { "closed" } else { "open" };

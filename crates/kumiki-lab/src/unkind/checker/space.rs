@@ -67,6 +67,8 @@ pub(super) struct Sending {
     pub(super) active: Instant,
     /// Something changed that could let waiting octets go.
     pub(super) changed: Instant,
+    /// Where congestion marks may have been told of: nothing new need go before.
+    pub(super) held_until: Instant,
     /// The last TSval, and when it was sent.
     pub(super) ts_last: Option<u32>,
     pub(super) ts_at: Instant,
@@ -124,6 +126,7 @@ impl Sending {
             clock: None,
             active: now,
             changed: now,
+            held_until: now,
             ts_last: syn.options.timestamps.map(|(value, _)| value),
             ts_at: now,
             syn: syn.options,
@@ -287,6 +290,14 @@ impl Sending {
             self.head_at = now;
             self.changed = now;
         }
+    }
+
+    /// An acknowledgment has come, which may have told of marks: RFC 3168 section 6.1.2, "the sending TCP MUST reset the
+    /// retransmit timer on receiving the ECN-Echo packet when the congestion window is one. The sending TCP will then be
+    /// able to send a new packet only when the retransmit timer expires." Later echoes of the same window of data are
+    /// nothing to react to, and later samples do not move a timer that is running.
+    pub(super) fn perhaps_marked(&mut self, now: Instant, bounds: &Bounds) {
+        self.held_until = self.held_until.max(bounds.held_until(now, self));
     }
 
     /// Makes a flight begin at `at`, if it is within one.

@@ -349,3 +349,21 @@ fn what_waits_with_nothing_under_way_is_sent() {
     // The override time-out of 200 ms after the handshake.
     assert_eq!(bench.rule(300), Some((211, "stall")));
 }
+
+#[test]
+fn what_marks_hold_back_waits_for_the_timer_as_it_was_when_they_were_told_of() {
+    let rule = |marks| {
+        let mut bench = Bench::new();
+        bench.checker.bounds.ecn = marks;
+        // The timer has come to 800 ms when the first acknowledgment comes, and the last one is a sample.
+        for ms in [20, 220, 620] {
+            bench.text(ms, 0, 1000);
+        }
+        bench.peer(630, (0, 0), 1000);
+        bench.text(630, 1000, 1000);
+        bench.peer(640, (0, 0), 2000);
+        bench.rule(2000)
+    };
+    assert_eq!(rule(false), Some((841, "stall")));
+    assert_eq!(rule(true), Some((1441, "stall")));
+}

@@ -19,7 +19,7 @@ pub(super) struct Bounds {
     tick: Duration,
     pub(super) overrides: Duration,
     /// The peer may have told of congestion marks.
-    ecn: bool,
+    pub(super) ecn: bool,
     pub(super) syn_retries: u32,
     /// Nothing is kept of a call until it is answered.
     pub(super) cookies: bool,
@@ -92,13 +92,17 @@ impl Bounds {
         probe.map_or(expiry, |at| expiry.max(at + self.timer(sending)))
     }
 
-    /// How long what may be sent waits at the most where nothing is under way.
-    pub(super) fn waits(&self, sending: &Sending) -> Duration {
-        let waits = self.overrides + self.beats;
+    /// How long what may be sent waits at the most where nothing is under way, but for marks.
+    pub(super) fn waits(&self) -> Duration {
+        self.overrides + self.beats
+    }
+
+    /// Until when marks that an acknowledgment tells of `now` can hold new data back.
+    pub(super) fn held_until(&self, now: Instant, sending: &Sending) -> Instant {
         if self.ecn {
-            waits.max(self.timer(sending))
+            now + self.timer(sending)
         } else {
-            waits
+            now
         }
     }
 
