@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`Case`] | what a seed decides |
 //! | `user` | the programs, and what they look at |
+//! | `path` | what lies between the hosts |
 //! | `checker` | what an end may do on the wire, by the standard; the rule against stalls |
 //! | `judge` | which endings a case allows, and what may be left |
 //! | [`run()`], [`many()`] | one case; many of them on several threads |
@@ -20,6 +21,7 @@ mod case;
 mod checker;
 mod judge;
 mod many;
+mod path;
 mod run;
 mod shrink;
 mod tap;

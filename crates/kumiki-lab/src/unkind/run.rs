@@ -7,19 +7,18 @@ use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
 use kumiki_graph::{
     Address, DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Service, Unit,
 };
-use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
-use kumiki_link::{DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire};
 use kumiki_octets::Pattern;
 use kumiki_proto::aal5::{self, Aal5};
 use kumiki_proto::ip::{self, Ip};
 use kumiki_proto::llc_snap::{self, LlcSnap};
 use kumiki_proto::tcp::Tcp;
-use kumiki_sim::{AdapterConfig, Host, HostId, Plug, TaskConfig, World};
+use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
 
 use super::case::{Case, Opening, Stack};
 use super::checker::{Checker, Violation};
 use super::judge::{self, Evidence};
-use super::tap::{Shared, Tap, with};
+use super::path::{self, Plugged};
+use super::tap::{Shared, with};
 use super::user::{Facts, Report, User, address};
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
@@ -120,7 +119,12 @@ impl<'a> Run<'a> {
             Ok(Party { id, ..party })
         };
         let parties = [party(0)?, party(1)?];
-        connect(case, &mut world, &parties);
+        let plugged = parties.each_ref().map(|party| Plugged {
+            host: party.id,
+            device: party.device,
+            shared: &party.shared,
+        });
+        path::connect(case, &mut world, plugged);
         world.start().map_err(|(_, misfit)| misfit)?;
         Ok(Self {
             case,
@@ -431,53 +435,5 @@ const fn pattern(case: &Case, number: usize) -> Pattern {
         }
     } else {
         Pattern::Counter
-    }
-}
-
-/// Near host, tap, weather toward it, line, weather toward the far host, tap, far host.
-fn connect(case: &Case, world: &mut World, parties: &[Party; 2]) {
-    let line = &case.line;
-    let [near_rate, far_rate] = line.rates;
-    let middle: [Plug; 2] = if case.stack == Stack::Cells {
-        let wire = world.add_element("line", Box::new(Wire::new(line.propagation)));
-        [Plug::Port(wire, 0), Plug::Port(wire, 1)]
-    } else {
-        let config = |rate| SerialConfig {
-            rate: Rate::bits_per_second(rate),
-            overhead: 7,
-            propagation: line.propagation,
-            say_sent: false,
-        };
-        let mut serial = Serial::new(config(near_rate), DropTail::octets(line.queue));
-        serial.set_config(1, config(far_rate));
-        let serial = world.add_element("line", Box::new(serial));
-        [Plug::Port(serial, 0), Plug::Port(serial, 1)]
-    };
-    for (number, (party, plug)) in parties.iter().zip(middle).enumerate() {
-        let mut plug = plug;
-        // What the other end sends is spoilt just before it comes out of the line.
-        let [near_sends, far_sends] = &line.weather;
-        let weather = if number == 0 { far_sends } else { near_sends };
-        if *weather != Impairment::default() {
-            let seed = case.seed ^ (0x5eed_0000 + number as u64);
-            let element = Impaired::new(weather.clone(), Impairment::default(), seed);
-            let element = world.add_element("weather", Box::new(element));
-            world.plug(plug, Plug::Port(element, 0));
-            plug = Plug::Port(element, 1);
-        }
-        if case.stack == Stack::Cells {
-            let config = SarConfig {
-                queue: usize::try_from(line.queue).unwrap_or(usize::MAX),
-                say_sent: false,
-                ..SarConfig::new(Slots::new(Rate::bits_per_second(near_rate)))
-            };
-            let adapter = world.add_element("adapter", Box::new(Sar::new(config)));
-            world.plug(plug, Plug::Port(adapter, sar::LINE));
-            plug = Plug::Port(adapter, sar::HOST);
-        }
-        let tap: Box<dyn Element> = Box::new(Tap::new(case.stack, &party.shared));
-        let tap = world.add_element("tap", tap);
-        world.plug(plug, Plug::Port(tap, 1));
-        world.plug(Plug::Port(tap, 0), Plug::Device(party.id, party.device));
     }
 }

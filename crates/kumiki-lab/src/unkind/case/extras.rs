@@ -6,7 +6,8 @@
 use kumiki_graph::KeepAlive;
 use kumiki_proto::tcp::config::SynCookies;
 
-use super::{Dice, End, ms, s};
+use super::End;
+use super::dice::{Dice, ms, s};
 
 /// The first stream of these draws; those before belong to the line and the ends.
 const FIRST: u64 = 16;
