@@ -7,9 +7,12 @@
 //! | `extras` | the same for what most cases do without: each has one place there and draws of its own |
 //! | `dice` | how numbers are drawn |
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use kumiki_graph::{Duration, Quality};
 use kumiki_link::{Impairment, Loss};
 use kumiki_proto::tcp;
+use kumiki_proto::tcp::config::SynCookies;
 
 mod dice;
 mod extras;
@@ -33,6 +36,27 @@ pub enum Stack {
     Cells,
 }
 
+/// Which version of IP it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// IPv4.
+    Four,
+    /// IPv6: no checksum of the header, packets of at least 1280 octets.
+    Six,
+}
+
+impl Version {
+    /// The address of the near (0) or the far end.
+    #[must_use]
+    pub const fn address(self, end: usize) -> IpAddr {
+        let last = if end == 0 { 1 } else { 2 };
+        match self {
+            Self::Four => IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)),
+            Self::Six => IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last as u16)),
+        }
+    }
+}
+
 /// The line between the hosts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
@@ -44,6 +68,9 @@ pub struct Line {
     pub queue: u64,
     /// What befalls what the near and the far host send.
     pub weather: [Impairment; 2],
+    /// So many of 1024 windows that the near and the far host tell are smaller when they come. A third party does that, which cannot
+    /// where PDUs of AAL5 are made in software.
+    pub squeeze: [u16; 2],
 }
 
 /// How an end begins.
@@ -65,6 +92,17 @@ pub enum Opening {
         /// It goes on listening when it has taken an offer.
         stays: bool,
     },
+}
+
+/// Calls of strangers, who never say more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flood {
+    /// How many.
+    pub calls: u32,
+    /// From the start to the first.
+    pub after: Duration,
+    /// From one to the next.
+    pub every: Duration,
 }
 
 /// How a program writes.
@@ -137,6 +175,10 @@ pub struct End {
     pub clusters: Option<u32>,
     /// How it begins.
     pub opening: Opening,
+    /// It calls by way of a gateway, with a source route. Only the near end does, over IPv4 in frames.
+    pub by_gateway: bool,
+    /// Who else calls while it listens.
+    pub strangers: Option<Flood>,
     /// How it writes.
     pub writing: Writing,
     /// How it reads.
@@ -154,6 +196,8 @@ pub struct Case {
     pub seed: u64,
     /// What carries TCP's segments.
     pub stack: Stack,
+    /// Which IP.
+    pub version: Version,
     /// The line.
     pub line: Line,
     /// The near and the far end. The near one always calls.
@@ -179,6 +223,7 @@ impl Case {
                 Duration::ZERO
             },
         };
+        let version = extras::version(&mut Dice::new(seed, 24), [&mut near, &mut far]);
         if dice.one_in(3) {
             // Hosts of one network mostly agree.
             far.mtu = near.mtu;
@@ -195,7 +240,18 @@ impl Case {
         if !dice.one_in(12) {
             line::bad_weather(&mut dice, &mut line, stack);
         }
+        extras::squeeze(&mut Dice::new(seed, 26), stack, &mut line);
+        if stack == Stack::Ip && version == Version::Four {
+            near.by_gateway = Dice::new(seed, 27).one_in(12);
+        }
+        extras::flood(&mut Dice::new(seed, 28), &mut far, &line);
         extras::extras(seed, [&mut near, &mut far]);
+        extras::whole_flights(
+            &mut Dice::new(seed, 25),
+            stack,
+            [&mut near, &mut far],
+            &mut line,
+        );
         if stack == Stack::Ip {
             line::marking(&mut Dice::new(seed, 22), &mut line);
         }
@@ -207,6 +263,7 @@ impl Case {
         Self {
             seed,
             stack,
+            version,
             line,
             ends: [near, far],
         }
@@ -218,7 +275,10 @@ impl Case {
         let spoils = |weather: &Impairment| {
             weather.loss != Loss::None || weather.corrupt > 0.0 || !weather.down.is_empty()
         };
-        self.line.queue != u64::MAX || self.line.weather.iter().any(spoils)
+        self.line.queue != u64::MAX
+            || self.line.weather.iter().any(spoils)
+            // Where there is no room for callers, a SYN is as good as lost.
+            || self.ends.iter().any(|end| end.strangers.is_some())
     }
 }
 
@@ -227,6 +287,16 @@ impl End {
     #[must_use]
     pub fn send_buffer(&self) -> u32 {
         self.quality.send_buffer.unwrap_or(self.tcp.send_buffer)
+    }
+
+    /// Whether it may keep nothing of a call until it is answered (RFC 4987 section 3.6): always, or when there is no room.
+    #[must_use]
+    pub fn may_send_cookies(&self) -> bool {
+        match self.tcp.syn_cookies {
+            SynCookies::Always => true,
+            SynCookies::WhenFull => self.strangers.is_some(),
+            SynCookies::Never => false,
+        }
     }
 
     /// The receive buffer it begins with, in octets.

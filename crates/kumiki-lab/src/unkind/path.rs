@@ -1,21 +1,39 @@
 //! What lies between the two hosts.
 
-use kumiki_graph::DeviceId;
+use kumiki_graph::{Address, DeviceId, Rng};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
 use kumiki_link::{DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
+use kumiki_wire::llc_snap;
 
 use super::case::{Case, Stack};
 use super::tap::{Shared, Tap};
+
+mod flood;
+pub(super) mod gateway;
+mod squeeze;
+
+use flood::Strangers;
+use gateway::Gateway;
+use squeeze::Squeeze;
+
+/// The virtual channel where there is ATM.
+pub(super) const VC: Address = Address::Vc { vpi: 0, vci: 100 };
+
+/// Ports of what stands before a host: toward the host, and toward the line.
+const HOST: usize = 0;
+const LINE: usize = 1;
 
 /// Where a host is plugged in, and the judge of what crosses there.
 pub(super) struct Plugged<'a> {
     pub(super) host: HostId,
     pub(super) device: DeviceId,
     pub(super) shared: &'a Shared,
+    /// The port that it may listen at.
+    pub(super) port: u16,
 }
 
-/// Near host, tap, weather toward it, line, weather toward the far host, tap, far host.
+/// Near host, tap, third parties before it, weather toward it, line, and the same on the way to the far host.
 pub(super) fn connect(case: &Case, world: &mut World, ends: [Plugged<'_>; 2]) {
     let line = &case.line;
     let [near_rate, far_rate] = line.rates;
@@ -56,9 +74,50 @@ pub(super) fn connect(case: &Case, world: &mut World, ends: [Plugged<'_>; 2]) {
             world.plug(plug, Plug::Port(adapter, sar::LINE));
             plug = Plug::Port(adapter, sar::HOST);
         }
-        let tap: Box<dyn Element> = Box::new(Tap::new(case.stack, end.shared));
-        let tap = world.add_element("tap", tap);
-        world.plug(plug, Plug::Port(tap, 1));
-        world.plug(Plug::Port(tap, 0), Plug::Device(end.host, end.device));
+        for (name, element) in before_host(case, number, end) {
+            let element = world.add_element(name, element);
+            world.plug(plug, Plug::Port(element, LINE));
+            plug = Plug::Port(element, HOST);
+        }
+        world.plug(plug, Plug::Device(end.host, end.device));
     }
+}
+
+/// What stands between host `number` and its end of the line, outermost first: third parties, and the tap.
+fn before_host(
+    case: &Case,
+    number: usize,
+    end: &Plugged<'_>,
+) -> Vec<(&'static str, Box<dyn Element>)> {
+    let mut elements: Vec<(&'static str, Box<dyn Element>)> = Vec::new();
+    let Some(plan) = case.ends.get(number) else {
+        return elements;
+    };
+    if number == 0 && plan.by_gateway {
+        elements.push(("gateway", Box::new(Gateway::default())));
+    }
+    let often = case.line.squeeze.get(1 - number).copied().unwrap_or(0);
+    if often > 0 {
+        let at = if case.stack == Stack::Ip {
+            0
+        } else {
+            llc_snap::LEN
+        };
+        let rng = Rng::new(case.seed, 252 + number as u64);
+        elements.push(("squeeze", Box::new(Squeeze::new(at, often, rng))));
+    }
+    if let Some(flood) = plan.strangers {
+        let address = if case.stack == Stack::Ip {
+            Address::None
+        } else {
+            VC
+        };
+        let strangers = Strangers::new(case, flood, (number, end.port), address);
+        elements.push(("strangers", Box::new(strangers)));
+    }
+    let known = [0, 1].map(|number| case.version.address(number));
+    let strangers = plan.strangers.is_some();
+    let tap = Tap::new(case.stack, end.shared, strangers.then_some(known));
+    elements.push(("tap", Box::new(tap)));
+    elements
 }

@@ -1,15 +1,16 @@
 //! One case: the world is built, runs until both ends are done and nothing is left, and is judged.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
 use kumiki_graph::{
-    Address, DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Service, Unit,
+    DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service, Unit,
 };
 use kumiki_octets::Pattern;
 use kumiki_proto::aal5::{self, Aal5};
 use kumiki_proto::ip::{self, Ip};
+use kumiki_proto::ipv6;
 use kumiki_proto::llc_snap::{self, LlcSnap};
 use kumiki_proto::tcp::Tcp;
 use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
@@ -17,9 +18,9 @@ use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
 use super::case::{Case, Opening, Stack};
 use super::checker::{Checker, Violation};
 use super::judge::{self, Evidence};
-use super::path::{self, Plugged};
+use super::path::{self, Plugged, VC};
 use super::tap::{Shared, with};
-use super::user::{Facts, Report, User, address};
+use super::user::{Facts, Report, User};
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
 
@@ -57,8 +58,6 @@ pub struct Outcome {
     pub traces: Vec<Connection>,
 }
 
-/// The virtual channel where there is ATM.
-const VC: Address = Address::Vc { vpi: 0, vci: 100 };
 /// The program's port on the far host, and on the near one where both call.
 const PORTS: [u16; 2] = [5001, 7];
 /// A connection whose peer has ended is given up when nothing has happened for so long: no time-out is longer.
@@ -123,6 +122,7 @@ impl<'a> Run<'a> {
             host: party.id,
             device: party.device,
             shared: &party.shared,
+            port: PORTS[1],
         });
         path::connect(case, &mut world, plugged);
         world.start().map_err(|(_, misfit)| misfit)?;
@@ -326,7 +326,7 @@ impl<'a> Run<'a> {
 }
 
 fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), Misfit> {
-    let own = address(number);
+    let own = case.version.address(number);
     let [near, far] = &case.ends;
     let (end, pattern, expect) = if number == 0 {
         (near, pattern(case, 0), pattern(case, 1))
@@ -343,7 +343,7 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
     };
     let sockets = [
         SocketAddr::from((own, own_port)),
-        SocketAddr::from((address(1 - number), peer_port)),
+        SocketAddr::from((case.version.address(1 - number), peer_port)),
     ];
     let stream = u64::try_from(number).unwrap_or(0);
     let mut graph = Graph::new(case.seed, stream);
@@ -358,16 +358,8 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
         Stack::Aal5 => ("llc_snap", &["ip", "llc_snap", "aal5", "line"]),
         Stack::Cells => ("llc_snap", &["ip", "llc_snap", "line"]),
     };
-    let interface = ip::Interface {
-        mtu: end.mtu,
-        ..ip::Interface::new(below, own, 24)
-    };
-    let layer = Ip::new(ip::Config::host(interface)).map_err(|why| Misfit::Refused {
-        upper: "ip".to_owned(),
-        lower: below.to_owned(),
-        why: why.to_string(),
-    })?;
-    graph.add_node("ip", task, Box::new(layer))?;
+    let layer = network(own, end.mtu, below)?;
+    graph.add_node("ip", task, layer)?;
     if case.stack != Stack::Ip {
         let layer = LlcSnap::new(llc_snap::Config { vc: VC });
         graph.add_node("llc_snap", task, Box::new(layer))?;
@@ -396,7 +388,7 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
         graph.set_ledger(Pool::Send, Ledger::new(pages(clusters)));
         graph.set_ledger(Pool::Receive, Ledger::new(pages(RECEIVE_CLUSTERS)));
     }
-    let checker = Checker::new(number, end, pattern, &facts);
+    let checker = Checker::new(number, (case.version, end), pattern, &facts);
     let mut host = Host::new(if number == 0 { "near" } else { "far" }, graph);
     host.set_task(
         task,
@@ -423,6 +415,33 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
         shared: Arc::new(Mutex::new(checker)),
     };
     Ok((host, party))
+}
+
+/// IP for a host at `own`, on the layer `below`, where nobody has to be told apart.
+fn network(own: IpAddr, mtu: u32, below: &str) -> Result<Box<dyn Protocol>, Misfit> {
+    let refused = |why: String| Misfit::Refused {
+        upper: "ip".to_owned(),
+        lower: below.to_owned(),
+        why,
+    };
+    Ok(match own {
+        IpAddr::V4(own) => {
+            let interface = ip::Interface {
+                mtu,
+                ..ip::Interface::new(below, own, 24)
+            };
+            let layer = Ip::new(ip::Config::host(interface));
+            Box::new(layer.map_err(|why| refused(why.to_string()))?)
+        }
+        IpAddr::V6(own) => {
+            let interface = ipv6::Interface {
+                mtu,
+                ..ipv6::Interface::new(below, own, 64)
+            };
+            let layer = ipv6::Ip::new(ipv6::Config::host(interface));
+            Box::new(layer.map_err(|why| refused(why.to_string()))?)
+        }
+    })
 }
 
 /// What end `number` writes. Content that is only carried has a sum in closed form; what is stored is random.

@@ -90,6 +90,8 @@ pub(super) fn end(seed: u64, number: u64) -> End {
             refuses: dice.one_in(64),
             stays: dice.one_in(2),
         },
+        by_gateway: false,
+        strangers: None,
         writing: Writing {
             total: 0,
             piece: (1, 1),

@@ -80,7 +80,7 @@ pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
 }
 
 /// The largest text of a segment from one end to the other, or a little less.
-fn segment(from: &End, to: &End) -> u32 {
+pub(super) fn segment(from: &End, to: &End) -> u32 {
     let cap = |end: &End| {
         let link = end.mtu.saturating_sub(40);
         link.min(end.tcp.mss.map_or(u32::MAX, u32::from))

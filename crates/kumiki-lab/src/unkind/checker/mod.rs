@@ -43,7 +43,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Pattern;
 use kumiki_wire::tcp::{Header, Options, Seq};
 
-use super::case::{End, Opening};
+use super::case::{End, Opening, Version};
 use super::tap::Seen;
 use super::user::Facts;
 
@@ -61,8 +61,6 @@ const ANSWER: Duration = Duration::from_millis(500);
 const PERSIST: Duration = Duration::from_secs(60);
 /// RFC 6298 rule 5.7.
 const AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
-/// Default MSS for IPv4 (MUST-15).
-const DEFAULT_MSS: u16 = 536;
 
 /// A broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,6 +79,7 @@ pub struct Violation {
 #[derive(Debug)]
 pub(super) struct Checker {
     end: usize,
+    version: Version,
     passive: bool,
     bounds: Bounds,
     pattern: Pattern,
@@ -105,9 +104,15 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    pub(super) fn new(number: usize, end: &End, pattern: Pattern, facts: &Arc<Facts>) -> Self {
+    pub(super) fn new(
+        number: usize,
+        (version, end): (Version, &End),
+        pattern: Pattern,
+        facts: &Arc<Facts>,
+    ) -> Self {
         Self {
             end: number,
+            version,
             passive: matches!(end.opening, Opening::Listens { .. }),
             bounds: Bounds::of(end),
             pattern,

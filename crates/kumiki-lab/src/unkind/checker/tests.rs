@@ -7,9 +7,9 @@ use kumiki_octets::{Message, Pattern};
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use super::Checker;
-use crate::unkind::case::Case;
+use crate::unkind::case::{Case, Version};
 use crate::unkind::tap::Seen;
-use crate::unkind::user::{Facts, address};
+use crate::unkind::user::Facts;
 
 const OWN: u32 = 1_000;
 const PEER: u32 = u32::MAX - 3;
@@ -51,7 +51,7 @@ impl Bench {
         end.mtu = 1500;
         let facts = Arc::new(Facts::default());
         let mut bench = Self {
-            checker: Checker::new(0, &end, Pattern::Counter, &facts),
+            checker: Checker::new(0, (Version::Four, &end), Pattern::Counter, &facts),
             acked: 0,
         };
         let syn = Options {
@@ -120,8 +120,8 @@ fn header(flags: Flags, seq: u32, ack: u32, window: u16, options: Options) -> He
 
 fn seen(from: usize, header: Header, offset: u64, text: usize) -> Seen {
     Seen {
-        source: address(from),
-        destination: address(1 - from),
+        source: Version::Four.address(from),
+        destination: Version::Four.address(1 - from),
         datagram: 20 + header.len() + text,
         header,
         text: Message::generated(Pattern::Counter, offset, text),

@@ -6,7 +6,10 @@ use kumiki_wire::tcp::Seq;
 use super::space::Sending;
 use super::{AFTER_SYN_LOSS, PERSIST};
 use crate::unkind::case::End;
-use kumiki_proto::tcp::config::{LossDetection, SynCookies};
+use kumiki_proto::tcp::config::LossDetection;
+
+/// How often a caller among many is answered again at the least.
+const AMONG_MANY: u32 = 2;
 
 /// What the end was configured for.
 #[derive(Clone, Copy, Debug)]
@@ -44,11 +47,13 @@ impl Bounds {
             overrides: tcp.override_timeout,
             ecn: end.quality.ecn.unwrap_or(tcp.ecn) != EcnUse::Off,
             // A cookie is not sent again.
-            syn_retries: match tcp.syn_cookies {
-                SynCookies::Always => 0,
-                SynCookies::Never | SynCookies::WhenFull => tcp.syn_retries,
+            // RFC 4987 section 3.4: among many callers each is given up sooner.
+            syn_retries: match (end.may_send_cookies(), end.strangers) {
+                (true, _) => 0,
+                (false, Some(_)) => tcp.syn_retries.min(AMONG_MANY),
+                (false, None) => tcp.syn_retries,
             },
-            cookies: tcp.syn_cookies == SynCookies::Always,
+            cookies: end.may_send_cookies(),
             beats: beat * 2 + Duration::from_millis(1),
             rack: tcp.loss_detection == LossDetection::Rack,
             tail_loss_probe: tcp.tail_loss_probe,
