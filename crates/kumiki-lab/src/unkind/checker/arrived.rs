@@ -118,8 +118,12 @@ impl Checker {
         if text > 0 && !over && plausible && !old && !spared && known {
             receiving.owe(now);
         }
+        let echo = header.options.timestamps.map(|(_, echo)| echo);
+        if plausible && (old || !acceptable) {
+            sending.perhaps_edge(edge);
+        }
         if !old && !acceptable && plausible && within_unit {
-            sending.perhaps_acknowledged(now, ack);
+            sending.perhaps_acknowledged(now, ack, echo, &self.bounds);
             sending.perhaps_marked(now, &self.bounds);
         }
         if old || !acceptable || !plausible {
@@ -131,7 +135,6 @@ impl Checker {
         {
             receiving.ts_recent = Some(value);
         }
-        let echo = header.options.timestamps.map(|(_, echo)| echo);
         let una = sending.una;
         let bounds = &self.bounds;
         // The timer may be the one before this acknowledgment's sample or the one after it.
@@ -168,7 +171,7 @@ impl Checker {
             if !same {
                 sending.changed = now;
             }
-            sending.last_edge = edge;
+            sending.move_edge(now, edge);
             if opens {
                 sending.probes = 0;
                 if sending.max - sending.una == 1 {

@@ -111,11 +111,11 @@ impl Checker {
             }
             sending.occupies(now, (0, 1), false, &self.bounds, false);
             if self.passive && self.bounds.cookies {
-                // Nobody has kept when the cookie was sent.
+                // Nobody has kept when a cookie was sent.
                 sending
                     .flights
                     .iter_mut()
-                    .for_each(|flight| flight.again = true);
+                    .for_each(|flight| flight.forgotten = true);
             }
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
@@ -286,6 +286,18 @@ impl Checker {
                 "window",
                 format!(
                     "sends {start} to {text_end} beyond the peer's window, which ends at {edge}"
+                ),
+            ));
+        } else if text > 0
+            && start >= sending.max
+            && text_end > sending.present_edge(now)
+            && !(text == 1 && start >= sending.present_edge(now))
+        {
+            let edge = sending.present_edge(now);
+            broken = Some((
+                "window",
+                format!(
+                    "sends new data up to {text_end} after the window has shrunk to {edge} (SHLD-15)"
                 ),
             ));
         } else if text > 1 && text + options > mss {

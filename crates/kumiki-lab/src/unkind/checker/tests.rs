@@ -161,6 +161,50 @@ fn octets_beyond_the_window_and_above_the_mss_are_named() {
 }
 
 #[test]
+fn new_octets_beyond_a_window_that_has_shrunk_are_named_and_old_ones_are_not() {
+    let shrunk = || {
+        let mut bench = Bench::new();
+        bench.text(20, 0, 1000);
+        bench.text(20, 1000, 1000);
+        // The window had ended at 3000, and ends at 1500 now.
+        let ack = header(
+            Flags::ACK,
+            PEER.wrapping_add(1),
+            OWN + 1,
+            1500,
+            Options::NONE,
+        );
+        bench.arrived(30, ack, 0);
+        bench
+    };
+    let mut bench = shrunk();
+    bench.text(100, 1000, 1000);
+    bench.text(221, 0, 1000);
+    assert_eq!(bench.rule(221), None);
+    let mut bench = shrunk();
+    bench.text(40, 2000, 10);
+    assert_eq!(bench.rule(40), Some((40, "window")));
+    // In the instant in which it shrinks the end may not know.
+    let mut bench = shrunk();
+    bench.text(30, 2000, 10);
+    assert_eq!(bench.rule(30), None);
+}
+
+#[test]
+fn what_a_window_shrank_away_from_is_no_probe() {
+    // The round trip took 10 ms. One octet is under way when the window closes over it, and is sent again: after that the
+    // next one is due in two time-outs, for nobody knows which copy was acknowledged.
+    let mut bench = Bench::new();
+    bench.text(20, 0, 1);
+    let closed = header(Flags::ACK, PEER.wrapping_add(1), OWN + 1, 0, Options::NONE);
+    bench.arrived(30, closed, 0);
+    bench.text(221, 0, 1);
+    bench.peer(231, (0, 0), 1);
+    bench.text(231, 1, 1000);
+    assert_eq!(bench.rule(900), Some((632, "stall")));
+}
+
+#[test]
 fn octets_that_nobody_wrote_and_wrong_ones_are_named() {
     let mut bench = Bench::new();
     let ack = PEER.wrapping_add(1);
