@@ -5,7 +5,7 @@
     reason = "a test: what fails stops it"
 )]
 
-use kumiki_lab::unkind::{self, Case, Options, Stack};
+use kumiki_lab::unkind::{self, Case, Options, Stack, Version};
 
 /// `./check` runs so many; `kumiki unkind` any number.
 const SEEDS: u64 = 1_500;
@@ -73,6 +73,19 @@ fn seeds_reach_all_sizes_and_stacks() {
     for stack in [Stack::Ip, Stack::Aal5, Stack::Cells] {
         assert!(cases.iter().filter(|case| case.stack == stack).count() > 2_000);
     }
+}
+
+#[test]
+fn seeds_reach_all_that_is_between_the_hosts() {
+    let cases: Vec<Case> = (0..20_000).map(Case::of).collect();
+    let most = |what: fn(&Case) -> bool| cases.iter().filter(|case| what(case)).count();
+    for stack in [Stack::Ip, Stack::Aal5, Stack::Cells] {
+        let six = |case: &&Case| case.version == Version::Six && case.stack == stack;
+        assert!(cases.iter().filter(six).count() > 500);
+    }
+    assert!(most(|case| case.line.squeeze != [0, 0]) > 1_000);
+    assert!(most(|case| case.ends[1].strangers.is_some()) > 1_000);
+    assert!(most(|case| case.ends[0].by_gateway) > 300);
 }
 
 #[test]

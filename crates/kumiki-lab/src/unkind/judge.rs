@@ -2,8 +2,6 @@
 
 use kumiki_graph::{Instant, Reason};
 
-use kumiki_proto::tcp::config::SynCookies;
-
 use super::case::{Case, End, Opening};
 use super::checker::Violation;
 use super::user::{Over, Report};
@@ -171,9 +169,7 @@ fn has_user_timeout(case: &Case, end: usize) -> bool {
 
 /// Whether an end keeps nothing of a call until it is answered: where the answer is lost, or late, it knows nothing of it.
 fn sends_cookies(case: &Case, end: usize) -> bool {
-    case.ends
-        .get(end)
-        .is_some_and(|end| end.tcp.syn_cookies == SynCookies::Always)
+    case.ends.get(end).is_some_and(End::may_send_cookies)
 }
 
 /// Whether this end has ended the connection other than in order, whatever its reason.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`Case`] | what a seed decides |
 //! | `user` | the programs, and what they look at |
+//! | `path` | what lies between the hosts, third parties among it |
 //! | `checker` | what an end may do on the wire, by the standard; the rule against stalls |
 //! | `judge` | which endings a case allows, and what may be left |
 //! | [`run()`], [`many()`] | one case; many of them on several threads |
@@ -20,13 +21,14 @@ mod case;
 mod checker;
 mod judge;
 mod many;
+mod path;
 mod run;
 mod shrink;
 mod tap;
 mod user;
 mod words;
 
-pub use case::{Case, End, Finish, Line, Moment, Opening, Reading, Stack, Writing};
+pub use case::{Case, End, Finish, Flood, Line, Moment, Opening, Reading, Stack, Version, Writing};
 pub use checker::Violation;
 pub use many::{Summary, many, name};
 pub use run::{Options, Outcome, run};

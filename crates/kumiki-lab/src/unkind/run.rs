@@ -1,26 +1,26 @@
 //! One case: the world is built, runs until both ends are done and nothing is left, and is judged.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
 use kumiki_graph::{
-    Address, DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Service, Unit,
+    DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service, Unit,
 };
-use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
-use kumiki_link::{DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire};
 use kumiki_octets::Pattern;
 use kumiki_proto::aal5::{self, Aal5};
 use kumiki_proto::ip::{self, Ip};
+use kumiki_proto::ipv6;
 use kumiki_proto::llc_snap::{self, LlcSnap};
 use kumiki_proto::tcp::Tcp;
-use kumiki_sim::{AdapterConfig, Host, HostId, Plug, TaskConfig, World};
+use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
 
 use super::case::{Case, Opening, Stack};
 use super::checker::{Checker, Violation};
 use super::judge::{self, Evidence};
-use super::tap::{Shared, Tap, with};
-use super::user::{Facts, Report, User, address};
+use super::path::{self, Plugged, VC};
+use super::tap::{Shared, with};
+use super::user::{Facts, Report, User};
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
 
@@ -58,8 +58,6 @@ pub struct Outcome {
     pub traces: Vec<Connection>,
 }
 
-/// The virtual channel where there is ATM.
-const VC: Address = Address::Vc { vpi: 0, vci: 100 };
 /// The program's port on the far host, and on the near one where both call.
 const PORTS: [u16; 2] = [5001, 7];
 /// A connection whose peer has ended is given up when nothing has happened for so long: no time-out is longer.
@@ -120,7 +118,13 @@ impl<'a> Run<'a> {
             Ok(Party { id, ..party })
         };
         let parties = [party(0)?, party(1)?];
-        connect(case, &mut world, &parties);
+        let plugged = parties.each_ref().map(|party| Plugged {
+            host: party.id,
+            device: party.device,
+            shared: &party.shared,
+            port: PORTS[1],
+        });
+        path::connect(case, &mut world, plugged);
         world.start().map_err(|(_, misfit)| misfit)?;
         Ok(Self {
             case,
@@ -322,7 +326,7 @@ impl<'a> Run<'a> {
 }
 
 fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), Misfit> {
-    let own = address(number);
+    let own = case.version.address(number);
     let [near, far] = &case.ends;
     let (end, pattern, expect) = if number == 0 {
         (near, pattern(case, 0), pattern(case, 1))
@@ -339,7 +343,7 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
     };
     let sockets = [
         SocketAddr::from((own, own_port)),
-        SocketAddr::from((address(1 - number), peer_port)),
+        SocketAddr::from((case.version.address(1 - number), peer_port)),
     ];
     let stream = u64::try_from(number).unwrap_or(0);
     let mut graph = Graph::new(case.seed, stream);
@@ -354,16 +358,8 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
         Stack::Aal5 => ("llc_snap", &["ip", "llc_snap", "aal5", "line"]),
         Stack::Cells => ("llc_snap", &["ip", "llc_snap", "line"]),
     };
-    let interface = ip::Interface {
-        mtu: end.mtu,
-        ..ip::Interface::new(below, own, 24)
-    };
-    let layer = Ip::new(ip::Config::host(interface)).map_err(|why| Misfit::Refused {
-        upper: "ip".to_owned(),
-        lower: below.to_owned(),
-        why: why.to_string(),
-    })?;
-    graph.add_node("ip", task, Box::new(layer))?;
+    let layer = network(own, end.mtu, below)?;
+    graph.add_node("ip", task, layer)?;
     if case.stack != Stack::Ip {
         let layer = LlcSnap::new(llc_snap::Config { vc: VC });
         graph.add_node("llc_snap", task, Box::new(layer))?;
@@ -392,7 +388,7 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
         graph.set_ledger(Pool::Send, Ledger::new(pages(clusters)));
         graph.set_ledger(Pool::Receive, Ledger::new(pages(RECEIVE_CLUSTERS)));
     }
-    let checker = Checker::new(number, end, pattern, &facts);
+    let checker = Checker::new(number, (case.version, end), pattern, &facts);
     let mut host = Host::new(if number == 0 { "near" } else { "far" }, graph);
     host.set_task(
         task,
@@ -421,6 +417,33 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
     Ok((host, party))
 }
 
+/// IP for a host at `own`, on the layer `below`, where nobody has to be told apart.
+fn network(own: IpAddr, mtu: u32, below: &str) -> Result<Box<dyn Protocol>, Misfit> {
+    let refused = |why: String| Misfit::Refused {
+        upper: "ip".to_owned(),
+        lower: below.to_owned(),
+        why,
+    };
+    Ok(match own {
+        IpAddr::V4(own) => {
+            let interface = ip::Interface {
+                mtu,
+                ..ip::Interface::new(below, own, 24)
+            };
+            let layer = Ip::new(ip::Config::host(interface));
+            Box::new(layer.map_err(|why| refused(why.to_string()))?)
+        }
+        IpAddr::V6(own) => {
+            let interface = ipv6::Interface {
+                mtu,
+                ..ipv6::Interface::new(below, own, 64)
+            };
+            let layer = ipv6::Ip::new(ipv6::Config::host(interface));
+            Box::new(layer.map_err(|why| refused(why.to_string()))?)
+        }
+    })
+}
+
 /// What end `number` writes. Content that is only carried has a sum in closed form; what is stored is random.
 const fn pattern(case: &Case, number: usize) -> Pattern {
     let [near, far] = &case.ends;
@@ -431,53 +454,5 @@ const fn pattern(case: &Case, number: usize) -> Pattern {
         }
     } else {
         Pattern::Counter
-    }
-}
-
-/// Near host, tap, weather toward it, line, weather toward the far host, tap, far host.
-fn connect(case: &Case, world: &mut World, parties: &[Party; 2]) {
-    let line = &case.line;
-    let [near_rate, far_rate] = line.rates;
-    let middle: [Plug; 2] = if case.stack == Stack::Cells {
-        let wire = world.add_element("line", Box::new(Wire::new(line.propagation)));
-        [Plug::Port(wire, 0), Plug::Port(wire, 1)]
-    } else {
-        let config = |rate| SerialConfig {
-            rate: Rate::bits_per_second(rate),
-            overhead: 7,
-            propagation: line.propagation,
-            say_sent: false,
-        };
-        let mut serial = Serial::new(config(near_rate), DropTail::octets(line.queue));
-        serial.set_config(1, config(far_rate));
-        let serial = world.add_element("line", Box::new(serial));
-        [Plug::Port(serial, 0), Plug::Port(serial, 1)]
-    };
-    for (number, (party, plug)) in parties.iter().zip(middle).enumerate() {
-        let mut plug = plug;
-        // What the other end sends is spoilt just before it comes out of the line.
-        let [near_sends, far_sends] = &line.weather;
-        let weather = if number == 0 { far_sends } else { near_sends };
-        if *weather != Impairment::default() {
-            let seed = case.seed ^ (0x5eed_0000 + number as u64);
-            let element = Impaired::new(weather.clone(), Impairment::default(), seed);
-            let element = world.add_element("weather", Box::new(element));
-            world.plug(plug, Plug::Port(element, 0));
-            plug = Plug::Port(element, 1);
-        }
-        if case.stack == Stack::Cells {
-            let config = SarConfig {
-                queue: usize::try_from(line.queue).unwrap_or(usize::MAX),
-                say_sent: false,
-                ..SarConfig::new(Slots::new(Rate::bits_per_second(near_rate)))
-            };
-            let adapter = world.add_element("adapter", Box::new(Sar::new(config)));
-            world.plug(plug, Plug::Port(adapter, sar::LINE));
-            plug = Plug::Port(adapter, sar::HOST);
-        }
-        let tap: Box<dyn Element> = Box::new(Tap::new(case.stack, &party.shared));
-        let tap = world.add_element("tap", tap);
-        world.plug(plug, Plug::Port(tap, 1));
-        world.plug(Plug::Port(tap, 0), Plug::Device(party.id, party.device));
     }
 }

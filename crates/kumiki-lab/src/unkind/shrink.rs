@@ -8,7 +8,7 @@ use kumiki_link::{Impairment, Loss};
 use kumiki_proto::tcp::congestion::Algorithm;
 use kumiki_proto::tcp::defaults;
 
-use super::case::{Case, End, Finish, Opening, Reading, Stack};
+use super::case::{Case, End, Finish, Opening, Reading, Stack, Version};
 use super::run::{Options, run};
 
 /// So many runs are spent at most.
@@ -17,7 +17,7 @@ const RUNS: usize = 600;
 type Simpler = fn(&mut Case, usize);
 
 /// What can be made simpler of end 0 and 1, or of what they send.
-const STEPS: [Simpler; 40] = [
+const STEPS: [Simpler; 44] = [
     |case, n| case.line.weather_of(n, |it| *it = Impairment::default()),
     |case, n| case.end(n, |end| end.writing.total = 0),
     |case, n| case.end(n, |end| end.writing.total /= 16),
@@ -55,8 +55,16 @@ const STEPS: [Simpler; 40] = [
     |case, _| case.line.rates = [100_000_000; 2],
     |case, _| case.line.propagation = Duration::from_millis(10),
     |case, _| case.stack = Stack::Ip,
+    |case, _| case.version = Version::Four,
     |case, n| case.end(n, |end| end.quality = Quality::default()),
     |case, n| case.end(n, |end| end.mtu = 1500),
+    |case, n| case.end(n, |end| end.strangers = None),
+    |case, n| case.end(n, |end| end.by_gateway = false),
+    |case, n| {
+        if let Some(often) = case.line.squeeze.get_mut(n) {
+            *often = 0;
+        }
+    },
     |case, n| case.end(n, |end| end.batch = 1),
     |case, n| case.end(n, |end| end.clusters = None),
     |case, n| case.end(n, |end| end.reading = Reading::AtOnce),

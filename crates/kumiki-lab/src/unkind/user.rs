@@ -6,19 +6,20 @@
 //! | Below | TCP, and a device by which the run tells it to give up |
 //! | Left out | costs: a run has no prices |
 
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::SocketAddr;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, MustWait,
-    Open, Pool, Protocol, Reason, Request, Service, Shape, TimerSlot, Token,
+    Open, Pool, Protocol, Reason, Request, Service, Shape, SourceRoute, TimerSlot, Token,
 };
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Message, Pattern};
-use kumiki_proto::tcp::config::{Rounding, SynCookies};
+use kumiki_proto::tcp::config::Rounding;
 
 use super::case::{End, Finish, Moment, Opening, Reading};
+use super::path::gateway;
 use crate::workload::sink::first_wrong;
 
 mod facts;
@@ -209,7 +210,12 @@ impl User {
             } else {
                 kumiki_graph::Quality::default()
             },
-            route: None,
+            route: self.plan.by_gateway.then(|| {
+                Box::new(SourceRoute {
+                    gateways: vec![gateway::ADDRESS],
+                    strict: false,
+                })
+            }),
             data: None,
         };
         self.ask(Request::Open(Box::new(open)), cx);
@@ -486,7 +492,7 @@ impl User {
         if self.offers > 1 {
             // RFC 9293 section 3.5: the handshake keeps old duplicates of a SYN from becoming connections. With cookies a copy
             // of its last segment can still become one, for nothing is kept of those that came back.
-            if self.plan.tcp.syn_cookies != SynCookies::Always {
+            if !self.plan.may_send_cookies() {
                 self.complain(cx.now(), "the only call was offered twice".to_owned());
             }
             let (reason, data) = (Reason::User, None);
@@ -669,14 +675,5 @@ impl Protocol for User {
     fn ready(&mut self, _: Token, cx: &mut Context<'_>) {
         self.waits_for_page = false;
         self.look(cx);
-    }
-}
-
-/// The address of end 0 or 1.
-pub(super) const fn address(end: usize) -> Ipv4Addr {
-    if end == 0 {
-        Ipv4Addr::new(10, 0, 0, 1)
-    } else {
-        Ipv4Addr::new(10, 0, 0, 2)
     }
 }

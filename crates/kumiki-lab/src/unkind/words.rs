@@ -7,19 +7,23 @@ use kumiki_link::{Hold, Impairment, Loss};
 
 use kumiki_proto::tcp::{self, defaults};
 
-use super::case::{Case, End, Finish, Line, Moment, Opening, Reading, Stack, Writing};
+use super::case::{Case, End, Finish, Line, Moment, Opening, Reading, Stack, Version, Writing};
 
 impl Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Case {}", self.seed)?;
-        let stack = match self.stack {
-            Stack::Ip => "IP datagrams in frames; nothing but the Internet checksum protects them",
-            Stack::Aal5 => {
-                "IP over LLC/SNAP over AAL5 in software, a PDU to a frame; CRC-32 protects it"
-            }
-            Stack::Cells => "IP over LLC/SNAP over AAL5 in the adapter, in cells",
+        let version = match self.version {
+            Version::Four => 4,
+            Version::Six => 6,
         };
-        writeln!(f, "  TCP on {stack}")?;
+        let stack = match self.stack {
+            Stack::Ip => "in frames; nothing but the Internet checksum protects it",
+            Stack::Aal5 => {
+                "over LLC/SNAP over AAL5 in software, a PDU to a frame; CRC-32 protects it"
+            }
+            Stack::Cells => "over LLC/SNAP over AAL5 in the adapter, in cells",
+        };
+        writeln!(f, "  TCP on IPv{version} {stack}")?;
         line(f, &self.line, self.stack)?;
         let [near, far] = &self.ends;
         end(f, "near", near)?;
@@ -38,6 +42,14 @@ fn line(f: &mut fmt::Formatter<'_>, line: &Line, stack: Stack) -> fmt::Result {
         (u64::MAX, _) => writeln!(f, ", and queues everything")?,
         (n, Stack::Cells) => writeln!(f, ", and queues at most {n} PDUs")?,
         (n, _) => writeln!(f, ", and queues at most {n} octets")?,
+    }
+    for (end, often) in ["near", "far"].into_iter().zip(line.squeeze) {
+        if often > 0 {
+            writeln!(
+                f,
+                "  {often} of 1024 windows that the {end} end tells are smaller when they come"
+            )?;
+        }
     }
     let [near, far] = &line.weather;
     if near == far {
@@ -107,7 +119,14 @@ fn weather(it: &Impairment) -> String {
 fn end(f: &mut fmt::Formatter<'_>, name: &str, end: &End) -> fmt::Result {
     write!(f, "  the {name} end ")?;
     match end.opening {
-        Opening::Calls { after } => writeln!(f, "calls{}", later(after))?,
+        Opening::Calls { after } => {
+            let way = if end.by_gateway {
+                ", by a source route"
+            } else {
+                ""
+            };
+            writeln!(f, "calls{}{way}", later(after))?;
+        }
         Opening::Listens {
             after,
             accepts_after,
@@ -122,6 +141,16 @@ fn end(f: &mut fmt::Formatter<'_>, name: &str, end: &End) -> fmt::Result {
                 writeln!(f, " and accepts{}{stays}", later(accepts_after))?;
             }
         }
+    }
+    if let Some(flood) = end.strangers {
+        writeln!(
+            f,
+            "    {} strangers call{}, each {} later, and say no more; there is room for {}",
+            flood.calls,
+            later(flood.after),
+            flood.every,
+            end.tcp.half_open
+        )?;
     }
     writeln!(f, "    {}", writing(&end.writing))?;
     writeln!(f, "    {}", reading(end.reading))?;

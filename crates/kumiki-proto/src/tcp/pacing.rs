@@ -93,8 +93,14 @@ impl Pacer {
         (self.credit <= 0).then(|| now + pace.time_for(self.credit.unsigned_abs() + 1))
     }
 
+    /// `octets` were sent, whether they had to ask or not.
+    ///
+    /// What did not ask, since there was no rate yet or recovery forced it, costs no more than a segment that was ahead of its
+    /// time: or else a rate that is known later, and low, would have to make up for all of it.
     pub(crate) fn on_sent(&mut self, octets: u32) {
-        self.credit = self.credit.saturating_sub(octets.into());
+        let octets = i64::from(octets);
+        let least = self.credit.min(-octets);
+        self.credit = self.credit.saturating_sub(octets).max(least);
     }
 }
 
@@ -159,6 +165,25 @@ mod tests {
             let next = Pacer::new(Instant::ZERO).wait(&pace, false, Instant::ZERO);
             assert!(next.is_some_and(|next| next > Instant::ZERO));
         }
+    }
+
+    #[test]
+    fn what_went_without_a_rate_is_not_made_up_for() {
+        let mut pacer = Pacer::new(Instant::ZERO);
+        for _ in 0..100 {
+            pacer.on_sent(1000);
+        }
+        let pace = Pace {
+            cwnd: 2000,
+            srtt: ms(100),
+            slow_start: true,
+            smss: 1000,
+        };
+        let next = pacer.wait(&pace, false, Instant::ZERO);
+        assert!(
+            next.is_some_and(|next| next <= Instant::ZERO + ms(26)),
+            "{next:?}"
+        );
     }
 
     #[test]

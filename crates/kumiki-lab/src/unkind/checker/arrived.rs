@@ -62,7 +62,7 @@ impl Checker {
 
     fn segment_arrived(&mut self, now: Instant, seen: &Seen) {
         let has_timestamps = self.has_timestamps();
-        let (_, shift) = self.shifts();
+        let (own_shift, shift) = self.shifts();
         let (Some(sending), Some(receiving)) = (&mut self.sending, &mut self.receiving) else {
             return;
         };
@@ -104,6 +104,9 @@ impl Checker {
             (true, false) => start == expected,
             (true, true) => within(start) || within(end - 1),
         };
+        // RCV.WND has up to one unit of the scale more than the end could say (RFC 7323 section 2.3: SEG.WND = RCV.WND >>
+        // Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
+        let within_unit = expected <= start && start < receiving.edge + (1 << own_shift);
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
         let over = self.facts.over();
         // Of many copies not each must be answered, nor anything that PAWS refuses (RFC 5961 section 7).
@@ -115,6 +118,14 @@ impl Checker {
         if text > 0 && !over && plausible && !old && !spared && known {
             receiving.owe(now);
         }
+        let echo = header.options.timestamps.map(|(_, echo)| echo);
+        if plausible && (old || !acceptable) {
+            sending.perhaps_edge(edge);
+        }
+        if !old && !acceptable && plausible && within_unit {
+            sending.perhaps_acknowledged(now, ack, echo, &self.bounds);
+            sending.perhaps_marked(now, &self.bounds);
+        }
         if old || !acceptable || !plausible {
             return;
         }
@@ -124,10 +135,12 @@ impl Checker {
         {
             receiving.ts_recent = Some(value);
         }
-        let echo = header.options.timestamps.map(|(_, echo)| echo);
         let una = sending.una;
         let bounds = &self.bounds;
+        // The timer may be the one before this acknowledgment's sample or the one after it.
+        sending.perhaps_marked(now, bounds);
         sending.acknowledged(now, ack, echo, bounds);
+        sending.perhaps_marked(now, bounds);
         let mut sack: Option<(i64, i64, i64)> = None;
         for block in header.options.sack.as_slice() {
             let (left, right) = (
@@ -158,7 +171,7 @@ impl Checker {
             if !same {
                 sending.changed = now;
             }
-            sending.last_edge = edge;
+            sending.move_edge(now, edge);
             if opens {
                 sending.probes = 0;
                 if sending.max - sending.una == 1 {

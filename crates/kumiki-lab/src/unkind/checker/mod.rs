@@ -20,8 +20,8 @@
 //!    timer again, with SACK and RACK only: whatever is sent again (RFC 6675 section 6 lets an end do so), and, once and no
 //!    later than the timer would have expired, new data, which may be a tail loss probe (RFC 8985 sections 7.2 and 7.3).
 //! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out where
-//!    the peer's window is open (RFC 9293 section 3.8.6.2.1), or within RTO where congestion marks may be told of (RFC 3168
-//!    section 6.1.2: the window may be a single segment that they forbid to send); where it is closed, within RTO * 2^n, n counting probes too, up to
+//!    the peer's window is open (RFC 9293 section 3.8.6.2.1), or within the RTO of any acknowledgment where congestion marks may
+//!    be told of (RFC 3168 section 6.1.2: the window may be a single segment that they forbid to send); where it is closed, within RTO * 2^n, n counting probes too, up to
 //!    60 s or the maximum of RTO, whichever is longer (section 3.8.6.1, SHLD-29, SHLD-30; MUST-36). The octet of a probe is one
 //!    that waits, until the window opens for it. The window is the one of the last segment that counts by SND.WL1 and SND.WL2,
 //!    also where that has overtaken a later one.
@@ -43,7 +43,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Pattern;
 use kumiki_wire::tcp::{Header, Options, Seq};
 
-use super::case::{End, Opening};
+use super::case::{End, Opening, Version};
 use super::tap::Seen;
 use super::user::Facts;
 
@@ -61,8 +61,6 @@ const ANSWER: Duration = Duration::from_millis(500);
 const PERSIST: Duration = Duration::from_secs(60);
 /// RFC 6298 rule 5.7.
 const AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
-/// Default MSS for IPv4 (MUST-15).
-const DEFAULT_MSS: u16 = 536;
 
 /// A broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,6 +79,7 @@ pub struct Violation {
 #[derive(Debug)]
 pub(super) struct Checker {
     end: usize,
+    version: Version,
     passive: bool,
     bounds: Bounds,
     pattern: Pattern,
@@ -105,9 +104,15 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    pub(super) fn new(number: usize, end: &End, pattern: Pattern, facts: &Arc<Facts>) -> Self {
+    pub(super) fn new(
+        number: usize,
+        (version, end): (Version, &End),
+        pattern: Pattern,
+        facts: &Arc<Facts>,
+    ) -> Self {
         Self {
             end: number,
+            version,
             passive: matches!(end.opening, Opening::Listens { .. }),
             bounds: Bounds::of(end),
             pattern,
@@ -148,7 +153,7 @@ impl Checker {
         self.look_at_clock(now);
         !self.doubtful
             && self.sending.as_ref().is_some_and(|sending| {
-                sending.max > sending.una || self.waiting(sending, self.facts.handed())
+                sending.is_busy() || self.waiting(sending, self.facts.handed())
             })
     }
 
@@ -220,15 +225,15 @@ impl Checker {
         let Some(sending) = &self.sending else {
             return;
         };
-        if sending.max > sending.una {
+        if sending.is_busy() {
             self.look_at_head(now);
-        } else if self.waiting(sending, self.facts.handed()) {
+        } else if sending.perhaps <= sending.una && self.waiting(sending, self.facts.handed()) {
             let closed = sending.sure_edge.min(sending.last_edge) <= sending.max;
             let since = sending.changed.max(self.facts.said());
             let deadline = if closed {
                 (since + self.bounds.persist(sending)).max(sending.next_probe)
             } else {
-                since + self.bounds.waits(sending)
+                (since + self.bounds.waits()).max(sending.held_until)
             };
             if now > deadline {
                 let window = if closed { "closed" } else { "open" };

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_graph::Instant;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
+use super::Checker;
 use super::space::{Receiving, Sending, position};
-use super::{Checker, DEFAULT_MSS};
+use crate::unkind::case::Version;
 use crate::unkind::tap::Seen;
-use crate::unkind::user::address;
 use crate::workload::sink::first_wrong;
 
 impl Checker {
@@ -17,7 +17,11 @@ impl Checker {
         self.look_at_clock(now);
         self.mix_segment(now, seen, true);
         let Header { flags, .. } = seen.header;
-        if (seen.source, seen.destination) != (address(self.end), address(1 - self.end)) {
+        let (own, peer) = (
+            self.version.address(self.end),
+            self.version.address(1 - self.end),
+        );
+        if (seen.source, seen.destination) != (own, peer) {
             self.breaks(now, "malformed", || "sent to or from a stranger".to_owned());
         }
         if seen.datagram > self.bounds.mtu {
@@ -107,11 +111,11 @@ impl Checker {
             }
             sending.occupies(now, (0, 1), false, &self.bounds, false);
             if self.passive && self.bounds.cookies {
-                // Nobody has kept when the cookie was sent.
+                // Nobody has kept when a cookie was sent.
                 sending
                     .flights
                     .iter_mut()
-                    .for_each(|flight| flight.again = true);
+                    .for_each(|flight| flight.forgotten = true);
             }
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
@@ -259,7 +263,12 @@ impl Checker {
         let text_end = start + text;
         let fin = header.flags.contains(Flags::FIN);
         let handed = i64::try_from(self.facts.handed()).unwrap_or(i64::MAX - 1) + 1;
-        let mss = i64::from(receiving.syn.mss.unwrap_or(DEFAULT_MSS));
+        // MUST-15.
+        let default = match self.version {
+            Version::Four => 536,
+            Version::Six => 1220,
+        };
+        let mss = i64::from(receiving.syn.mss.unwrap_or(default));
         let options = i64::try_from(header.len()).unwrap_or(0) - 20;
         let probe = text == 1 && start >= sending.last_edge;
         let mut broken: Option<(&'static str, String)> = None;
@@ -277,6 +286,18 @@ impl Checker {
                 "window",
                 format!(
                     "sends {start} to {text_end} beyond the peer's window, which ends at {edge}"
+                ),
+            ));
+        } else if text > 0
+            && start >= sending.max
+            && text_end > sending.present_edge(now)
+            && !(text == 1 && start >= sending.present_edge(now))
+        {
+            let edge = sending.present_edge(now);
+            broken = Some((
+                "window",
+                format!(
+                    "sends new data up to {text_end} after the window has shrunk to {edge} (SHLD-15)"
                 ),
             ));
         } else if text > 1 && text + options > mss {

@@ -15,6 +15,8 @@ pub(super) struct Flight {
     pub(super) first: Instant,
     pub(super) last: Instant,
     pub(super) again: bool,
+    /// The end may have forgotten when.
+    pub(super) forgotten: bool,
     /// All of it is reported by SACK.
     pub(super) sacked: bool,
 }
@@ -27,6 +29,8 @@ pub(super) struct Sending {
     pub(super) max: i64,
     /// The first not acknowledged, as far as an acceptable segment has said.
     pub(super) una: i64,
+    /// The same by segments that are acceptable only to an end that has more room than its scaled window could say.
+    pub(super) perhaps: i64,
     /// The highest acknowledgment in anything intact, and when it came: an end that has opened its window, and not told yet, takes
     /// what seems to be out of window here.
     pub(super) heard: (i64, Instant),
@@ -36,6 +40,10 @@ pub(super) struct Sending {
     /// The same by the last segment that counts for SND.WND, and that segment's SND.WL1 and SND.WL2.
     pub(super) last_edge: i64,
     pub(super) wl: (i64, i64),
+    /// When it last changed and what it was before, at the most; an end may not have taken yet what comes in the same instant.
+    changed_edge: (Instant, i64),
+    /// The highest one of segments that the end may have taken for acceptable, or not.
+    doubtful_edge: i64,
     pub(super) fin: Option<i64>,
     pub(super) flights: VecDeque<Flight>,
     /// What begins at `una` was last sent, or `una` last moved.
@@ -65,6 +73,8 @@ pub(super) struct Sending {
     pub(super) active: Instant,
     /// Something changed that could let waiting octets go.
     pub(super) changed: Instant,
+    /// Where congestion marks may have been told of: nothing new need go before.
+    pub(super) held_until: Instant,
     /// The last TSval, and when it was sent.
     pub(super) ts_last: Option<u32>,
     pub(super) ts_at: Instant,
@@ -99,11 +109,14 @@ impl Sending {
             iss: syn.seq,
             max: 0,
             una: 0,
+            perhaps: 0,
             heard: (0, now),
             edge: 0,
             sure_edge: 0,
             last_edge: 0,
             wl: (0, 0),
+            changed_edge: (now, 0),
+            doubtful_edge: 0,
             fin: None,
             flights: VecDeque::new(),
             head_at: now,
@@ -121,6 +134,7 @@ impl Sending {
             clock: None,
             active: now,
             changed: now,
+            held_until: now,
             ts_last: syn.options.timestamps.map(|(value, _)| value),
             ts_at: now,
             syn: syn.options,
@@ -137,6 +151,9 @@ impl Sending {
         sack: bool,
     ) {
         let silence = now.saturating_since(self.active);
+        // What was sent when there was room for it, and is behind the edge now, is sent again by the retransmission timer (RFC 9293
+        // section 3.8.6, SHLD-16).
+        let probe = probe && (start >= self.max || self.probed == Some(start));
         self.probes += u32::from(probe);
         // The octet of a probe goes with others, now that there is room for it: that is no time-out.
         let grows = self.probed == Some(start) && self.max == start + 1 && end > self.max;
@@ -161,8 +178,8 @@ impl Sending {
             self.trips.or(trips);
             self.backed_off = self.backed_off.max(*backed_off);
         }
-        if start <= self.una {
-            if self.max > self.una {
+        if start <= self.una.max(self.perhaps) {
+            if self.is_busy() {
                 self.again += 1;
                 if may_expire && !probe && !grows {
                     self.backed_off += 1;
@@ -172,7 +189,7 @@ impl Sending {
                     self.clock = Some(Clock::new(self.max, end, self.ts_last));
                 }
             }
-            if self.max == self.una {
+            if !self.is_busy() {
                 self.timer_at = now;
             }
             self.head_at = now;
@@ -199,6 +216,7 @@ impl Sending {
                 first: now,
                 last: now,
                 again: probe || (start < self.max && !grows),
+                forgotten: false,
                 sacked: false,
             });
             self.max = end;
@@ -230,24 +248,39 @@ impl Sending {
         self.resent_at = now;
         self.news_at = None;
         self.changed = now;
-        let mut once = true;
-        let mut trip: Option<(Duration, Duration)> = None;
+        let sample = self.sample(now, ack, heard_at, echo);
         while let Some(flight) = self.flights.front_mut() {
             if flight.start >= ack {
                 break;
             }
             if flight.again {
                 self.trips.see(now.saturating_since(flight.last));
-            } else if !flight.sacked {
-                trip = Some(widened(trip, now.saturating_since(flight.first)));
-                trip = Some(widened(trip, heard_at.saturating_since(flight.first)));
             }
-            once &= !flight.again;
             if flight.end > ack {
                 flight.start = ack;
                 break;
             }
             self.flights.pop_front();
+        }
+        if let Some((low, high)) = sample.trip {
+            self.trips.take(low, high, sample.sure, bounds);
+        }
+        if sample.sure {
+            self.again = 0;
+            self.backed_off = 0;
+        }
+    }
+
+    /// The round trip that an acknowledgment of everything before `ack` tells of, which may have been heard at `heard_at`.
+    fn sample(&self, now: Instant, ack: i64, heard_at: Instant, echo: Option<u32>) -> Sample {
+        let mut once = true;
+        let mut trip: Option<(Duration, Duration)> = None;
+        for flight in self.flights.iter().take_while(|it| it.start < ack) {
+            if !flight.again && !flight.sacked {
+                trip = Some(widened(trip, now.saturating_since(flight.first)));
+                trip = Some(widened(trip, heard_at.saturating_since(flight.first)));
+            }
+            once &= !flight.again && !flight.forgotten;
         }
         let measured = trip.is_some();
         let echo = echo.filter(|&echo| echo != 0);
@@ -263,13 +296,64 @@ impl Sending {
         }
         // Of a SYN sent twice nobody knows which was answered.
         let sure = (once && measured) || (echo.is_some() && ack > 1);
-        if let Some((low, high)) = trip {
-            self.trips.take(low, high, sure, bounds);
+        Sample { trip, sure }
+    }
+
+    /// The window has a new right edge.
+    pub(super) fn move_edge(&mut self, now: Instant, edge: i64) {
+        let (at, most) = self.changed_edge;
+        let before = if at == now {
+            most.max(self.last_edge)
+        } else {
+            self.last_edge
+        };
+        self.changed_edge = (now, before);
+        self.last_edge = edge;
+    }
+
+    /// A segment tells of a right edge, and may be acceptable or not.
+    pub(super) fn perhaps_edge(&mut self, edge: i64) {
+        self.doubtful_edge = self.doubtful_edge.max(edge);
+    }
+
+    /// The right edge of the window, as far as the end can have it now.
+    pub(super) fn present_edge(&self, now: Instant) -> i64 {
+        let edge = self.last_edge.max(self.doubtful_edge);
+        match self.changed_edge {
+            (at, before) if at == now => edge.max(before),
+            _ => edge,
         }
-        if sure {
-            self.again = 0;
-            self.backed_off = 0;
+    }
+
+    /// Whether anything is under way, as the end must see it.
+    pub(super) fn is_busy(&self) -> bool {
+        self.max > self.una.max(self.perhaps)
+    }
+
+    /// An end that has more room than it could say has heard that everything before `ack` arrived.
+    pub(super) fn perhaps_acknowledged(
+        &mut self,
+        now: Instant,
+        ack: i64,
+        echo: Option<u32>,
+        bounds: &Bounds,
+    ) {
+        if ack > self.una.max(self.perhaps) {
+            if let Some((low, high)) = self.sample(now, ack, now, echo).trip {
+                self.trips.take(low, high, false, bounds);
+            }
+            self.perhaps = ack;
+            self.head_at = now;
+            self.changed = now;
         }
+    }
+
+    /// An acknowledgment has come, which may have told of marks: RFC 3168 section 6.1.2, "the sending TCP MUST reset the
+    /// retransmit timer on receiving the ECN-Echo packet when the congestion window is one. The sending TCP will then be
+    /// able to send a new packet only when the retransmit timer expires." Later echoes of the same window of data are
+    /// nothing to react to, and later samples do not move a timer that is running.
+    pub(super) fn perhaps_marked(&mut self, now: Instant, bounds: &Bounds) {
+        self.held_until = self.held_until.max(bounds.held_until(now, self));
     }
 
     /// Makes a flight begin at `at`, if it is within one.
@@ -297,6 +381,12 @@ impl Sending {
             flight.sacked = true;
         }
     }
+}
+
+/// A round trip between two bounds, if any; `sure`: the standard wants it to be a sample.
+struct Sample {
+    trip: Option<(Duration, Duration)>,
+    sure: bool,
 }
 
 /// The bounds of what was known and `trip`.

@@ -7,9 +7,9 @@ use kumiki_octets::{Message, Pattern};
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use super::Checker;
-use crate::unkind::case::Case;
+use crate::unkind::case::{Case, Version};
 use crate::unkind::tap::Seen;
-use crate::unkind::user::{Facts, address};
+use crate::unkind::user::Facts;
 
 const OWN: u32 = 1_000;
 const PEER: u32 = u32::MAX - 3;
@@ -31,27 +31,33 @@ impl Bench {
     }
 
     fn with(written: u64) -> Self {
-        Self::of(written, false)
+        Self::of(written, false, None)
+    }
+
+    /// Windows count in units of 8 octets: 32,000 are offered.
+    fn scaled() -> Self {
+        Self::of(10_000, false, Some(3))
     }
 
     /// RACK with tail loss probes.
     fn rack() -> Self {
-        Self::of(10_000, true)
+        Self::of(10_000, true, None)
     }
 
-    fn of(written: u64, rack: bool) -> Self {
+    fn of(written: u64, rack: bool, window_scale: Option<u8>) -> Self {
         let mut end = Case::of(0).ends[0].clone();
         end.tcp = kumiki_proto::tcp::defaults::modern();
         end.tcp.tail_loss_probe = rack;
         end.mtu = 1500;
         let facts = Arc::new(Facts::default());
         let mut bench = Self {
-            checker: Checker::new(0, &end, Pattern::Counter, &facts),
+            checker: Checker::new(0, (Version::Four, &end), Pattern::Counter, &facts),
             acked: 0,
         };
         let syn = Options {
             mss: Some(1000),
             sack_permitted: rack,
+            window_scale,
             ..Options::NONE
         };
         bench.sent(0, header(Flags::SYN, OWN, 0, 4000, syn), 0);
@@ -114,8 +120,8 @@ fn header(flags: Flags, seq: u32, ack: u32, window: u16, options: Options) -> He
 
 fn seen(from: usize, header: Header, offset: u64, text: usize) -> Seen {
     Seen {
-        source: address(from),
-        destination: address(1 - from),
+        source: Version::Four.address(from),
+        destination: Version::Four.address(1 - from),
         datagram: 20 + header.len() + text,
         header,
         text: Message::generated(Pattern::Counter, offset, text),
@@ -152,6 +158,50 @@ fn octets_beyond_the_window_and_above_the_mss_are_named() {
     }
     bench.text(20, 3000, 1);
     assert_eq!(bench.rule(20), None);
+}
+
+#[test]
+fn new_octets_beyond_a_window_that_has_shrunk_are_named_and_old_ones_are_not() {
+    let shrunk = || {
+        let mut bench = Bench::new();
+        bench.text(20, 0, 1000);
+        bench.text(20, 1000, 1000);
+        // The window had ended at 3000, and ends at 1500 now.
+        let ack = header(
+            Flags::ACK,
+            PEER.wrapping_add(1),
+            OWN + 1,
+            1500,
+            Options::NONE,
+        );
+        bench.arrived(30, ack, 0);
+        bench
+    };
+    let mut bench = shrunk();
+    bench.text(100, 1000, 1000);
+    bench.text(221, 0, 1000);
+    assert_eq!(bench.rule(221), None);
+    let mut bench = shrunk();
+    bench.text(40, 2000, 10);
+    assert_eq!(bench.rule(40), Some((40, "window")));
+    // In the instant in which it shrinks the end may not know.
+    let mut bench = shrunk();
+    bench.text(30, 2000, 10);
+    assert_eq!(bench.rule(30), None);
+}
+
+#[test]
+fn what_a_window_shrank_away_from_is_no_probe() {
+    // The round trip took 10 ms. One octet is under way when the window closes over it, and is sent again: after that the
+    // next one is due in two time-outs, for nobody knows which copy was acknowledged.
+    let mut bench = Bench::new();
+    bench.text(20, 0, 1);
+    let closed = header(Flags::ACK, PEER.wrapping_add(1), OWN + 1, 0, Options::NONE);
+    bench.arrived(30, closed, 0);
+    bench.text(221, 0, 1);
+    bench.peer(231, (0, 0), 1);
+    bench.text(231, 1, 1000);
+    assert_eq!(bench.rule(900), Some((632, "stall")));
 }
 
 #[test]
@@ -238,6 +288,31 @@ fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
 }
 
 #[test]
+fn an_acknowledgment_beyond_what_a_scaled_window_could_say_may_count_or_not() {
+    // The peer has sent all that there is room for, and none of it arrived.
+    let acknowledged = |from| {
+        let mut bench = Bench::scaled();
+        bench.text(20, 0, 1000);
+        bench.peer(30, (from, 0), 1000);
+        bench
+    };
+    assert_eq!(
+        acknowledged(31_999).rule(900),
+        Some((231, "stall")),
+        "the rest waits"
+    );
+    assert_eq!(acknowledged(32_000).rule(900), None);
+    assert_eq!(acknowledged(32_007).rule(900), None);
+    assert_eq!(acknowledged(32_008).rule(900), Some((221, "stall")));
+    // What it does not acknowledge is due.
+    let mut bench = Bench::scaled();
+    bench.text(20, 0, 1000);
+    bench.text(20, 1000, 1000);
+    bench.peer(30, (32_000, 0), 1000);
+    assert_eq!(bench.rule(900), Some((231, "stall")));
+}
+
+#[test]
 fn a_probe_of_the_tail_puts_the_head_off_once() {
     // New data is taken for the probe as long as it is no later than the timer; from there it is one RTO more.
     let mut bench = Bench::rack();
@@ -317,4 +392,22 @@ fn what_waits_with_nothing_under_way_is_sent() {
     let bench = Bench::new();
     // The override time-out of 200 ms after the handshake.
     assert_eq!(bench.rule(300), Some((211, "stall")));
+}
+
+#[test]
+fn what_marks_hold_back_waits_for_the_timer_as_it_was_when_they_were_told_of() {
+    let rule = |marks| {
+        let mut bench = Bench::new();
+        bench.checker.bounds.ecn = marks;
+        // The timer has come to 800 ms when the first acknowledgment comes, and the last one is a sample.
+        for ms in [20, 220, 620] {
+            bench.text(ms, 0, 1000);
+        }
+        bench.peer(630, (0, 0), 1000);
+        bench.text(630, 1000, 1000);
+        bench.peer(640, (0, 0), 2000);
+        bench.rule(2000)
+    };
+    assert_eq!(rule(false), Some((841, "stall")));
+    assert_eq!(rule(true), Some((1441, "stall")));
 }

@@ -6,7 +6,10 @@ use kumiki_wire::tcp::Seq;
 use super::space::Sending;
 use super::{AFTER_SYN_LOSS, PERSIST};
 use crate::unkind::case::End;
-use kumiki_proto::tcp::config::{LossDetection, SynCookies};
+use kumiki_proto::tcp::config::LossDetection;
+
+/// How often a caller among many is answered again at the least.
+const AMONG_MANY: u32 = 2;
 
 /// What the end was configured for.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +22,7 @@ pub(super) struct Bounds {
     tick: Duration,
     pub(super) overrides: Duration,
     /// The peer may have told of congestion marks.
-    ecn: bool,
+    pub(super) ecn: bool,
     pub(super) syn_retries: u32,
     /// Nothing is kept of a call until it is answered.
     pub(super) cookies: bool,
@@ -44,11 +47,13 @@ impl Bounds {
             overrides: tcp.override_timeout,
             ecn: end.quality.ecn.unwrap_or(tcp.ecn) != EcnUse::Off,
             // A cookie is not sent again.
-            syn_retries: match tcp.syn_cookies {
-                SynCookies::Always => 0,
-                SynCookies::Never | SynCookies::WhenFull => tcp.syn_retries,
+            // RFC 4987 section 3.4: among many callers each is given up sooner.
+            syn_retries: match (end.may_send_cookies(), end.strangers) {
+                (true, _) => 0,
+                (false, Some(_)) => tcp.syn_retries.min(AMONG_MANY),
+                (false, None) => tcp.syn_retries,
             },
-            cookies: tcp.syn_cookies == SynCookies::Always,
+            cookies: end.may_send_cookies(),
             beats: beat * 2 + Duration::from_millis(1),
             rack: tcp.loss_detection == LossDetection::Rack,
             tail_loss_probe: tcp.tail_loss_probe,
@@ -92,13 +97,17 @@ impl Bounds {
         probe.map_or(expiry, |at| expiry.max(at + self.timer(sending)))
     }
 
-    /// How long what may be sent waits at the most where nothing is under way.
-    pub(super) fn waits(&self, sending: &Sending) -> Duration {
-        let waits = self.overrides + self.beats;
+    /// How long what may be sent waits at the most where nothing is under way, but for marks.
+    pub(super) fn waits(&self) -> Duration {
+        self.overrides + self.beats
+    }
+
+    /// Until when marks that an acknowledgment tells of `now` can hold new data back.
+    pub(super) fn held_until(&self, now: Instant, sending: &Sending) -> Instant {
         if self.ecn {
-            waits.max(self.timer(sending))
+            now + self.timer(sending)
         } else {
-            waits
+            now
         }
     }
 
