@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape,
-    Unit,
+    Unit, UnitRequest,
 };
 use kumiki_wire::aal34::cpcs::{self, Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer};
 use kumiki_wire::aal34::{MAX_SDU, pdu_len};
@@ -180,18 +180,10 @@ impl Protocol for Aal34 {
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(unit, cx),
-            Request::Manage(_) => cx.down(BELOW, request),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
+            None => cx.drop("not a unit"),
         }
     }
 

@@ -11,7 +11,8 @@
 //! themselves have their users straight on the device.
 
 use kumiki_graph::{
-    Above, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape, Unit, Work,
+    Above, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape, Unit,
+    UnitRequest, Work,
 };
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_wire::aal5::{CRC_OFFSET, Fault, LEN, MAX_SDU, Trailer, pad_len};
@@ -185,18 +186,10 @@ impl Protocol for Aal5 {
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(unit, cx),
-            Request::Manage(_) => cx.down(BELOW, request),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
+            None => cx.drop("not a unit"),
         }
     }
 

@@ -26,7 +26,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Indication, Instant, Key, Manage, Protocol, Report,
-    Request, Service, Shape, TimerSlot, Token, Unit, UnitOptions, ether_types,
+    Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitOptions, UnitRequest,
+    ether_types,
 };
 use kumiki_octets::Message;
 use kumiki_wire::arp::{Header, LEN, Operation, hardware};
@@ -459,44 +460,26 @@ impl Protocol for Arp {
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(unit, cx),
-            Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits) => {
                 cx.down(BELOW, Request::Manage(manage));
             }
-            Request::Manage(_)
-            | Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+            Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit)
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit))
                 if unit.options.under == Some(Key::EtherType(ethertype::ARP)) =>
             {
                 self.receive(unit, cx);
             }
-            Indication::Unit(_) => cx.up(ABOVE, indication),
-            Indication::Report(report) => self.report(*report, cx),
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+            Some(UnitIndication::Unit(unit)) => cx.up(ABOVE, Indication::Unit(unit)),
+            Some(UnitIndication::Report(report)) => self.report(*report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 

@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Instant, Key, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, Unit, UnitOptions, ether_types,
+    Shape, TimerSlot, Token, Unit, UnitIndication, UnitOptions, UnitRequest, ether_types,
 };
 use kumiki_octets::Message;
 use kumiki_wire::arp::Operation;
@@ -388,41 +388,24 @@ impl Protocol for AtmArp {
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(unit, cx),
-            Request::Manage(_) => cx.down(BELOW, request),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
+            None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit)
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit))
                 if unit.options.under == Some(Key::EtherType(ethertype::ARP)) =>
             {
                 self.receive(unit, cx);
             }
-            Indication::Unit(_) => cx.up(ABOVE, indication),
-            Indication::Report(report) => self.report(*report, cx),
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+            Some(UnitIndication::Unit(unit)) => cx.up(ABOVE, Indication::Unit(unit)),
+            Some(UnitIndication::Report(report)) => self.report(*report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 

@@ -14,7 +14,7 @@
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, ether_types,
+    Shape, Unit, UnitIndication, UnitRequest, ether_types,
 };
 use kumiki_wire::llc_snap::{Header, LEN};
 
@@ -157,28 +157,19 @@ impl Protocol for LlcSnap {
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(from, unit, cx),
-            Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
+            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits) => {
                 cx.down(BELOW, Request::Manage(manage));
             }
-            Request::Manage(_)
-            | Request::Open(_)
-            | Request::Accept(_)
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Cancel { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+            Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.receive(unit, cx),
-            Indication::Report(report) => match *report {
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
+            Some(UnitIndication::Report(report)) => match *report {
                 Report::Limits { unit, burst } => {
                     let header = u32::try_from(LEN).unwrap_or(0);
                     let unit = unit.saturating_sub(header);
@@ -187,17 +178,8 @@ impl Protocol for LlcSnap {
                 Report::Up | Report::Down => self.tell_all(&report, cx),
                 Report::Route { .. } | Report::Unreachable { .. } => {}
             },
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 }
