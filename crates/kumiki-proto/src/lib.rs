@@ -32,6 +32,7 @@ pub mod llc_snap;
 pub mod registry;
 pub mod tcp;
 pub mod udp;
+mod users;
 pub mod vc_mux;
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use kumiki_wire::ipv6::{self, next_header};
 use kumiki_wire::{icmpv4, icmpv6};
 
 use crate::inet::is_intact;
+use crate::users::tell_all;
 
 #[cfg(test)]
 mod tests;
@@ -390,10 +391,7 @@ impl Protocol for IcmpEcho {
                 Report::Unreachable { .. } => self.hear_error(*report, cx),
                 Report::Limits { unit, burst } => {
                     let unit = unit.saturating_sub(8);
-                    for user in 0..cx.users() {
-                        let report = Report::Limits { unit, burst };
-                        cx.up(Above(user), Indication::Report(Box::new(report)));
-                    }
+                    tell_all(&Report::Limits { unit, burst }, cx);
                 }
                 Report::Up | Report::Down | Report::Route { .. } => {}
             },

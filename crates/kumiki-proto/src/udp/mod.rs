@@ -37,6 +37,7 @@ use kumiki_wire::udp::{self, Header, LEN};
 use kumiki_wire::{icmpv4, icmpv6};
 
 use crate::inet::is_intact;
+use crate::users::tell_all;
 
 mod sockets;
 #[cfg(test)]
@@ -415,12 +416,6 @@ impl Udp {
                 tell_all(&report, cx);
             }
         }
-    }
-}
-
-fn tell_all(report: &Report, cx: &mut Context<'_>) {
-    for user in 0..cx.users() {
-        cx.up(Above(user), Indication::Report(Box::new(report.clone())));
     }
 }
 
