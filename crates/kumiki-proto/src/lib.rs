@@ -23,6 +23,7 @@ pub mod aal34;
 pub mod aal5;
 pub mod arp;
 pub mod atm_arp;
+mod cpcs;
 pub mod eth;
 pub mod icmp;
 mod inet;
