@@ -18,6 +18,7 @@
 //! | `neighbours.rs` | the neighbour cache and its states |
 //! | `addresses.rs` | our own addresses |
 //! | `discovery.rs` | the messages of neighbour discovery, both ways |
+//! | `routers.rs` | what routers say in them: default routers, prefixes, addresses |
 //!
 //! What this shares with IPv4 is in `inet`. ICMPv6 is divided as ICMP is there (see [`crate::ip`]): errors and neighbour
 //! discovery are here, echoes in [`crate::icmp`].
@@ -61,6 +62,7 @@ mod neighbours;
 mod reassembly;
 mod receive;
 mod route;
+mod routers;
 mod send;
 #[cfg(test)]
 mod tests;
