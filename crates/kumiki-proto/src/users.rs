@@ -1,9 +1,9 @@
-//! The users of a layer whose header names them by a number: EtherTypes.
+//! The users of a layer whose header names them by a number: EtherTypes, and the protocol numbers of IP.
 //!
 //! A user may have several numbers. It says in [`UnitOptions::under`](kumiki_graph::UnitOptions::under) which one a unit
 //! goes under; where it does not, its first is meant.
 
-use kumiki_graph::{Above, Context, Indication, Key, Report, ether_types};
+use kumiki_graph::{Above, Context, Indication, Key, Report, ether_types, ip_protocols};
 
 /// Who is found under which number.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,30 @@ impl Users<u16> {
     /// The EtherType of a unit of `user`'s that goes `under` this key.
     pub(crate) fn number(&self, user: Above, under: Option<Key>) -> Option<u16> {
         let said = ether_types(under.as_slice()).next();
+        said.or_else(|| self.first(user))
+    }
+}
+
+impl Users<u8> {
+    /// Puts the user `above` of `layer` under the protocol numbers among `keys`, of which there must be some.
+    pub(crate) fn bind(&mut self, layer: &str, above: Above, keys: &[Key]) -> Result<(), String> {
+        if ip_protocols(keys).next().is_none() {
+            return Err(format!(
+                "{layer} tells users apart by protocol number, and this one has none"
+            ));
+        }
+        for number in ip_protocols(keys) {
+            if self.find(number).is_some() {
+                return Err(format!("IP protocol {number} has a user already"));
+            }
+            self.0.push((number, above));
+        }
+        Ok(())
+    }
+
+    /// The protocol number of a unit of `user`'s that goes `under` this key.
+    pub(crate) fn number(&self, user: Above, under: Option<Key>) -> Option<u8> {
+        let said = ip_protocols(under.as_slice()).next();
         said.or_else(|| self.first(user))
     }
 }

@@ -42,7 +42,7 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, UnitIndication, UnitRequest, ip_protocols,
+    Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 
 mod config;
@@ -57,6 +57,7 @@ mod send;
 mod tests;
 use crate::inet::{Bucket, Overlap, Routes, Table};
 pub use crate::inet::{Rate, Reassembly};
+use crate::users::{Users, tell_all};
 pub use config::{Config, ConfigError, Interface, Neighbours, Route, Via};
 
 type Hop = crate::inet::Hop<Ipv4Addr>;
@@ -126,7 +127,7 @@ pub struct Ip {
     own: Vec<Ipv4Addr>,
     broadcasts: Vec<Ipv4Addr>,
     /// Who is found under which protocol number.
-    users: Vec<(u8, Above)>,
+    users: Users<u8>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
     reassembly: reassembly::Incomplete,
@@ -167,7 +168,7 @@ impl Ip {
             routes: route::routes(&config)?,
             own: sorted(config.interfaces.iter().map(|it| it.address)),
             broadcasts: sorted(config.interfaces.iter().filter_map(broadcast)),
-            users: Vec::new(),
+            users: Users::default(),
             curious: Vec::new(),
             reassembly: Table::new(config.reassembly, Overlap::First),
             reassembly_timer: TimerSlot::default(),
@@ -188,20 +189,6 @@ impl Ip {
     #[must_use]
     pub const fn reassembling(&self) -> usize {
         self.reassembly.octets()
-    }
-
-    fn user(&self, protocol: u8) -> Option<Above> {
-        let found = self.users.iter().find(|(number, _)| *number == protocol);
-        found.map(|&(_, user)| user)
-    }
-
-    /// The protocol of a user's unit.
-    fn protocol(&self, from: Above, under: Option<Key>) -> Option<u8> {
-        if let Some(Key::IpProtocol(protocol)) = under {
-            return Some(protocol);
-        }
-        let first = self.users.iter().find(|(_, user)| *user == from);
-        first.map(|&(protocol, _)| protocol)
     }
 
     fn is_ours(&self, address: Ipv4Addr) -> bool {
@@ -333,10 +320,8 @@ impl Ip {
             Report::Route { .. } | Report::Unreachable { .. } => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
-            for user in 0..cx.users() {
-                let report = if anybody_up { Report::Down } else { Report::Up };
-                cx.up(Above(user), Indication::Report(Box::new(report)));
-            }
+            let report = if anybody_up { Report::Down } else { Report::Up };
+            tell_all(&report, cx);
         }
     }
 }
@@ -353,18 +338,7 @@ impl Protocol for Ip {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if ip_protocols(keys).next().is_none() {
-            return Err(
-                "IP tells users apart by protocol number, and this one has none".to_owned(),
-            );
-        }
-        for protocol in ip_protocols(keys) {
-            if self.user(protocol).is_some() {
-                return Err(format!("IP protocol {protocol} has a user already"));
-            }
-            self.users.push((protocol, above));
-        }
-        Ok(())
+        self.users.bind("IP", above, keys)
     }
 
     fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {

@@ -48,7 +48,7 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Instant, Key, Manage, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest, ip_protocols,
+    Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 use kumiki_wire::ipv6::{self, ALL_NODES, ALL_ROUTERS, link_local, solicited_node};
 
@@ -69,6 +69,7 @@ mod tests;
 
 use crate::inet::{Bucket, Overlap, Routes, Table};
 pub use crate::inet::{Rate, Reassembly};
+use crate::users::{Users, tell_all};
 use addresses::{Own, Standing};
 pub use config::{Config, ConfigError, Discovery, Interface, Neighbours, Route, Via};
 use discovery::Link;
@@ -184,7 +185,7 @@ pub struct Ip {
     by_below: Vec<usize>,
     routes: Routes<Ipv6Addr>,
     /// Who is found under which protocol number.
-    users: Vec<(u8, Above)>,
+    users: Users<u8>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
     reassembly: reassembly::Incomplete,
@@ -214,7 +215,7 @@ impl Ip {
             ports: config.interfaces.iter().map(Port::new).collect(),
             by_below: Vec::new(),
             routes: route::routes(&config)?,
-            users: Vec::new(),
+            users: Users::default(),
             curious: Vec::new(),
             reassembly: Table::new(config.reassembly, Overlap::Refuse),
             reassembly_timer: TimerSlot::default(),
@@ -237,20 +238,6 @@ impl Ip {
     pub fn addresses(&self) -> impl Iterator<Item = Ipv6Addr> {
         let own = self.ports.iter().flat_map(|port| &port.own);
         own.filter(|it| it.is_ours()).map(|it| it.address)
-    }
-
-    fn user(&self, protocol: u8) -> Option<Above> {
-        let found = self.users.iter().find(|(number, _)| *number == protocol);
-        found.map(|&(_, user)| user)
-    }
-
-    /// The protocol of a user's unit.
-    fn protocol(&self, from: Above, under: Option<Key>) -> Option<u8> {
-        if let Some(Key::IpProtocol(protocol)) = under {
-            return Some(protocol);
-        }
-        let first = self.users.iter().find(|(_, user)| *user == from);
-        first.map(|&(protocol, _)| protocol)
     }
 
     fn is_ours(&self, address: Ipv6Addr) -> bool {
@@ -409,10 +396,8 @@ impl Ip {
             Report::Route { .. } | Report::Unreachable { .. } => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
-            for user in 0..cx.users() {
-                let report = if anybody_up { Report::Down } else { Report::Up };
-                cx.up(Above(user), Indication::Report(Box::new(report)));
-            }
+            let report = if anybody_up { Report::Down } else { Report::Up };
+            tell_all(&report, cx);
         }
     }
 }
@@ -429,18 +414,7 @@ impl Protocol for Ip {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if ip_protocols(keys).next().is_none() {
-            return Err(
-                "IPv6 tells users apart by protocol number, and this one has none".to_owned(),
-            );
-        }
-        for protocol in ip_protocols(keys) {
-            if self.user(protocol).is_some() {
-                return Err(format!("IP protocol {protocol} has a user already"));
-            }
-            self.users.push((protocol, above));
-        }
-        Ok(())
+        self.users.bind("IPv6", above, keys)
     }
 
     fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {
