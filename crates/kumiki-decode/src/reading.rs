@@ -375,4 +375,16 @@ impl<'a> Reading<'a> {
             }
         }
     }
+    /// As [`Reading::checksum`] for a whole PDU of `protocol` and the pseudo-header before it, where the addresses are
+    /// known.
+    pub fn transport_checksum(&mut self, field: usize, protocol: u8) {
+        const NAME: &str = "checksum";
+        if let Some(ends) = self.around.ends {
+            let before = ends.pseudo_header(protocol, self.total);
+            self.checksum(NAME, field, self.total, Some(before));
+        } else if let Some(&sum) = self.part(field, 2).first_chunk() {
+            let value = Value::Hex(u16::from_be_bytes(sum).into(), 4);
+            self.named(NAME, field, 2, value, "not checked: no addresses");
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub use rng::Rng;
 pub use service::{
     Accept, AccessPoint, Coalesce, Credit, EcnUse, Handle, Indication, KeepAlive, Key, Manage,
     Mode, Notice, Offered, Open, Opened, Problem, Quality, Reason, Report, Request, Service,
-    SourceRoute, Unit, UnitOptions,
+    SourceRoute, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

@@ -16,6 +16,10 @@ use kumiki_octets::Message;
 
 use crate::{Address, Duration};
 
+mod unit_data;
+
+pub use unit_data::{UnitIndication, UnitRequest};
+
 /// A side's own name for a session; meaning belongs to the side that made it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Handle {

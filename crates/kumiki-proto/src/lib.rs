@@ -23,6 +23,7 @@ pub mod aal34;
 pub mod aal5;
 pub mod arp;
 pub mod atm_arp;
+mod cpcs;
 pub mod eth;
 pub mod icmp;
 mod inet;
@@ -30,8 +31,10 @@ pub mod ip;
 pub mod ipv6;
 pub mod llc_snap;
 pub mod registry;
+mod resolution;
 pub mod tcp;
 pub mod udp;
+mod users;
 pub mod vc_mux;
 
 #[cfg(test)]

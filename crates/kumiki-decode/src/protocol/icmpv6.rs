@@ -36,22 +36,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.named("type", 0, 1, number, type_name(number));
     reading.named("code", 1, 1, code, code_name(number, code));
     let total = reading.total();
-    match reading.around.ends {
-        Some(ends) => {
-            let over = ends.pseudo_header(58, total);
-            reading.checksum("checksum", CHECKSUM_OFFSET, total, Some(over));
-        }
-        None => {
-            let sum = Value::Hex(header.checksum.into(), 4);
-            reading.named(
-                "checksum",
-                CHECKSUM_OFFSET,
-                2,
-                sum,
-                "not checked: no addresses",
-            );
-        }
-    }
+    reading.transport_checksum(CHECKSUM_OFFSET, 58);
     message(reading, header.message);
     let inside = total.saturating_sub(len);
     match header.message {

@@ -1,4 +1,4 @@
-//! A datagram of either version of IP, told apart by its first four bits.
+//! A datagram of either version of IP, told apart by its first four bits; and what both versions are read by.
 //!
 //! | | |
 //! |---|---|
@@ -6,9 +6,12 @@
 
 use kumiki_wire::Malformed;
 use kumiki_wire::ethernet::ethertype;
+use kumiki_wire::ipv4::Ecn;
 
 use crate::key::Key;
+use crate::packet::Reassembled;
 use crate::reading::Reading;
+use crate::reassembly::fragments::{Fragment, Name, Outcome};
 use crate::registry::Dissector;
 
 pub(super) const DISSECTOR: Dissector = Dissector {
@@ -34,5 +37,54 @@ fn dissect(reading: &mut Reading<'_>) {
             need: 1,
             have: 0,
         }),
+    }
+}
+
+/// The field of RFC 3168, which the octets of both versions have at the same place.
+pub(super) fn ecn(reading: &mut Reading<'_>, ecn: Ecn) {
+    let name = match ecn {
+        Ecn::NotEct => "not ECT",
+        Ecn::Ect1 => "ECT(1)",
+        Ecn::Ect0 => "ECT(0)",
+        Ecn::Ce => "CE",
+    };
+    reading.named("ecn", 1, 1, ecn.bits(), name);
+}
+
+/// Keeps a fragment, of which there were `data_len` octets of data on the medium, until its datagram is whole; then
+/// what the datagram carries follows.
+pub(super) fn fragment(
+    reading: &mut Reading<'_>,
+    name: Name,
+    fragment: &Fragment<'_>,
+    data_len: usize,
+) {
+    if fragment.data.len() < data_len {
+        return reading.note("not kept for reassembly: octets are missing in the capture");
+    }
+    if fragment.more && !data_len.is_multiple_of(8) {
+        // RFC 791 section 3.2, RFC 8200 section 4.5: only the last fragment may have another length.
+        reading.bad(format!(
+            "a fragment that is not the last has {data_len} octets of data; a multiple of 8 would be right"
+        ));
+    }
+    match reading.state.fragments.add(name, fragment) {
+        Outcome::Waiting => {}
+        Outcome::Wrong(why) => reading.bad(why),
+        Outcome::Whole {
+            octets,
+            follows,
+            parts,
+            packets,
+        } => {
+            let len = octets.len();
+            let whole = Reassembled {
+                what: name.what(),
+                packets,
+                parts,
+                octets,
+            };
+            reading.follow_reassembled(&[Key::IpProtocol(follows)], whole, 0, len);
+        }
     }
 }

@@ -10,13 +10,13 @@
 use std::net::IpAddr;
 
 use kumiki_wire::Malformed;
-use kumiki_wire::ipv4::{CHECKSUM_OFFSET, Ecn, Header, MIN_LEN, checksum, options, protocol};
+use kumiki_wire::ipv4::{CHECKSUM_OFFSET, Header, MIN_LEN, checksum, options, protocol};
 
-use super::emitted;
+use super::{emitted, ip};
 use crate::key::{Ends, Key};
-use crate::packet::{Reassembled, Value, in_words};
+use crate::packet::{Value, in_words};
 use crate::reading::Reading;
-use crate::reassembly::fragments::{Fragment, Name, Outcome};
+use crate::reassembly::fragments::{Fragment, Name};
 use crate::registry::Dissector;
 
 pub(super) const DISSECTOR: Dissector = Dissector {
@@ -81,12 +81,6 @@ fn dissect(reading: &mut Reading<'_>) {
 }
 
 fn fields(reading: &mut Reading<'_>, header: &Header, len: usize) {
-    let ecn = match header.ecn() {
-        Ecn::NotEct => "not ECT",
-        Ecn::Ect1 => "ECT(1)",
-        Ecn::Ect0 => "ECT(0)",
-        Ecn::Ce => "CE",
-    };
     reading.field("version", 0, 1, 4_u8);
     reading.named(
         "ihl",
@@ -96,7 +90,7 @@ fn fields(reading: &mut Reading<'_>, header: &Header, len: usize) {
         format!("{len} octets"),
     );
     reading.field("dscp", 1, 1, header.dscp());
-    reading.named("ecn", 1, 1, header.ecn().bits(), ecn);
+    ip::ecn(reading, header.ecn());
     reading.field("total length", 2, 2, header.total_length);
     reading.field("identification", 4, 2, header.identification);
     reading.field("don't fragment", 6, 1, header.dont_fragment);
@@ -173,15 +167,6 @@ fn fragment(reading: &mut Reading<'_>, header: &Header, len: usize, data_len: us
     if reading.around.quoted {
         return;
     }
-    if data.len() < data_len {
-        return reading.note("not kept for reassembly: octets are missing in the capture");
-    }
-    if header.more_fragments && !data_len.is_multiple_of(8) {
-        // RFC 791 section 3.2: only the last fragment may have another length.
-        reading.bad(format!(
-            "a fragment that is not the last has {data_len} octets of data; a multiple of 8 would be right"
-        ));
-    }
     let name = Name {
         source: IpAddr::V4(header.source),
         destination: IpAddr::V4(header.destination),
@@ -189,31 +174,12 @@ fn fragment(reading: &mut Reading<'_>, header: &Header, len: usize, data_len: us
         identification: header.identification.into(),
         interface: reading.around.interface,
     };
-    let packet = reading.around.packet;
     let fragment = Fragment {
         start,
         more: header.more_fragments,
         follows: header.protocol,
         data,
-        packet,
+        packet: reading.around.packet,
     };
-    match reading.state.fragments.add(name, &fragment) {
-        Outcome::Waiting => {}
-        Outcome::Wrong(why) => reading.bad(why),
-        Outcome::Whole {
-            octets,
-            follows,
-            parts,
-            packets,
-        } => {
-            let len = octets.len();
-            let whole = Reassembled {
-                what: "IPv4 datagram",
-                packets,
-                parts,
-                octets,
-            };
-            reading.follow_reassembled(&[Key::IpProtocol(follows)], whole, 0, len);
-        }
-    }
+    ip::fragment(reading, name, &fragment, data_len);
 }

@@ -9,13 +9,12 @@
 use std::net::IpAddr;
 
 use kumiki_wire::Malformed;
-use kumiki_wire::ipv4::Ecn;
 use kumiki_wire::ipv6::{
     DESTINATION_OFFSET, Header, LEN, NEXT_HEADER_OFFSET, PAYLOAD_LENGTH_OFFSET, next_header,
 };
 
-use super::emitted;
 use super::ipv4::protocol_name;
+use super::{emitted, ip};
 use crate::key::{Ends, Key};
 use crate::packet::{Value, in_words};
 use crate::reading::Reading;
@@ -73,15 +72,9 @@ fn dissect(reading: &mut Reading<'_>) {
 }
 
 fn fields(reading: &mut Reading<'_>, header: &Header) {
-    let ecn = match header.ecn() {
-        Ecn::NotEct => "not ECT",
-        Ecn::Ect1 => "ECT(1)",
-        Ecn::Ect0 => "ECT(0)",
-        Ecn::Ce => "CE",
-    };
     reading.field("version", 0, 1, 6_u8);
     reading.field("dscp", 0, 2, header.traffic_class >> 2);
-    reading.named("ecn", 1, 1, header.ecn().bits(), ecn);
+    ip::ecn(reading, header.ecn());
     let label = Value::Hex(header.flow_label.into(), 5);
     reading.field("flow label", 1, 3, label);
     reading.field(

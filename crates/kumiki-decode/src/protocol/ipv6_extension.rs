@@ -11,12 +11,12 @@ use kumiki_wire::Malformed;
 use kumiki_wire::ipv6::extension::{Extension, FRAGMENT_LEN, Fragment as Header, Unknown};
 use kumiki_wire::ipv6::next_header;
 
-use super::emitted;
 use super::ipv6::next_name;
+use super::{emitted, ip};
 use crate::key::Key;
-use crate::packet::{Reassembled, Value, in_words};
+use crate::packet::{Value, in_words};
 use crate::reading::Reading;
-use crate::reassembly::fragments::{Fragment, Name, Outcome};
+use crate::reassembly::fragments::{Fragment, Name};
 use crate::registry::Dissector;
 
 pub(super) const HOP_BY_HOP: Dissector = Dissector {
@@ -179,15 +179,6 @@ fn fragment(reading: &mut Reading<'_>) {
     let Some((ends, false)) = reading.around.ends.map(|it| (it, reading.around.quoted)) else {
         return;
     };
-    if data.len() < data_len {
-        return reading.note("not kept for reassembly: octets are missing in the capture");
-    }
-    if more && !data_len.is_multiple_of(8) {
-        // RFC 8200 section 4.5.
-        reading.bad(format!(
-            "a fragment that is not the last has {data_len} octets of data; a multiple of 8 would be right"
-        ));
-    }
     let name = Name {
         source: ends.source,
         destination: ends.destination,
@@ -203,23 +194,5 @@ fn fragment(reading: &mut Reading<'_>) {
         data,
         packet: reading.around.packet,
     };
-    match reading.state.fragments.add(name, &fragment) {
-        Outcome::Waiting => {}
-        Outcome::Wrong(why) => reading.bad(why),
-        Outcome::Whole {
-            octets,
-            follows,
-            parts,
-            packets,
-        } => {
-            let len = octets.len();
-            let whole = Reassembled {
-                what: "IPv6 packet",
-                packets,
-                parts,
-                octets,
-            };
-            reading.follow_reassembled(&[Key::IpProtocol(follows)], whole, 0, len);
-        }
-    }
+    ip::fragment(reading, name, &fragment, data_len);
 }

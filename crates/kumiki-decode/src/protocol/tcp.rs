@@ -47,22 +47,7 @@ fn dissect(reading: &mut Reading<'_>) {
     let flags = Value::Hex(header.flags.bits().into(), 3);
     reading.named("control bits", 12, 2, flags, header.flags);
     reading.field("window", 14, 2, header.window);
-    match reading.around.ends {
-        Some(ends) => {
-            let over = ends.pseudo_header(6, total);
-            reading.checksum("checksum", CHECKSUM_OFFSET, total, Some(over));
-        }
-        None => {
-            let sum = Value::Hex(header.checksum.into(), 4);
-            reading.named(
-                "checksum",
-                CHECKSUM_OFFSET,
-                2,
-                sum,
-                "not checked: no addresses",
-            );
-        }
-    }
+    reading.transport_checksum(CHECKSUM_OFFSET, 6);
     reading.field("urgent pointer", 18, 2, header.urgent_pointer);
     options(reading, len);
     if reading.part(12, 1).iter().any(|octet| octet & 0x0e != 0) {

@@ -33,6 +33,14 @@ impl Name {
         let [four, six] = MOST_OCTETS;
         if self.source.is_ipv4() { four } else { six }
     }
+
+    /// What the fragments make, in the words of their version of IP.
+    pub(crate) const fn what(&self) -> &'static str {
+        match self.protocol {
+            Some(_) => "IPv4 datagram",
+            None => "IPv6 packet",
+        }
+    }
 }
 
 impl fmt::Display for Name {
@@ -43,15 +51,13 @@ impl fmt::Display for Name {
             identification,
             ..
         } = self;
+        let what = self.what();
         match self.protocol {
             Some(protocol) => write!(
                 f,
-                "IPv4 datagram {identification} {source} > {destination} protocol {protocol}"
+                "{what} {identification} {source} > {destination} protocol {protocol}"
             ),
-            None => write!(
-                f,
-                "IPv6 packet {identification:#010x} {source} > {destination}"
-            ),
+            None => write!(f, "{what} {identification:#010x} {source} > {destination}"),
         }
     }
 }

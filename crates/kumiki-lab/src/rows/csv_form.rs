@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Row, RowError};
+use super::{FIXED, Row, RowError};
 
 /// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
 /// counters as `layer.name` in the order of their names. A cell is empty where a row has no such value.
@@ -27,29 +27,16 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
     }
 
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut head: Vec<String> = ["paper", "figure", "series"].map(str::to_owned).to_vec();
+    let [paper, figure, series, result @ .., _, version] = FIXED;
+    let mut head: Vec<String> = [paper, figure, series].map(str::to_owned).to_vec();
     head.extend(varied.iter().map(|&name| name.to_owned()));
-    head.extend(
-        [
-            "seed",
-            "repetition",
-            "goodput_mbps",
-            "limit_mbps",
-            "bound_by",
-            "paper_mbps",
-            "profile",
-            "fitted",
-            "fit_points",
-            "fit_parameters",
-        ]
-        .map(str::to_owned),
-    );
+    head.extend(result.map(str::to_owned));
     head.extend(
         counters
             .iter()
             .map(|(layer, name)| format!("{layer}.{name}")),
     );
-    head.push("version".to_owned());
+    head.push(version.to_owned());
     write(&mut out, &head)?;
 
     for row in rows {

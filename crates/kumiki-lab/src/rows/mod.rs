@@ -90,7 +90,7 @@ pub struct Row {
     pub version: String,
 }
 
-/// Names that a varied parameter may not have.
+/// The fields of a row in their order, varied parameters aside: names that no varied parameter may have.
 pub(crate) const FIXED: [&str; 15] = [
     "paper",
     "figure",

@@ -13,33 +13,19 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape,
-    Unit,
+    Above, Address, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest,
 };
-use kumiki_wire::aal34::cpcs::{self, Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer};
+use kumiki_wire::aal34::cpcs::{Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer, around};
 use kumiki_wire::aal34::{MAX_SDU, pdu_len};
 
-use crate::inet::complete_checksum;
+use crate::cpcs;
+pub use crate::cpcs::Config;
 
 #[cfg(test)]
 mod tests;
 
 const ABOVE: Above = Above(0);
 const BELOW: Below = Below(0);
-
-/// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
-    /// The longest SDU sent or taken: 1 to 65535 octets.
-    pub max_sdu: u16,
-}
-
-impl Default for Config {
-    /// 9188 octets: an IP datagram of RFC 1626's MTU and its LLC/SNAP header.
-    fn default() -> Self {
-        Self { max_sdu: 9188 }
-    }
-}
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -86,19 +72,12 @@ impl Aal34 {
     }
 
     fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
-        let most = self.config.max_sdu;
-        let length = u16::try_from(unit.data.len()).ok();
-        let single = unit.data.meta().segment_size == 0;
-        let fits = |it: &u16| *it > 0 && *it <= most && single;
-        let Some(length) = length.filter(fits) else {
+        let Some(length) = self.config.admit(&mut unit.data, cx) else {
             self.counters.refused += 1;
-            cx.drop("SDU too long, empty or a super-segment");
             return;
         };
-        // It covers all up to the end, where the trailer comes now, so that nobody below can fill it in any more.
-        complete_checksum(&mut unit.data, cx);
         let tag = self.tags.entry(unit.destination).or_default();
-        let (front, back, count) = cpcs::around(length, *tag);
+        let (front, back, count) = around(length, *tag);
         *tag = tag.wrapping_add(1);
         let room = unit.data.push_header(HEADER_LEN);
         if let Some(room) = room.first_chunk_mut() {
@@ -161,54 +140,35 @@ impl Aal34 {
     }
 }
 
+/// The longest SDU whose PDU has at most `pdu` octets.
+fn longest_sdu(pdu: usize) -> usize {
+    let words = pdu / 4;
+    (words * 4).saturating_sub(pdu_len(0)).min(MAX_SDU)
+}
+
 impl Protocol for Aal34 {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::Frame, Service::UnitData],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+        cpcs::shape()
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == ABOVE {
-            Ok(())
-        } else {
-            Err("AAL3/4 cannot tell users apart and has one already; LLC/SNAP can".to_owned())
-        }
+        cpcs::bind("AAL3/4", above)
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(unit, cx),
-            Request::Manage(_) => cx.down(BELOW, request),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
+            None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, mut indication: Indication, cx: &mut Context<'_>) {
         if let Indication::Unit(unit) = indication {
             self.receive(unit, cx);
-            return;
+        } else {
+            self.config.limit(&mut indication, longest_sdu);
+            cx.up(ABOVE, indication);
         }
-        if let Indication::Report(report) = &mut indication
-            && let Report::Limits { unit, burst } = &mut **report
-        {
-            let words = usize::try_from(*unit).unwrap_or(usize::MAX) / 4;
-            let sdu = (words * 4).saturating_sub(pdu_len(0)).min(MAX_SDU);
-            let sdu = u32::try_from(sdu).unwrap_or(0);
-            // Every SDU needs a trailer of its own.
-            (*unit, *burst) = (sdu.min(self.config.max_sdu.into()), 1);
-        }
-        cx.up(ABOVE, indication);
     }
 }

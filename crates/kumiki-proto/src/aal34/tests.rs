@@ -1,4 +1,4 @@
-use kumiki_graph::{DeviceId, NodeId};
+use kumiki_graph::{DeviceId, NodeId, Report};
 use kumiki_octets::{Checksum, Message, Meta, Pattern, Sum};
 use proptest::prelude::*;
 

@@ -11,33 +11,20 @@
 //! themselves have their users straight on the device.
 
 use kumiki_graph::{
-    Above, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape, Unit, Work,
+    Above, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest, Work,
 };
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_wire::aal5::{CRC_OFFSET, Fault, LEN, MAX_SDU, Trailer, pad_len};
 use kumiki_wire::atm::PAYLOAD_LEN;
 
-use crate::inet::complete_checksum;
+use crate::cpcs;
+pub use crate::cpcs::Config;
 
 #[cfg(test)]
 mod tests;
 
 const ABOVE: Above = Above(0);
 const BELOW: Below = Below(0);
-
-/// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
-    /// The longest SDU sent or taken: 1 to 65535 octets.
-    pub max_sdu: u16,
-}
-
-impl Default for Config {
-    /// 9188 octets: an IP datagram of RFC 1626's MTU and its LLC/SNAP header.
-    fn default() -> Self {
-        Self { max_sdu: 9188 }
-    }
-}
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -84,17 +71,10 @@ impl Aal5 {
     }
 
     fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
-        let most = usize::from(self.config.max_sdu);
-        let length = u16::try_from(unit.data.len()).ok();
-        let fits = |&it: &u16| it > 0 && usize::from(it) <= most;
-        let single = unit.data.meta().segment_size == 0;
-        let Some(length) = length.filter(fits).filter(|_| single) else {
+        let Some(length) = self.config.admit(&mut unit.data, cx) else {
             self.counters.refused += 1;
-            cx.drop("SDU too long, empty or a super-segment");
             return;
         };
-        // The CRC covers the checksum, so that nobody below can fill it in any more.
-        complete_checksum(&mut unit.data, cx);
         let pad = pad_len(length.into());
         let mut back = [0; PAYLOAD_LEN - 1 + LEN];
         let Some(back) = back.get_mut(..pad + LEN) else {
@@ -166,54 +146,35 @@ impl Aal5 {
     }
 }
 
+/// The longest SDU whose PDU has at most `pdu` octets.
+fn longest_sdu(pdu: usize) -> usize {
+    let cells = pdu / PAYLOAD_LEN;
+    (cells * PAYLOAD_LEN).saturating_sub(LEN).min(MAX_SDU)
+}
+
 impl Protocol for Aal5 {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::Frame, Service::UnitData],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+        cpcs::shape()
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == ABOVE {
-            Ok(())
-        } else {
-            Err("AAL5 cannot tell users apart and has one already; LLC/SNAP can".to_owned())
-        }
+        cpcs::bind("AAL5", above)
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(unit, cx),
-            Request::Manage(_) => cx.down(BELOW, request),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
+            None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, mut indication: Indication, cx: &mut Context<'_>) {
         if let Indication::Unit(unit) = indication {
             self.receive(unit, cx);
-            return;
+        } else {
+            self.config.limit(&mut indication, longest_sdu);
+            cx.up(ABOVE, indication);
         }
-        if let Indication::Report(report) = &mut indication
-            && let Report::Limits { unit, burst } = &mut **report
-        {
-            let cells = usize::try_from(*unit).unwrap_or(usize::MAX) / PAYLOAD_LEN;
-            let sdu = (cells * PAYLOAD_LEN).saturating_sub(LEN).min(MAX_SDU);
-            let sdu = u32::try_from(sdu).unwrap_or(0);
-            // Every SDU needs a trailer of its own.
-            (*unit, *burst) = (sdu.min(self.config.max_sdu.into()), 1);
-        }
-        cx.up(ABOVE, indication);
     }
 }

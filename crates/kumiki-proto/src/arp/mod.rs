@@ -26,18 +26,18 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Indication, Instant, Key, Manage, Protocol, Report,
-    Request, Service, Shape, TimerSlot, Token, Unit, UnitOptions, ether_types,
+    Request, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_wire::arp::{Header, LEN, Operation, hardware};
-use kumiki_wire::ethernet::{MacAddr, ethertype};
+use kumiki_wire::ethernet::MacAddr;
 use thiserror::Error;
+
+use crate::resolution::{self, ABOVE, BELOW, is_own};
 
 #[cfg(test)]
 mod tests;
 
-const ABOVE: Above = Above(0);
-const BELOW: Below = Below(0);
 /// RFC 1122 section 2.3.2.1: not more often than this is one next hop asked for.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -405,52 +405,23 @@ impl Arp {
     }
 }
 
-fn transmit(station: MacAddr, mut unit: Unit, cx: &mut Context<'_>) {
-    unit.destination = Address::Mac(station.0);
-    unit.options.under = Some(Key::EtherType(ethertype::IPV4));
-    cx.down(BELOW, Request::Unit(unit));
+fn transmit(station: MacAddr, datagram: Unit, cx: &mut Context<'_>) {
+    resolution::transmit(Address::Mac(station.0), datagram, cx);
 }
 
 fn packet(header: &Header, to: MacAddr, cx: &mut Context<'_>) {
     let mut data = Message::new();
     header.emit(data.push(header.len()));
-    cx.down(
-        BELOW,
-        Request::Unit(Unit {
-            source: Address::None,
-            destination: Address::Mac(to.0),
-            options: UnitOptions {
-                under: Some(Key::EtherType(ethertype::ARP)),
-                ..UnitOptions::default()
-            },
-            route: None,
-            data,
-        }),
-    );
+    resolution::packet(Address::Mac(to.0), data, cx);
 }
 
 impl Protocol for Arp {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: vec![
-                Key::EtherType(ethertype::IPV4),
-                Key::EtherType(ethertype::ARP),
-            ],
-        }
+        resolution::shape()
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if above != ABOVE {
-            return Err("ARP resolves for one IP, and has it already".to_owned());
-        }
-        if ether_types(keys).any(|number| number == ethertype::IPV4) {
-            Ok(())
-        } else {
-            Err("ARP resolves IPv4 addresses, and this is not IPv4".to_owned())
-        }
+        resolution::bind("ARP", above, keys)
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -459,44 +430,22 @@ impl Protocol for Arp {
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(unit, cx),
-            Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits) => {
                 cx.down(BELOW, Request::Manage(manage));
             }
-            Request::Manage(_)
-            | Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+            Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit)
-                if unit.options.under == Some(Key::EtherType(ethertype::ARP)) =>
-            {
-                self.receive(unit, cx);
-            }
-            Indication::Unit(_) => cx.up(ABOVE, indication),
-            Indication::Report(report) => self.report(*report, cx),
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) if is_own(&unit) => self.receive(unit, cx),
+            Some(UnitIndication::Unit(unit)) => cx.up(ABOVE, Indication::Unit(unit)),
+            Some(UnitIndication::Report(report)) => self.report(*report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 

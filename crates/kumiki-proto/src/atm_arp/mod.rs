@@ -27,13 +27,14 @@ use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Instant, Key, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, Unit, UnitOptions, ether_types,
+    Above, Address, Below, Context, Indication, Instant, Key, Protocol, Report, Request, Shape,
+    TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_wire::arp::Operation;
 use kumiki_wire::atm_arp::{Address as AtmAddress, Header, MAX_LEN};
-use kumiki_wire::ethernet::ethertype;
+
+use crate::resolution::{self, ABOVE, BELOW, is_own, transmit};
 
 mod config;
 #[cfg(test)]
@@ -42,8 +43,6 @@ mod tests;
 use config::check;
 pub use config::{Config, ConfigError};
 
-const ABOVE: Above = Above(0);
-const BELOW: Below = Below(0);
 /// More addresses than these one circuit cannot have: a peer may make them up.
 const MOST_ENTRIES: usize = 1024;
 
@@ -215,24 +214,6 @@ impl AtmArp {
         }
     }
 
-    fn packet(&mut self, vc: Address, header: &Header, cx: &mut Context<'_>) {
-        let mut data = Message::new();
-        header.emit(data.push(header.len()));
-        cx.down(
-            BELOW,
-            Request::Unit(Unit {
-                source: Address::None,
-                destination: vc,
-                options: UnitOptions {
-                    under: Some(Key::EtherType(ethertype::ARP)),
-                    ..UnitOptions::default()
-                },
-                route: None,
-                data,
-            }),
-        );
-    }
-
     fn header(&self, op: Operation, spa: Option<Ipv4Addr>) -> Header {
         Header {
             op,
@@ -257,7 +238,7 @@ impl AtmArp {
         }
         for vc in due {
             self.counters.requests_sent += 1;
-            self.packet(vc, &header, cx);
+            packet(vc, &header, cx);
         }
         self.release(now, cx);
         self.set_timer(cx);
@@ -286,7 +267,7 @@ impl AtmArp {
             ..self.header(op, Some(own))
         };
         self.counters.replies_sent += 1;
-        self.packet(vc, &reply, cx);
+        packet(vc, &reply, cx);
     }
 
     /// A packet of our own protocol.
@@ -353,34 +334,19 @@ impl AtmArp {
     }
 }
 
-fn transmit(vc: Address, mut unit: Unit, cx: &mut Context<'_>) {
-    unit.destination = vc;
-    unit.options.under = Some(Key::EtherType(ethertype::IPV4));
-    cx.down(BELOW, Request::Unit(unit));
+fn packet(vc: Address, header: &Header, cx: &mut Context<'_>) {
+    let mut data = Message::new();
+    header.emit(data.push(header.len()));
+    resolution::packet(vc, data, cx);
 }
 
 impl Protocol for AtmArp {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: vec![
-                Key::EtherType(ethertype::IPV4),
-                Key::EtherType(ethertype::ARP),
-            ],
-        }
+        resolution::shape()
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if above != ABOVE {
-            return Err("ATMARP resolves for one IP, and has it already".to_owned());
-        }
-        if ether_types(keys).any(|number| number == ethertype::IPV4) {
-            Ok(())
-        } else {
-            Err("ATMARP resolves IPv4 addresses, and this is not IPv4".to_owned())
-        }
+        resolution::bind("ATMARP", above, keys)
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -388,41 +354,20 @@ impl Protocol for AtmArp {
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(unit, cx),
-            Request::Manage(_) => cx.down(BELOW, request),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
+            None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit)
-                if unit.options.under == Some(Key::EtherType(ethertype::ARP)) =>
-            {
-                self.receive(unit, cx);
-            }
-            Indication::Unit(_) => cx.up(ABOVE, indication),
-            Indication::Report(report) => self.report(*report, cx),
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) if is_own(&unit) => self.receive(unit, cx),
+            Some(UnitIndication::Unit(unit)) => cx.up(ABOVE, Indication::Unit(unit)),
+            Some(UnitIndication::Report(report)) => self.report(*report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 

@@ -14,10 +14,12 @@
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, ether_types,
+    Shape, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_wire::ethernet::{Header, LEN, MIN_DATA, MacAddr, TypeOrLength};
 use thiserror::Error;
+
+use crate::users::{Users, tell_all};
 
 #[cfg(test)]
 mod tests;
@@ -86,8 +88,8 @@ pub struct Eth {
     /// What is carried at present.
     mtu: u32,
     burst: u32,
-    /// Who is found under which EtherType.
-    users: Vec<(u16, Above)>,
+    /// By EtherType.
+    users: Users<u16>,
     counters: Counters,
 }
 
@@ -109,7 +111,7 @@ impl Eth {
             config,
             mtu: config.mtu,
             burst: 1,
-            users: Vec::new(),
+            users: Users::default(),
             counters: Counters::default(),
         })
     }
@@ -120,26 +122,13 @@ impl Eth {
         &self.counters
     }
 
-    fn user(&self, ethertype: u16) -> Option<Above> {
-        let found = self.users.iter().find(|(number, _)| *number == ethertype);
-        found.map(|&(_, user)| user)
-    }
-
-    fn ethertype(&self, from: Above, under: Option<Key>) -> Option<u16> {
-        if let Some(Key::EtherType(ethertype)) = under {
-            return Some(ethertype);
-        }
-        let first = self.users.iter().find(|(_, user)| *user == from);
-        first.map(|&(ethertype, _)| ethertype)
-    }
-
     fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
         let Address::Mac(destination) = unit.destination else {
             self.counters.refused += 1;
             cx.drop("destination is not a MAC address");
             return;
         };
-        let Some(ethertype) = self.ethertype(from, unit.options.under) else {
+        let Some(ethertype) = self.users.number(from, unit.options.under) else {
             self.counters.refused += 1;
             cx.drop("no EtherType");
             return;
@@ -191,7 +180,7 @@ impl Eth {
             cx.drop("for another station");
             return;
         }
-        let Some(user) = self.user(ethertype) else {
+        let Some(user) = self.users.find(ethertype) else {
             self.counters.unknown_type += 1;
             cx.drop("unknown EtherType");
             return;
@@ -233,22 +222,15 @@ impl Eth {
         }
     }
 
-    /// To every user once, though it may have several keys.
-    fn tell_all(report: &Report, cx: &mut Context<'_>) {
-        for user in 0..cx.users() {
-            cx.up(Above(user), Indication::Report(Box::new(report.clone())));
-        }
-    }
-
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match *report {
             Report::Limits { unit, burst } => {
                 let header = u32::try_from(LEN).unwrap_or(0);
                 self.mtu = self.config.mtu.min(unit.saturating_sub(header));
                 self.burst = burst;
-                Self::tell_all(&self.limits(), cx);
+                tell_all(&self.limits(), cx);
             }
-            Report::Up | Report::Down => Self::tell_all(report, cx),
+            Report::Up | Report::Down => tell_all(report, cx),
             Report::Route { .. } | Report::Unreachable { .. } => {}
         }
     }
@@ -265,51 +247,23 @@ impl Protocol for Eth {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if ether_types(keys).next().is_none() {
-            return Err(
-                "Ethernet tells users apart by EtherType, and this one has none".to_owned(),
-            );
-        }
-        for ethertype in ether_types(keys) {
-            if self.user(ethertype).is_some() {
-                return Err(format!("EtherType {ethertype:#06x} has a user already"));
-            }
-            self.users.push((ethertype, above));
-        }
-        Ok(())
+        self.users.bind("Ethernet", above, keys)
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(from, unit, cx),
-            Request::Manage(manage) => self.manage(from, *manage, cx),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Cancel { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
+            Some(UnitRequest::Manage(manage)) => self.manage(from, *manage, cx),
+            None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.receive(unit, cx),
-            Indication::Report(report) => self.report(&report, cx),
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
+            Some(UnitIndication::Report(report)) => self.report(&report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 }

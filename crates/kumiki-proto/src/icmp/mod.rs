@@ -19,7 +19,7 @@ use core::net::IpAddr;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request,
-    Service, Shape, Unit, UnitOptions, Work,
+    Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest, Work,
 };
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::icmpv4::MIN_LEN;
@@ -28,6 +28,7 @@ use kumiki_wire::ipv6::{self, next_header};
 use kumiki_wire::{icmpv4, icmpv6};
 
 use crate::inet::is_intact;
+use crate::users::tell_all;
 
 #[cfg(test)]
 mod tests;
@@ -385,49 +386,28 @@ impl Protocol for IcmpEcho {
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.echo(from, unit, cx),
-            Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.echo(from, unit, cx),
+            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits) => {
                 cx.down(BELOW, Request::Manage(manage));
             }
-            Request::Manage(_)
-            | Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+            Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.receive(unit, cx),
-            Indication::Report(report) => match *report {
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
+            Some(UnitIndication::Report(report)) => match *report {
                 Report::Unreachable { .. } => self.hear_error(*report, cx),
                 Report::Limits { unit, burst } => {
                     let unit = unit.saturating_sub(8);
-                    for user in 0..cx.users() {
-                        let report = Report::Limits { unit, burst };
-                        cx.up(Above(user), Indication::Report(Box::new(report)));
-                    }
+                    tell_all(&Report::Limits { unit, burst }, cx);
                 }
                 Report::Up | Report::Down | Report::Route { .. } => {}
             },
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 }

@@ -156,7 +156,7 @@ impl Ip {
             Problem::TooBig { mtu } => too_big(mtu),
         };
         let (Some(protocol), Ok(total_length)) = (
-            self.protocol(from, options.under),
+            self.users.number(from, options.under),
             u16::try_from(data.len().saturating_add(ipv4::MIN_LEN)),
         ) else {
             return;
@@ -208,7 +208,7 @@ impl Ip {
             cx.drop("ICMP error about a datagram of others");
             return;
         }
-        let Some(user) = self.user(quoted.protocol) else {
+        let Some(user) = self.users.find(quoted.protocol) else {
             cx.drop("ICMP error for nobody");
             return;
         };

@@ -42,7 +42,7 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, ip_protocols,
+    Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 
 mod config;
@@ -57,6 +57,7 @@ mod send;
 mod tests;
 use crate::inet::{Bucket, Overlap, Routes, Table};
 pub use crate::inet::{Rate, Reassembly};
+use crate::users::{Users, tell_all};
 pub use config::{Config, ConfigError, Interface, Neighbours, Route, Via};
 
 type Hop = crate::inet::Hop<Ipv4Addr>;
@@ -143,7 +144,7 @@ pub struct Ip {
     /// Addresses that mean us, or us too, in order: every datagram's are looked for here.
     known: Vec<(u32, Kind)>,
     /// Who is found under which protocol number.
-    users: Vec<(u8, Above)>,
+    users: Users<u8>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
     reassembly: reassembly::Incomplete,
@@ -198,7 +199,7 @@ impl Ip {
             by_below: Vec::new(),
             routes: route::routes(&config)?,
             known: known(&config.interfaces),
-            users: Vec::new(),
+            users: Users::default(),
             curious: Vec::new(),
             reassembly: Table::new(config.reassembly, Overlap::First),
             reassembly_timer: TimerSlot::default(),
@@ -219,20 +220,6 @@ impl Ip {
     #[must_use]
     pub const fn reassembling(&self) -> usize {
         self.reassembly.octets()
-    }
-
-    fn user(&self, protocol: u8) -> Option<Above> {
-        let found = self.users.iter().find(|(number, _)| *number == protocol);
-        found.map(|&(_, user)| user)
-    }
-
-    /// The protocol of a user's unit.
-    fn protocol(&self, from: Above, under: Option<Key>) -> Option<u8> {
-        if let Some(Key::IpProtocol(protocol)) = under {
-            return Some(protocol);
-        }
-        let first = self.users.iter().find(|(_, user)| *user == from);
-        first.map(|&(protocol, _)| protocol)
     }
 
     /// What `address` is, if it is one of ours.
@@ -367,10 +354,8 @@ impl Ip {
             Report::Route { .. } | Report::Unreachable { .. } => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
-            for user in 0..cx.users() {
-                let report = if anybody_up { Report::Down } else { Report::Up };
-                cx.up(Above(user), Indication::Report(Box::new(report)));
-            }
+            let report = if anybody_up { Report::Down } else { Report::Up };
+            tell_all(&report, cx);
         }
     }
 }
@@ -387,18 +372,7 @@ impl Protocol for Ip {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if ip_protocols(keys).next().is_none() {
-            return Err(
-                "IP tells users apart by protocol number, and this one has none".to_owned(),
-            );
-        }
-        for protocol in ip_protocols(keys) {
-            if self.user(protocol).is_some() {
-                return Err(format!("IP protocol {protocol} has a user already"));
-            }
-            self.users.push((protocol, above));
-        }
-        Ok(())
+        self.users.bind("IP", above, keys)
     }
 
     fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {
@@ -428,36 +402,19 @@ impl Protocol for Ip {
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(from, unit, cx),
-            Request::Manage(manage) => self.manage(from, *manage, cx),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
+            Some(UnitRequest::Manage(manage)) => self.manage(from, *manage, cx),
+            None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.receive(from, unit, cx),
-            Indication::Report(report) => self.report(from, &report, cx),
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) => self.receive(from, unit, cx),
+            Some(UnitIndication::Report(report)) => self.report(from, &report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 

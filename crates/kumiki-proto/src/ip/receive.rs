@@ -151,7 +151,7 @@ impl Ip {
             self.hear_error(datagram, cx);
             return;
         }
-        let Some(user) = self.user(header.protocol) else {
+        let Some(user) = self.users.find(header.protocol) else {
             self.counters.in_unknown_protos += 1;
             cx.drop("no user for the protocol");
             if header.protocol != protocol::ICMP {

@@ -1,26 +1,24 @@
-//! The messages of neighbour discovery, both ways, and what hosts do with those of routers.
+//! The messages of neighbour discovery, both ways, and what neighbours say in them. What routers say is in `routers.rs`.
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 4861 sections 6.1, 6.3 (routers, as a host), 7 (neighbours); RFC 4862 sections 5.4, 5.5 |
-//! | Differs | a router's advertisements are kept for 8 routers, 16 prefixes and 16 addresses of each interface; further ones are passed over |
+//! | Specification | RFC 4861 sections 6.1 and 7.1 (which messages are taken), 7 (neighbours); RFC 4862 section 5.4 |
 
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{Address, Context, Duration, Instant, Token};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::ethernet::MacAddr;
-use kumiki_wire::icmpv6::option::{Opt, Opts, Prefix};
-use kumiki_wire::icmpv6::{Header as IcmpHeader, MAX_LEN, Message as Icmp, Router as Told};
-use kumiki_wire::ipv6::{
-    ALL_NODES, ALL_ROUTERS, Header, MIN_MTU, link_local, next_header, solicited_node,
-};
+use kumiki_wire::icmpv6::option::{Opt, Opts};
+use kumiki_wire::icmpv6::{Header as IcmpHeader, MAX_LEN, Message as Icmp};
+use kumiki_wire::ipv6::{ALL_NODES, Header, link_local, next_header, solicited_node};
 
 use super::addresses::{Own, Standing, select};
 use super::config::{Discovery, Neighbours};
 use super::errors::About;
 use super::fragment::with_header;
-use super::neighbours::{Act, Advertised, Cache, Packet, State};
+use super::neighbours::{Act, Advertised, Cache, Packet};
+use super::routers::Routers;
 use super::{Hop, Ip, timer};
 use crate::inet::is_intact;
 
@@ -28,13 +26,6 @@ use crate::inet::is_intact;
 const HOP_LIMIT: u8 = 255;
 /// MAX_RTR_SOLICITATION_DELAY (RFC 4861 section 10).
 const FIRST_DELAY: Duration = Duration::from_secs(1);
-/// RTR_SOLICITATION_INTERVAL.
-const SOLICITATION_INTERVAL: Duration = Duration::from_secs(4);
-/// MAX_RTR_SOLICITATIONS.
-const MOST_SOLICITATIONS: u8 = 3;
-const MOST_ROUTERS: usize = 8;
-const MOST_PREFIXES: usize = 16;
-const MOST_ADDRESSES: usize = 16;
 /// The longest message of discovery that is looked at.
 const LONGEST: usize = 1500;
 
@@ -49,25 +40,10 @@ pub(super) enum Link {
     Discover(Box<Discover>),
 }
 
-/// A default router.
-#[derive(Clone, Copy, Debug)]
-struct Router {
-    address: Ipv6Addr,
-    until: Instant,
-}
-
-/// A prefix that a router says is on the link.
-#[derive(Clone, Copy, Debug)]
-struct OnLink {
-    prefix: Ipv6Addr,
-    len: u8,
-    until: Option<Instant>,
-}
-
 /// What is discovered on an interface.
 #[derive(Debug)]
 pub(super) struct Discover {
-    config: Discovery,
+    pub(super) config: Discovery,
     /// Our own address, once the layer below has told it.
     pub(super) mac: Option<MacAddr>,
     pub(super) cache: Cache,
@@ -75,12 +51,7 @@ pub(super) struct Discover {
     pub(super) hop_limit: Option<u8>,
     /// Of routers: LinkMTU.
     pub(super) mtu: Option<u32>,
-    routers: Vec<Router>,
-    prefixes: Vec<OnLink>,
-    /// How often routers are still to be asked, and when next.
-    solicit: Option<(u8, Instant)>,
-    /// Whose turn it is among routers of which none is known to be reachable.
-    turn: usize,
+    pub(super) routers: Routers,
 }
 
 impl Link {
@@ -94,10 +65,7 @@ impl Link {
                 cache: Cache::new(*config),
                 hop_limit: None,
                 mtu: None,
-                routers: Vec::new(),
-                prefixes: Vec::new(),
-                solicit: None,
-                turn: 0,
+                routers: Routers::default(),
             })),
         }
     }
@@ -105,44 +73,19 @@ impl Link {
 
 impl Discover {
     fn next_due(&self) -> Option<Instant> {
-        let routers = self.routers.iter().map(|it| it.until);
-        let prefixes = self.prefixes.iter().filter_map(|it| it.until);
-        let solicit = self.solicit.map(|(_, next)| next);
-        routers
-            .chain(prefixes)
-            .chain(solicit)
-            .chain(self.cache.next_due())
-            .min()
+        let due = self.routers.next_due().into_iter();
+        due.chain(self.cache.next_due()).min()
     }
-
-    /// RFC 4861 section 6.3.6: one that is not known to be silent, or else one after the other.
-    fn router(&mut self) -> Option<Ipv6Addr> {
-        let known = |it: &&Router| {
-            let state = self.cache.state(it.address);
-            state.is_some_and(|state| state != State::Incomplete)
-        };
-        if let Some(good) = self.routers.iter().find(known) {
-            return Some(good.address);
-        }
-        self.turn = self.turn.wrapping_add(1);
-        let turn = self.turn.checked_rem(self.routers.len())?;
-        self.routers.get(turn).map(|it| it.address)
-    }
-}
-
-/// A time of so many seconds, all ones being for ever.
-fn seconds(told: u32) -> Option<Duration> {
-    (told != u32::MAX).then(|| Duration::from_secs(told.into()))
 }
 
 /// Half to one and a half of `average` (RFC 4861 section 6.3.2).
-fn around(average: Duration, cx: &mut Context<'_>) -> Duration {
+pub(super) fn around(average: Duration, cx: &mut Context<'_>) -> Duration {
     let half = average / 2;
     half + Duration::from_nanos(cx.rng().below(average.as_nanos().max(1)))
 }
 
 impl Ip {
-    fn discover_at(&mut self, interface: usize) -> Option<&mut Discover> {
+    pub(super) fn discover_at(&mut self, interface: usize) -> Option<&mut Discover> {
         match self.ports.get_mut(interface).map(|port| &mut port.link) {
             Some(Link::Discover(it)) => Some(it),
             Some(Link::One | Link::Table(_)) | None => None,
@@ -171,7 +114,7 @@ impl Ip {
         };
         let asks = self.takes_advertisements(interface);
         if asks && let Some(it) = self.discover_at(interface) {
-            it.solicit = Some((MOST_SOLICITATIONS, solicit));
+            it.routers.ask_from(solicit);
         }
         let local = configured
             .link_local
@@ -182,24 +125,6 @@ impl Ip {
             port.own = all.map(|it| Own::new(it, standing)).collect();
         }
         self.tick(cx);
-    }
-
-    /// Whether the messages of routers are acted on.
-    fn takes_advertisements(&mut self, interface: usize) -> bool {
-        let host = !self.config.forwarding;
-        let chosen = self
-            .discover_at(interface)
-            .map(|it| it.config.advertisements);
-        chosen.flatten().unwrap_or(host)
-    }
-
-    /// A default router that has advertised itself.
-    pub(super) fn default_router(&mut self) -> Option<Hop> {
-        let mut ports = self.ports.iter_mut().enumerate();
-        ports.find_map(|(interface, port)| match &mut port.link {
-            Link::Discover(it) if port.up => it.router().map(|next| Hop { interface, next }),
-            Link::Discover(_) | Link::One | Link::Table(_) => None,
-        })
     }
 
     // Time.
@@ -267,37 +192,6 @@ impl Ip {
         }
     }
 
-    fn tick_routers(&mut self, interface: usize, cx: &mut Context<'_>) {
-        let now = cx.now();
-        let Some(it) = self.discover_at(interface) else {
-            return;
-        };
-        it.routers.retain(|router| router.until > now);
-        let late = |it: &OnLink| it.until.is_some_and(|until| until <= now);
-        let gone: Vec<OnLink> = it.prefixes.iter().copied().filter(late).collect();
-        it.prefixes.retain(|it| !late(it));
-        let solicit = it.solicit.filter(|(_, next)| *next <= now);
-        if let Some((left, _)) = solicit {
-            it.solicit =
-                Some((left - 1, now + SOLICITATION_INTERVAL)).filter(|(left, _)| *left > 0);
-        }
-        let own = it.mac;
-        for gone in gone {
-            self.routes.remove(gone.prefix, gone.len, interface, None);
-        }
-        if solicit.is_some() {
-            let here = self.ports.get(interface).map(|port| port.own.as_slice());
-            let source = select(here.unwrap_or_default(), ALL_ROUTERS);
-            // Without a source our address may not be told (RFC 4861 section 4.1).
-            let option = own.filter(|_| source.is_some()).map(Opt::Source);
-            let from = source.unwrap_or(Ipv6Addr::UNSPECIFIED);
-            self.counters.solicitations_sent += 1;
-            let message = Icmp::RouterSolicitation;
-            let options = option.as_slice();
-            self.say(interface, (from, ALL_ROUTERS), message, options, cx);
-        }
-    }
-
     /// Does what the neighbour cache asks for.
     pub(super) fn act(&mut self, interface: usize, acts: Vec<Act>, cx: &mut Context<'_>) {
         let any = !acts.is_empty();
@@ -352,7 +246,7 @@ impl Ip {
     }
 
     /// Sends a message of neighbour discovery.
-    fn say(
+    pub(super) fn say(
         &mut self,
         interface: usize,
         (source, destination): (Ipv6Addr, Ipv6Addr),
@@ -441,12 +335,12 @@ impl Ip {
         self.set_discovery_timer(cx);
     }
 
-    fn ignore(&mut self, why: &'static str, cx: &mut Context<'_>) {
+    pub(super) fn ignore(&mut self, why: &'static str, cx: &mut Context<'_>) {
         self.counters.discovery_ignored += 1;
         cx.drop(why);
     }
 
-    fn heard(
+    pub(super) fn heard(
         &mut self,
         interface: usize,
         from: Ipv6Addr,
@@ -550,169 +444,13 @@ impl Ip {
         if let Some(it) = self.discover_at(interface)
             && it.cache.advertised(cx.now(), said, &mut acts)
         {
-            it.routers.retain(|router| router.address != target);
+            it.routers.forget(target);
         }
         self.act(interface, acts, cx);
     }
-
-    /// A router tells of itself and of the link (section 6.3.4).
-    fn router_advertised(
-        &mut self,
-        interface: usize,
-        header: &Header,
-        told: Told,
-        options: &[Opt<'_>],
-        cx: &mut Context<'_>,
-    ) {
-        let (now, source) = (cx.now(), header.source);
-        if !source.is_unicast_link_local() {
-            self.ignore("neighbour discovery malformed", cx);
-            return;
-        }
-        if !self.takes_advertisements(interface) {
-            return;
-        }
-        let before = self.ports.get(interface).map(super::Port::mtu);
-        let average = Duration::from_millis(told.reachable_ms.into());
-        let reachable = (told.reachable_ms != 0).then(|| around(average, cx));
-        let Some(it) = self.discover_at(interface) else {
-            return;
-        };
-        if told.hop_limit != 0 {
-            it.hop_limit = Some(told.hop_limit);
-        }
-        if let Some(reachable) = reachable {
-            it.cache.reachable = reachable;
-        }
-        if told.retrans_ms != 0 {
-            it.cache.retransmit = Duration::from_millis(told.retrans_ms.into());
-        }
-        let until = now + Duration::from_secs(told.lifetime_s.into());
-        let known = it.routers.iter().position(|it| it.address == source);
-        let router = Router {
-            address: source,
-            until,
-        };
-        if let Some(at) = known {
-            it.routers.remove(at);
-        }
-        if it.routers.len() < MOST_ROUTERS {
-            it.routers.insert(known.unwrap_or(it.routers.len()), router);
-        }
-        it.routers.retain(|router| router.until > now);
-        if told.lifetime_s > 0 {
-            it.solicit = None;
-        }
-        for option in options {
-            match *option {
-                Opt::Mtu(mtu) if mtu as usize >= MIN_MTU => {
-                    if let Some(it) = self.discover_at(interface) {
-                        it.mtu = Some(mtu);
-                    }
-                }
-                Opt::Prefix(prefix) => self.prefix(interface, prefix, cx),
-                Opt::Mtu(_)
-                | Opt::Source(_)
-                | Opt::Target(_)
-                | Opt::Redirected(_)
-                | Opt::Other { .. } => {}
-            }
-        }
-        self.heard(interface, source, source_mac(options), true, cx);
-        if before != self.ports.get(interface).map(super::Port::mtu) {
-            self.tell_curious(cx);
-        }
-        self.tick(cx);
-    }
-
-    /// A router tells of a prefix (RFC 4861 section 6.3.4, RFC 4862 section 5.5.3).
-    fn prefix(&mut self, interface: usize, told: Prefix, cx: &Context<'_>) {
-        let Prefix {
-            len,
-            prefix,
-            valid_s,
-            preferred_s,
-            ..
-        } = told;
-        if len > 128 || prefix.is_unicast_link_local() || prefix.is_multicast() {
-            return;
-        }
-        let now = cx.now();
-        let valid = seconds(valid_s);
-        if told.on_link {
-            self.prefix_on_link(
-                interface,
-                (prefix, len),
-                valid.map(|it| now + it),
-                valid_s > 0,
-            );
-        }
-        let mac = self.discover_at(interface).and_then(|it| it.mac);
-        let transmits = self
-            .discover_at(interface)
-            .map(|it| it.config.duplicate_transmits);
-        let (Some(mac), Some(port)) = (mac, self.ports.get_mut(interface)) else {
-            return;
-        };
-        if !told.autonomous || preferred_s > valid_s || len != 64 {
-            return;
-        }
-        let identifier = u128::from(u64::from_be_bytes(mac.eui64()));
-        let high = prefix.to_bits() & crate::inet::mask(len);
-        let address = Ipv6Addr::from_bits(high | identifier);
-        let known = port.own.iter_mut().find(|it| it.address == address);
-        if let Some(own) = known {
-            if own.made {
-                own.renew(now, seconds(preferred_s), valid);
-            }
-        } else if valid_s > 0 && port.own.len() < MOST_ADDRESSES {
-            let standing = match transmits {
-                None | Some(0) => Standing::Ours,
-                Some(left) => Standing::Tentative { left, next: now },
-            };
-            port.own.push(Own {
-                made: true,
-                preferred: seconds(preferred_s).map(|it| now + it),
-                valid: valid.map(|it| now + it),
-                deprecated: preferred_s == 0,
-                ..Own::new(address, standing)
-            });
-        }
-    }
-
-    fn prefix_on_link(
-        &mut self,
-        interface: usize,
-        (prefix, len): (Ipv6Addr, u8),
-        until: Option<Instant>,
-        alive: bool,
-    ) {
-        let prefix = Ipv6Addr::from_bits(prefix.to_bits() & crate::inet::mask(len));
-        let Some(it) = self.discover_at(interface) else {
-            return;
-        };
-        let same = |it: &OnLink| (it.prefix, it.len) == (prefix, len);
-        let known = it.prefixes.iter().position(same);
-        match known {
-            Some(at) if !alive => {
-                it.prefixes.remove(at);
-                self.routes.remove(prefix, len, interface, None);
-            }
-            Some(at) => {
-                if let Some(it) = it.prefixes.get_mut(at) {
-                    it.until = until;
-                }
-            }
-            None if alive && it.prefixes.len() < MOST_PREFIXES => {
-                it.prefixes.push(OnLink { prefix, len, until });
-                self.routes.add(prefix, len, interface, None);
-            }
-            None => {}
-        }
-    }
 }
 
-fn source_mac(options: &[Opt<'_>]) -> Option<MacAddr> {
+pub(super) fn source_mac(options: &[Opt<'_>]) -> Option<MacAddr> {
     options.iter().find_map(|option| match option {
         Opt::Source(mac) => Some(*mac),
         Opt::Target(_) | Opt::Prefix(_) | Opt::Redirected(_) | Opt::Mtu(_) | Opt::Other { .. } => {

@@ -172,7 +172,7 @@ impl Ip {
             Problem::TooBig { mtu } => Icmp::PacketTooBig { mtu },
         };
         let (Some(protocol), Ok(payload_length)) = (
-            self.protocol(from, options.under),
+            self.users.number(from, options.under),
             u16::try_from(data.len()),
         ) else {
             return;
@@ -233,7 +233,7 @@ impl Ip {
             return;
         }
         let found = upper(&quoted, &mut error);
-        let user = found.and_then(|(protocol, at)| Some((self.user(protocol)?, at)));
+        let user = found.and_then(|(protocol, at)| Some((self.users.find(protocol)?, at)));
         let Some((user, at)) = user else {
             cx.drop("ICMP error for nobody");
             return;
@@ -268,7 +268,7 @@ impl Ip {
         }
         let found = upper(&header, &mut packet);
         if let Some((protocol, at)) = found
-            && let Some(user) = self.user(protocol)
+            && let Some(user) = self.users.find(protocol)
         {
             let _ = packet.pop(at);
             let report = Report::Unreachable {

@@ -18,6 +18,7 @@
 //! | `neighbours.rs` | the neighbour cache and its states |
 //! | `addresses.rs` | our own addresses |
 //! | `discovery.rs` | the messages of neighbour discovery, both ways |
+//! | `routers.rs` | what routers say in them: default routers, prefixes, addresses |
 //!
 //! What this shares with IPv4 is in `inet`. ICMPv6 is divided as ICMP is there (see [`crate::ip`]): errors and neighbour
 //! discovery are here, echoes in [`crate::icmp`].
@@ -47,7 +48,7 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Instant, Key, Manage, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token, ip_protocols,
+    Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 use kumiki_wire::ipv6::{self, ALL_NODES, ALL_ROUTERS, link_local, solicited_node};
 
@@ -61,12 +62,14 @@ mod neighbours;
 mod reassembly;
 mod receive;
 mod route;
+mod routers;
 mod send;
 #[cfg(test)]
 mod tests;
 
 use crate::inet::{Bucket, Overlap, Routes, Table};
 pub use crate::inet::{Rate, Reassembly};
+use crate::users::{Users, tell_all};
 use addresses::{Own, Standing};
 pub use config::{Config, ConfigError, Discovery, Interface, Neighbours, Route, Via};
 use discovery::Link;
@@ -182,7 +185,7 @@ pub struct Ip {
     by_below: Vec<usize>,
     routes: Routes<Ipv6Addr>,
     /// Who is found under which protocol number.
-    users: Vec<(u8, Above)>,
+    users: Users<u8>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
     reassembly: reassembly::Incomplete,
@@ -212,7 +215,7 @@ impl Ip {
             ports: config.interfaces.iter().map(Port::new).collect(),
             by_below: Vec::new(),
             routes: route::routes(&config)?,
-            users: Vec::new(),
+            users: Users::default(),
             curious: Vec::new(),
             reassembly: Table::new(config.reassembly, Overlap::Refuse),
             reassembly_timer: TimerSlot::default(),
@@ -241,20 +244,6 @@ impl Ip {
     pub fn addresses(&self) -> impl Iterator<Item = Ipv6Addr> {
         let own = self.ports.iter().flat_map(|port| &port.own);
         own.filter(|it| it.is_ours()).map(|it| it.address)
-    }
-
-    fn user(&self, protocol: u8) -> Option<Above> {
-        let found = self.users.iter().find(|(number, _)| *number == protocol);
-        found.map(|&(_, user)| user)
-    }
-
-    /// The protocol of a user's unit.
-    fn protocol(&self, from: Above, under: Option<Key>) -> Option<u8> {
-        if let Some(Key::IpProtocol(protocol)) = under {
-            return Some(protocol);
-        }
-        let first = self.users.iter().find(|(_, user)| *user == from);
-        first.map(|&(protocol, _)| protocol)
     }
 
     fn is_ours(&self, address: Ipv6Addr) -> bool {
@@ -419,10 +408,8 @@ impl Ip {
             Report::Route { .. } | Report::Unreachable { .. } => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
-            for user in 0..cx.users() {
-                let report = if anybody_up { Report::Down } else { Report::Up };
-                cx.up(Above(user), Indication::Report(Box::new(report)));
-            }
+            let report = if anybody_up { Report::Down } else { Report::Up };
+            tell_all(&report, cx);
         }
     }
 }
@@ -439,18 +426,7 @@ impl Protocol for Ip {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if ip_protocols(keys).next().is_none() {
-            return Err(
-                "IPv6 tells users apart by protocol number, and this one has none".to_owned(),
-            );
-        }
-        for protocol in ip_protocols(keys) {
-            if self.user(protocol).is_some() {
-                return Err(format!("IP protocol {protocol} has a user already"));
-            }
-            self.users.push((protocol, above));
-        }
-        Ok(())
+        self.users.bind("IPv6", above, keys)
     }
 
     fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {
@@ -488,36 +464,19 @@ impl Protocol for Ip {
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(from, unit, cx),
-            Request::Manage(manage) => self.manage(from, *manage, cx),
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
+            Some(UnitRequest::Manage(manage)) => self.manage(from, *manage, cx),
+            None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.receive(from, unit, cx),
-            Indication::Report(report) => self.report(from, &report, cx),
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) => self.receive(from, unit, cx),
+            Some(UnitIndication::Report(report)) => self.report(from, &report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 

@@ -251,7 +251,7 @@ impl Ip {
                 return;
             }
         }
-        let Some(user) = self.user(protocol) else {
+        let Some(user) = self.users.find(protocol) else {
             if protocol == next_header::NONE {
                 return;
             }

@@ -53,7 +53,7 @@ impl Ip {
             self.discard("destination is not an IPv6 address", cx);
             return;
         };
-        let Some(protocol) = self.protocol(from, unit.options.under) else {
+        let Some(protocol) = self.users.number(from, unit.options.under) else {
             self.discard("no protocol number", cx);
             return;
         };

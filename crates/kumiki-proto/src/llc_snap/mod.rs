@@ -10,13 +10,15 @@
 //! Virtual channels pass through: where a unit goes is the user's destination, where it came from its source. A layer
 //! configured with a channel of its own sends units without destination there and takes units from nowhere else.
 //!
-//! A user under several keys says in [`kumiki_graph::UnitOptions::under`] which one a unit belongs to.
+//! A user under several EtherTypes says in [`kumiki_graph::UnitOptions::under`] which one a unit belongs to.
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, ether_types,
+    Shape, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_wire::llc_snap::{Header, LEN};
+
+use crate::users::{Users, tell_all};
 
 #[cfg(test)]
 mod tests;
@@ -47,8 +49,8 @@ pub struct Counters {
 #[derive(Debug, Default)]
 pub struct LlcSnap {
     config: Config,
-    /// Who is found under which EtherType.
-    users: Vec<(u16, Above)>,
+    /// By EtherType.
+    users: Users<u16>,
     counters: Counters,
 }
 
@@ -70,21 +72,8 @@ impl LlcSnap {
         &self.counters
     }
 
-    fn user(&self, ethertype: u16) -> Option<Above> {
-        let found = self.users.iter().find(|(number, _)| *number == ethertype);
-        found.map(|&(_, user)| user)
-    }
-
-    fn ethertype(&self, from: Above, under: Option<Key>) -> Option<u16> {
-        if let Some(Key::EtherType(ethertype)) = under {
-            return Some(ethertype);
-        }
-        let first = self.users.iter().find(|(_, user)| *user == from);
-        first.map(|&(ethertype, _)| ethertype)
-    }
-
     fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
-        let Some(ethertype) = self.ethertype(from, unit.options.under) else {
+        let Some(ethertype) = self.users.number(from, unit.options.under) else {
             cx.drop("no EtherType");
             return;
         };
@@ -111,7 +100,7 @@ impl LlcSnap {
             cx.drop("no LLC/SNAP header of a routed PDU");
             return;
         };
-        let Some(user) = self.user(ethertype) else {
+        let Some(user) = self.users.find(ethertype) else {
             self.counters.unknown_type += 1;
             cx.drop("unknown EtherType");
             return;
@@ -121,13 +110,6 @@ impl LlcSnap {
         unit.options.under = Some(Key::EtherType(ethertype));
         self.counters.received += 1;
         cx.up(user, Indication::Unit(unit));
-    }
-
-    /// To every user once, though it may have several keys.
-    fn tell_all(&self, report: &Report, cx: &mut Context<'_>) {
-        for user in 0..cx.users() {
-            cx.up(Above(user), Indication::Report(Box::new(report.clone())));
-        }
     }
 }
 
@@ -142,62 +124,33 @@ impl Protocol for LlcSnap {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        for ethertype in ether_types(keys) {
-            if self.user(ethertype).is_some() {
-                return Err(format!("EtherType {ethertype:#06x} has a user already"));
-            }
-            self.users.push((ethertype, above));
-        }
-        if ether_types(keys).next().is_none() {
-            return Err(
-                "LLC/SNAP tells users apart by EtherType, and this one has none".to_owned(),
-            );
-        }
-        Ok(())
+        self.users.bind("LLC/SNAP", above, keys)
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Unit(unit) => self.send(from, unit, cx),
-            Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
+            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits) => {
                 cx.down(BELOW, Request::Manage(manage));
             }
-            Request::Manage(_)
-            | Request::Open(_)
-            | Request::Accept(_)
-            | Request::Data { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Cancel { .. }
-            | Request::Reset { .. } => cx.drop("not a unit"),
+            Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
         }
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.receive(unit, cx),
-            Indication::Report(report) => match *report {
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
+            Some(UnitIndication::Report(report)) => match *report {
                 Report::Limits { unit, burst } => {
                     let header = u32::try_from(LEN).unwrap_or(0);
                     let unit = unit.saturating_sub(header);
-                    self.tell_all(&Report::Limits { unit, burst }, cx);
+                    tell_all(&Report::Limits { unit, burst }, cx);
                 }
-                Report::Up | Report::Down => self.tell_all(&report, cx),
+                Report::Up | Report::Down => tell_all(&report, cx),
                 Report::Route { .. } | Report::Unreachable { .. } => {}
             },
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 }

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem,
-    Protocol, Reason, Report, Request, Service, Shape, Unit, Work,
+    Protocol, Reason, Report, Request, Service, Shape, Unit, UnitIndication, Work,
 };
 use kumiki_octets::Sum;
 use kumiki_wire::ipv4::protocol;
@@ -37,6 +37,7 @@ use kumiki_wire::udp::{self, Header, LEN};
 use kumiki_wire::{icmpv4, icmpv6};
 
 use crate::inet::is_intact;
+use crate::users::tell_all;
 
 mod sockets;
 #[cfg(test)]
@@ -423,12 +424,6 @@ impl Udp {
     }
 }
 
-fn tell_all(report: &Report, cx: &mut Context<'_>) {
-    for user in 0..cx.users() {
-        cx.up(Above(user), Indication::Report(Box::new(report.clone())));
-    }
-}
-
 impl Protocol for Udp {
     fn shape(&self) -> Shape {
         Shape {
@@ -472,20 +467,11 @@ impl Protocol for Udp {
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.receive(unit, cx),
-            Indication::Report(report) => self.report(*report, cx),
-            Indication::Credit { .. } => {}
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("not a unit"),
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
+            Some(UnitIndication::Report(report)) => self.report(*report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
         }
     }
 }

@@ -39,7 +39,10 @@ pub(crate) fn fields(
         command.args(["-e", field]);
     }
     let output = match command.output() {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        Err(error)
+            if error.kind() == ErrorKind::NotFound
+                && std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() =>
+        {
             eprintln!("skipped: no tshark on this machine");
             return None;
         }

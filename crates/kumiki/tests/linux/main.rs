@@ -27,6 +27,7 @@ mod matrix;
 mod path;
 mod scripts;
 mod single;
+mod tshark;
 
 use std::io::Write as _;
 use std::process::{Command, ExitCode, Stdio};

@@ -2,14 +2,12 @@
 //!
 //! Accurate feedback (RFC 9768) needs a kernel whose `tcp_ecn` takes 3. Where it does not, that is said, and nothing is tested.
 
-use std::io::ErrorKind;
 use std::net::Shutdown;
-use std::process::Command;
 
-use crate::Case;
 use crate::host::{
     Content, Kumiki, PORT, Said, accept, call, linux, listen, read, same, sysctl, write,
 };
+use crate::{Case, tshark};
 
 /// Octets of each transfer: some thousand segments.
 const OCTETS: u64 = 4 << 20;
@@ -217,7 +215,7 @@ impl Marks {
             linux()
         );
         let (Some(reduced), Some(echoes)) = (count(pcap, &reduced)?, count(pcap, &echoes)?) else {
-            return Ok(format!("{told}; not looked at by tshark, which is absent"));
+            return Ok(format!("{told}; {}", tshark::ABSENT));
         };
         if reduced == 0 || echoes < reduced {
             return Err(format!("{told}; {echoes} ECE, {reduced} CWR"));
@@ -228,19 +226,6 @@ impl Marks {
 
 /// How many packets of a capture tshark finds with `filter`; `None` where that is absent.
 fn count(pcap: &str, filter: &str) -> Said<Option<usize>> {
-    match Command::new("tshark")
-        .args(["-r", pcap, "-Y", filter])
-        .output()
-    {
-        Err(why)
-            if why.kind() == ErrorKind::NotFound
-                && std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() =>
-        {
-            Ok(None)
-        }
-        Err(why) => Err(format!("tshark: {why}")),
-        Ok(output) => Ok(Some(
-            String::from_utf8_lossy(&output.stdout).lines().count(),
-        )),
-    }
+    let found = tshark::lines(pcap, &["-Y", filter])?;
+    Ok(found.map(|lines| lines.len()))
 }

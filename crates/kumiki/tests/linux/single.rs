@@ -2,16 +2,15 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream, UdpSocket};
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
-use crate::Case;
 use crate::host::{
     Content, Kumiki, PORT, Said, accept, call, is_ipv6, kumiki, linux, listen, read, same,
     speak_ipv6, to_linux, when, write,
 };
+use crate::{Case, tshark};
 
 type Run = fn() -> Said<String>;
 
@@ -222,42 +221,21 @@ fn simultaneous_close() -> Said<String> {
     let received = read(&mut stream)?;
     let event = kumiki.event("connection")?;
     let status = kumiki.status()?;
-    let fins = acknowledgments_of_fins(&path);
+    let fields = ["-Y", "tcp.flags.fin==1", "-T", "fields", "-e", "tcp.ack"];
+    let fins = tshark::lines(&path, &fields);
     let _ = std::fs::remove_file(&pcap);
     holds(
         received.octets == 0 && event["ended"] == "closed" && status == 0,
         || format!("{event}, status {status}"),
     )?;
     match fins? {
-        None => Ok("as it should be; not looked at by tshark, which is absent".to_owned()),
+        None => Ok(format!("as it should be; {}", tshark::ABSENT)),
         // Relative numbers: a FIN that acknowledges no more than the SYN has not seen the other.
         Some(fins) => {
             holds(fins.len() >= 2 && fins.iter().all(|ack| ack == "1"), || {
                 format!("FINs acknowledge {fins:?}")
             })?;
             done()
-        }
-    }
-}
-
-/// What each FIN of a capture acknowledges, by tshark; `None` where that is absent.
-fn acknowledgments_of_fins(path: &str) -> Said<Option<Vec<String>>> {
-    let fields = ["-Y", "tcp.flags.fin==1", "-T", "fields", "-e", "tcp.ack"];
-    match Command::new("tshark")
-        .args(["-r", path])
-        .args(fields)
-        .output()
-    {
-        Err(why)
-            if why.kind() == ErrorKind::NotFound
-                && std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() =>
-        {
-            Ok(None)
-        }
-        Err(why) => Err(format!("tshark: {why}")),
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            Ok(Some(text.lines().map(str::to_owned).collect()))
         }
     }
 }
@@ -364,20 +342,18 @@ fn tshark() -> Said<String> {
     drop(stream);
     kumiki.event("connection")?;
     kumiki.status()?;
-    let judged = Command::new("tshark")
-        .args(["-r", &path, "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"])
-        .args(["-Y", "tcp && (_ws.malformed || ip.checksum.status==0 || tcp.checksum.status==0 || tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment)"])
-        .output();
+    let sums = [
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-o",
+        "tcp.check_checksum:TRUE",
+    ];
+    let wrong = "tcp && (_ws.malformed || ip.checksum.status==0 || tcp.checksum.status==0 || tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment)";
+    let judged = tshark::tshark(&path, &[&sums[..], &["-Y", wrong]].concat());
     let _ = std::fs::remove_file(&pcap);
-    match judged {
-        Err(why)
-            if why.kind() == ErrorKind::NotFound
-                && std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() =>
-        {
-            Ok("not looked at by tshark, which is absent".to_owned())
-        }
-        Err(why) => Err(format!("tshark: {why}")),
-        Ok(output) => {
+    match judged? {
+        None => Ok(tshark::ABSENT.to_owned()),
+        Some(output) => {
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
             holds(output.status.success() && said.is_empty(), || {
                 format!("{said}{}", String::from_utf8_lossy(&output.stderr))

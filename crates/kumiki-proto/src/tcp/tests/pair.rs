@@ -1,16 +1,24 @@
 //! Two hosts, each an application on TCP, and a wire between them that does what the test says. They speak the version of IP
-//! that the module above says: this file is compiled once for each.
+//! that the module above says: these files are compiled once for each.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::collections::VecDeque;
 
 use kumiki_graph::*;
 use kumiki_octets::Message;
-use kumiki_wire::ipv4::Ecn as Codepoint;
 use kumiki_wire::tcp::{Flags, Header, Seq};
 
 use super::IPV6;
 use crate::tcp::{Config, Counters, Tcp, defaults};
+
+// The paths are said because `over_ipv6` takes this file from elsewhere.
+#[path = "pair/app.rs"]
+mod app;
+#[path = "pair/wire.rs"]
+mod wire;
+
+pub(super) use app::App;
+pub(super) use wire::{Fate, Narrow, Packet};
+use wire::{Path, Rule};
 
 pub(super) const A: usize = 0;
 pub(super) const B: usize = 1;
@@ -25,242 +33,11 @@ pub(super) const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// An application that does as it is told, and writes down what it hears.
-#[derive(Default)]
-pub(super) struct App {
-    /// Requests to make when poked.
-    pub(super) todo: Vec<Request>,
-    pub(super) heard: Vec<String>,
-    pub(super) received: Vec<u8>,
-    pub(super) pushes: usize,
-    /// The provider's handle of the connection, and of the passive open.
-    pub(super) session: Option<Handle>,
-    pub(super) listener: Option<Handle>,
-    pub(super) offers: Vec<Handle>,
-    pub(super) credit: u64,
-    pub(super) outbox: VecDeque<Message>,
-    /// Wait with each write until there is credit for all of it.
-    pub(super) whole_writes: bool,
-    pub(super) release_when_sent: bool,
-    pub(super) release_when_released: bool,
-    /// Do not take received data, and do not take offers.
-    pub(super) idle: bool,
-    pub(super) refuse_offers: bool,
-    pub(super) over: bool,
-}
-
-impl App {
-    fn pump(&mut self, cx: &mut Context<'_>) {
-        let Some(session) = self.session else {
-            return;
-        };
-        while self.credit > 0 {
-            let Some(mut data) = self.outbox.pop_front() else {
-                break;
-            };
-            let len = data.len() as u64;
-            if len > self.credit {
-                if self.whole_writes {
-                    self.outbox.push_front(data);
-                    break;
-                }
-                let front = data.split_to(self.credit as usize).unwrap();
-                self.outbox.push_front(core::mem::replace(&mut data, front));
-            }
-            self.credit -= data.len() as u64;
-            let end = true;
-            cx.down(Below(0), Request::Data { session, data, end });
-        }
-        if self.release_when_sent && self.outbox.is_empty() {
-            self.release_when_sent = false;
-            cx.down(
-                Below(0),
-                Request::Release {
-                    session,
-                    data: None,
-                },
-            );
-        }
-    }
-}
-
-impl Protocol for App {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream, Service::Frame],
-            below: (2, 2),
-            keys: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
-
-    fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
-        if from == Below(1) {
-            for request in core::mem::take(&mut self.todo) {
-                cx.down(Below(0), request);
-            }
-            self.pump(cx);
-            return;
-        }
-        match indication {
-            Indication::Opened(opened) => {
-                if opened.remote == Address::None {
-                    self.listener = Some(opened.provider);
-                } else {
-                    self.heard.push("opened".into());
-                    self.session = Some(opened.provider);
-                }
-            }
-            Indication::Offered(offered) => {
-                self.heard.push("offered".into());
-                self.offers.push(offered.provider);
-                let session = offered.provider;
-                if self.refuse_offers {
-                    let reason = Reason::User;
-                    cx.down(
-                        Below(0),
-                        Request::Abort {
-                            session,
-                            reason,
-                            data: None,
-                        },
-                    );
-                } else if !self.idle {
-                    self.session = Some(session);
-                    cx.down(Below(0), accept(session));
-                }
-            }
-            Indication::Data { data, end, .. } => {
-                let credit = Credit::octets(data.len() as u64);
-                self.received.extend(data.to_vec());
-                self.pushes += usize::from(end);
-                if !self.idle {
-                    let session = self.session.unwrap();
-                    cx.down(Below(0), Request::Credit { session, credit });
-                }
-            }
-            Indication::Credit { credit, .. } => {
-                self.credit += credit.octets;
-                self.pump(cx);
-            }
-            Indication::Released { .. } => {
-                self.heard.push("released".into());
-                if self.release_when_released {
-                    self.outbox.clear();
-                    let session = self.session.unwrap();
-                    cx.down(
-                        Below(0),
-                        Request::Release {
-                            session,
-                            data: None,
-                        },
-                    );
-                }
-            }
-            Indication::Closed { .. } => {
-                self.over = true;
-                self.heard.push("closed".into());
-            }
-            Indication::Aborted { reason, .. } => {
-                self.over = true;
-                self.heard.push(format!("aborted: {reason:?}"));
-            }
-            Indication::Urgent { ahead, .. } => {
-                let at = self.received.len();
-                self.heard.push(format!("urgent: {ahead} after {at}"));
-            }
-            Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
-            Indication::Unit(_)
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Report(_) => panic!("unexpected {indication:?}"),
-        }
-    }
-}
-
 pub(super) struct Host {
     pub(super) graph: Graph,
     task: TaskId,
     wire: DeviceId,
     control: DeviceId,
-}
-
-/// A segment on the wire.
-#[derive(Clone, Debug)]
-pub(super) struct Packet {
-    pub(super) at: Instant,
-    /// Counted from 0 over both directions.
-    pub(super) number: usize,
-    pub(super) from: usize,
-    pub(super) header: Header,
-    /// The ECN field of its IP header.
-    pub(super) ecn: Codepoint,
-    /// Where a device is to cut it: octets of each piece, and whether its ECN flags are a counter.
-    pub(super) cut: (u16, bool),
-    /// Relative to the sender's and the receiver's first sequence number.
-    pub(super) seq: u32,
-    pub(super) ack: u32,
-    pub(super) text: Vec<u8>,
-    /// Octets of the IP packet, and whether it must not be fragmented.
-    pub(super) size: u32,
-    pub(super) whole: bool,
-}
-
-impl Packet {
-    pub(super) fn has(&self, flags: Flags) -> bool {
-        self.header.flags.contains(flags)
-    }
-    pub(super) fn len(&self) -> usize {
-        self.text.len()
-    }
-}
-
-/// For example `0.010 a S 0:0(0) win 65535 <mss 1460>`.
-impl core::fmt::Display for Packet {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let ns = self.at.as_nanos();
-        let who = if self.from == A { 'a' } else { 'b' };
-        let flags: String = [
-            (Flags::SYN, 'S'),
-            (Flags::FIN, 'F'),
-            (Flags::RST, 'R'),
-            (Flags::PSH, 'P'),
-            (Flags::URG, 'U'),
-            (Flags::ACK, '.'),
-        ]
-        .iter()
-        .filter(|(flag, _)| self.has(*flag))
-        .map(|(_, letter)| *letter)
-        .collect();
-        let (seq, len) = (self.seq, self.len());
-        let end = seq.wrapping_add(len as u32);
-        write!(
-            f,
-            "{}.{:03} {who} {flags} {seq}:{end}({len})",
-            ns / 1_000_000_000,
-            ns / 1_000_000 % 1000
-        )?;
-        if self.has(Flags::ACK) {
-            write!(f, " ack {}", self.ack)?;
-        }
-        write!(f, " win {}", self.header.window)
-    }
-}
-
-/// When copies of a packet arrive: none, one or several delays.
-pub(super) type Fate = Vec<Duration>;
-type Rule = Box<dyn FnMut(&Packet) -> Fate>;
-/// What the path changes in the ECN field and in TCP's header.
-type Path = Box<dyn FnMut(&mut Packet)>;
-
-/// A link on the way that carries no more than `mtu` octets.
-#[derive(Clone, Copy)]
-pub(super) struct Narrow {
-    pub(super) mtu: u32,
-    /// After so long the sender is told by ICMP.
-    pub(super) tells: Option<Duration>,
 }
 
 pub(super) struct Pair {
@@ -593,67 +370,6 @@ impl Pair {
         }
     }
 
-    pub(super) fn run_for(&mut self, time: Duration) {
-        self.run_until(self.now + time);
-    }
-
-    pub(super) fn run_until(&mut self, end: Instant) {
-        for step in 0.. {
-            assert!(step < 1_000_000, "timers expire for ever");
-            self.settle();
-            let reports = self.reports.iter().map(|report| report.0);
-            let arrival = self.in_flight.iter().map(|packet| packet.0);
-            let arrival = arrival.chain(reports).min();
-            let timers = self
-                .hosts
-                .iter_mut()
-                .filter_map(|host| host.graph.next_timer());
-            let Some(next) = timers.chain(arrival).min().filter(|&next| next <= end) else {
-                break;
-            };
-            self.now = self.now.max(next);
-            for host in &mut self.hosts {
-                host.graph.fire(self.now);
-            }
-            self.in_flight.sort_by_key(|packet| (packet.0, packet.1));
-            while self
-                .in_flight
-                .first()
-                .is_some_and(|packet| packet.0 <= self.now)
-            {
-                let (at, _, to, unit) = self.in_flight.remove(0);
-                let Host { graph, wire, .. } = &mut self.hosts[to];
-                graph.input(at, *wire, Indication::Unit(unit));
-            }
-            let now = self.now;
-            for (at, to, report) in self.reports.extract_if(.., |report| report.0 <= now) {
-                let Host { graph, wire, .. } = &mut self.hosts[to];
-                graph.input(at, *wire, Indication::Report(Box::new(report)));
-            }
-        }
-        self.now = self.now.max(end);
-    }
-
-    fn settle(&mut self) {
-        for from in [A, B] {
-            let host = &mut self.hosts[from];
-            while host
-                .graph
-                .waiting(host.task)
-                .is_some_and(|at| at <= self.now)
-            {
-                host.graph.run(host.task, self.now, self.batch);
-            }
-            while let Some(output) = self.hosts[from].graph.output() {
-                if let Request::Unit(unit) = output.request {
-                    self.send(from, unit);
-                } else if let Request::Manage(manage) = output.request {
-                    self.answer(from, *manage);
-                }
-            }
-        }
-    }
-
     /// What the layer below has to say, unless it is silent.
     fn answer(&mut self, from: usize, manage: Manage) {
         if let Manage::Advise { to, answered } = manage {
@@ -690,92 +406,6 @@ impl Pair {
         } = &mut self.hosts[from];
         graph.input(self.now, *wire, Indication::Report(Box::new(report)));
         graph.run(*task, self.now, 1);
-    }
-
-    fn send(&mut self, from: usize, mut unit: Unit) {
-        let host = |host| unit.destination == ip(host);
-        if !host(A) && !host(B) {
-            self.strays += 1;
-            return;
-        }
-        let to = if host(A) { A } else { B };
-        // MUST-45.
-        assert_eq!(unit.source, ip(from));
-        let octets = unit.data.to_vec();
-        let (header, len) = Header::parse(&octets, octets.len()).unwrap();
-        if header.flags.contains(Flags::SYN) {
-            self.first[from] = Some(header.seq);
-        }
-        let base = |at: usize| self.first[at].unwrap_or_default();
-        let packet = Packet {
-            at: self.now,
-            number: self.log.len(),
-            from,
-            header,
-            ecn: Codepoint::from_bits(unit.options.tos),
-            cut: (unit.data.meta().segment_size, unit.data.meta().ace),
-            seq: header.seq - base(from),
-            ack: header.ack - base(1 - from),
-            text: octets[len..].to_vec(),
-            size: octets.len() as u32 + IP,
-            whole: unit.options.dont_fragment,
-        };
-        let options = unit.options;
-        self.travelled.push((from, options.ttl, options.tos));
-        self.ways.push(unit.route.take());
-        unit.route = match &self.return_route {
-            Some((sender, route)) if *sender == from => Some(Box::new(route.clone())),
-            _ => None,
-        };
-        let mut rewritten = false;
-        if let Some(path) = &mut self.path {
-            let mut changed = packet.clone();
-            path(&mut changed);
-            unit.options.tos = unit.options.tos & !3 | changed.ecn.bits();
-            if changed.header != packet.header {
-                let mut octets = vec![0; changed.header.len()];
-                changed.header.emit(&mut octets);
-                octets.extend(&changed.text);
-                unit.data = Message::from_octets(&octets);
-                rewritten = true;
-            }
-        }
-        let narrow = self
-            .narrow
-            .filter(|link| packet.whole && packet.size > link.mtu);
-        if let Some(Narrow { mtu, tells }) = narrow {
-            let report = Report::Unreachable {
-                source: ip(from),
-                destination: ip(to),
-                problem: Problem::TooBig { mtu },
-                start: Message::from_octets(&octets[..8]),
-            };
-            self.reports
-                .extend(tells.map(|after| (self.now + after, from, report)));
-            self.log.push(packet);
-            return;
-        }
-        for delay in (self.rule)(&packet) {
-            self.order += 1;
-            let mut unit = unit.clone();
-            unit.data.forget_sums();
-            if rewritten {
-                unit.data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
-            }
-            self.in_flight
-                .push((self.now + delay, self.order, to, unit));
-        }
-        self.log.push(packet);
-        if self.log.len() > 100_000 {
-            let tail: Vec<String> = self.log[99_960..].iter().map(Packet::to_string).collect();
-            panic!("endless\n{}", tail.join("\n"));
-        }
-    }
-
-    /// The segments since the last time, as text.
-    pub(super) fn taken_log(&mut self) -> Vec<String> {
-        let from = core::mem::replace(&mut self.shown, self.log.len());
-        self.log[from..].iter().map(Packet::to_string).collect()
     }
 }
 
