@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9293 section 3.8.6: a receiver should not shrink its window (SHLD-14), a sender must be ready for one that does (MUST-34, SHLD-15 to SHLD-18); RFC 1624 |
+//! | Specification | RFC 9293 section 3.8.6: a receiver should not shrink its window (SHLD-14), a sender must be ready for one that does (MUST-34, SHLD-15 to SHLD-17); RFC 1624 |
 //! | Why here | our own receiver never does it; devices that shape traffic do |
 //! | Left out | SYNs, whose window is none that anything was sent for yet; PDUs of AAL5 in software, whose CRC would have to be taken anew |
 //!
