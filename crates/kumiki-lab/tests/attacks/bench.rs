@@ -26,6 +26,8 @@ pub(crate) const INTERVAL: Duration = Duration::from_micros(250);
 
 const PATTERN: Pattern = Pattern::Counter;
 const OCTETS: u32 = 4_000_000;
+/// What all connections of a host may hold.
+pub(crate) const MEMORY: u64 = 1 << 30;
 /// What is there by then has had 12,000 packets to grow.
 const START: Duration = Duration::from_secs(3);
 /// What IP and TCP take for each packet that reaches them, in picoseconds: 100 us together. And for each that they send.
@@ -145,7 +147,7 @@ fn source(peer: SocketAddr, sessions: u32, count: Option<u64>, start: Duration) 
 }
 
 /// One of the two hosts.
-fn host(version: Version, attacked: bool) -> (Host, DeviceId) {
+fn host(version: Version, attacked: bool, memory: u64) -> (Host, DeviceId) {
     let mut graph = Graph::new(5, u64::from(attacked));
     let task = graph.add_task("host");
     let device = graph.add_device("line", Service::UnitData).unwrap();
@@ -157,6 +159,7 @@ fn host(version: Version, attacked: bool) -> (Host, DeviceId) {
     let ip = graph.add_node("ip", task, ip(version, own)).unwrap();
     let config = kumiki_proto::tcp::Config {
         half_open: 64,
+        memory,
         timestamps: false,
         ..defaults::modern()
     };
@@ -168,7 +171,7 @@ fn host(version: Version, attacked: bool) -> (Host, DeviceId) {
     if attacked {
         let sink = Sink::new(SinkConfig {
             local: SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT),
-            backlog: 64,
+            backlog: 200,
             read: 1 << 16,
             expect: Some(PATTERN),
             quality: Quality::default(),
@@ -208,6 +211,8 @@ pub(crate) struct Kept {
     pub(crate) connections: usize,
     /// As IP counts them.
     pub(crate) fragments: usize,
+    /// As TCP counts it.
+    pub(crate) held: u64,
     /// Segments that it sent.
     pub(crate) sent: u64,
     /// What the allocator gave to everything, both hosts and the line, in octets.
@@ -223,6 +228,7 @@ impl Kept {
         self.half_open = self.half_open.max(tcp.half_open());
         self.connections = self.connections.max(tcp.connections());
         self.sent = tcp.counters().segments_sent;
+        self.held = self.held.max(tcp.held());
         let four = graph.protocol(node("ip")).map(ip::Ip::reassembling);
         let six = graph.protocol(node("ip")).map(ipv6::Ip::reassembling);
         self.fragments = self.fragments.max(four.or(six).unwrap());
@@ -233,12 +239,17 @@ impl Kept {
 }
 
 /// How long the transfer takes under `attack`, and what the host kept.
-fn transfer(version: Version, attack: Box<dyn Attack>, interval: Duration) -> (Duration, Kept) {
+fn transfer(
+    version: Version,
+    attack: Box<dyn Attack>,
+    interval: Duration,
+    memory: u64,
+) -> (Duration, Kept) {
     let held = ALLOCATED.current_usage();
     ALLOCATED.reset_peak_usage();
     let mut world = World::new();
-    let (a, a_line) = host(version, false);
-    let (b, b_line) = host(version, true);
+    let (a, a_line) = host(version, false, MEMORY);
+    let (b, b_line) = host(version, true, memory);
     let (a, b) = (world.add_host(a), world.add_host(b));
     let config = SerialConfig {
         rate: Rate::bits_per_second(40_000_000),
@@ -279,11 +290,12 @@ pub(crate) fn compared(
     version: Version,
     attack: impl Attack + 'static,
     interval: Duration,
+    memory: u64,
 ) -> (u64, Kept) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let nobody = |_: u32, _: Option<&Header>| None;
-    let (alone, before) = transfer(version, Box::new(nobody), INTERVAL);
-    let (attacked, mut kept) = transfer(version, Box::new(attack), interval);
+    let (alone, before) = transfer(version, Box::new(nobody), INTERVAL, memory);
+    let (attacked, mut kept) = transfer(version, Box::new(attack), interval, memory);
     kept.heap = kept.heap.saturating_sub(before.heap);
     let more = attacked.saturating_sub(alone);
     let longer = more.as_nanos() * 1000 / alone.as_nanos();
@@ -299,7 +311,18 @@ pub(crate) fn harmless(
     connections: usize,
     heap: usize,
 ) -> Kept {
-    let (longer, kept) = compared(version, attack, INTERVAL);
+    harmless_with(version, attack, connections, heap, MEMORY)
+}
+
+/// The same where all connections may hold so much `memory`.
+pub(crate) fn harmless_with(
+    version: Version,
+    attack: impl Attack + 'static,
+    connections: usize,
+    heap: usize,
+    memory: u64,
+) -> Kept {
+    let (longer, kept) = compared(version, attack, INTERVAL, memory);
     assert!(longer <= 100, "{longer} thousandths longer");
     assert!(
         kept.half_open <= 64 && kept.fragments <= 4 << 20,

@@ -14,7 +14,7 @@
 //! | tiny segments | `tiny_segments...`, `a_hole_behind_every_octet...`; `tiny_segments...` |
 //! | shrinking windows | `shrinking_windows...`; `peers_that_keep_their_windows_closed...` |
 //! | overlapping reassembly | `segments_that_overlap...`, `overlapping_fragments...` |
-//! | endless reassembly | `windows_behind_a_hole...`, `a_hole_behind_every_octet...`, `endless_fragments...`, `fragments_of_eight_octets...`; `endless_holes...` |
+//! | endless reassembly | `windows_behind_a_hole...`, `so_many_windows...`, `a_hole_behind_every_octet...`, `endless_fragments...`, `fragments_of_eight_octets...`; `endless_holes...` |
 
 #![allow(
     missing_docs,
@@ -29,7 +29,7 @@ mod peers;
 
 use kumiki_wire::tcp::{self, Flags, Header, Seq};
 
-use bench::{INTERVAL, PORT, compared, harmless};
+use bench::{INTERVAL, MEMORY, PORT, compared, harmless, harmless_with};
 use packets::{Piece, Version, fragment, segment};
 use peers::{Callers, Takers};
 
@@ -73,7 +73,7 @@ fn a_flood_of_syns_leaves_a_connection_its_rate_and_fills_no_more_than_the_room_
 fn an_attack_that_costs_twice_as_much_shows_in_the_rate() {
     // What the other tests would see: as if each packet took twice as long.
     let attack = |n: u32, seen: Option<&Header>| guess(n, seen, Flags::ACK, b"evil");
-    let (longer, _) = compared(Version::Four, attack, INTERVAL / 2);
+    let (longer, _) = compared(Version::Four, attack, INTERVAL / 2, MEMORY);
     assert!(longer > 100);
 }
 
@@ -122,6 +122,18 @@ fn windows_behind_a_hole_leave_other_connections_their_rate_and_fill_no_more_tha
     for version in BOTH {
         let attack = Callers::new(version, 16, |k| (1 + k * 1400 % (BUFFER - 1400), 1400));
         harmless(version, attack, 16, 16 * 1024 * KIB);
+    }
+}
+
+#[test]
+fn so_many_windows_behind_holes_that_memory_is_full_leave_other_connections_their_rate() {
+    // A hundred connections, which could fill all of it, and send as much as it holds.
+    let memory = 16 << 20;
+    for version in BOTH {
+        let attack = Callers::new(version, 100, |k| (1 + k * 1400 % (BUFFER - 1400), 1400));
+        let kept = harmless_with(version, attack, 100, 6 * 1024 * KIB, memory);
+        // And what one batch brings, for it is counted at the end.
+        assert!(kept.held <= memory / 4 + 4096, "{kept:?}");
     }
 }
 

@@ -25,10 +25,13 @@
 //!
 //! # Memory
 //!
-//! Counted are the octets that connections hold: not acknowledged, not sent, ahead of their turn (there by what the pieces
-//! take, where they are small), and given to users that have not given credit back. From half of the bound on no buffer is larger than at first. Beyond it each has
-//! 4 KiB ([`FLOOR`]), and what comes ahead of its turn is dropped as if the network had. What was promised before is still
-//! taken, so the bound may be passed by what one window of each connection holds.
+//! Counted are the octets that connections hold: not acknowledged, not sent, and given to users that have not given credit
+//! back. From half of the bound on no buffer is larger than at first. Beyond it each has 4 KiB ([`FLOOR`]). What was promised
+//! before is still taken, so the bound may be passed by what one window of each connection holds.
+//!
+//! Text ahead of its turn is counted by itself, by what its pieces take where they are small. It has a quarter of the bound, and is
+//! dropped beyond as if the network had, on all connections: peers that leave holes must not make the buffers of others small.
+//! Who loses nothing does not notice; who does sends its window again.
 
 use kumiki_graph::{Duration, Instant, Quality};
 
@@ -43,11 +46,19 @@ const LATELY: Duration = Duration::from_secs(10);
 /// Below this a round trip of the timestamp clock says nothing.
 const TICK: Duration = Duration::from_millis(1);
 
-/// What all connections of one TCP hold.
+/// What all connections of one TCP hold, in octets.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// In octets.
+    /// All but what is ahead of its turn.
     used: u64,
+    ahead: u64,
+}
+
+/// What one connection holds, in the same two parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    used: u32,
+    ahead: u32,
 }
 
 /// How scarce memory is.
@@ -70,12 +81,18 @@ impl Memory {
         }
     }
 
-    pub(crate) const fn used(&self) -> u64 {
-        self.used
+    /// Whether text ahead of its turn finds no room: it has a quarter of the bound.
+    const fn is_full_ahead(&self, config: &Config) -> bool {
+        config.memory > 0 && self.ahead >= config.memory / 4
     }
 
-    pub(crate) const fn count(&mut self, was: u32, is: u32) {
-        self.used = self.used.saturating_sub(was as u64) + is as u64;
+    pub(crate) const fn used(&self) -> u64 {
+        self.used + self.ahead
+    }
+
+    pub(crate) const fn count(&mut self, was: Held, is: Held) {
+        self.used = self.used.saturating_sub(was.used as u64) + is.used as u64;
+        self.ahead = self.ahead.saturating_sub(was.ahead as u64) + is.ahead as u64;
     }
 }
 
@@ -138,7 +155,7 @@ pub(crate) struct Buffers {
     receive: Size,
     send: Size,
     /// What of it is in the sum of all connections.
-    pub(super) counted: u32,
+    pub(super) counted: Held,
     /// The shortest round trip that timestamps tell of, before and since `epoch`.
     shortest: [Option<Duration>; 2],
     epoch: Instant,
@@ -153,7 +170,7 @@ impl Buffers {
         Self {
             receive: Self::receive(config, quality),
             send: Self::send(config, quality),
-            counted: 0,
+            counted: Held::default(),
             shortest: [None; 2],
             epoch: now,
             since: now,
@@ -233,11 +250,11 @@ impl Buffers {
 impl Session {
     /// The end of a batch: what is held is counted, and the buffers follow.
     pub(crate) fn tune(&mut self, io: &mut Io<'_, '_>) {
-        let held = self
-            .send
-            .held()
-            .saturating_add(u32::try_from(self.receive.queue.memory()).unwrap_or(u32::MAX))
-            .saturating_add(self.receive.user);
+        let ahead = self.receive.queue.memory();
+        let held = Held {
+            used: self.send.held().saturating_add(self.receive.user),
+            ahead: u32::try_from(ahead).unwrap_or(u32::MAX),
+        };
         io.shared.memory.count(self.buffers.counted, held);
         self.buffers.counted = held;
         let pressure = io.shared.memory.pressure(&io.shared.config);
@@ -284,6 +301,7 @@ impl Session {
 
     /// Whether text ahead of its turn cannot be kept.
     pub(crate) fn has_no_memory(&self, io: &Io<'_, '_>) -> bool {
-        io.shared.memory.pressure(&io.shared.config) == Pressure::Full
+        let (memory, config) = (&io.shared.memory, &io.shared.config);
+        memory.is_full_ahead(config) || memory.pressure(config) == Pressure::Full
     }
 }

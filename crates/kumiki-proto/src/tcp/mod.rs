@@ -246,7 +246,8 @@ impl Tcp {
             return;
         };
         self.demux.remove(&session.pair);
-        self.shared.memory.count(session.buffers.counted, 0);
+        let counted = session.buffers.counted;
+        self.shared.memory.count(counted, buffers::Held::default());
         if let Some(listener) = session
             .listener
             .and_then(|listener| self.table.listener(listener))

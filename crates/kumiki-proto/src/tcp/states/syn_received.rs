@@ -9,6 +9,11 @@ use crate::tcp::segment::{self, Segment};
 use crate::tcp::send::Fin;
 use crate::tcp::session::{Io, Session};
 
+/// No link carries less than 68 octets (RFC 791 section 3.2), and what a peer can put together, of which its MSS should speak, is
+/// 576 at least (RFC 1122 section 3.3.2): so none needs segments of less than 28. One that asks for less would have us keep a
+/// record for each octet of the send buffer. Linux (tcp_min_snd_mss) and FreeBSD (minmss) have such a least too.
+const LEAST_MSS: u16 = 28;
+
 impl Session {
     pub(super) fn in_syn_received(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
         let is_syn_again = segment.has(Flags::SYN) && segment.seq == self.receive.irs;
@@ -96,7 +101,7 @@ impl Session {
         let config = &io.shared.config;
         let ip = self.pair.remote.ip();
         let peer = options.mss.unwrap_or_else(|| config.default_mss(ip));
-        let text = u32::from(peer).min(self.own_mss);
+        let text = u32::from(peer.max(LEAST_MSS)).min(self.own_mss);
         self.begin_path(text, io);
         let config = &io.shared.config;
         // The initial window is reckoned in the segments that will be sent.

@@ -459,3 +459,40 @@ fn tiny_segments_are_taken_for_what_they_are() {
     let acks = pair.counters(B).segments_sent - before;
     assert!(acks <= 6, "{acks}");
 }
+
+#[test]
+fn a_peer_that_asks_for_segments_of_an_octet_gets_no_record_for_each() {
+    // An MSS of 0 and of 1 octet; 28 is what the shortest link leaves.
+    for mss in [0, 1, 27, 28] {
+        let mut pair = Pair::new(plain(), plain(), ms(10));
+        pair.listen(B, 5);
+        let syn = Header {
+            source_port: 4000,
+            destination_port: PORT,
+            flags: Flags::SYN,
+            seq: Seq(100),
+            window: 60_000,
+            options: kumiki_wire::tcp::Options {
+                mss: Some(mss),
+                ..kumiki_wire::tcp::Options::NONE
+            },
+            ..Header::default()
+        };
+        pair.inject(B, syn, b"");
+        let answer = pair.log.last().unwrap().header;
+        pair.first = [None; 2];
+        let ack = Header {
+            flags: Flags::ACK,
+            seq: syn.seq + 1,
+            ack: answer.seq + 1,
+            options: kumiki_wire::tcp::Options::NONE,
+            ..syn
+        };
+        pair.inject(B, ack, b"");
+        pair.write(B, &numbered(1000));
+        let sent = pair.log.iter().filter(|it| it.from == B && it.len() > 0);
+        let lengths: Vec<usize> = sent.map(Packet::len).collect();
+        assert!(lengths.iter().all(|len| *len == 28), "{mss}: {lengths:?}");
+        assert!(lengths.len() >= 4, "{mss}");
+    }
+}
