@@ -11,6 +11,7 @@ mod checksum;
 mod rate;
 mod reassembly;
 mod route;
+mod static_routes;
 #[cfg(test)]
 mod tests;
 
@@ -20,3 +21,4 @@ pub use rate::Rate;
 pub use reassembly::Reassembly;
 pub(crate) use reassembly::{Fragment, Outcome, Overlap, Table};
 pub(crate) use route::{Hop, Routes, mask};
+pub(crate) use static_routes::{Route, RouteError, Via, names};

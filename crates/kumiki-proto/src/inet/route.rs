@@ -8,8 +8,14 @@ pub(crate) trait Bits: Copy + PartialEq {
     /// All its bits as a number.
     type Word: Copy + Ord + BitAnd<Output = Self::Word> + core::fmt::Debug;
 
+    /// How many bits it has.
+    const LEN: u8;
+
     /// Its bits.
     fn word(self) -> Self::Word;
+
+    /// The address with these bits.
+    fn of_word(word: Self::Word) -> Self;
 
     /// Those of them that a prefix of `prefix` bits covers; all where there are not that many.
     fn mask(prefix: u8) -> Self::Word;
@@ -17,6 +23,11 @@ pub(crate) trait Bits: Copy + PartialEq {
 
 impl Bits for Ipv4Addr {
     type Word = u32;
+    const LEN: u8 = 32;
+
+    fn of_word(word: u32) -> Self {
+        Self::from_bits(word)
+    }
 
     fn word(self) -> u32 {
         self.to_bits()
@@ -30,6 +41,11 @@ impl Bits for Ipv4Addr {
 
 impl Bits for Ipv6Addr {
     type Word = u128;
+    const LEN: u8 = 128;
+
+    fn of_word(word: u128) -> Self {
+        Self::from_bits(word)
+    }
 
     fn word(self) -> u128 {
         self.to_bits()

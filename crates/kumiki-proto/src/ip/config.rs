@@ -6,8 +6,7 @@ use kumiki_graph::Address;
 use kumiki_wire::ipv4::MIN_MTU;
 use thiserror::Error;
 
-use super::route::mask;
-use crate::inet::{Rate, Reassembly};
+use crate::inet::{Rate, Reassembly, Routes};
 
 /// What can be set for IP.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,36 +106,13 @@ pub enum Neighbours {
 }
 
 /// A route.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Route {
-    /// The network; 0.0.0.0 with a prefix of 0 is the default route.
-    pub network: Ipv4Addr,
-    /// How many leading bits name the network: 0 to 32.
-    pub prefix: u8,
-    /// Where its datagrams go.
-    pub via: Via,
-}
-
-impl Route {
-    /// The default route, by way of `gateway`.
-    #[must_use]
-    pub const fn default_by(gateway: Ipv4Addr) -> Self {
-        Self {
-            network: Ipv4Addr::UNSPECIFIED,
-            prefix: 0,
-            via: Via::Gateway(gateway),
-        }
-    }
-}
+pub type Route = crate::inet::Route<Ipv4Addr>;
 
 /// Where the datagrams of a route go.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Via {
-    /// To this router, which is on the network of one of the interfaces.
-    Gateway(Ipv4Addr),
-    /// Straight to their destination, by the interface on the layer of this name.
-    Interface(String),
-}
+pub type Via = crate::inet::Via<Ipv4Addr>;
+
+/// What is wrong with a [`Route`].
+pub type RouteError = crate::inet::RouteError<Ipv4Addr>;
 
 /// What is wrong with a [`Config`].
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -148,10 +124,10 @@ pub enum ConfigError {
     #[error("two interfaces stand on `{0}`; names of the layers below must differ")]
     Twice(String),
     /// A prefix that no address has.
-    #[error("{what} has a prefix of {found} bits, expected 0 to 32")]
+    #[error("the interface on `{below}` has a prefix of {found} bits, expected 0 to 32")]
     Prefix {
-        /// Which interface or route.
-        what: String,
+        /// The layer below.
+        below: String,
         /// The prefix.
         found: u8,
     },
@@ -173,34 +149,9 @@ pub enum ConfigError {
         /// The MTU.
         found: u32,
     },
-    /// Bits beyond the prefix.
-    #[error(
-        "the route to {found}/{prefix} has bits set beyond its prefix, expected {expected}/{prefix}"
-    )]
-    HostBits {
-        /// The network of the route.
-        found: Ipv4Addr,
-        /// Its prefix.
-        prefix: u8,
-        /// The network it may have meant.
-        expected: Ipv4Addr,
-    },
-    /// A router that is nowhere near.
-    #[error(
-        "the route by way of {gateway} leads nowhere: no interface is on a network with {gateway}"
-    )]
-    Gateway {
-        /// The router.
-        gateway: Ipv4Addr,
-    },
-    /// A layer that no interface stands on.
-    #[error("a route leads to the interface on `{found}`; there are interfaces on {known}")]
-    NoSuchInterface {
-        /// The name in the route.
-        found: String,
-        /// The names there are.
-        known: String,
-    },
+    /// A route that cannot be.
+    #[error(transparent)]
+    Route(#[from] RouteError),
 }
 
 impl Config {
@@ -212,25 +163,7 @@ impl Config {
         for (number, interface) in self.interfaces.iter().enumerate() {
             self.check_interface(number, interface)?;
         }
-        for route in &self.routes {
-            let (found, prefix) = (route.network, route.prefix);
-            if prefix > 32 {
-                let what = format!("the route to {found}");
-                return Err(ConfigError::Prefix {
-                    what,
-                    found: prefix,
-                });
-            }
-            let expected = Ipv4Addr::from_bits(found.to_bits() & mask(prefix));
-            if expected != found {
-                return Err(ConfigError::HostBits {
-                    found,
-                    prefix,
-                    expected,
-                });
-            }
-        }
-        Ok(())
+        Ok(Routes::check(&self.routes)?)
     }
 
     fn check_interface(&self, number: usize, interface: &Interface) -> Result<(), ConfigError> {
@@ -241,7 +174,7 @@ impl Config {
         }
         if interface.prefix > 32 {
             return Err(ConfigError::Prefix {
-                what: format!("the interface on `{below}`"),
+                below,
                 found: interface.prefix,
             });
         }
@@ -259,13 +192,9 @@ impl Config {
         Ok(())
     }
 
-    /// The names of the layers below, for people.
-    pub(super) fn known(&self) -> String {
-        let names: Vec<String> = self
-            .interfaces
-            .iter()
-            .map(|interface| format!("`{}`", interface.below))
-            .collect();
-        names.join(", ")
+    /// The names of the layers below, one for each interface.
+    pub(super) fn below(&self) -> Vec<&str> {
+        let names = self.interfaces.iter().map(|it| it.below.as_str());
+        names.collect()
     }
 }

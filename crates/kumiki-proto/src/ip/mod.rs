@@ -55,10 +55,10 @@ mod route;
 mod send;
 #[cfg(test)]
 mod tests;
-use crate::inet::{Bucket, Overlap, Routes, Table};
+use crate::inet::{Bucket, Overlap, Routes, Table, names};
 pub use crate::inet::{Rate, Reassembly};
 use crate::users::{Users, tell_all};
-pub use config::{Config, ConfigError, Interface, Neighbours, Route, Via};
+pub use config::{Config, ConfigError, Interface, Neighbours, Route, RouteError, Via};
 
 type Hop = crate::inet::Hop<Ipv4Addr>;
 
@@ -382,7 +382,7 @@ impl Protocol for Ip {
             .iter()
             .position(|it| it.below == name);
         let Some(interface) = interface else {
-            let known = self.config.known();
+            let known = names(&self.config.below());
             return Err(format!("IP has no interface on `{name}`, only on {known}"));
         };
         if let Some(port) = self.ports.get_mut(interface) {

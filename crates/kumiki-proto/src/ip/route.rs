@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use super::config::{Config, ConfigError, Via};
+use super::config::{Config, ConfigError};
 use crate::inet::Routes;
 
 /// The bits of an address that a prefix of `prefix` bits covers; all of them beyond 32.
@@ -23,25 +23,6 @@ pub(super) fn routes(config: &Config) -> Result<Routes<Ipv4Addr>, ConfigError> {
             routes.add(peer, 32, interface, None);
         }
     }
-    // Gateways are looked for on the networks of interfaces alone.
-    let connected = routes.clone();
-    for route in &config.routes {
-        let (interface, gateway) = match &route.via {
-            Via::Gateway(gateway) => {
-                let hop = connected.lookup(*gateway, |_| true);
-                let hop = hop.ok_or(ConfigError::Gateway { gateway: *gateway })?;
-                (hop.interface, Some(*gateway))
-            }
-            Via::Interface(name) => {
-                let found = config.interfaces.iter().position(|it| it.below == *name);
-                let found = found.ok_or_else(|| ConfigError::NoSuchInterface {
-                    found: name.clone(),
-                    known: config.known(),
-                })?;
-                (found, None)
-            }
-        };
-        routes.add(route.network, route.prefix, interface, gateway);
-    }
+    routes.add_static(&config.routes, &config.below())?;
     Ok(routes)
 }

@@ -6,7 +6,7 @@ use kumiki_graph::{Address, Duration};
 use kumiki_wire::ipv6::MIN_MTU;
 use thiserror::Error;
 
-use crate::inet::{Rate, Reassembly, mask};
+use crate::inet::{Rate, Reassembly, Routes};
 
 /// What can be set for IPv6.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -135,36 +135,13 @@ impl Default for Discovery {
 }
 
 /// A route.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Route {
-    /// The network; :: with a prefix of 0 is the default route.
-    pub network: Ipv6Addr,
-    /// How many leading bits name the network: 0 to 128.
-    pub prefix: u8,
-    /// Where its packets go.
-    pub via: Via,
-}
-
-impl Route {
-    /// The default route, by way of `gateway`.
-    #[must_use]
-    pub const fn default_by(gateway: Ipv6Addr) -> Self {
-        Self {
-            network: Ipv6Addr::UNSPECIFIED,
-            prefix: 0,
-            via: Via::Gateway(gateway),
-        }
-    }
-}
+pub type Route = crate::inet::Route<Ipv6Addr>;
 
 /// Where the packets of a route go.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Via {
-    /// To this router, which is on the network of one of the interfaces.
-    Gateway(Ipv6Addr),
-    /// Straight to their destination, by the interface on the layer of this name.
-    Interface(String),
-}
+pub type Via = crate::inet::Via<Ipv6Addr>;
+
+/// What is wrong with a [`Route`].
+pub type RouteError = crate::inet::RouteError<Ipv6Addr>;
 
 /// What is wrong with a [`Config`].
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -176,10 +153,10 @@ pub enum ConfigError {
     #[error("two interfaces stand on `{0}`; names of the layers below must differ")]
     Twice(String),
     /// A prefix that no address has.
-    #[error("{what} has a prefix of {found} bits, expected 0 to 128")]
+    #[error("the interface on `{below}` has a prefix of {found} bits, expected 0 to 128")]
     Prefix {
-        /// Which interface or route.
-        what: String,
+        /// The layer below.
+        below: String,
         /// The prefix.
         found: u8,
     },
@@ -203,34 +180,9 @@ pub enum ConfigError {
         /// The MTU.
         found: u32,
     },
-    /// Bits beyond the prefix.
-    #[error(
-        "the route to {found}/{prefix} has bits set beyond its prefix, expected {expected}/{prefix}"
-    )]
-    HostBits {
-        /// The network of the route.
-        found: Ipv6Addr,
-        /// Its prefix.
-        prefix: u8,
-        /// The network it may have meant.
-        expected: Ipv6Addr,
-    },
-    /// A router that is nowhere near.
-    #[error(
-        "the route by way of {gateway} leads nowhere: no interface is on a network with {gateway}"
-    )]
-    Gateway {
-        /// The router.
-        gateway: Ipv6Addr,
-    },
-    /// A layer that no interface stands on.
-    #[error("a route leads to the interface on `{found}`; there are interfaces on {known}")]
-    NoSuchInterface {
-        /// The name in the route.
-        found: String,
-        /// The names there are.
-        known: String,
-    },
+    /// A route that cannot be.
+    #[error(transparent)]
+    Route(#[from] RouteError),
     /// Neighbour discovery that could not discover anybody, or never pause.
     #[error("neighbour discovery on `{below}` has {what} 0, expected more")]
     Nothing {
@@ -250,25 +202,7 @@ impl Config {
         for (number, interface) in self.interfaces.iter().enumerate() {
             self.check_interface(number, interface)?;
         }
-        for route in &self.routes {
-            let (found, prefix) = (route.network, route.prefix);
-            if prefix > 128 {
-                let what = format!("the route to {found}");
-                return Err(ConfigError::Prefix {
-                    what,
-                    found: prefix,
-                });
-            }
-            let expected = Ipv6Addr::from_bits(found.to_bits() & mask(prefix));
-            if expected != found {
-                return Err(ConfigError::HostBits {
-                    found,
-                    prefix,
-                    expected,
-                });
-            }
-        }
-        Ok(())
+        Ok(Routes::check(&self.routes)?)
     }
 
     fn check_interface(&self, number: usize, interface: &Interface) -> Result<(), ConfigError> {
@@ -280,7 +214,7 @@ impl Config {
         for &(found, prefix) in &interface.addresses {
             if prefix > 128 {
                 return Err(ConfigError::Prefix {
-                    what: format!("the interface on `{below}`"),
+                    below,
                     found: prefix,
                 });
             }
@@ -322,13 +256,9 @@ impl Config {
         }
     }
 
-    /// The names of the layers below, for people.
-    pub(super) fn known(&self) -> String {
-        let names: Vec<String> = self
-            .interfaces
-            .iter()
-            .map(|interface| format!("`{}`", interface.below))
-            .collect();
-        names.join(", ")
+    /// The names of the layers below, one for each interface.
+    pub(super) fn below(&self) -> Vec<&str> {
+        let names = self.interfaces.iter().map(|it| it.below.as_str());
+        names.collect()
     }
 }

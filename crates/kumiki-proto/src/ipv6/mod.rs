@@ -67,11 +67,11 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-use crate::inet::{Bucket, Overlap, Routes, Table};
+use crate::inet::{Bucket, Overlap, Routes, Table, names};
 pub use crate::inet::{Rate, Reassembly};
 use crate::users::{Users, tell_all};
 use addresses::{Own, Standing};
-pub use config::{Config, ConfigError, Discovery, Interface, Neighbours, Route, Via};
+pub use config::{Config, ConfigError, Discovery, Interface, Neighbours, Route, RouteError, Via};
 use discovery::Link;
 
 type Hop = crate::inet::Hop<Ipv6Addr>;
@@ -436,7 +436,7 @@ impl Protocol for Ip {
             .iter()
             .position(|it| it.below == name);
         let Some(interface) = interface else {
-            let known = self.config.known();
+            let known = names(&self.config.below());
             return Err(format!(
                 "IPv6 has no interface on `{name}`, only on {known}"
             ));

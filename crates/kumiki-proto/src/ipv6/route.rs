@@ -2,7 +2,7 @@
 
 use core::net::Ipv6Addr;
 
-use super::config::{Config, ConfigError, Via};
+use super::config::{Config, ConfigError};
 use crate::inet::Routes;
 
 /// Addresses of one link alone.
@@ -18,25 +18,6 @@ pub(super) fn routes(config: &Config) -> Result<Routes<Ipv6Addr>, ConfigError> {
         }
         routes.add(LINK_LOCAL, 10, interface, None);
     }
-    // Gateways are looked for on the networks of interfaces alone.
-    let connected = routes.clone();
-    for route in &config.routes {
-        let (interface, gateway) = match &route.via {
-            Via::Gateway(gateway) => {
-                let hop = connected.lookup(*gateway, |_| true);
-                let hop = hop.ok_or(ConfigError::Gateway { gateway: *gateway })?;
-                (hop.interface, Some(*gateway))
-            }
-            Via::Interface(name) => {
-                let found = config.interfaces.iter().position(|it| it.below == *name);
-                let found = found.ok_or_else(|| ConfigError::NoSuchInterface {
-                    found: name.clone(),
-                    known: config.known(),
-                })?;
-                (found, None)
-            }
-        };
-        routes.add(route.network, route.prefix, interface, gateway);
-    }
+    routes.add_static(&config.routes, &config.below())?;
     Ok(routes)
 }
