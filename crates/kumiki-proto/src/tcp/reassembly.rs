@@ -12,8 +12,8 @@
 //! # Memory
 //!
 //! A segment of one octet takes as much memory as one of a thousand: a page. So a peer that sends such segments, each with a
-//! hole in front of it, is not stopped by the window. There are no more pieces than the window would have of [`SPARSE`] octets
-//! each, and no more than [`ISLANDS`] islands; what else comes is dropped, and the peer has to send it again. From [`MANY`]
+//! hole in front of it, is not stopped by the window. There are no more pieces than the window would have of 1024 octets
+//! each, and no more than 1024 islands; what else comes is dropped, and the peer has to send it again. From 64
 //! pieces on small neighbours are copied together, so that only holes and not small segments count.
 
 use std::collections::VecDeque;
