@@ -53,9 +53,12 @@ impl Checker {
             {
                 let echo = header.options.timestamps.map(|(_, echo)| echo);
                 let bounds = &self.bounds;
+                let opens = sending.una < 1;
                 sending.acknowledged(now, 1, echo, bounds);
-                // The window of a SYN is not scaled.
-                sending.last_edge = 1 + i64::from(header.window);
+                if opens {
+                    // The window of a SYN is not scaled. One that comes again says nothing (RFC 5961 section 4.2).
+                    sending.last_edge = 1 + i64::from(header.window);
+                }
             }
         }
     }

@@ -191,6 +191,19 @@ fn new_octets_beyond_a_window_that_has_shrunk_are_named_and_old_ones_are_not() {
 }
 
 #[test]
+fn a_syn_that_comes_again_moves_no_edge() {
+    let mut bench = Bench::new();
+    for from in [0, 1000, 2000] {
+        bench.text(20, from, 1000);
+    }
+    bench.peer(30, (0, 0), 1000);
+    let again = header(Flags::SYN | Flags::ACK, PEER, OWN + 1, 3000, Options::NONE);
+    bench.arrived(31, again, 0);
+    bench.text(32, 3000, 1000);
+    assert_eq!(bench.rule(32), None);
+}
+
+#[test]
 fn what_a_window_shrank_away_from_is_no_probe() {
     // The round trip took 10 ms. One octet is under way when the window closes over it, and is sent again: after that the
     // next one is due in two time-outs, for nobody knows which copy was acknowledged.
