@@ -107,9 +107,9 @@ impl Checker {
             (true, false) => start == expected,
             (true, true) => within(start) || within(end - 1),
         };
-        // RCV.WND has up to one unit of the scale more than the end could say (RFC 7323 section 2.3: SEG.WND = RCV.WND >>
-        // Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
-        let within_unit = expected <= start && start < receiving.edge + (1 << own_shift);
+        // RCV.WND has up to one unit of the scale, less one octet, more than the end could say (RFC 7323 section 2.3: SEG.WND =
+        // RCV.WND >> Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
+        let within_unit = expected <= start && start < receiving.edge + (1 << own_shift) - 1;
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
         let over = self.facts.over();
         // Of many copies not each must be answered, nor anything that PAWS refuses (RFC 5961 section 7).

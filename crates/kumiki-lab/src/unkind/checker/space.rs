@@ -179,7 +179,7 @@ impl Sending {
             self.backed_off = self.backed_off.max(*backed_off);
         }
         if start <= self.una.max(self.perhaps) {
-            if self.is_busy() {
+            if self.max > self.una {
                 self.again += 1;
                 if may_expire && !probe && !grows {
                     self.backed_off += 1;
@@ -189,7 +189,7 @@ impl Sending {
                     self.clock = Some(Clock::new(self.max, end, self.ts_last));
                 }
             }
-            if !self.is_busy() {
+            if self.max == self.una {
                 self.timer_at = now;
             }
             self.head_at = now;
