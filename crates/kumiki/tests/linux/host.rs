@@ -1,6 +1,6 @@
 //! Both ends as a case sees them: the program `kumiki`, and Linux's sockets with what they are set to.
 
-use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -170,7 +170,23 @@ pub(crate) fn probe() -> Said<()> {
 
 /// A connection of Linux's, called by us.
 pub(crate) fn call() -> Said<TcpStream> {
-    prepare(TcpStream::connect((kumiki(), PORT)).map_err(when("connect"))?)
+    let stream = once_we_have_an_address(|| TcpStream::connect((kumiki(), PORT)));
+    prepare(stream.map_err(when("connect"))?)
+}
+
+/// Seconds of trying.
+const ATTEMPTS: u32 = 1_000_000;
+
+/// Linux finds out in its own time whether an IPv6 address of a new device is free, and until then nothing can be sent from
+/// it: `action` is tried until that is not what is wrong.
+pub(crate) fn once_we_have_an_address<T>(action: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    for _ in 1..ATTEMPTS {
+        match action() {
+            Err(why) if why.kind() == ErrorKind::AddrNotAvailable => std::thread::yield_now(),
+            done => return done,
+        }
+    }
+    action()
 }
 
 /// A port of Linux's that listens.
@@ -196,7 +212,7 @@ pub(crate) fn accept(listener: &TcpListener) -> Said<TcpStream> {
 }
 
 fn prepare(stream: TcpStream) -> Said<TcpStream> {
-    let set = |set: std::io::Result<()>| set.map_err(when("set a time limit"));
+    let set = |set: io::Result<()>| set.map_err(when("set a time limit"));
     set(stream.set_read_timeout(Some(PATIENCE)))?;
     set(stream.set_write_timeout(Some(PATIENCE)))?;
     Ok(stream)

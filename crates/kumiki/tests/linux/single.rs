@@ -7,8 +7,8 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::host::{
-    Content, Kumiki, PORT, Said, accept, call, is_ipv6, kumiki, linux, listen, read, same,
-    speak_ipv6, to_linux, when, write,
+    Content, Kumiki, PORT, Said, accept, call, is_ipv6, kumiki, linux, listen,
+    once_we_have_an_address, read, same, speak_ipv6, to_linux, when, write,
 };
 use crate::{Case, tshark};
 
@@ -92,7 +92,7 @@ fn linux_pings_kumiki() -> Said<String> {
     socket
         .set_read_timeout(Some(Duration::from_secs(10)))
         .map_err(when("time limit"))?;
-    socket.connect((kumiki(), 0)).map_err(when("connect"))?;
+    once_we_have_an_address(|| socket.connect((kumiki(), 0))).map_err(when("connect"))?;
     for number in 1..=20_u8 {
         // RFC 792 and RFC 4443: type, code 0, checksum, identifier, sequence number, data.
         let mut echo = vec![request, 0, 0, 0, 0x12, 0x34, 0, number];
@@ -139,7 +139,7 @@ fn internet_checksum(octets: &[u8]) -> u16 {
 
 fn linux_is_refused() -> Said<String> {
     let _kumiki = Kumiki::listening("sink", &[])?;
-    match TcpStream::connect((kumiki(), PORT + 1)) {
+    match once_we_have_an_address(|| TcpStream::connect((kumiki(), PORT + 1))) {
         Err(why) if why.kind() == ErrorKind::ConnectionRefused => done(),
         other => Err(format!("{other:?}")),
     }
