@@ -138,7 +138,7 @@ pub(crate) struct Core {
     pub(crate) following: Option<Record>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) local: VecDeque<Item>,
-    pub(crate) touched: SmallVec<[u32; 4]>,
+    pub(crate) touched: SmallVec<[u32; 8]>,
     /// For sending and receiving; `None` where neither is modelled, as on most hosts.
     pub(crate) memories: Option<Box<[Option<Memory>; 2]>>,
     pub(crate) tasks: SmallVec<[Task; 1]>,

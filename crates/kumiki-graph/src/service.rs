@@ -139,7 +139,7 @@ pub struct SourceRoute {
 }
 
 /// How a datagram should travel, or how it did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnitOptions {
     /// IP time to live; 0 takes the provider's default.
     pub ttl: u8,
@@ -166,6 +166,12 @@ impl UnitOptions {
         under: None,
         identification: 0,
     };
+}
+
+impl Default for UnitOptions {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 /// Who begins a session.

@@ -245,10 +245,13 @@ impl Host {
             for cpu in 0..self.cpus.len() {
                 ran |= self.run_cpu(cpu, now, out);
             }
-            // Who waits for a page has no deadline that would tell.
-            if !polled && !ran || !self.graph.has_ledgers() {
+            if !polled && !ran {
+                break;
+            }
+            // Who waits for a page has no deadline that would tell, nor has what an adapter has yet to take in.
+            if !self.graph.has_ledgers() && self.sending.is_empty() {
                 let next = self.next_deadline();
-                if next.is_none_or(|at| at > now) || !polled && !ran {
+                if next.is_none_or(|at| at > now) {
                     return next;
                 }
             }

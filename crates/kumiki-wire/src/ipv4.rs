@@ -347,8 +347,8 @@ const fn short(need: usize, have: usize) -> Malformed {
     }
 }
 
-/// The one's complement sum of a header, RFC 1071. The header is at most fifteen words, so a wider kernel
-/// would not pay.
+/// The one's complement sum of a header, RFC 1071. It is five to fifteen words of four octets, so a wider kernel would not
+/// pay.
 fn sum(header: &[u8]) -> u16 {
     let (words, _) = header.as_chunks::<4>();
     let sum: u64 = words

@@ -123,7 +123,7 @@ enum Link {
     Table,
 }
 
-/// What an address of ours is.
+/// What an address of ours is. Where it is both, the address of an interface comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Kind {
     /// That of an interface.

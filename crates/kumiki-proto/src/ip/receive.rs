@@ -92,10 +92,10 @@ impl Ip {
             destination,
             ..
         } = header;
-        let kind = self.kind(destination);
+        let to_us = self.kind(destination);
         let about = About {
             header,
-            group: link_group || is_group(destination, kind),
+            group: link_group || is_group(destination, to_us),
         };
         if outside && (is_martian(source) || self.kind(source) == Some(Kind::Broadcast)) {
             self.refuse_address("source that nobody can have", cx);
@@ -105,7 +105,7 @@ impl Ip {
             let code = unreachable::SOURCE_ROUTE_FAILED;
             self.refuse_address("source route", cx);
             self.error(&about, unreachable_by(code), &datagram, cx);
-        } else if !outside || self.listens_to(destination, kind) {
+        } else if !outside || self.listens_to(destination, to_us) {
             self.take_ours(&about, len, datagram, cx);
         } else if self.config.forwarding && !about.group {
             self.forward(&about, datagram, cx);
@@ -120,12 +120,12 @@ impl Ip {
         cx.drop(why);
     }
 
-    /// Whether `address`, which is `kind` to us, means us, or us too.
-    fn listens_to(&self, address: Ipv4Addr, kind: Option<Kind>) -> bool {
+    /// Whether `address`, which is `to_us`, means us, or us too.
+    fn listens_to(&self, address: Ipv4Addr, to_us: Option<Kind>) -> bool {
         if address.is_multicast() {
             return address == ALL_HOSTS || self.config.groups.contains(&address);
         }
-        kind.is_some() || address.is_broadcast()
+        to_us.is_some() || address.is_broadcast()
     }
 
     fn take_ours(&mut self, about: &About, len: usize, datagram: Message, cx: &mut Context<'_>) {

@@ -1,7 +1,7 @@
 //! On behalf of others (RFC 8200 section 3).
 
 use kumiki_graph::Context;
-use kumiki_octets::{Checksum, Message};
+use kumiki_octets::Message;
 use kumiki_wire::icmpv6::{Message as Icmp, time_exceeded, unreachable};
 use kumiki_wire::ipv6::{Header, LEN};
 
@@ -40,10 +40,6 @@ impl Ip {
             hop_limit: header.hop_limit - 1,
             ..*header
         };
-        // What was known covered the old header too.
-        if matches!(packet.meta().checksum, Checksum::Sum(_)) {
-            packet.meta_mut().checksum = Checksum::Unknown;
-        }
         put_header(&mut packet, &onward);
         match self.transmit(&onward, hop, (u32::MAX, true), packet, cx) {
             Ok(()) => self.counters.forw_datagrams += 1,
@@ -65,6 +61,8 @@ impl Ip {
 
 /// Puts `header` in the place of another one.
 fn put_header(packet: &mut Message, header: &Header) {
-    let _ = packet.pop_header(LEN);
-    header.emit(packet.push_header(LEN));
+    // One was read from there, so it is there.
+    if let Ok(front) = packet.front_mut(LEN) {
+        header.emit(front);
+    }
 }
