@@ -1,6 +1,6 @@
-use kumiki_graph::{DeviceId, Duration};
+use kumiki_graph::{DeviceId, Duration, TimerSlot};
 
-use crate::testing::{Builder, Event, Line, Log, alone, at, send, us};
+use crate::testing::{Builder, Event, Line, Log, alone, at, send, token, us};
 use crate::{AdapterConfig, AdapterCounters, Commands, World};
 
 /// A host that says `words` at the start, each after `price` of work, on a line where a frame takes 10 us.
@@ -87,6 +87,32 @@ fn what_finds_the_queue_full_when_it_leaves_the_graph_is_dropped_and_counted() {
         ),
         (3, 2, 2)
     );
+}
+
+#[test]
+fn what_a_busy_engine_leaves_no_room_for_is_counted_at_once() {
+    let mut graph = Builder::new();
+    let device = graph.device("device");
+    let mut timer = TimerSlot::default();
+    graph.actor("talker", &["device"], move |event, cx| match event {
+        Event::Start => {
+            send(cx, b"a");
+            cx.set_timer(&mut timer, token(0), at(5));
+        }
+        Event::Expire => (0..5).for_each(|_| send(cx, b"b")),
+        Event::Push(_) | Event::Pop(_) | Event::Ready(_) | Event::Settle => {}
+    });
+    let mut host = graph.host("host");
+    let config = AdapterConfig {
+        queue: 2,
+        ..chained(us(1))
+    };
+    host.set_adapter(device, config);
+    let (mut world, host) = alone(host, Line::new(us(10), &Log::default()));
+    // The line has the first one until 10; nothing happens between 5 and then.
+    world.run_until(at(6));
+    let counters = world.host(host).unwrap().adapter(device);
+    assert_eq!((counters.queue_full, counters.queue_high_water), (3, 2));
 }
 
 #[test]
