@@ -5,68 +5,77 @@
 
 use kumiki_graph::{Above, Context, Indication, Key, Report, ether_types, ip_protocols};
 
+/// What a header names a user by.
+pub(crate) trait Number: Copy + PartialEq {
+    /// What it is called.
+    const KIND: &'static str;
+
+    /// Those among `keys`.
+    fn among(keys: &[Key]) -> impl Iterator<Item = Self>;
+
+    /// This one, in words.
+    fn named(self) -> String;
+}
+
+impl Number for u16 {
+    const KIND: &'static str = "EtherType";
+
+    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
+        ether_types(keys)
+    }
+
+    fn named(self) -> String {
+        format!("EtherType {self:#06x}")
+    }
+}
+
+impl Number for u8 {
+    const KIND: &'static str = "protocol number";
+
+    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
+        ip_protocols(keys)
+    }
+
+    fn named(self) -> String {
+        format!("IP protocol {self}")
+    }
+}
+
 /// Who is found under which number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Users<N>(Vec<(N, Above)>);
 
-impl<N: Copy + PartialEq> Users<N> {
+impl<N: Number> Users<N> {
+    /// Puts the user `above` of `layer` under the numbers among `keys`, of which there must be some.
+    pub(crate) fn bind(&mut self, layer: &str, above: Above, keys: &[Key]) -> Result<(), String> {
+        if N::among(keys).next().is_none() {
+            let kind = N::KIND;
+            return Err(format!(
+                "{layer} tells users apart by {kind}, and this one has none"
+            ));
+        }
+        for number in N::among(keys) {
+            if self.find(number).is_some() {
+                return Err(format!("{} has a user already", number.named()));
+            }
+            self.0.push((number, above));
+        }
+        Ok(())
+    }
+
     /// Who is found under `number`.
     pub(crate) fn find(&self, number: N) -> Option<Above> {
         let found = self.0.iter().find(|(other, _)| *other == number);
         found.map(|&(_, user)| user)
     }
 
-    fn first(&self, user: Above) -> Option<N> {
-        let first = self.0.iter().find(|(_, other)| *other == user);
-        first.map(|&(number, _)| number)
-    }
-}
-
-impl Users<u16> {
-    /// Puts the user `above` of `layer` under the EtherTypes among `keys`, of which there must be some.
-    pub(crate) fn bind(&mut self, layer: &str, above: Above, keys: &[Key]) -> Result<(), String> {
-        if ether_types(keys).next().is_none() {
-            return Err(format!(
-                "{layer} tells users apart by EtherType, and this one has none"
-            ));
-        }
-        for number in ether_types(keys) {
-            if self.find(number).is_some() {
-                return Err(format!("EtherType {number:#06x} has a user already"));
-            }
-            self.0.push((number, above));
-        }
-        Ok(())
-    }
-
-    /// The EtherType of a unit of `user`'s that goes `under` this key.
-    pub(crate) fn number(&self, user: Above, under: Option<Key>) -> Option<u16> {
-        let said = ether_types(under.as_slice()).next();
-        said.or_else(|| self.first(user))
-    }
-}
-
-impl Users<u8> {
-    /// Puts the user `above` of `layer` under the protocol numbers among `keys`, of which there must be some.
-    pub(crate) fn bind(&mut self, layer: &str, above: Above, keys: &[Key]) -> Result<(), String> {
-        if ip_protocols(keys).next().is_none() {
-            return Err(format!(
-                "{layer} tells users apart by protocol number, and this one has none"
-            ));
-        }
-        for number in ip_protocols(keys) {
-            if self.find(number).is_some() {
-                return Err(format!("IP protocol {number} has a user already"));
-            }
-            self.0.push((number, above));
-        }
-        Ok(())
-    }
-
-    /// The protocol number of a unit of `user`'s that goes `under` this key.
-    pub(crate) fn number(&self, user: Above, under: Option<Key>) -> Option<u8> {
-        let said = ip_protocols(under.as_slice()).next();
-        said.or_else(|| self.first(user))
+    /// The number of a unit of `user`'s that goes `under` this key.
+    pub(crate) fn number(&self, user: Above, under: Option<Key>) -> Option<N> {
+        let said = N::among(under.as_slice()).next();
+        said.or_else(|| {
+            let first = self.0.iter().find(|(_, other)| *other == user);
+            first.map(|&(number, _)| number)
+        })
     }
 }
 
