@@ -7,12 +7,12 @@
     reason = "a test: what fails stops it"
 )]
 
-use kumiki_lab::capture::{self, Layers};
-use kumiki_lab::experiment::{Options, Run};
+use kumiki_lab::capture;
+use kumiki_lab::experiment::Run;
 
 mod arrange;
 
-use arrange::{parse, run, tshark};
+use arrange::{run_captured, tshark};
 
 /// `{IP}` is the layer below TCP, `{NEAR}` and `{FAR}` what it is told. The path marks, and loses a little.
 const MARKING: &str = r#"
@@ -129,13 +129,7 @@ fn ran(ip: &str, addresses: [&str; 2]) -> Run {
         .replace("{IP}", ip)
         .replace("{NEAR}", addresses[0])
         .replace("{FAR}", addresses[1]);
-    let options = Options {
-        captures: Layers::Device,
-        ..Options::default()
-    };
-    let run = run(&parse(&text), &[], 1, &options);
-    assert_eq!(run.measured.wrong, None);
-    run
+    run_captured(&text)
 }
 
 #[test]

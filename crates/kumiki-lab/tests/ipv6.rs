@@ -7,12 +7,12 @@
     reason = "a test: what fails stops it"
 )]
 
-use kumiki_lab::capture::{self, Layers};
-use kumiki_lab::experiment::{Options, Run};
+use kumiki_lab::capture;
+use kumiki_lab::experiment::Run;
 
 mod arrange;
 
-use arrange::{parse, run, tshark};
+use arrange::{run_captured, tshark};
 
 /// Two hosts on an Ethernet of 100 Mb/s; `{X}` is the program and what it stands on.
 const ETHERNET: &str = r#"
@@ -61,13 +61,7 @@ fn ran(above: &str, hosts: [&str; 2], load: &str) -> Run {
     } else {
         text
     };
-    let options = Options {
-        captures: Layers::Device,
-        ..Options::default()
-    };
-    let run = run(&parse(&text), &[], 1, &options);
-    assert_eq!(run.measured.wrong, None);
-    run
+    run_captured(&text)
 }
 
 /// Shows both captures to tshark, which finds every checksum right and nothing malformed; how many packets are of

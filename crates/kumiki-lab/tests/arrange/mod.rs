@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use kumiki_lab::capture;
+use kumiki_lab::capture::{self, Layers};
 use kumiki_lab::experiment::{Experiment, Options, Run};
 use kumiki_lab::profile::{self, Profile};
 use kumiki_lab::scenario::{Choice, Document, Point};
@@ -55,6 +55,17 @@ pub(crate) fn run_point(
     Experiment::build(&point.scenario, profiles, seed, options)
         .unwrap_or_else(|fault| panic!("{}", point.locate(fault)))
         .run()
+}
+
+/// A run of the scenario `text` in which nothing went wrong, with a capture of every host's devices.
+pub(crate) fn run_captured(text: &str) -> Run {
+    let options = Options {
+        captures: Layers::Device,
+        ..Options::default()
+    };
+    let run = run(&parse(text), &[], 1, &options);
+    assert_eq!(run.measured.wrong, None);
+    run
 }
 
 /// A scenario of the repository.
