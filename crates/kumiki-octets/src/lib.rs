@@ -16,6 +16,7 @@ mod page;
 pub mod pattern;
 mod slice;
 pub mod sum;
+mod weighted;
 
 pub use message::{Checksum, Message, Meta, Short};
 pub use page::Page;

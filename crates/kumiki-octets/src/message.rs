@@ -7,6 +7,8 @@
 //! A message also carries what a network card would be told of it ([`Meta`]): how to cut it, and what is known of its
 //! checksum.
 
+mod sums;
+
 use core::cell::RefCell;
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -223,6 +225,14 @@ impl Message {
         &self.0.body
     }
 
+    /// Takes the content off, without what stands in the header buffer.
+    pub fn take_slices(&mut self) -> impl Iterator<Item = Slice> + '_ {
+        let inner = &mut *self.0;
+        inner.meta = Meta::default();
+        inner.body_len = 0;
+        inner.body.drain(..)
+    }
+
     fn head(&self) -> &[u8] {
         self.0.head.get(self.0.start..).unwrap_or_default()
     }
@@ -235,6 +245,7 @@ impl Message {
     }
 
     /// Makes room for `n` octets, at most [`HEADROOM`], in front; what stands there is left from earlier.
+    #[inline]
     fn push_room(&mut self, n: usize) -> &mut [u8] {
         self.outgrow_sum(n);
         if n > self.0.start {
@@ -247,6 +258,7 @@ impl Message {
     }
 
     /// As [`Message::push`], for a header that is known: `octets` stand in front, and can be changed there.
+    #[inline]
     pub fn push_octets(&mut self, octets: &[u8]) -> &mut [u8] {
         let octets = octets.get(..octets.len().min(HEADROOM)).unwrap_or_default();
         let room = self.push_room(octets.len());
@@ -299,6 +311,7 @@ impl Message {
     ///
     /// # Errors
     /// [`Short`] where the message has fewer.
+    #[inline]
     pub fn front(&mut self, n: usize) -> Result<&[u8], Short> {
         if n > HEADROOM - self.0.start {
             self.gather_front(n)?;
@@ -411,26 +424,6 @@ impl Message {
         Ok(())
     }
 
-    /// Keeps the sum that a device took true to what is left.
-    fn pop_checksum(&mut self, n: usize) {
-        if let Checksum::Sum(sum) = self.0.meta.checksum {
-            let mut gone = Sum::default();
-            let mut at = 0;
-            self.for_each_in(0, n, |octets| {
-                gone = gone.then(at, Sum::of(octets));
-                at += octets.len();
-            });
-            self.0.meta.checksum = Checksum::Sum(sum.without_prefix(n, gone));
-        }
-    }
-
-    /// `n` octets are put to what a device has summed.
-    fn outgrow_sum(&mut self, n: usize) {
-        if n > 0 && matches!(self.0.meta.checksum, Checksum::Sum(_)) {
-            self.0.meta.checksum = Checksum::Unknown;
-        }
-    }
-
     fn pop_body(&mut self, n: usize) {
         if n == 0 {
             return;
@@ -462,15 +455,7 @@ impl Message {
         if len >= self.len() {
             return;
         }
-        if let Checksum::Sum(sum) = self.0.meta.checksum {
-            let mut gone = Sum::default();
-            let mut at = 0;
-            self.for_each_in(len, self.len() - len, |octets| {
-                gone = gone.then(at, Sum::of(octets));
-                at += octets.len();
-            });
-            self.0.meta.checksum = Checksum::Sum(sum.without(len, gone));
-        }
+        self.truncate_checksum(len);
         let meta = self.0.meta;
         *self = self.cut(len);
         self.0.meta = meta;
@@ -512,7 +497,11 @@ impl Message {
             && left < first.len()
         {
             front.0.body_len = left;
-            front.0.body.push(first.split_to(left));
+            let body = &mut front.0.body;
+            body.push(Slice::EMPTY);
+            if let Some(place) = body.last_mut() {
+                first.split_into(left, place);
+            }
             return front;
         }
         let mut whole = 0;
@@ -575,7 +564,7 @@ impl Message {
     }
 
     /// Adds `slice` at the end.
-    pub fn append_slice(&mut self, slice: Slice) {
+    pub fn append_slice(&mut self, mut slice: Slice) {
         if slice.is_empty() {
             return;
         }
@@ -585,7 +574,8 @@ impl Message {
         inner.leased |= slice.is_leased();
         inner.summed = true;
         // By reference: a slice is large enough for its moves to be seen in a profile.
-        if !inner.body.last_mut().is_some_and(|last| last.join(&slice)) {
+        let last = inner.body.last_mut();
+        if !last.is_some_and(|last| last.join(&mut slice)) {
             inner.body.push(slice);
         }
     }
@@ -604,16 +594,33 @@ impl Message {
         inner.leased |= next.0.leased;
         inner.summed |= next.0.summed;
         // A stream comes in pieces that continue each other.
-        if let [only] = next.0.body.as_slice()
+        if let [only] = next.0.body.as_mut_slice()
             && inner.body.last_mut().is_some_and(|last| last.join(only))
         {
             return;
         }
-        for slice in next.0.body.drain(..) {
-            if !inner.body.last_mut().is_some_and(|last| last.join(&slice)) {
+        for mut slice in next.0.body.drain(..) {
+            let last = inner.body.last_mut();
+            if !last.is_some_and(|last| last.join(&mut slice)) {
                 inner.body.push(slice);
             }
         }
+    }
+
+    /// Adds what follows the first `n` octets of `next` at the end, as [`Message::pop`] and then [`Message::append`] do.
+    ///
+    /// # Errors
+    /// [`Short`] where `next` has fewer; nothing is added.
+    #[inline]
+    pub fn append_behind(&mut self, mut next: Self, n: usize) -> Result<(), Short> {
+        if n == next.head().len() {
+            // Headers that lie where headers do: they are left behind.
+            next.0.start = HEADROOM;
+        } else {
+            next.pop(n)?;
+        }
+        self.append(next);
+        Ok(())
     }
 
     /// Shows every octet to `see`, in order, in pieces.
@@ -670,59 +677,6 @@ impl Message {
         let mut all = Vec::with_capacity(self.len());
         self.for_each(|octets| all.extend_from_slice(octets));
         all
-    }
-
-    /// The one's complement sum of all octets. What slices know of their sums is used, and is remembered.
-    pub fn sum(&mut self) -> Sum {
-        let body = self.body_sum();
-        match self.head() {
-            [] => body,
-            head => Sum::of(head).then(head.len(), body),
-        }
-    }
-
-    fn body_sum(&mut self) -> Sum {
-        let (mut sum, mut at) = (Sum::ZERO, 0);
-        self.0.summed = true;
-        for slice in &mut self.0.body {
-            sum = sum.then(at, slice.summed());
-            at += slice.len();
-        }
-        sum
-    }
-
-    /// As [`Message::sum`], of what follows the first `n` octets.
-    ///
-    /// # Errors
-    /// [`Short`] where the message has fewer.
-    pub fn sum_behind(&mut self, n: usize) -> Result<Sum, Short> {
-        let head = self.head().len();
-        if n == head {
-            return Ok(self.body_sum());
-        }
-        let front = Sum::of(self.front(n)?);
-        Ok(self.sum().without_prefix(n, front))
-    }
-
-    /// How many content octets somebody has yet to read before the sum of this message is known.
-    #[must_use]
-    pub fn unsummed(&self) -> usize {
-        self.0
-            .body
-            .iter()
-            .filter(|slice| !slice.is_summed())
-            .map(Slice::len)
-            .sum()
-    }
-
-    /// Forgets all that is known of sums, as a medium must that might have changed octets.
-    pub fn forget_sums(&mut self) {
-        self.0.meta.checksum = Checksum::Unknown;
-        if core::mem::take(&mut self.0.summed) {
-            for slice in &mut self.0.body {
-                slice.forget_sum();
-            }
-        }
     }
 
     /// Ties `lease` to all content; `None` lets go of the leases there are, as when a message leaves its host.

@@ -6,9 +6,9 @@
 
 use core::cell::RefCell;
 use core::fmt;
-use std::sync::Arc;
 
 use crate::Sum;
+use crate::weighted::{Unique, Weighted};
 
 /// How many free buffers each size class keeps per thread; beyond it memory goes back to the allocator.
 const KEPT: usize = 64;
@@ -17,12 +17,14 @@ const KEPT: usize = 64;
 const CLASSES: [usize; 3] = [2 * 1024, 16 * 1024, 64 * 1024];
 
 thread_local! {
-    static FREE: RefCell<[Vec<Arc<Buffer>>; 3]> = const { RefCell::new([Vec::new(), Vec::new(), Vec::new()]) };
+    static FREE: RefCell<[Vec<Unique<Buffer>>; 3]> = const { RefCell::new([Vec::new(), Vec::new(), Vec::new()]) };
 }
 
 /// What holders of a page share.
 struct Buffer {
     octets: Box<[u8]>,
+    /// How many of them are the page's.
+    len: usize,
     /// Each `unit` octets from the first on sum to one of these, and what is left to the last. Nothing is known where 0.
     sums: Vec<Sum>,
     unit: usize,
@@ -31,23 +33,19 @@ struct Buffer {
 /// A reference-counted, read-only run of octets.
 pub struct Page {
     /// `None` only inside `drop`.
-    buffer: Option<Arc<Buffer>>,
-    len: usize,
+    buffer: Option<Weighted<Buffer>>,
 }
 
 impl Page {
     /// Builds a page of `len` octets; `write` fills it and sees zeros or whatever an earlier page left behind.
     pub fn build(len: usize, write: impl FnOnce(&mut [u8])) -> Self {
         let mut buffer = take(len);
-        if let Some(all) = Arc::get_mut(&mut buffer) {
-            all.unit = 0;
-            if let Some(room) = all.octets.get_mut(..len) {
-                write(room);
-            }
+        buffer.unit = 0;
+        if let Some(room) = buffer.octets.get_mut(..len) {
+            write(room);
         }
         Self {
-            buffer: Some(buffer),
-            len,
+            buffer: Some(buffer.share()),
         }
     }
 
@@ -57,17 +55,15 @@ impl Page {
     pub fn copied(octets: &[u8], unit: usize) -> Self {
         let mut buffer = take(octets.len());
         let unit = unit.max(1);
-        if let Some(all) = Arc::get_mut(&mut buffer) {
-            all.unit = unit;
-            all.sums.clear();
-            let room = all.octets.get_mut(..octets.len()).unwrap_or_default();
-            let pieces = room.chunks_mut(unit).zip(octets.chunks(unit));
-            all.sums
-                .extend(pieces.map(|(to, from)| Sum::copy(to, from)));
-        }
+        let all = &mut *buffer;
+        all.unit = unit;
+        all.sums.clear();
+        let room = all.octets.get_mut(..octets.len()).unwrap_or_default();
+        let pieces = room.chunks_mut(unit).zip(octets.chunks(unit));
+        all.sums
+            .extend(pieces.map(|(to, from)| Sum::copy(to, from)));
         Self {
-            buffer: Some(buffer),
-            len: octets.len(),
+            buffer: Some(buffer.share()),
         }
     }
 
@@ -80,10 +76,10 @@ impl Page {
             return None;
         }
         // Most often it is one piece.
-        if len == unit || len < unit && end == self.len {
+        if len == unit || len < unit && end == buffer.len {
             return buffer.sums.get(first).copied();
         }
-        if !(end.is_multiple_of(unit) || end == self.len) {
+        if !(end.is_multiple_of(unit) || end == buffer.len) {
             return None;
         }
         let sums = buffer.sums.get(first..end.div_ceil(unit))?;
@@ -96,20 +92,43 @@ impl Page {
     pub fn octets(&self) -> &[u8] {
         self.buffer
             .as_deref()
-            .and_then(|buffer| buffer.octets.get(..self.len))
+            .and_then(|buffer| buffer.octets.get(..buffer.len))
             .unwrap_or_default()
     }
 
     /// How many octets the page holds.
     #[must_use]
-    pub const fn len(&self) -> usize {
-        self.len
+    pub fn len(&self) -> usize {
+        self.buffer.as_deref().map_or(0, |buffer| buffer.len)
     }
 
     /// Whether the page holds no octets.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Another holder, as a clone is, made without touching the count that all holders share.
+    #[inline]
+    pub(crate) fn divide(&mut self) -> Self {
+        Self {
+            buffer: self.buffer.as_mut().map(Weighted::divide),
+        }
+    }
+
+    /// Lets `other`, a holder of the same page, go into this one.
+    #[inline]
+    pub(crate) fn unite(&mut self, mut other: Self) {
+        if let (Some(ours), Some(theirs)) = (&mut self.buffer, other.buffer.take()) {
+            // Where it could not, it goes back and ends as any other.
+            other.buffer = ours.unite(theirs).err();
+        }
+    }
+
+    /// Whether both are holders of the same page.
+    #[inline]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        matches!((&self.buffer, &other.buffer), (Some(a), Some(b)) if a.is_same(b))
     }
 }
 
@@ -118,10 +137,11 @@ fn class(len: usize) -> Option<usize> {
 }
 
 /// A buffer of at least `len` octets with exactly one holder.
-fn take(len: usize) -> Arc<Buffer> {
+fn take(len: usize) -> Unique<Buffer> {
     let new = |size: usize| {
-        Arc::new(Buffer {
+        Unique::new(Buffer {
             octets: vec![0; size].into(),
+            len,
             sums: Vec::new(),
             unit: 0,
         })
@@ -133,19 +153,16 @@ fn take(len: usize) -> Arc<Buffer> {
         .try_with(|free| free.borrow_mut().get_mut(class).and_then(Vec::pop))
         .ok()
         .flatten();
-    kept.unwrap_or_else(|| new(CLASSES.get(class).copied().unwrap_or(len)))
+    let mut buffer = kept.unwrap_or_else(|| new(CLASSES.get(class).copied().unwrap_or(len)));
+    buffer.len = len;
+    buffer
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
-        let Some(mut buffer) = self.buffer.take() else {
+        let Some(buffer) = self.buffer.take().and_then(Weighted::into_unique) else {
             return;
         };
-        // The plain count first, which costs least: most holders are not the last. Where two let go at the same time, both
-        // may think so, and the memory goes back to the allocator.
-        if Arc::strong_count(&buffer) > 1 || Arc::get_mut(&mut buffer).is_none() {
-            return;
-        }
         let size = buffer.octets.len();
         let Some(class) = CLASSES.iter().position(|&class| class == size) else {
             return;
@@ -165,7 +182,6 @@ impl Clone for Page {
     fn clone(&self) -> Self {
         Self {
             buffer: self.buffer.clone(),
-            len: self.len,
         }
     }
 }
@@ -178,7 +194,7 @@ impl From<&[u8]> for Page {
 
 impl fmt::Debug for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Page({} octets)", self.len)
+        write!(f, "Page({} octets)", self.len())
     }
 }
 

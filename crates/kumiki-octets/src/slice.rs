@@ -25,7 +25,24 @@ const SMALL: usize = 128;
 enum Source {
     Page(Page),
     Pattern(Pattern),
-    Inline([u8; INLINE]),
+    Inline(Few),
+}
+
+/// Octets held in place. Aligned, so that the whole moves in the same words in which it was written.
+#[derive(Clone, Copy)]
+#[repr(align(8))]
+struct Few([u8; INLINE]);
+
+impl Source {
+    /// The same once more. A page's holder is divided, which costs less than a clone.
+    #[inline]
+    fn divide(&mut self) -> Self {
+        match self {
+            Self::Page(page) => Self::Page(page.divide()),
+            Self::Pattern(pattern) => Self::Pattern(*pattern),
+            Self::Inline(octets) => Self::Inline(*octets),
+        }
+    }
 }
 
 /// A run of octets of a page, of a generated pattern, or a few octets held in place.
@@ -42,6 +59,16 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// No octets.
+    pub(crate) const EMPTY: Self = Self {
+        source: Source::Inline(Few([0; INLINE])),
+        offset: 0,
+        len: 0,
+        sum: None,
+        doubted: false,
+        lease: None,
+    };
+
     /// The whole of `page`.
     #[must_use]
     pub fn of_page(page: Page) -> Self {
@@ -76,7 +103,7 @@ impl Slice {
         let source = match inline.get_mut(..octets.len()) {
             Some(room) => {
                 room.copy_from_slice(octets);
-                Source::Inline(inline)
+                Source::Inline(Few(inline))
             }
             None => Source::Page(Page::from(octets)),
         };
@@ -113,10 +140,11 @@ impl Slice {
 
     /// The octets, where they exist in memory.
     #[must_use]
+    #[inline]
     pub fn octets(&self) -> Option<&[u8]> {
         let all = match &self.source {
             Source::Page(page) => page.octets(),
-            Source::Inline(octets) => octets,
+            Source::Inline(Few(octets)) => octets,
             Source::Pattern(_) => return None,
         };
         let start = usize::try_from(self.offset).ok()?;
@@ -162,24 +190,39 @@ impl Slice {
 
     /// The one's complement sum of the octets, as if the first stood at an even position.
     #[must_use]
+    #[inline]
     pub fn sum(&self) -> Sum {
-        self.known_sum().unwrap_or_else(|| match self.source {
-            Source::Pattern(pattern) => pattern.sum(self.offset, self.len),
-            Source::Page(_) | Source::Inline(_) => Sum::of(self.octets().unwrap_or_default()),
+        self.sum.unwrap_or_else(|| self.sum_of(0, self.len))
+    }
+
+    /// As [`Slice::sum`], of the `len` octets from `from` on.
+    #[inline]
+    fn sum_of(&self, from: usize, len: usize) -> Sum {
+        let offset = self.offset.wrapping_add(from as u64);
+        if let Source::Pattern(pattern) = self.source {
+            return pattern.sum(offset, len);
+        }
+        self.page_sum(offset, len).unwrap_or_else(|| {
+            let part = self
+                .octets()
+                .and_then(|octets| octets.get(from..from + len));
+            Sum::of(part.unwrap_or_default())
         })
     }
 
-    fn known_sum(&self) -> Option<Sum> {
-        if self.sum.is_some() || self.doubted {
-            return self.sum;
-        }
+    /// What the page knows of the sum of its `len` octets from `offset` on.
+    #[inline]
+    fn page_sum(&self, offset: u64, len: usize) -> Option<Sum> {
         match &self.source {
-            Source::Page(page) => page.known_sum(usize::try_from(self.offset).ok()?, self.len),
-            Source::Pattern(_) | Source::Inline(_) => None,
+            Source::Page(page) if !self.doubted => {
+                page.known_sum(usize::try_from(offset).ok()?, len)
+            }
+            Source::Page(_) | Source::Pattern(_) | Source::Inline(_) => None,
         }
     }
 
     /// As [`Slice::sum`], and remembers it for the next who asks.
+    #[inline]
     pub fn summed(&mut self) -> Sum {
         let sum = self.sum();
         self.sum = Some(sum);
@@ -189,7 +232,7 @@ impl Slice {
     /// Whether the sum is remembered, so that asking for it costs nothing.
     #[must_use]
     pub fn is_summed(&self) -> bool {
-        self.known_sum().is_some()
+        self.sum.is_some() || self.page_sum(self.offset, self.len).is_some()
     }
 
     /// Forgets the sum; the next who asks reads the octets.
@@ -210,50 +253,57 @@ impl Slice {
 
     /// Cuts off and returns the first `n` octets; all of them where there are no more than `n`.
     #[must_use]
-    #[inline]
     pub fn split_to(&mut self, n: usize) -> Self {
-        let n = n.min(self.len);
-        let mut front = Self {
-            source: self.source.clone(),
-            offset: self.offset,
-            len: n,
-            sum: None,
-            doubted: self.doubted,
-            lease: self.lease.clone(),
-        };
-        let whole = self.sum.take();
-        let whole_len = self.len;
-        self.offset = self.offset.wrapping_add(n as u64);
-        self.len -= n;
-        if let Some(whole) = whole {
-            self.share_sum(&mut front, whole, whole_len);
-        }
+        let mut front = Self::EMPTY;
+        self.split_into(n, &mut front);
         front
     }
 
-    /// Where one part of a summed slice is small, reading it gives the sums of both parts.
-    fn share_sum(&mut self, front: &mut Self, whole: Sum, whole_len: usize) {
-        if front.len == whole_len {
-            front.sum = Some(whole);
-        } else if front.len == 0 {
-            self.sum = Some(whole);
-        } else if front.len <= SMALL {
-            let sum = front.summed();
-            self.sum = Some(whole.without_prefix(front.len, sum));
-        } else if self.len <= SMALL {
-            let sum = self.summed();
-            front.sum = Some(whole.without(front.len, sum));
+    /// As [`Slice::split_to`], in place of what `front` was: a slice that is built elsewhere and then moved makes wide reads
+    /// wait for narrow writes.
+    #[inline]
+    pub(crate) fn split_into(&mut self, n: usize, front: &mut Self) {
+        let n = n.min(self.len);
+        (front.sum, self.sum) = match self.sum {
+            Some(whole) => self.share_sum(n, whole),
+            None => (None, None),
+        };
+        front.source = self.source.divide();
+        front.offset = self.offset;
+        front.len = n;
+        front.doubted = self.doubted;
+        front.lease.clone_from(&self.lease);
+        self.offset = self.offset.wrapping_add(n as u64);
+        self.len -= n;
+    }
+
+    /// The sums of the first `n` octets and of the others, where all sum to `whole`: reading one part gives both, which is
+    /// done where it is small.
+    fn share_sum(&self, n: usize, whole: Sum) -> (Option<Sum>, Option<Sum>) {
+        if n == self.len {
+            (Some(whole), None)
+        } else if n == 0 {
+            (None, Some(whole))
+        } else if n <= SMALL {
+            let front = self.sum_of(0, n);
+            (Some(front), Some(whole.without_prefix(n, front)))
+        } else if self.len - n <= SMALL {
+            let back = self.sum_of(n, self.len - n);
+            (Some(whole.without(n, back)), Some(back))
+        } else {
+            (None, None)
         }
     }
 
-    /// Takes in `next` where it continues this slice in the same page or pattern under the same lease; false where it does
-    /// not.
+    /// Takes in `next`, which is left empty, where it continues this slice in the same page or pattern under the same lease;
+    /// false where it does not.
     #[must_use]
-    pub fn join(&mut self, next: &Self) -> bool {
+    #[inline]
+    pub fn join(&mut self, next: &mut Self) -> bool {
         let continues = self.offset.wrapping_add(self.len as u64) == next.offset
             && match (&self.source, &next.source) {
                 (Source::Pattern(a), Source::Pattern(b)) => a == b,
-                (Source::Page(a), Source::Page(b)) => core::ptr::eq(a.octets(), b.octets()),
+                (Source::Page(a), Source::Page(b)) => a.is_same(b),
                 _ => false,
             };
         let same_lease = match (&self.lease, &next.lease) {
@@ -270,6 +320,10 @@ impl Slice {
         };
         self.doubted |= next.doubted;
         self.len += next.len;
+        let taken = core::mem::replace(next, Self::EMPTY);
+        if let (Source::Page(ours), Source::Page(theirs)) = (&mut self.source, taken.source) {
+            ours.unite(theirs);
+        }
         true
     }
 }

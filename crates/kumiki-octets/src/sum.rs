@@ -90,6 +90,18 @@ impl Sum {
             .add_u16(u16::from_be_bytes([c, d]))
     }
 
+    /// As [`Sum::add_u16`] for each of a few words, but folded once.
+    #[must_use]
+    pub fn add_words<const N: usize>(self, words: [u16; N]) -> Self {
+        const { assert!(N < 0xffff, "the total could overflow") }
+        let total = words
+            .iter()
+            .fold(u32::from(self.0), |total, word| total + u32::from(*word));
+        let total = (total & 0xffff) + (total >> 16);
+        let [a, b, ..] = (total + (total >> 16)).to_le_bytes();
+        Self(u16::from_le_bytes([a, b]))
+    }
+
     /// The sum of two runs of octets that both begin at even positions.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {

@@ -196,12 +196,11 @@ impl Merger {
             out(address, packet);
             return;
         }
-        let _ = packet.pop(len);
         flow.sum = flow.sum.then(flow.text, sum);
         flow.text += text;
         flow.packets += 1;
         flow.flags |= flags;
-        flow.message.append(packet);
+        let _ = flow.message.append_behind(packet, len);
         self.recent = at;
         if flow.is_complete(text) {
             self.release(at, out);

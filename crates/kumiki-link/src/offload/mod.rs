@@ -60,29 +60,33 @@ struct Headers {
 }
 
 /// In which bits packets of one super-segment must be alike: all but length, identification, sequence number, PSH and
-/// checksums. In 32-bit words, for IPv4.
-const ALIKE_4: [u32; ROOM / 4] = alike(20);
+/// checksums. For IPv4.
+const ALIKE_4: [u8; ROOM] = alike(20);
 /// As [`ALIKE_4`], for IPv6.
-const ALIKE_6: [u32; ROOM / 4] = alike(40);
+const ALIKE_6: [u8; ROOM] = alike(40);
 
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated by the compiler, for 20 and 40"
 )]
-const fn alike(ip: usize) -> [u32; ROOM / 4] {
-    let mut words = [u32::MAX; ROOM / 4];
-    if ip == 20 {
-        words[0] = u32::from_ne_bytes([0xff, 0xff, 0, 0]);
-        words[1] = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
-        words[2] = u32::from_ne_bytes([0xff, 0xff, 0, 0]);
-    } else {
-        words[1] = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
+const fn alike(ip: usize) -> [u8; ROOM] {
+    let mut bits = [0xff; ROOM];
+    // Length, identification and checksum of IPv4; length of IPv6.
+    let internet: &[usize] = if ip == 20 { &[2, 4, 10] } else { &[4] };
+    let mut at = 0;
+    while at < internet.len() {
+        (bits[internet[at]], bits[internet[at] + 1]) = (0, 0);
+        at += 1;
     }
-    let tcp = ip / 4;
-    words[tcp + 1] = 0;
-    words[tcp + 3] = u32::from_ne_bytes([0xff, !PSH, 0xff, 0xff]);
-    words[tcp + 4] = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
-    words
+    // Sequence number, PSH, checksum.
+    let mut at = ip + 4;
+    while at < ip + 8 {
+        bits[at] = 0;
+        at += 1;
+    }
+    bits[ip + 13] = !PSH;
+    (bits[ip + 16], bits[ip + 17]) = (0, 0);
+    bits
 }
 
 fn word(octets: &[u8], at: usize) -> u16 {
@@ -182,12 +186,16 @@ impl Headers {
     /// Whether `front` begins with headers that differ in nothing in which packets of one super-segment cannot differ.
     fn are_like(&self, front: &[u8]) -> bool {
         let alike = if self.ip == 20 { &ALIKE_4 } else { &ALIKE_6 };
-        let (ours, _) = self.octets().as_chunks::<4>();
-        let (theirs, _) = front.as_chunks::<4>();
+        let (ours, our_last) = self.octets().as_chunks::<8>();
+        let (theirs, their_last) = front.as_chunks::<8>();
+        let (bits, last_bits) = alike.get(..self.len).unwrap_or_default().as_chunks::<8>();
         let mut different = 0;
-        for ((a, b), bits) in ours.iter().zip(theirs).zip(alike) {
-            different |= (u32::from_ne_bytes(*a) ^ u32::from_ne_bytes(*b)) & bits;
+        for ((a, b), bits) in ours.iter().zip(theirs).zip(bits) {
+            let other = u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b);
+            different |= other & u64::from_ne_bytes(*bits);
         }
+        // Headers are whole 32-bit words: one may be left.
+        different |= u64::from((long(our_last, 0) ^ long(their_last, 0)) & long(last_bits, 0));
         different == 0 && front.len() >= self.len
     }
 
@@ -200,13 +208,16 @@ impl Headers {
     /// The sum of what is checked by TCP's checksum in a packet like this one, where these differ, with `text` octets
     /// of text that sum to `sum` (RFC 9293 section 3.1).
     fn tcp_total(&self, seq: u32, control: u16, checksum: u16, text: usize, sum: Sum) -> Sum {
-        // Of the length that IPv6 counts with 32 bits the upper 16 are zero, as a packet has no more than 65,535 octets.
-        self.tcp_sum
-            .plus(sum)
-            .add_u16(narrow(self.len - self.ip + text))
-            .add_u32(seq)
-            .add_u16(control)
-            .add_u16(checksum)
+        let [a, b, c, d] = seq.to_be_bytes();
+        self.tcp_sum.add_words([
+            sum.folded(),
+            // Of the length that IPv6 counts with 32 bits the upper 16 are zero, as a packet has no more than 65,535 octets.
+            narrow(self.len - self.ip + text),
+            u16::from_be_bytes([a, b]),
+            u16::from_be_bytes([c, d]),
+            control,
+            checksum,
+        ])
     }
 
     /// As [`Headers::tcp_total`], with what stands in `octets`.
@@ -226,9 +237,7 @@ impl Headers {
             return Sum::from_folded(u16::MAX);
         }
         self.ip_sum
-            .add_u16(word(octets, 2))
-            .add_u16(word(octets, 4))
-            .add_u16(word(octets, 10))
+            .add_words([word(octets, 2), word(octets, 4), word(octets, 10)])
     }
 
     /// Changes `room`, which holds these headers, to those of a packet with `text` octets of text, which sum to `sum`.
@@ -246,7 +255,7 @@ impl Headers {
         let Self { ip, len, .. } = *self;
         if ip == 20 {
             let length = narrow(len + text);
-            let total = self.ip_sum.add_u16(length).add_u16(identification);
+            let total = self.ip_sum.add_words([length, identification]);
             put(room, 2, length.to_be_bytes());
             put(room, 4, identification.to_be_bytes());
             put(room, 10, total.checksum().to_be_bytes());

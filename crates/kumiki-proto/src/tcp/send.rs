@@ -114,7 +114,7 @@ impl Send {
     pub(crate) fn queue(&mut self, data: Message, pushed: bool) {
         let octets = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let content: usize = data.slices().iter().map(Slice::len).sum();
-        let data = if content == data.len() {
+        let mut data = if content == data.len() {
             data
         } else {
             let mut whole = Message::new();
@@ -124,10 +124,10 @@ impl Send {
         self.granted = self.granted.saturating_sub(octets);
         self.unsent_octets = self.unsent_octets.saturating_add(octets);
         self.pushed = pushed;
-        for slice in data.slices() {
+        for mut slice in data.take_slices() {
             let last = self.unsent.back_mut();
-            if !last.is_some_and(|last| last.join(slice)) {
-                self.unsent.push_back(slice.clone());
+            if !last.is_some_and(|last| last.join(&mut slice)) {
+                self.unsent.push_back(slice);
             }
         }
     }

@@ -1,0 +1,96 @@
+//! What is known of the sums of a message.
+
+use super::{Checksum, Message, Short};
+use crate::{Slice, Sum};
+
+impl Message {
+    /// Keeps the sum that a device took true to what is left.
+    pub(super) fn pop_checksum(&mut self, n: usize) {
+        if let Checksum::Sum(sum) = self.0.meta.checksum {
+            let gone = self.sum_in(0, n);
+            self.0.meta.checksum = Checksum::Sum(sum.without_prefix(n, gone));
+        }
+    }
+
+    /// As [`Message::pop_checksum`], where the first `len` octets are left.
+    pub(super) fn truncate_checksum(&mut self, len: usize) {
+        if let Checksum::Sum(sum) = self.0.meta.checksum {
+            let gone = self.sum_in(len, self.len() - len);
+            self.0.meta.checksum = Checksum::Sum(sum.without(len, gone));
+        }
+    }
+
+    /// The sum of `len` octets from position `from` on, read anew.
+    fn sum_in(&self, from: usize, len: usize) -> Sum {
+        let (mut sum, mut at) = (Sum::ZERO, 0);
+        self.for_each_in(from, len, |octets| {
+            sum = sum.then(at, Sum::of(octets));
+            at += octets.len();
+        });
+        sum
+    }
+
+    /// `n` octets are put to what a device has summed.
+    pub(super) fn outgrow_sum(&mut self, n: usize) {
+        if n > 0 && matches!(self.0.meta.checksum, Checksum::Sum(_)) {
+            self.0.meta.checksum = Checksum::Unknown;
+        }
+    }
+
+    /// The one's complement sum of all octets. What slices know of their sums is used, and is remembered.
+    #[inline]
+    pub fn sum(&mut self) -> Sum {
+        let body = self.body_sum();
+        match self.head() {
+            [] => body,
+            head => Sum::of(head).then(head.len(), body),
+        }
+    }
+
+    #[inline]
+    fn body_sum(&mut self) -> Sum {
+        let (mut sum, mut at) = (Sum::ZERO, 0);
+        self.0.summed = true;
+        for slice in &mut self.0.body {
+            sum = sum.then(at, slice.summed());
+            at += slice.len();
+        }
+        sum
+    }
+
+    /// As [`Message::sum`], of what follows the first `n` octets.
+    ///
+    /// # Errors
+    /// [`Short`] where the message has fewer.
+    #[inline]
+    pub fn sum_behind(&mut self, n: usize) -> Result<Sum, Short> {
+        let head = self.head().len();
+        if n == head {
+            return Ok(self.body_sum());
+        }
+        let front = Sum::of(self.front(n)?);
+        Ok(self.sum().without_prefix(n, front))
+    }
+
+    /// How many content octets somebody has yet to read before the sum of this message is known.
+    #[must_use]
+    pub fn unsummed(&self) -> usize {
+        self.0
+            .body
+            .iter()
+            .filter(|slice| !slice.is_summed())
+            .map(Slice::len)
+            .sum()
+    }
+
+    /// Forgets all that is known of sums, as a medium must that might have changed octets.
+    #[inline]
+    pub fn forget_sums(&mut self) {
+        self.0.meta.checksum = Checksum::Unknown;
+        if core::mem::take(&mut self.0.summed) {
+            for slice in &mut self.0.body {
+                slice.forget_sum();
+            }
+        }
+    }
+}
