@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-/// Octets that one call of the writing program hands over, and that one call of the reading one takes.
+/// The most octets that one call of the writing program hands over, and that one call of the reading one takes.
 pub(crate) const WRITE: usize = 64 * 1024;
+
+/// Octets of the headers of IPv4 and TCP in a packet with text, timestamps among them.
+const HEADERS: usize = 20 + 20 + 12;
 
 /// Octets of a request, and of its reply.
 pub(crate) const SMALL: usize = 64;
@@ -25,13 +28,19 @@ pub(crate) struct Load {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Work {
-    /// So many octets one way, in writes of [`WRITE`] octets.
+    /// So many octets one way, in writes of [`Load::write`] octets.
     Octets(u64),
     /// So many times [`SMALL`] octets there and back, one after the other.
     Exchanges(u64),
 }
 
 impl Load {
+    /// How many octets each write has: as many whole segments as [`WRITE`] holds. What is left over would go by itself, and in
+    /// layers a segment costs as much as forty.
+    pub(crate) fn write(&self) -> usize {
+        WRITE - WRITE % (self.mtu - HEADERS)
+    }
+
     /// Octets that all connections deliver, both ways.
     pub(crate) fn octets(&self) -> u64 {
         let each = match self.work {
@@ -78,17 +87,18 @@ pub(crate) fn cpu_s() -> f64 {
     seconds
 }
 
-/// Content that no compressor and no checksum likes; the same in every run.
-pub(crate) fn content() -> Vec<u8> {
+/// `len` octets that no compressor and no checksum likes; the same in every run.
+pub(crate) fn content(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut octets = Vec::with_capacity(WRITE);
-    while octets.len() < WRITE {
+    let mut octets = Vec::with_capacity(len + 8);
+    while octets.len() < len {
         // xorshift64 (Marsaglia 2003).
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         octets.extend_from_slice(&state.to_le_bytes());
     }
+    octets.truncate(len);
     octets
 }
 
@@ -107,7 +117,7 @@ mod tests {
 
     #[test]
     fn an_octet_in_the_wrong_place_is_wrong() {
-        let content = content();
+        let content = content(WRITE);
         let stream: Vec<u8> = content.iter().chain(&content).copied().collect();
         assert_eq!(wrong(&content, 7, &stream[7..70_007]), 0);
         let mut other = stream[7..70_007].to_vec();

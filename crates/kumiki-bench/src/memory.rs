@@ -88,7 +88,7 @@ fn main() -> ExitCode {
     };
     // A page is what data under way takes, beside the connection itself.
     let before = ALLOCATED.current_usage();
-    let page = Page::copied(&load::content(), 1448);
+    let page = Page::copied(&load::content(load::WRITE), 1448);
     let page_octets = ALLOCATED.current_usage() - before;
     drop(page);
     if cli.json {

@@ -128,7 +128,7 @@ impl Caller {
             remote,
             load,
             most,
-            buffer: content(),
+            buffer: content(load.write()),
             reply: vec![0; WRITE],
             sessions: (0..load.sessions).map(|_| session()).collect(),
             turn: 0,
@@ -170,7 +170,8 @@ impl Caller {
         let Some(session) = self.sessions.get_mut(number) else {
             return false;
         };
-        let (len, credit) = (session.left.min(WRITE as u64), session.credit);
+        let write = self.load.write() as u64;
+        let (len, credit) = (session.left.min(write), session.credit);
         let Some(provider) = session.provider.filter(|_| len > 0 && credit >= len) else {
             return false;
         };
@@ -347,7 +348,7 @@ impl Answerer {
         Self {
             local,
             load,
-            content: content(),
+            content: content(load.write()),
             buffer: vec![0; WRITE],
             sessions: Vec::new(),
             ended: 0,

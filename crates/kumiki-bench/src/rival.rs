@@ -218,7 +218,7 @@ impl Run {
             clock: RealClock::start(),
             caller,
             answerer,
-            content: content(),
+            content: content(load.write()),
             buffer: vec![0; WRITE],
             progress: vec![Progress::default(); load.sessions as usize],
             octets: 0,
@@ -252,7 +252,8 @@ impl Run {
             let socket = self.caller.sockets.get_mut::<Socket<'_>>(*handle);
             while progress.written < octets && socket.can_send() {
                 let left = usize::try_from(octets - progress.written).unwrap_or(WRITE);
-                let at = usize::try_from(progress.written % WRITE as u64).unwrap_or(0);
+                let at = progress.written % self.content.len() as u64;
+                let at = usize::try_from(at).unwrap_or(0);
                 let piece = self.content.get(at..).unwrap_or_default();
                 let piece = piece.get(..left.min(piece.len())).unwrap_or_default();
                 match socket.send_slice(piece) {

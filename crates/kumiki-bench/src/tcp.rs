@@ -225,7 +225,7 @@ fn show(rows: &[Row], runs: usize) {
     println!(
         "Both ends of TCP in one thread: program, TCP, IP, device, link, device, IP, TCP, program. Median of {runs} runs in \
          turn (least to most).\nLink: no delay, no loss; it hands each packet on at once and forgets all sums. \
-         Copy in and copy out. {} KiB writes; exchanges of {SMALL} octets each way.\n",
+         Copy in and copy out. Writes of as many whole segments as {} KiB hold; exchanges of {SMALL} octets each way.\n",
         WRITE / 1024,
     );
     let mut table = Table::new();
