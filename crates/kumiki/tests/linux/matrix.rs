@@ -20,13 +20,17 @@ const REORDER: [&str; 2] = ["reorder=0.02", "reorder_by=1 ms"];
 /// 200 ms would be nearly all that a transfer consists of.
 const RTO_MIN: &str = "tcp.rto.minimum=5 ms";
 
-/// The same for Linux, and two more: without timestamps it may not take a round-trip time from what was sent twice (Karn's
-/// algorithm), so that with much under way and 5 % loss its time-out doubles to minutes; and its congestion control should not
-/// depend on who has set up the machine. Kernels that have no such setting (the first came with 6.11, the second with 6.15) only
-/// take longer.
-const LINUX_SETTINGS: [(&str, &str); 3] = [
+/// The same for Linux, and three more. Without timestamps it may not take a round-trip time from what was sent twice (Karn's
+/// algorithm), so that with much under way and 5 % loss its time-out doubles to minutes. Its congestion control should not depend
+/// on who has set up the machine. And it gives up after as long as `tcp_retries2` time-outs in a row would take, 14 s with this
+/// greatest one, but counts from the first retransmission of a recovery: without SACK at 5 % loss one recovery can last that
+/// long while data arrive all the time, and the second time-out in a row is then taken for the end of the peer (with 3 in place
+/// of 15 each such transfer of 64 MiB ended so). Kernels that have no such setting (the first came with 6.11, the second with
+/// 6.15) only take longer.
+const LINUX_SETTINGS: [(&str, &str); 4] = [
     ("tcp_rto_min_us", "5000"),
     ("tcp_rto_max_ms", "1000"),
+    ("tcp_retries2", "255"),
     ("tcp_congestion_control", "cubic"),
 ];
 
