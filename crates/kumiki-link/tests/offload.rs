@@ -354,6 +354,42 @@ fn what_differs_in_more_than_it_may_is_not_put_together() {
     }
 }
 
+/// The checksums stay right where one word goes up and another down, so that nothing but the comparison can tell.
+#[test]
+fn what_differs_and_sums_to_the_same_is_not_put_together() {
+    for (version, timestamps) in [(4, false), (4, true), (6, false), (6, true)] {
+        let case = Case {
+            version,
+            timestamps,
+            ..plain()
+        };
+        let tcp = if version == 4 { 20 } else { 40 };
+        let first = case.packet(0, 1000, 0x10, 0);
+        let second = case.packet(1000, 1000, 0x10, 0);
+        let of = |second: &[u8]| merged([&first[..], second].map(Message::from_octets)).len();
+        assert_eq!(of(&second), 1);
+        // Acknowledgment, window, urgent pointer; both halves of both timestamps.
+        let mut pairs = vec![(8, 10), (8, 14), (10, 18)];
+        if timestamps {
+            pairs.extend([(26, 30), (28, 30), (14, 30)]);
+        }
+        for (up, down) in pairs {
+            let mut second = second.clone();
+            let word = |at: usize| u16::from_be_bytes([second[tcp + at], second[tcp + at + 1]]);
+            // A word of zero cannot go down.
+            let (up, down) = if word(down) == 0 {
+                (down, up)
+            } else {
+                (up, down)
+            };
+            let (more, less) = (word(up) + 1, word(down) - 1);
+            second[tcp + up..tcp + up + 2].copy_from_slice(&more.to_be_bytes());
+            second[tcp + down..tcp + down + 2].copy_from_slice(&less.to_be_bytes());
+            assert_eq!(of(&second), 2, "IPv{version} {timestamps} {up} {down}");
+        }
+    }
+}
+
 /// RFC 3168 section 6.1.2: CWR says something of one packet.
 #[test]
 fn a_packet_with_cwr_is_not_put_together_with_those_without() {

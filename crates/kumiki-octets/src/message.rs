@@ -225,11 +225,12 @@ impl Message {
         &self.0.body
     }
 
-    /// Takes the content off, without what stands in the header buffer.
+    /// Takes the content off, without what stands in the header buffer; [`Meta`] is dropped.
     pub fn take_slices(&mut self) -> impl Iterator<Item = Slice> + '_ {
         let inner = &mut *self.0;
         inner.meta = Meta::default();
         inner.body_len = 0;
+        (inner.leased, inner.summed) = (false, false);
         inner.body.drain(..)
     }
 
@@ -432,7 +433,7 @@ impl Message {
         if let Some(first) = inner.body.first_mut()
             && n < first.len()
         {
-            let _ = first.split_to(n);
+            first.skip(n);
             inner.body_len -= n;
             return;
         }
@@ -440,7 +441,7 @@ impl Message {
         let mut whole = 0;
         for slice in &mut inner.body {
             if left < slice.len() {
-                let _ = slice.split_to(left);
+                slice.skip(left);
                 break;
             }
             left -= slice.len();
@@ -515,7 +516,7 @@ impl Message {
             }
             left -= slice.len();
             whole += 1;
-            front.append_slice(slice.clone());
+            front.append_slice(core::mem::replace(slice, Slice::EMPTY));
         }
         inner.body.drain(..whole);
         front
@@ -551,7 +552,7 @@ impl Message {
             }
             let mut part = slice.clone();
             if skip > 0 {
-                let _ = part.split_to(skip);
+                part.skip(skip);
                 skip = 0;
             }
             if left < part.len() {

@@ -32,7 +32,7 @@ struct Buffer {
 
 /// A reference-counted, read-only run of octets.
 pub struct Page {
-    /// `None` only inside `drop`.
+    /// `None` only in what is about to be dropped.
     buffer: Option<Weighted<Buffer>>,
 }
 
@@ -108,7 +108,7 @@ impl Page {
         self.len() == 0
     }
 
-    /// Another holder, as a clone is, made without touching the count that all holders share.
+    /// Another holder, as a clone is, made without touching the count that all holders share, but for a holder of the least weight.
     #[inline]
     pub(crate) fn divide(&mut self) -> Self {
         Self {
@@ -268,7 +268,10 @@ mod tests {
         assert_eq!(part.sum(), Sum::of(&octets[50..]));
         rest.forget_sum();
         assert!(!rest.is_summed());
-        // Who takes octets from a doubted slice doubts them too.
-        assert!(!rest.split_to(40).is_summed());
+        // Who takes octets from a doubted slice doubts them too, and so does who joins it.
+        let (mut sure, mut doubted) = (first, rest.split_to(40));
+        assert!(!doubted.is_summed() && sure.is_summed());
+        assert!(sure.join(&mut doubted) && !sure.is_summed());
+        assert!(doubted.is_empty());
     }
 }

@@ -277,6 +277,14 @@ impl Slice {
         self.len -= n;
     }
 
+    /// Takes the first `n` octets off; all of them where there are no more than `n`.
+    pub fn skip(&mut self, n: usize) {
+        let n = n.min(self.len);
+        self.sum = self.sum.and_then(|whole| self.share_sum(n, whole).1);
+        self.offset = self.offset.wrapping_add(n as u64);
+        self.len -= n;
+    }
+
     /// The sums of the first `n` octets and of the others, where all sum to `whole`: reading one part gives both, which is
     /// done where it is small.
     fn share_sum(&self, n: usize, whole: Sum) -> (Option<Sum>, Option<Sum>) {

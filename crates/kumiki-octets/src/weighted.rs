@@ -9,7 +9,7 @@
 //! Each holder has a weight, and the value the total of all weights. Who divides its hold gives some of its weight away, and
 //! who takes another's hold in adds that one's weight: nobody else learns of it. Only a new hold made from a shared reference
 //! ([`Weighted::clone`]) and the end of one change the total, which is atomic. A packet is cut off a page and put together
-//! with its neighbours again for each 1460 octets; the two locked instructions of `Arc` were 3 % of a transfer.
+//! with its neighbours again for each 1448 octets; the two locked instructions of `Arc` were 3 % of a transfer.
 
 use core::fmt;
 use core::mem::ManuallyDrop;

@@ -17,6 +17,8 @@ enum Step {
     Flip(usize),
     Sum,
     SumBehind(usize),
+    AppendBehind(Vec<u8>, Vec<u8>, usize),
+    TakeSlices,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -34,6 +36,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         (0..20_000_usize).prop_map(Step::Flip),
         Just(Step::Sum),
         (0..400_usize).prop_map(Step::SumBehind),
+        (octets(), octets(), 0..130_usize)
+            .prop_map(|(head, body, n)| Step::AppendBehind(head, body, n)),
+        Just(Step::TakeSlices),
     ];
     prop::collection::vec(step, 1..30)
 }
@@ -55,6 +60,24 @@ proptest! {
                 Step::SumBehind(n) => {
                     let sum = message.sum_behind(n).ok();
                     prop_assert_eq!(sum, plain.get(n..).map(Sum::of));
+                }
+                Step::AppendBehind(head, body, n) => {
+                    let mut next = Message::from_octets(&body);
+                    next.push_octets(&head);
+                    let octets = [head, body].concat();
+                    let added = message.append_behind(next, n);
+                    prop_assert_eq!(added.is_ok(), n <= octets.len());
+                    plain.extend(octets.get(n..).unwrap_or_default());
+                }
+                Step::TakeSlices => {
+                    let head = message.len() - message.slices().iter().map(Slice::len).sum::<usize>();
+                    let mut content = Message::new();
+                    for slice in message.take_slices() {
+                        content.append_slice(slice);
+                    }
+                    prop_assert_eq!(message.to_vec(), &plain[..head]);
+                    prop_assert_eq!(content.to_vec(), &plain[head..]);
+                    message.append(content);
                 }
                 Step::Append(octets) => {
                     message.append_octets(&octets);
@@ -208,4 +231,19 @@ fn the_content_of_a_pattern_goes_on_past_its_last_position() {
     let mut part = [0; 20];
     assert!(front.copy_to(20, &mut part));
     assert_eq!(part, octets[20..40]);
+}
+
+#[test]
+fn a_page_cut_into_pieces_and_joined_again_is_not_lost() {
+    let page = Page::build(60_000, |room| room.fill(3));
+    let at = page.octets().as_ptr();
+    let mut rest = Message::from_page(page);
+    let mut joined = Message::new();
+    while let Ok(piece) = rest.split_to(7.min(rest.len()).max(1)) {
+        joined.append(piece);
+    }
+    assert_eq!((joined.len(), joined.slices().len()), (60_000, 1));
+    drop((rest, joined));
+    // The last holder gave it back, and the next page of its size is it.
+    assert_eq!(Page::build(60_000, |_| ()).octets().as_ptr(), at);
 }

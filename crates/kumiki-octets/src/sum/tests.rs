@@ -151,3 +151,18 @@ proptest! {
         prop_assert_eq!(Sum::update(old, old_word, new), sum(&words).checksum());
     }
 }
+
+proptest! {
+    #[test]
+    fn words_added_at_once_are_words_added_one_by_one(
+        first in word(), words in [word(), word(), word(), word(), word(), word()],
+    ) {
+        let one_by_one = words.into_iter().fold(Sum::from_folded(first), Sum::add_u16);
+        prop_assert_eq!(Sum::from_folded(first).add_words(words).folded(), one_by_one.folded());
+    }
+}
+
+/// Those at which carries happen are frequent.
+fn word() -> impl Strategy<Value = u16> {
+    prop_oneof![any::<u16>(), 0..3_u16, 0xfffd..=0xffff_u16]
+}

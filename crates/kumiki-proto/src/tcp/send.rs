@@ -110,7 +110,7 @@ impl Send {
         self.sent_octets.saturating_add(self.unsent_octets)
     }
 
-    /// Queues `data`; the slices are shared, headers in front of them become one.
+    /// Queues `data`; the slices are taken as they are, headers in front of them become one.
     pub(crate) fn queue(&mut self, data: Message, pushed: bool) {
         let octets = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let content: usize = data.slices().iter().map(Slice::len).sum();
@@ -206,7 +206,7 @@ impl Send {
             let mut part = slice.clone();
             if at.lt(span.start) {
                 let skip = usize::try_from(span.start - *at).unwrap_or(usize::MAX);
-                let _ = part.split_to(skip);
+                part.skip(skip);
             }
             let have = segment.len();
             let want = usize::try_from(span.len()).unwrap_or(usize::MAX) - have;
@@ -226,7 +226,7 @@ impl Send {
             }
             let gone = usize::try_from(una - *at).unwrap_or(usize::MAX);
             if gone < slice.len() {
-                let _ = slice.split_to(gone);
+                slice.skip(gone);
                 *at = una;
                 self.sent_octets = self.sent_octets.saturating_sub(narrow(gone));
                 break;
