@@ -16,6 +16,8 @@ pub enum Key {
     EtherType(u16),
     /// A PPP protocol number.
     PppProtocol(u16),
+    /// A MAPOS protocol number.
+    MaposProtocol(u16),
     /// A network layer protocol identifier of ISO/IEC TR 9577.
     Nlpid(u8),
     /// A service access point of IEEE 802.2 LLC.
@@ -37,6 +39,7 @@ impl fmt::Display for Key {
             Self::ErfType(number) => write!(f, "ERF type {number}"),
             Self::EtherType(number) => write!(f, "EtherType {number:#06x}"),
             Self::PppProtocol(number) => write!(f, "PPP protocol {number:#06x}"),
+            Self::MaposProtocol(number) => write!(f, "MAPOS protocol {number:#06x}"),
             Self::Nlpid(number) => write!(f, "NLPID {number:#04x}"),
             Self::Sap(number) => write!(f, "LLC SAP {number:#04x}"),
             Self::IpProtocol(number) => write!(f, "IP protocol {number}"),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use kumiki_octets::Sum;
 use kumiki_wire::Malformed;
+use kumiki_wire::mapos::Width;
 
 use crate::key::{Circuit, Ends, Key};
 use crate::packet::{Field, Layer, Level, Reassembled, Remark, Rest, Value, in_words};
@@ -24,6 +25,8 @@ pub struct Around {
     pub circuit: Option<Circuit>,
     /// The cell whose payload this is is the last of an AAL5 PDU.
     pub ends_pdu: bool,
+    /// How wide the addresses of the MAPOS frame around are, and its destination as it stands.
+    pub mapos: Option<(Width, u32)>,
     /// The PDU is quoted in an error message: it may be cut anywhere, and lengths and sums say nothing.
     pub quoted: bool,
 }

@@ -4,6 +4,7 @@ use kumiki_wire::atm::oam::Loopback;
 use kumiki_wire::atm::{self, Interface};
 use kumiki_wire::icmpv6::option::Opts;
 use kumiki_wire::ipv6::extension::{Chain, Fragment};
+use kumiki_wire::mapos::{self, Address, Subnet, Width};
 use kumiki_wire::tcp::options::{Options, SackBlocks, items};
 use kumiki_wire::{
     aal5, aal34, arp, atm_arp, ethernet, icmpv4, icmpv6, ipv4, ipv6, llc_snap, tcp, udp,
@@ -35,7 +36,7 @@ macro_rules! again {
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
-    let which = draw.below(17);
+    let which = draw.below(19);
     let octets = draw.rest();
     let total = octets.len();
     match which {
@@ -55,6 +56,7 @@ fn run(octets: &[u8]) {
         13 => aal5(octets),
         14 => aal34(octets),
         15 => oam(octets),
+        16 => mapos(octets),
         // The total of a PDU that is not all there.
         _ => {
             for total in [0, total, total + 1, usize::MAX] {
@@ -227,6 +229,48 @@ fn aal34(octets: &[u8]) {
     let _ = trailer.to_string();
     if let Ok(len) = trailer.check(&header, octets.len()) {
         assert_eq!(aal34::pdu_len(len), octets.len());
+    }
+}
+
+fn mapos(octets: &[u8]) {
+    use mapos::{arp, nsp, ssp};
+    again!(octets, |it: &[u8]| nsp::Header::parse(it));
+    again!(octets, |it: &[u8]| arp::Header::parse(it));
+    again!(octets, |it: &[u8]| ssp::Entry::parse(it));
+    let total = octets.len();
+    if let Ok((header, len)) = ssp::Header::parse(octets, total) {
+        let mut out = vec![0; len];
+        header.emit(&mut out);
+        assert_eq!(ssp::Header::parse(&out, total), Ok((header, len)));
+        let count = ssp::entries(&octets[len..]).count();
+        assert_eq!(len + count * ssp::ENTRY_LEN, total);
+    }
+    for width in [Width::Eight, Width::Sixteen] {
+        if let Some((header, _)) = again!(octets, |it: &[u8]| mapos::Header::parse(width, it)) {
+            address(header.destination);
+        }
+        for entry in ssp::entries(octets) {
+            if let Ok(route) = entry.route(width) {
+                assert_eq!(ssp::Entry::from(route).route(width), Ok(route));
+            }
+        }
+    }
+}
+
+fn address(address: Address) {
+    assert_eq!(address.to_string().parse(), Ok(address));
+    for bits in 0..=12 {
+        let Some(subnet) = Subnet::new(address.width(), bits) else {
+            break;
+        };
+        let meaning = subnet.meaning(address).expect("of the same width");
+        let (switch, port) = match meaning {
+            mapos::Meaning::LocalControl => (0, 1),
+            mapos::Meaning::Control { switch } => (switch, 1),
+            mapos::Meaning::Node { switch, port } => (switch, port),
+            mapos::Meaning::Group(_) | mapos::Meaning::Broadcast => continue,
+        };
+        assert_eq!(subnet.address(switch, port), Some(address));
     }
 }
 

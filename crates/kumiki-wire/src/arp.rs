@@ -22,6 +22,8 @@ pub mod hardware {
     pub const IEEE_802: u16 = 6;
     /// ATM (RFC 2225).
     pub const ATM: u16 = 19;
+    /// MAPOS (RFC 2176).
+    pub const MAPOS: u16 = 25;
 }
 
 /// ar$op.

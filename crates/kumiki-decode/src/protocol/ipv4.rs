@@ -25,6 +25,7 @@ pub(super) const DISSECTOR: Dissector = Dissector {
     claims: &[
         Key::EtherType(0x0800),
         Key::PppProtocol(0x0021),
+        Key::MaposProtocol(0x0021),
         Key::LinkType(228),
         // IPv4 in IPv4 (RFC 2003).
         Key::IpProtocol(4),

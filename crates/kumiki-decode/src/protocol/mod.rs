@@ -24,6 +24,7 @@ mod ipv4;
 mod ipv6;
 mod ipv6_extension;
 mod llc_snap;
+mod mapos;
 mod oam;
 mod ppp;
 mod sunatm;
@@ -50,6 +51,11 @@ pub const ALL: &[&Dissector] = &[
     &aal5::SDU,
     &aal34::CELL,
     &aal34::PDU,
+    &mapos::EIGHT,
+    &mapos::SIXTEEN,
+    &mapos::nsp::DISSECTOR,
+    &mapos::ssp::DISSECTOR,
+    &mapos::arp::DISSECTOR,
     &arp::DISSECTOR,
     &atm_arp::DISSECTOR,
     &ip::DISSECTOR,

@@ -45,7 +45,7 @@ proptest! {
 
     #[test]
     fn any_damage_can_be_read(
-        which in 0usize..7, places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        which in 0usize..8, places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut: prop::sample::Index,
     ) {
         let datagram = plain(17, &udp(&[1; 60]));
@@ -57,6 +57,7 @@ proptest! {
             3 => ("aal5", pdu(&datagram)),
             4 => ("ip", plain6(0, &[&[58, 0, 5, 2, 0, 0, 1, 0][..], &icmp6(Message::RouterSolicitation, &[1, 1, 2, 0, 0, 0, 0, 1])].concat())),
             5 => ("aal34-cell", cells34(100, 3, &datagram)[0][5..].to_vec()),
+            6 => ("mapos", [&[1, 3, 0xfe, 5, 2, 1, 0, 0][..], &[0, 2, 0, 0, 0, 0, 0, 0x41, 0, 0, 0, 0xe0, 0, 0, 0, 0, 0, 0, 0, 17].repeat(5)].concat()),
             _ => ("erf", [&[0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 0, 164, 0, 0, 0, 148, 0, 0, 6, 64][..], &pdu(&datagram)].concat()),
         };
         let total = octets.len();

@@ -22,6 +22,16 @@ use super::arrange::{
 
 /// What tshark reads in each packet of `file`: one row per packet, one text per field.
 fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    tshark_with(&[], name, file, fields)
+}
+
+/// As [`tshark`], with more arguments.
+pub(crate) fn tshark_with(
+    more: &[&str],
+    name: &str,
+    file: &[u8],
+    fields: &[&str],
+) -> Option<Vec<Vec<String>>> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, file).unwrap();
     let mut command = Command::new("tshark");
@@ -34,6 +44,7 @@ fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> 
     // Each packet for itself, as we read them.
     command.args(["-o", "tcp.relative_sequence_numbers:FALSE"]);
     command.args(["-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]);
+    command.args(more);
     for field in fields {
         command.args(["-e", field]);
     }
@@ -61,7 +72,7 @@ fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> 
     )
 }
 
-fn ours(file: &[u8]) -> Vec<Packet> {
+pub(crate) fn ours(file: &[u8]) -> Vec<Packet> {
     let capture = Capture::open(file, Wish::default(), &Registry::new()).unwrap();
     let mut decoder = Decoder::new();
     capture
@@ -70,7 +81,7 @@ fn ours(file: &[u8]) -> Vec<Packet> {
 }
 
 /// A pcap file of nanoseconds.
-fn pcap(link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn pcap(link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = [0xa1b2_3c4d_u32.to_le_bytes(), [2, 0, 4, 0]].concat();
     file.extend([0; 8]);
     file.extend([65535, link].map(u32::to_le_bytes).concat());
@@ -110,7 +121,7 @@ fn compare(name: &str, file: &[u8], pairs: &[Pair]) {
 }
 
 /// Numbers in any notation are compared as numbers, all else as it is.
-fn number_of(text: &str) -> Result<u64, String> {
+pub(crate) fn number_of(text: &str) -> Result<u64, String> {
     let number = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),

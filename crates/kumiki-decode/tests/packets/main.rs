@@ -12,4 +12,5 @@ mod captures;
 mod cells;
 mod internet6;
 mod judge;
+mod mapos;
 mod mistakes;
