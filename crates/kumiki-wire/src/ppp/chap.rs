@@ -170,7 +170,7 @@ fn value(data: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
         Some((value @ [_, ..], name)) => Ok((value, name)),
         _ => Err(Malformed::Length {
             protocol: "CHAP",
-            field: "Value-Size",
+            field: "value-size",
             found: size.into(),
             least: 1,
             most: rest.len(),

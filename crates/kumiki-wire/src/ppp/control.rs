@@ -359,7 +359,7 @@ impl fmt::Display for Item<'_> {
 /// What is known of a type of option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// The standard's name.
+    /// The standard's name, in lower case.
     pub name: &'static str,
     /// Octets that it has at least, type and length among them.
     pub least: usize,

@@ -33,13 +33,13 @@ pub mod kind {
 /// What is known of a type of option.
 pub(super) const fn known(kind: u8) -> Option<Known> {
     Some(match kind {
-        kind::ADDRESSES => Known::exactly("IP-Addresses", 8),
-        kind::COMPRESSION => Known::at_least("IP-Compression-Protocol", 2),
-        kind::ADDRESS => Known::exactly("IP-Address", 4),
-        kind::PRIMARY_DNS => Known::exactly("Primary-DNS-Address", 4),
-        kind::PRIMARY_NBNS => Known::exactly("Primary-NBNS-Address", 4),
-        kind::SECONDARY_DNS => Known::exactly("Secondary-DNS-Address", 4),
-        kind::SECONDARY_NBNS => Known::exactly("Secondary-NBNS-Address", 4),
+        kind::ADDRESSES => Known::exactly("ip-addresses", 8),
+        kind::COMPRESSION => Known::at_least("ip-compression-protocol", 2),
+        kind::ADDRESS => Known::exactly("ip-address", 4),
+        kind::PRIMARY_DNS => Known::exactly("primary-dns-address", 4),
+        kind::PRIMARY_NBNS => Known::exactly("primary-nbns-address", 4),
+        kind::SECONDARY_DNS => Known::exactly("secondary-dns-address", 4),
+        kind::SECONDARY_NBNS => Known::exactly("secondary-nbns-address", 4),
         _ => return None,
     })
 }

@@ -23,8 +23,8 @@ pub mod kind {
 /// What is known of a type of option.
 pub(super) const fn known(kind: u8) -> Option<Known> {
     Some(match kind {
-        kind::INTERFACE_IDENTIFIER => Known::exactly("Interface-Identifier", 8),
-        kind::COMPRESSION => Known::at_least("IPv6-Compression-Protocol", 2),
+        kind::INTERFACE_IDENTIFIER => Known::exactly("interface-identifier", 8),
+        kind::COMPRESSION => Known::at_least("ipv6-compression-protocol", 2),
         _ => return None,
     })
 }

@@ -54,17 +54,17 @@ pub const CHAP_MD5: u8 = 5;
 /// What is known of a type of option.
 pub(super) const fn known(kind: u8) -> Option<Known> {
     Some(match kind {
-        kind::MRU => Known::exactly("Maximum-Receive-Unit", 2),
-        kind::ACCM => Known::exactly("Async-Control-Character-Map", 4),
-        kind::AUTHENTICATION => Known::at_least("Authentication-Protocol", 2),
-        kind::QUALITY => Known::at_least("Quality-Protocol", 2),
-        kind::MAGIC => Known::exactly("Magic-Number", 4),
-        kind::PFC => Known::exactly("Protocol-Field-Compression", 0),
-        kind::ACFC => Known::exactly("Address-and-Control-Field-Compression", 0),
-        kind::FCS_ALTERNATIVES => Known::exactly("FCS-Alternatives", 1),
-        kind::SELF_DESCRIBING_PADDING => Known::exactly("Self-Describing-Padding", 1),
-        kind::CALLBACK => Known::at_least("Callback", 1),
-        kind::COMPOUND_FRAMES => Known::exactly("Compound-Frames", 0),
+        kind::MRU => Known::exactly("maximum-receive-unit", 2),
+        kind::ACCM => Known::exactly("async-control-character-map", 4),
+        kind::AUTHENTICATION => Known::at_least("authentication-protocol", 2),
+        kind::QUALITY => Known::at_least("quality-protocol", 2),
+        kind::MAGIC => Known::exactly("magic-number", 4),
+        kind::PFC => Known::exactly("protocol-field-compression", 0),
+        kind::ACFC => Known::exactly("address-and-control-field-compression", 0),
+        kind::FCS_ALTERNATIVES => Known::exactly("fcs-alternatives", 1),
+        kind::SELF_DESCRIBING_PADDING => Known::exactly("self-describing-padding", 1),
+        kind::CALLBACK => Known::at_least("callback", 1),
+        kind::COMPOUND_FRAMES => Known::exactly("compound-frames", 0),
         _ => return None,
     })
 }

@@ -129,12 +129,12 @@ impl<'a> Message<'a> {
     pub fn read(code: u8, data: &'a [u8]) -> Result<Self, Malformed> {
         let reply = || match data {
             [] => Ok(None),
-            data => counted("Msg-Length", data).map(|(message, _)| Some(message)),
+            data => counted("msg-length", data).map(|(message, _)| Some(message)),
         };
         match code {
             code::REQUEST => {
-                let (peer_id, rest) = counted("Peer-ID-Length", data)?;
-                let (password, _) = counted("Passwd-Length", rest)?;
+                let (peer_id, rest) = counted("peer-id-length", data)?;
+                let (password, _) = counted("passwd-length", rest)?;
                 Ok(Self::Request { peer_id, password })
             }
             code::ACK => Ok(Self::Ack { message: reply()? }),

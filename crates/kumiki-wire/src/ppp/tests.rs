@@ -271,13 +271,13 @@ fn a_known_option_of_another_length_is_kept_and_told() {
     assert_eq!(lcp::Opt::of(item), lcp::Opt::Other(item));
     assert_eq!(
         item.check(protocol::LCP).unwrap_err().to_string(),
-        "LCP: Maximum-Receive-Unit is 5 octets, expected 4 to 4"
+        "LCP: maximum-receive-unit is 5 octets, expected 4 to 4"
     );
     // The same number is another option elsewhere.
     let addresses = item.check(protocol::IPCP).unwrap_err().to_string();
     assert_eq!(
         addresses,
-        "IPCP: IP-Addresses is 5 octets, expected 10 to 10"
+        "IPCP: ip-addresses is 5 octets, expected 10 to 10"
     );
     assert_eq!(item.check(protocol::CCP), Ok(()));
     let (written, line) = option(protocol::LCP, item);
@@ -363,22 +363,22 @@ fn values_that_are_empty_or_run_past_the_packet_are_refused() {
     let chap = |hex: &str| chap::Packet::parse(&octets(hex)).unwrap_err().to_string();
     assert_eq!(
         chap("01010005 00"),
-        "CHAP: Value-Size is 0 octets, expected 1 to 0"
+        "CHAP: value-size is 0 octets, expected 1 to 0"
     );
     assert_eq!(
         chap("02010008 10 010203"),
-        "CHAP: Value-Size is 16 octets, expected 1 to 3"
+        "CHAP: value-size is 16 octets, expected 1 to 3"
     );
     assert!(chap("05010004").contains("code is 0x5"));
     assert!(chap("01010004").contains("at least 5 needed"));
     let pap = |hex: &str| pap::Packet::parse(&octets(hex)).unwrap_err().to_string();
     assert_eq!(
         pap("01010008 06 6b756d"),
-        "PAP: Peer-ID-Length is 6 octets, expected 0 to 3"
+        "PAP: peer-id-length is 6 octets, expected 0 to 3"
     );
     assert_eq!(
         pap("01010008 01 6b 02 73"),
-        "PAP: Passwd-Length is 2 octets, expected 0 to 1"
+        "PAP: passwd-length is 2 octets, expected 0 to 1"
     );
     assert!(pap("04010004").contains("code is 0x4"));
     // Seen in the field, and harmless.
