@@ -269,6 +269,14 @@ fn what_is_rejected_is_read_as_a_quotation() {
     let packet = frame("ff03c021 0703000c 0e090008 00000000");
     assert_eq!(names(&packet), ["ppp", "lcp", "lcp"]);
     assert_eq!(packet.layers[1].summary, "LCP CodeRej id 3 of code 14 id 9");
+    // The peer's MRU can cut a quotation: its length says more than there is, and that is nobody's mistake.
+    let packet = frame("ff03c021 0703000a 0e090020 0000");
+    assert_eq!(names(&packet), ["ppp", "lcp", "lcp"]);
+    assert_eq!(bad(&packet), [""; 0]);
+    assert_eq!(
+        notes(&packet),
+        ["lcp: length is 32 octets, expected 4 to 6"]
+    );
     // Quotations of quotations end.
     let mut nested = octets("01000004");
     for _ in 0..1000 {
