@@ -5,9 +5,10 @@ use kumiki_wire::atm::{self, Interface};
 use kumiki_wire::icmpv6::option::Opts;
 use kumiki_wire::ipv6::extension::{Chain, Fragment};
 use kumiki_wire::mapos::{self, Address, Subnet, Width};
+use kumiki_wire::ppp::{chap, control, ipcp, ipv6cp, lcp, lqr, pap, protocol};
 use kumiki_wire::tcp::options::{Options, SackBlocks, items};
 use kumiki_wire::{
-    aal5, aal34, arp, atm_arp, ethernet, icmpv4, icmpv6, ipv4, ipv6, llc_snap, tcp, udp,
+    aal5, aal34, arp, atm_arp, ethernet, icmpv4, icmpv6, ipv4, ipv6, llc_snap, ppp, tcp, udp,
 };
 
 use crate::{Draw, Target};
@@ -57,6 +58,7 @@ fn run(octets: &[u8]) {
         14 => aal34(octets),
         15 => oam(octets),
         16 => mapos(octets),
+        17 => ppp(octets),
         // The total of a PDU that is not all there.
         _ => {
             for total in [0, total, total + 1, usize::MAX] {
@@ -281,4 +283,56 @@ fn oam(octets: &[u8]) {
         let _ = loopback.to_string();
         assert_eq!(Loopback::parse(&loopback.octets()), Ok(loopback));
     }
+}
+
+fn ppp(octets: &[u8]) {
+    again!(octets, |it: &[u8]| ppp::Header::parse(it));
+    again!(octets, |it: &[u8]| lqr::Report::parse(it));
+    macro_rules! borrowed {
+        ($packet:ty) => {
+            if let Ok((packet, len)) = <$packet>::parse(octets) {
+                assert!(len <= octets.len());
+                let _ = packet.to_string();
+                let mut out = vec![0; packet.len()];
+                packet.emit(&mut out);
+                let (same, written) = <$packet>::parse(&out).expect("what was written can be read");
+                assert_eq!((same, written), (packet, out.len()));
+            }
+        };
+    }
+    borrowed!(control::Packet<'_>);
+    borrowed!(pap::Packet<'_>);
+    borrowed!(chap::Packet<'_>);
+    let Ok((packet, _)) = control::Packet::parse(octets) else {
+        return;
+    };
+    for number in [protocol::LCP, protocol::IPCP, protocol::IPV6CP] {
+        let line = packet.of(number).to_string();
+        assert!(!line.contains(char::is_control), "{line:?}");
+    }
+    if let Ok(body) = lcp::Body::read(packet.code, packet.data) {
+        let mut out = vec![0; body.len()];
+        body.emit(&mut out);
+        assert_eq!(out, packet.data);
+    }
+    let mut at = 0;
+    for item in control::options(packet.data) {
+        let Ok(item) = item else { break };
+        let mut out = vec![0; item.len()];
+        macro_rules! same {
+            ($option:expr) => {
+                let option = $option;
+                assert_eq!(option.len(), item.len());
+                out.fill(0);
+                option.emit(&mut out);
+                assert_eq!(out[..], packet.data[at..at + item.len()]);
+            };
+        }
+        same!(item);
+        same!(lcp::Opt::of(item));
+        same!(ipcp::Opt::of(item));
+        same!(ipv6cp::Opt::of(item));
+        at += item.len();
+    }
+    assert!(at <= packet.data.len());
 }

@@ -27,6 +27,7 @@ pub mod ipv4;
 pub mod ipv6;
 pub mod llc_snap;
 pub mod mapos;
+pub mod ppp;
 pub mod tcp;
 pub mod udp;
 

@@ -14,7 +14,7 @@ use crate::registry::Dissector;
 
 pub(super) const DISSECTOR: Dissector = Dissector {
     name: "cisco-hdlc",
-    title: "HDLC frames with an EtherType, without FCS",
+    title: "HDLC frames with an EtherType; with an FCS where the capture says so",
     claims: &[Key::LinkType(104)],
     dissect,
 };
@@ -40,6 +40,6 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.named("address", 0, 1, Value::Hex(address.into(), 2), to);
     reading.field("control", 1, 1, Value::Hex(control.into(), 2));
     reading.field("type", 2, 2, Value::Hex(number.into(), 4));
-    let inside = reading.total().saturating_sub(LEN);
+    let inside = super::ppp::check_sequence(reading).saturating_sub(LEN);
     reading.follow(&[Key::EtherType(number)], LEN, inside);
 }

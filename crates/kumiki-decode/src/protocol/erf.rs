@@ -247,6 +247,7 @@ fn hdlc(reading: &mut Reading<'_>) {
         0
     };
     let inside = total.saturating_sub(fcs_len);
+    reading.around.fcs_len = 0;
     reading.summary("HDLC");
     if fcs_len > 0 {
         reading.named(

@@ -24,9 +24,12 @@ mod ipv4;
 mod ipv6;
 mod ipv6_extension;
 mod llc_snap;
+mod lqr;
 mod mapos;
 mod oam;
 mod ppp;
+mod ppp_auth;
+mod ppp_control;
 mod sunatm;
 mod tcp;
 mod udp;
@@ -36,6 +39,18 @@ pub const ALL: &[&Dissector] = &[
     &ethernet::DISSECTOR,
     &llc_snap::DISSECTOR,
     &ppp::DISSECTOR,
+    &ppp::DIRECTED,
+    &ppp::BARE,
+    &ppp::NLPID,
+    &ppp_control::LCP,
+    &ppp_control::IPCP,
+    &ppp_control::IPV6CP,
+    &ppp_control::OSINLCP,
+    &ppp_control::BCP,
+    &ppp_control::CCP,
+    &ppp_auth::PAP,
+    &ppp_auth::CHAP,
+    &lqr::DISSECTOR,
     &cisco_hdlc::DISSECTOR,
     &sunatm::DISSECTOR,
     &exported::DISSECTOR,

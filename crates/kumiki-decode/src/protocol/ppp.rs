@@ -2,12 +2,15 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 1661 section 2, RFC 1662 section 3.1; protocol numbers of the PPP registry |
-//! | Found | link types 9 and 50, ERF's HDLC records |
-//! | Left out | everything that PPP carries but datagrams: no codec reads LCP, IPCP and the like yet |
+//! | Codec | [`kumiki_wire::ppp`] |
+//! | Found | link types 9, 50 and, behind an octet of direction, 204; ERF's HDLC records; on AAL5, NLPID cf |
+//! | Left out | flags and stuffing: who removes them sets `fcs_len` and gives the frame to `ppp`; link type 166; padding that counts itself and compound frames (RFC 1570), multilink (RFC 1990), the inside of compressed headers (RFC 1144) |
 
+use kumiki_octets::crc::{Fcs16, Fcs32};
 use kumiki_wire::Malformed;
+use kumiki_wire::ppp::{Header, protocol};
 
+use super::emitted;
 use crate::key::Key;
 use crate::packet::Value;
 use crate::reading::Reading;
@@ -15,50 +18,146 @@ use crate::registry::Dissector;
 
 pub(super) const DISSECTOR: Dissector = Dissector {
     name: "ppp",
-    title: "PPP frames without FCS",
-    claims: &[Key::LinkType(9), Key::LinkType(50), Key::Nlpid(0xcf)],
-    dissect,
+    title: "PPP frames; with an FCS where the capture says so",
+    claims: &[Key::LinkType(9), Key::LinkType(50)],
+    dissect: framed,
 };
 
-fn dissect(reading: &mut Reading<'_>) {
-    let octets = reading.octets();
-    let at = if octets.starts_with(&[0xff, 0x03]) {
-        2
-    } else {
-        0
+pub(super) const DIRECTED: Dissector = Dissector {
+    name: "ppp-direction",
+    title: "PPP frames behind an octet of direction",
+    claims: &[Key::LinkType(204)],
+    dissect: directed,
+};
+
+pub(super) const BARE: Dissector = Dissector {
+    name: "ppp-bare",
+    title: "PPP as AAL5 carries it: neither address nor control",
+    claims: &[],
+    dissect: bare,
+};
+
+pub(super) const NLPID: Dissector = Dissector {
+    name: "ppp-nlpid",
+    title: "PPP behind LLC: the NLPID, then as AAL5 carries it",
+    claims: &[Key::Nlpid(0xcf)],
+    dissect: behind_nlpid,
+};
+
+fn directed(reading: &mut Reading<'_>) {
+    let Some(&direction) = reading.octets().first() else {
+        return reading.malformed(&Malformed::Short {
+            protocol: "PPP with direction",
+            need: 1,
+            have: 0,
+        });
     };
-    let behind = reading.part(at, 2);
-    let (number, len) = match *behind {
-        // The last octet of a number is odd, so one odd octet is a whole number.
-        [first, ..] if first & 1 == 1 => (u16::from(first), 1),
-        [first, second] => (u16::from_be_bytes([first, second]), 2),
-        _ => {
-            return reading.malformed(&Malformed::Short {
-                protocol: "PPP",
-                need: at + 2,
-                have: octets.len(),
-            });
+    let name = if direction == 0 { "received" } else { "sent" };
+    reading.header_len(1);
+    reading.summary(format!("PPP {name}"));
+    reading.named("direction", 0, 1, direction, name);
+    let inside = reading.total().saturating_sub(1);
+    reading.follow(&[Key::Named("ppp")], 1, inside);
+}
+
+fn behind_nlpid(reading: &mut Reading<'_>) {
+    // Of ISO's protocols the NLPID is the first octet; PPP has it in front (RFC 2364 section 6).
+    reading.header_len(1);
+    reading.summary("PPP behind LLC");
+    reading.field("nlpid", 0, 1, Value::Hex(0xcf, 2));
+    let inside = reading.total().saturating_sub(1);
+    reading.follow(&[Key::Named("ppp-bare")], 1, inside);
+}
+
+fn framed(reading: &mut Reading<'_>) {
+    // Link type 50 is Cisco's framing too, and no protocol has these numbers.
+    if let [0x0f | 0x8f, 0, ..] = reading.octets() {
+        return reading.reread_as(Key::Named("cisco-hdlc"));
+    }
+    let end = check_sequence(reading);
+    let Some(header) = header(reading, end) else {
+        return;
+    };
+    if header.compression.acfc && header.protocol == protocol::LCP {
+        reading.note(
+            "LCP without address and control, which HDLC-like framing wants (RFC 1661 section 6.6)",
+        );
+    }
+}
+
+fn bare(reading: &mut Reading<'_>) {
+    let end = reading.total();
+    header(reading, end);
+}
+
+/// Reads the header and says what follows, up to `end`.
+fn header(reading: &mut Reading<'_>, end: usize) -> Option<Header> {
+    let (header, len) = match Header::parse(reading.part(0, end)) {
+        Ok(found) => found,
+        Err(why) => {
+            reading.malformed(&why);
+            return None;
         }
     };
-    reading.header_len(at + len);
-    reading.summary(format!("PPP protocol {number:#06x}"));
-    if at > 0 {
+    reading.header_len(len);
+    reading.summary(header);
+    emitted!(reading, header);
+    let mut at = 0;
+    if !header.compression.acfc {
         reading.field("address", 0, 1, Value::Hex(0xff, 2));
         reading.field("control", 1, 1, Value::Hex(0x03, 2));
+        at = 2;
     }
-    let name = match number {
-        0x0021 => "IPv4",
-        0x0057 => "IPv6",
-        0x8021 => "IPCP",
-        0x8057 => "IPV6CP",
-        0xc021 => "LCP",
-        0xc223 => "CHAP",
-        _ => "",
+    let number = header.protocol;
+    let name = protocol::name(number).unwrap_or_default();
+    reading.named("protocol", at, len - at, Value::Hex(number.into(), 4), name);
+    if !protocol::is_lawful(number) {
+        reading.bad(format!(
+            "protocol {number:#06x} cannot be: RFC 1661 section 2 wants an even first octet and an odd last one"
+        ));
+    }
+    reading.follow(&[Key::PppProtocol(number)], len, end.saturating_sub(len));
+    Some(header)
+}
+
+/// Checks the FCS of an HDLC frame where the capture says that it has one (RFC 1662 appendix C); gives the end of what is
+/// before it. Whoever knows of an FCS leaves its length in `fcs_len`.
+pub(super) fn check_sequence(reading: &mut Reading<'_>) -> usize {
+    let fcs_len = core::mem::take(&mut reading.around.fcs_len);
+    let total = reading.total();
+    let end = total.saturating_sub(fcs_len);
+    if fcs_len == 0 {
+        return total;
+    }
+    let covered = reading.part(0, end);
+    let name = "frame check sequence";
+    let at = reading.part(end, fcs_len);
+    // The octet of the lowest powers comes first.
+    let (found, right) = match *at {
+        [a, b] if fcs_len == 2 => {
+            let mut fcs = Fcs16::new();
+            fcs.update(covered);
+            (u16::from_le_bytes([a, b]).into(), fcs.finish().into())
+        }
+        [a, b, c, d] if fcs_len == 4 => {
+            let mut fcs = Fcs32::new();
+            fcs.update(covered);
+            (u32::from_le_bytes([a, b, c, d]), fcs.finish())
+        }
+        // Cut off by the capture, or of a length that no FCS of PPP has.
+        _ => return end,
     };
-    reading.named("protocol", at, len, Value::Hex(number.into(), 4), name);
-    if number & 1 == 0 {
-        reading.bad("the protocol number is even; RFC 1661 section 2 wants it odd");
+    let digits = 2 * fcs_len;
+    let value = Value::Hex(found.into(), digits);
+    if found == right {
+        reading.named(name, end, fcs_len, value, "right");
+    } else {
+        let meant = format!("wrong, {right:#0w$x} would be right", w = digits + 2);
+        reading.named(name, end, fcs_len, value, meant);
+        reading.bad(format!(
+            "{name} is {found:#0w$x}, the octets give {right:#0w$x}",
+            w = digits + 2
+        ));
     }
-    let inside = reading.total().saturating_sub(at + len);
-    reading.follow(&[Key::PppProtocol(number)], at + len, inside);
+    end
 }

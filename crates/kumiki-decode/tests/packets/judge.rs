@@ -94,9 +94,9 @@ pub(crate) fn pcap(link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// tshark's field, our layer and field, and whether tshark prints hexadecimal.
-type Pair = (&'static str, &'static str, &'static str);
+pub(crate) type Pair = (&'static str, &'static str, &'static str);
 
-fn compare(name: &str, file: &[u8], pairs: &[Pair]) {
+pub(crate) fn compare(name: &str, file: &[u8], pairs: &[Pair]) {
     let fields: Vec<&str> = pairs.iter().map(|(theirs, ..)| *theirs).collect();
     let Some(rows) = tshark(name, file, &fields) else {
         return;
@@ -120,13 +120,14 @@ fn compare(name: &str, file: &[u8], pairs: &[Pair]) {
     assert!(same > packets.len(), "{same}");
 }
 
-/// Numbers in any notation are compared as numbers, all else as it is.
+/// Numbers in any notation are compared as numbers, all else as it is. tshark puts colons between the octets of some fields.
 pub(crate) fn number_of(text: &str) -> Result<u64, String> {
+    let text = &text.replace(':', "");
     let number = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    number.map_err(|_| text.to_owned())
+    number.map_err(|_| text.clone())
 }
 
 const IP: [Pair; 9] = [

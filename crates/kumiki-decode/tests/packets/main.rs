@@ -14,3 +14,4 @@ mod internet6;
 mod judge;
 mod mapos;
 mod mistakes;
+mod ppp;
