@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `tcp` | both ends of TCP in one thread, against smoltcp: CPU seconds per GiB |
 //! | `sim` | worlds in virtual time, against ns-3: CPU seconds for each world and each packet |
+//! | `kernels` | stuffing, scrambling, parity and frame check sequences, against plain loops and a copy: octets in each second |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
 //! | Left out | real devices, more than one thread, wall-clock time |
 //!
 //! No result decides whether a change passes.
 
+mod kernels;
 mod link;
 mod load;
 mod ours;
@@ -35,6 +37,8 @@ enum Command {
     Tcp(Tcp),
     /// The simulator against ns-3
     Sim(sim::Comparison),
+    /// The kernels for octets: stuffing, scrambling, parity, frame check sequences
+    Kernels(kernels::Kernels),
     /// One run of the simulator, printed as JSON
     #[command(hide = true)]
     SimOne(sim::Parameters),
@@ -70,6 +74,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Tcp(what) => tcp::measure(&what),
         Command::Sim(comparison) => sim::compare(&comparison),
+        Command::Kernels(what) => kernels::measure(&what),
         Command::SimOne(parameters) => sim::one(&parameters),
     };
     match done {

@@ -25,6 +25,7 @@ mod cells;
 mod codecs;
 mod draw;
 mod fragments;
+mod framing;
 mod host;
 mod hosts;
 mod layers;
@@ -59,6 +60,7 @@ pub const TARGETS: &[Target] = &[
     captures::TARGET,
     layers::TARGET,
     cells::TARGET,
+    framing::TARGET,
     fragments::TARGET,
     segments::TARGET,
     offload::TARGET,

@@ -51,6 +51,7 @@ replays! {
     captures
     layers
     cells
+    framing
     fragments
     segments
     offload

@@ -6,18 +6,26 @@
 //! | [`Page`], [`Slice`] | where content lives |
 //! | [`Sum`] | the Internet checksum's one's complement sum, in parts that can be put together and taken apart |
 //! | [`crc`] | the CRCs of AAL5, ATM, X.25 and PPP |
+//! | [`hdlc`] | octet stuffing and unstuffing |
+//! | [`scramble`] | the scramblers of SONET/SDH and of its payload |
+//! | [`bip`] | the parities of SONET/SDH |
 //! | [`Pattern`] | content that nobody has written anywhere yet |
 //!
 //! No protocol, no time and no I/O.
 
+pub mod bip;
 pub mod crc;
+mod form;
+pub mod hdlc;
 mod message;
 mod page;
 pub mod pattern;
+pub mod scramble;
 mod slice;
 pub mod sum;
 mod weighted;
 
+pub use form::Form;
 pub use message::{Checksum, Message, Meta, Short};
 pub use page::Page;
 pub use pattern::Pattern;

@@ -3,11 +3,13 @@
 //! | | |
 //! |---|---|
 //! | Specification | `Ttcp`: the buffer of the ttcp and nuttcp measuring programs. `Random`: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). The rest is defined here |
-//! | Cost | [`Pattern::sum`] takes constant time, except for `Random`, which has to generate |
+//! | Cost | [`Pattern::sum`] and [`Pattern::stuffed_len`] take constant time, except for `Random`, which has to generate |
 //! | Left out | content of a file; text |
 //!
 //! The content matters beyond its sum: byte stuffing, bit stuffing and compression depend on it. Two of ttcp's 95
 //! characters are those PPP escapes; random octets are escaped at 2 in 256; `Fill(0x7E)` is the worst case.
+
+mod stuffed;
 
 use crate::Sum;
 
