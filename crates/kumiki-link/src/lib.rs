@@ -13,6 +13,7 @@ pub mod offload;
 mod queue;
 mod rate;
 mod serial;
+pub mod sonet;
 #[cfg(test)]
 mod testing;
 mod wire;
