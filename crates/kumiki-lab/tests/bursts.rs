@@ -15,7 +15,7 @@ use kumiki_io::ManualClock;
 use kumiki_io::executor::{DeviceConfig, Ended, Executor, Pace, Plug};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::{
-    DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig,
+    Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig,
 };
 use kumiki_octets::Pattern;
 use kumiki_proto::ip::{self, Ip};
@@ -85,8 +85,10 @@ struct Run {
 fn run(bursts: [u32; 2], impairment: &Impairment, messages: u64, sack: bool) -> Run {
     let mut executor = Executor::new(ManualClock::default(), Pace::default());
     let config = SerialConfig {
-        rate: Rate::bits_per_second(1_000_000_000),
-        overhead: 0,
+        carrier: Carrier::Plain {
+            rate: Rate::bits_per_second(1_000_000_000),
+            overhead: 0,
+        },
         propagation: Duration::from_micros(200),
         say_sent: false,
     };

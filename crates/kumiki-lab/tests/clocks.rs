@@ -16,7 +16,7 @@ use kumiki_io::{Clock, ManualClock, RealClock};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
 use kumiki_link::{
-    DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire,
+    Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire,
 };
 use kumiki_octets::Pattern;
 use kumiki_proto::ip::{self, Ip, Neighbours};
@@ -115,8 +115,10 @@ fn graph(own: Ipv4Addr, peer: Ipv4Addr, load: Load) -> (Graph, DeviceId) {
 fn pieces(medium: Medium) -> Vec<(Box<dyn Element>, [usize; 2])> {
     let line = || {
         let config = SerialConfig {
-            rate: Rate::bits_per_second(100_000_000),
-            overhead: 7,
+            carrier: Carrier::Plain {
+                rate: Rate::bits_per_second(100_000_000),
+                overhead: 7,
+            },
             propagation: Duration::from_micros(200),
             say_sent: false,
         };

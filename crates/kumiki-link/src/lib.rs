@@ -7,6 +7,7 @@
 
 pub mod atm;
 mod element;
+pub mod hdlc;
 mod impair;
 mod mark;
 pub mod offload;
@@ -23,5 +24,5 @@ pub use impair::{Hold, Impaired, Impairment, Loss};
 pub use mark::mark;
 pub use queue::{Backlog, Discipline, DropTail, MarkFrom};
 pub use rate::Rate;
-pub use serial::{Serial, SerialConfig};
+pub use serial::{Carrier, Serial, SerialConfig};
 pub use wire::Wire;

@@ -2,24 +2,27 @@
 //!
 //! | | |
 //! |---|---|
-//! | Model | a frame waits, is put on the line octet by octet with its framing overhead, and has arrived when its last bit has |
-//! | Left out | framing that depends on the octets (stuffing), shared media, line errors ([`crate::Impaired`]) |
+//! | Model | a frame waits, is put on the line octet by octet with what frames it ([`Carrier`]), and has arrived when its last bit has |
+//! | Left out | shared media, line errors ([`crate::Impaired`]); of SONET/SDH, all but the time of each octet of payload |
 
 use std::collections::VecDeque;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 
+mod carrier;
+
+pub use carrier::Carrier;
+
 use crate::mark::mark;
-use crate::{Backlog, Discipline, DropTail, Element, Outlet, Rate, Unit};
+use crate::{Backlog, Discipline, DropTail, Element, Outlet, Unit};
+use carrier::Pace;
 
 /// What a [`Serial`] line is like, the same in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SerialConfig {
-    /// Of the line.
-    pub rate: Rate,
-    /// Octets the line adds to each frame: flags, preamble, frame check sequence.
-    pub overhead: u32,
+    /// How many octets a frame takes, and when they are on the line.
+    pub carrier: Carrier,
     /// From end to end.
     pub propagation: Duration,
     /// Whether [`Unit::Sent`] is said back by the port a frame came in by, when its last bit has left.
@@ -55,9 +58,7 @@ struct Direction {
     backlog: Backlog,
     flight: VecDeque<Flying>,
     leaving: VecDeque<Leaving>,
-    /// When the line was last found free, and the octets it has carried since without a gap.
-    busy_since: Instant,
-    octets_since: u64,
+    pace: Pace,
     free_at: Instant,
     offered: u64,
     carried: u64,
@@ -76,8 +77,7 @@ impl Direction {
             backlog: Backlog::default(),
             flight: VecDeque::new(),
             leaving: VecDeque::new(),
-            busy_since: Instant::ZERO,
-            octets_since: 0,
+            pace: Pace::default(),
             free_at: Instant::ZERO,
             offered: 0,
             carried: 0,
@@ -142,15 +142,10 @@ impl Direction {
 
     /// Puts a frame on the line, which is free at `at`.
     fn start(&mut self, at: Instant, number: u64, mut data: Message, address: Address) {
-        if at > self.free_at || self.octets_since == 0 {
-            self.busy_since = at;
-            self.octets_since = 0;
-        }
         let before = self.free_at.max(at);
-        let octets = data.len() as u64 + u64::from(self.config.overhead);
-        self.octets_since += octets;
-        // From the beginning of the busy period, so that no remainder is lost from frame to frame.
-        self.free_at = self.busy_since + self.config.rate.time_of_octets(self.octets_since);
+        let octets = self.config.carrier.octets_of(&data);
+        let gap = at > self.free_at;
+        self.free_at = self.pace.carry(&self.config.carrier, at, gap, octets);
         self.busy += self.free_at.saturating_since(before);
         self.carried += 1;
         self.carried_octets += octets;

@@ -4,7 +4,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use kumiki_graph::{Coalesce, Duration, Graph, Misfit, Protocol, Quality, Service};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
-use kumiki_link::{DropTail, Rate, Serial, SerialConfig};
+use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
 use kumiki_octets::Pattern;
 use kumiki_proto::ip::{self, Ip};
 use kumiki_proto::tcp::congestion::Algorithm;
@@ -90,8 +90,10 @@ impl<'a> Builder<'a> {
 
     fn line(&mut self, a: (HostId, usize), b: (HostId, usize), rate: Rate, propagation: Duration) {
         let config = SerialConfig {
-            rate,
-            overhead: LINK_HEADER,
+            carrier: Carrier::Plain {
+                rate,
+                overhead: LINK_HEADER,
+            },
             propagation,
             say_sent: false,
         };

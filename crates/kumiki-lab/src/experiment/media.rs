@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kumiki_graph::{Address, DeviceId, Duration};
 use kumiki_link::atm::{self, Aal34, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
 use kumiki_link::{
-    DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial, SerialConfig, Wire,
+    Carrier, DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial, SerialConfig, Wire,
 };
 use kumiki_sim::{HostId, Plug, World};
 
@@ -82,8 +82,10 @@ fn add_link(
         world.add_element(name, Box::new(Wire::new(propagation)))
     } else {
         let config = SerialConfig {
-            rate: frame_rate(link)?,
-            overhead: link.framing_octets.unwrap_or(0),
+            carrier: Carrier::Plain {
+                rate: frame_rate(link)?,
+                overhead: link.framing_octets.unwrap_or(0),
+            },
             propagation,
             say_sent: true,
         };

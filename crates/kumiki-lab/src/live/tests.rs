@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::Address;
-use kumiki_link::{DropTail, Rate, Serial, SerialConfig};
+use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
 use kumiki_sim::{Host, Plug, World};
 
 use super::*;
@@ -153,8 +153,10 @@ fn an_address_has_a_prefix() {
 fn in_virtual_time(a: TalkerConfig, b: TalkerConfig) -> [Vec<Talk>; 2] {
     let mut world = World::new();
     let config = SerialConfig {
-        rate: Rate::bits_per_second(100_000_000),
-        overhead: 0,
+        carrier: Carrier::Plain {
+            rate: Rate::bits_per_second(100_000_000),
+            overhead: 0,
+        },
         propagation: Duration::from_millis(1),
         say_sent: false,
     };

@@ -2,7 +2,9 @@
 
 use kumiki_graph::{Address, DeviceId, Rng};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
-use kumiki_link::{DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire};
+use kumiki_link::{
+    Carrier, DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire,
+};
 use kumiki_sim::{HostId, Plug, World};
 use kumiki_wire::llc_snap;
 
@@ -42,8 +44,10 @@ pub(super) fn connect(case: &Case, world: &mut World, ends: [Plugged<'_>; 2]) {
         [Plug::Port(wire, 0), Plug::Port(wire, 1)]
     } else {
         let config = |rate| SerialConfig {
-            rate: Rate::bits_per_second(rate),
-            overhead: 7,
+            carrier: Carrier::Plain {
+                rate: Rate::bits_per_second(rate),
+                overhead: 7,
+            },
             propagation: line.propagation,
             say_sent: false,
         };

@@ -7,7 +7,7 @@ use kumiki_graph::{
     Address, DeviceId, Duration, Graph, Instant, Prices, Protocol, Quality, Service, Work,
 };
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
-use kumiki_link::{DropTail, Element, Outlet, Rate, Serial, SerialConfig, Unit};
+use kumiki_link::{Carrier, DropTail, Element, Outlet, Rate, Serial, SerialConfig, Unit};
 use kumiki_octets::{Message, Pattern};
 use kumiki_proto::tcp::{Tcp, defaults};
 use kumiki_proto::{ip, ipv6};
@@ -252,8 +252,10 @@ fn transfer(
     let (b, b_line) = host(version, true, memory);
     let (a, b) = (world.add_host(a), world.add_host(b));
     let config = SerialConfig {
-        rate: Rate::bits_per_second(40_000_000),
-        overhead: 0,
+        carrier: Carrier::Plain {
+            rate: Rate::bits_per_second(40_000_000),
+            overhead: 0,
+        },
         propagation: Duration::from_millis(1),
         say_sent: false,
     };

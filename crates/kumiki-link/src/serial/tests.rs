@@ -3,12 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::MarkFrom;
+use crate::{MarkFrom, Rate};
 
 fn config(rate: Rate) -> SerialConfig {
     SerialConfig {
-        rate,
-        overhead: 2,
+        carrier: Carrier::Plain { rate, overhead: 2 },
         propagation: Duration::ZERO,
         say_sent: false,
     }
@@ -196,5 +195,75 @@ proptest! {
         prop_assert_eq!(seen.len() as u64 + counter(&line, "a_drops"), frames.len() as u64);
         prop_assert_eq!(seen.len() as u64, counter(&line, "a_frames"));
         prop_assert!(seen.is_sorted_by_key(|(at, data)| (*at, data[0])));
+    }
+}
+
+mod sonet {
+    use super::*;
+    use crate::hdlc::{FcsKind, Framing};
+    use crate::sonet::{Level, OctetClock};
+
+    fn pos(level: Level) -> (OctetClock, Serial) {
+        let clock = OctetClock::new(level);
+        let framing = Framing {
+            fcs: FcsKind::Fcs32,
+            ..Framing::default()
+        };
+        let config = SerialConfig {
+            carrier: Carrier::Sonet { clock, framing },
+            propagation: Duration::ZERO,
+            say_sent: false,
+        };
+        (clock, Serial::new(config, DropTail::UNLIMITED))
+    }
+
+    #[test]
+    fn frames_one_behind_the_other_take_the_octets_of_the_payload_in_turn() {
+        let (clock, mut line) = pos(Level::Sts3c);
+        let mut out = Outlet::default();
+        for _ in 0..3 {
+            // 100 octets of 0x7e are 200 on the line, then four of sequence, which may need an escape, and a flag.
+            line.offer(Instant::ZERO, 0, frame(100, 0x7e), &mut out);
+        }
+        let Unit::Frame { data, .. } = frame(100, 0x7e) else {
+            unreachable!()
+        };
+        let framing = Framing {
+            fcs: FcsKind::Fcs32,
+            ..Framing::default()
+        };
+        let each = framing.octets_of(&data);
+        assert!((205..=209).contains(&each));
+        let ends: Vec<u64> = drain(&mut line).iter().map(|(at, ..)| *at).collect();
+        let expected = [1, 2, 3].map(|n| clock.ends(n * each - 1).as_nanos());
+        assert_eq!(ends, expected);
+    }
+
+    #[test]
+    fn a_frame_waits_for_the_next_octet_of_payload() {
+        let (clock, mut line) = pos(Level::Sts3c);
+        let mut out = Outlet::default();
+        // In the overhead of the second row: octets 270 to 279 of the frame.
+        let at = Instant::from_nanos(14_000);
+        line.offer(at, 0, frame(1, 0), &mut out);
+        let found = drain(&mut line);
+        assert_eq!(found[0].0, clock.ends(260 + 1 + 4 + 1 - 1).as_nanos());
+    }
+
+    proptest! {
+        /// A line that never rests carries exactly its payload rate, whatever the lengths.
+        #[test]
+        fn a_busy_line_carries_its_payload_rate(
+            level in prop::sample::select(Level::ALL.to_vec()), lens in prop::collection::vec(1..3000_usize, 1..60),
+        ) {
+            let (clock, mut line) = pos(level);
+            let mut out = Outlet::default();
+            for len in &lens {
+                line.offer(Instant::ZERO, 0, frame(*len, 0x7e), &mut out);
+            }
+            let last = drain(&mut line).last().map(|(at, ..)| *at);
+            let octets = counter(&line, "a_octets");
+            prop_assert_eq!(last, Some(clock.ends(octets - 1).as_nanos()));
+        }
     }
 }
