@@ -86,7 +86,7 @@ pub(crate) struct Decode {
     /// input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The format, where it is not to be guessed: pcap, pcapng, erf, hex or raw
+    /// The format, where it is not to be guessed: pcap, pcapng, erf, hex, hdlc or raw
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// The first layer, such as ethernet, ip, llc-snap, cells, aal5 or tcp; a wrong name is answered with all. Of a capture

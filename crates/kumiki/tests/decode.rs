@@ -44,6 +44,23 @@ fn text_from_standard_input_is_decoded_and_the_guess_is_told_aside() {
     );
 }
 
+/// A Configure-Request and nothing else, as a recorder of a serial line leaves it.
+#[test]
+fn the_octets_of_a_serial_line_are_read_as_ppp() {
+    let line = [
+        0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d,
+        0x12, 0x34, 0xaf, 0x3d, 0x7e,
+    ];
+    let output = kumiki(&["decode", "-"], &line);
+    assert_eq!(output.status.code(), Some(0));
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("LCP ConfReq id 1 <magic 0x7e7d1234>"),
+        "{shown}"
+    );
+    assert!(text(&output.stderr).contains("read as hdlc, first layer ppp"));
+}
+
 #[test]
 fn a_tree_names_every_field_and_json_is_one_object_a_line() {
     let tree = text(&kumiki(&["decode", "-v", "--as", "ip", "-"], DATAGRAM.as_bytes()).stdout);

@@ -8,7 +8,7 @@ use kumiki_wire::ethernet::ethertype;
 use kumiki_wire::ipv4;
 
 use super::source::Source;
-use super::{Format, Unreadable, Wish, erf, pcap, pcapng};
+use super::{Format, Unreadable, Wish, erf, hdlc, pcap, pcapng};
 use crate::registry::Registry;
 
 /// Octets that are looked at.
@@ -56,6 +56,9 @@ impl Guess {
             layer: wish.layer,
             why,
         };
+        if format == Format::Hdlc && wish.layer.is_none() {
+            guess.layer = Some("ppp");
+        }
         if format == Format::Raw && wish.layer.is_none() {
             let Some((layer, why)) = guess_layer(octets) else {
                 let names: Vec<&str> = registry.all().map(|one| one.name).collect();
@@ -84,6 +87,12 @@ fn format(octets: &[u8], wish: Wish) -> Result<(Format, String), Unreadable> {
     }
     if is_hex(octets) {
         return Ok((Format::Hex, "it is text of hexadecimal digits".to_owned()));
+    }
+    if hdlc::is_plausible(octets) {
+        return Ok((
+            Format::Hdlc,
+            "flags stand around a frame whose check sequence is right".to_owned(),
+        ));
     }
     let whole = octets.len() < LOOKED_AT;
     if wish.layer.is_none() && erf::is_plausible(octets, whole) {

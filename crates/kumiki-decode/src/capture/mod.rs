@@ -6,6 +6,7 @@
 //! | pcapng | magic number: sections of both byte orders, several interfaces, time units, comments and other options |
 //! | ERF | nothing but that its first records hang together |
 //! | hex | text: plain digits, or lines with offsets as of `xxd`, `hexdump -C` and `tshark -x` |
+//! | hdlc | flags around a first frame whose check sequence is right |
 //! | raw | what is left: one packet, or cells |
 //!
 //! Memory: one record of at most [`MOST_OCTETS`] octets, whatever the size of the file. Left out: compressed files; the
@@ -19,6 +20,7 @@ use crate::registry::Registry;
 
 mod erf;
 mod guess;
+mod hdlc;
 mod hex;
 mod pcap;
 mod pcapng;
@@ -204,17 +206,20 @@ pub enum Format {
     Erf,
     /// Hexadecimal digits.
     Hex,
+    /// The octets of a line in HDLC-like framing (RFC 1662).
+    Hdlc,
     /// The octets themselves.
     Raw,
 }
 
 impl Format {
     /// All, with their names.
-    pub const NAMES: [(&'static str, Self); 5] = [
+    pub const NAMES: [(&'static str, Self); 6] = [
         ("pcap", Self::Pcap),
         ("pcapng", Self::PcapNg),
         ("erf", Self::Erf),
         ("hex", Self::Hex),
+        ("hdlc", Self::Hdlc),
         ("raw", Self::Raw),
     ];
 }
@@ -258,6 +263,7 @@ enum Reader {
     PcapNg(pcapng::Reader),
     Erf,
     Hex(hex::Reader),
+    Hdlc(hdlc::Reader),
     Raw(raw::Reader),
 }
 
@@ -275,6 +281,7 @@ impl<R: Read> Capture<R> {
             Format::PcapNg => Reader::PcapNg(pcapng::Reader::default()),
             Format::Erf => Reader::Erf,
             Format::Hex => Reader::Hex(hex::Reader::new(layer)),
+            Format::Hdlc => Reader::Hdlc(hdlc::Reader::new(layer.unwrap_or("ppp"))),
             Format::Raw => Reader::Raw(raw::Reader::new(layer.unwrap_or("ip"))),
         };
         Ok(Self {
@@ -305,6 +312,7 @@ impl<R: Read> Capture<R> {
             Reader::PcapNg(reader) => reader.next(source, number),
             Reader::Erf => erf::next(source, number),
             Reader::Hex(reader) => reader.next(source, number),
+            Reader::Hdlc(reader) => reader.next(source, number),
             Reader::Raw(reader) => reader.next(source, number),
         };
         match &next {

@@ -432,12 +432,99 @@ impl Read for Slow<'_> {
     }
 }
 
+/// A line with the LCP Configure-Requests of magic 7E7D1234, made from RFC 1662, with either check sequence.
+const LINE: [u8; 43] = [
+    0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d, 0x12,
+    0x34, 0xaf, 0x3d, 0x7e, 0x7e, 0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06,
+    0x7d, 0x5e, 0x7d, 0x5d, 0x12, 0x34, 0xb5, 0x99, 0x82, 0x49, 0x7e,
+];
+
+const HDLC: Wish = Wish {
+    format: Some(Format::Hdlc),
+    layer: None,
+};
+
+#[test]
+fn frames_are_found_between_the_flags_of_a_line() {
+    let mut capture = Capture::open(&LINE[..], Wish::default(), &Registry::new()).unwrap();
+    assert_eq!(
+        capture.guess().to_string(),
+        "read as hdlc, first layer ppp (flags stand around a frame whose check sequence is right)"
+    );
+    let records: Vec<Record> = capture.by_ref().map(Result::unwrap).collect();
+    let shape: Vec<_> = records
+        .iter()
+        .map(|one| (one.file_offset, one.octets.len(), one.fcs_len, one.link))
+        .collect();
+    let link = Link::Named("ppp");
+    assert_eq!(shape, [(1, 16, 2, link), (22, 18, 4, link)]);
+    for record in &records {
+        assert_eq!(record.octets[8..14], [0x05, 0x06, 0x7e, 0x7d, 0x12, 0x34]);
+        assert_eq!(
+            (record.original_len, record.comments.len()),
+            (record.octets.len(), 0)
+        );
+        let packet = crate::Decoder::new().decode(record);
+        assert!(!packet.is_bad(), "{packet:?}");
+        assert!(packet.layer("lcp").is_some(), "{packet:?}");
+    }
+}
+
+#[test]
+fn what_is_no_whole_frame_of_a_line_is_shown_as_far_as_it_goes() {
+    let mut line = vec![1, 2, 3];
+    line.extend(&LINE[..20]);
+    // Aborted; a bit changed; the file ends.
+    line.extend([0xff, 0x03, 0x00, 0x7d, 0x7e]);
+    line.extend(&LINE[..20]);
+    let changed = line.len() - 4;
+    line[changed] ^= 1;
+    line.extend(&LINE[..9]);
+    let (records, why) = read(&line, HDLC);
+    assert!(why.is_none());
+    let shape: Vec<_> = records
+        .iter()
+        .map(|one| {
+            let missing = one.original_len - one.octets.len();
+            (
+                one.octets.len(),
+                one.fcs_len,
+                missing,
+                one.comments.join("; "),
+            )
+        })
+        .collect();
+    let said = |text: &str| text.to_owned();
+    assert_eq!(
+        shape,
+        [
+            (
+                16,
+                2,
+                0,
+                said("3 octets before the first flag were passed over")
+            ),
+            (3, 0, 1, said("aborted: an escape stands before the flag")),
+            (16, 2, 0, said("")),
+            (8, 0, 1, said("the file ends within this frame")),
+        ]
+    );
+    let bad: Vec<bool> = records
+        .iter()
+        .map(|record| crate::Decoder::new().decode(record).is_bad())
+        .collect();
+    assert_eq!(bad, [false, false, true, false]);
+}
+
 #[test]
 fn how_a_file_arrives_does_not_matter() {
     let octets = pcap(true, true);
     let slow = Capture::open(Slow(&octets), Wish::default(), &Registry::new()).unwrap();
     let records: Vec<Record> = slow.map(Result::unwrap).collect();
     assert_eq!(records, good(&octets));
+    let slow = Capture::open(Slow(&LINE), HDLC, &Registry::new()).unwrap();
+    let records: Vec<Record> = slow.map(Result::unwrap).collect();
+    assert_eq!(records, good(&LINE));
 }
 
 fn formats() -> impl Strategy<Value = Option<Format>> {
@@ -456,12 +543,13 @@ proptest! {
 
     #[test]
     fn no_damage_makes_a_reader_panic(
-        which in 0usize..4, at in 0usize..400, value: u8, cut in 0usize..400, big_endian: bool,
+        which in 0usize..5, at in 0usize..400, value: u8, cut in 0usize..400, big_endian: bool,
     ) {
         let mut octets = match which {
             0 => pcap(big_endian, true),
             1 => [erf(3, 52, &[0; 52]), erf(0x82, 60, &[0x80; 62]), erf(1, 30, &[7; 30])].concat(),
             2 => b"00000000: 6061 6263 6465\n00000006  60 61  |aa|\n\n45:00,0x11\n".repeat(3),
+            3 => LINE.repeat(5),
             _ => {
                 let mut file = Ng::new(big_endian);
                 let options = [file.option(2, b"eth0"), file.option(9, &[9])].concat();
