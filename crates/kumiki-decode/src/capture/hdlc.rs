@@ -8,11 +8,11 @@
 
 use std::io::Read;
 
-use kumiki_octets::crc::{Fcs16, Fcs32};
 use kumiki_octets::hdlc::{Accm, FLAG, Stop, Unstuffer};
 
 use super::source::{Place, Source};
 use super::{Format, Link, MOST_OCTETS, Record, Unreadable};
+use crate::protocol::fcs;
 
 /// Octets looked at in one go.
 const PIECE: usize = 64 << 10;
@@ -25,18 +25,6 @@ pub(super) struct Reader {
     first: bool,
 }
 
-/// The length of the frame check sequence at the end of `frame`, where one is right.
-fn fcs_len(frame: &[u8]) -> Option<usize> {
-    let (mut fcs32, mut fcs16) = (Fcs32::new(), Fcs16::new());
-    fcs32.update(frame);
-    fcs16.update(frame);
-    match frame.len() {
-        6.. if fcs32.is_valid() => Some(4),
-        4.. if fcs16.is_valid() => Some(2),
-        _ => None,
-    }
-}
-
 /// Whether `octets` begin with a flag, and the first frame has a right check sequence.
 pub(super) fn is_plausible(octets: &[u8]) -> bool {
     let Some(start) = octets.iter().position(|octet| *octet != FLAG) else {
@@ -45,7 +33,7 @@ pub(super) fn is_plausible(octets: &[u8]) -> bool {
     let (mut frame, mut unstuffer) = (Vec::new(), Unstuffer::new());
     let rest = octets.get(start..).unwrap_or_default();
     let taken = unstuffer.unstuff(rest, Accm::NONE, MOST_OCTETS, &mut frame);
-    start > 0 && taken.stop == Stop::Flag && fcs_len(&frame).is_some()
+    start > 0 && taken.stop == Stop::Flag && fcs::right_len(&frame).is_some()
 }
 
 impl Reader {
@@ -90,7 +78,7 @@ impl Reader {
             }
             Stop::Flag => {
                 missing = 0;
-                self.fcs_len = fcs_len(&octets).unwrap_or(self.fcs_len);
+                self.fcs_len = fcs::right_len(&octets).unwrap_or(self.fcs_len);
             }
         }
         Ok(Some(Record {

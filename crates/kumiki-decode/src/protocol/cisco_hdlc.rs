@@ -40,6 +40,6 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.named("address", 0, 1, Value::Hex(address.into(), 2), to);
     reading.field("control", 1, 1, Value::Hex(control.into(), 2));
     reading.field("type", 2, 2, Value::Hex(number.into(), 4));
-    let inside = super::ppp::check_sequence(reading).saturating_sub(LEN);
+    let inside = super::fcs::check(reading).saturating_sub(LEN);
     reading.follow(&[Key::EtherType(number)], LEN, inside);
 }

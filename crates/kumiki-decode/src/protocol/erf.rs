@@ -6,7 +6,6 @@
 //! | Types | 1 and 10 HDLC, 2 and 11 Ethernet, 3 cells, 4 AAL5, 22 and 23 IP; 5, 7 and 9 (HDLC, cells and AAL5 on a channelised line) behind their four octets |
 //! | Left out | other types; the contents of extension headers and of the channel's four octets |
 
-use kumiki_octets::crc::{Fcs16, Fcs32};
 use kumiki_wire::Malformed;
 use kumiki_wire::atm::{Header, Interface, hec};
 
@@ -233,18 +232,11 @@ fn pdu(reading: &mut Reading<'_>) {
 fn hdlc(reading: &mut Reading<'_>) {
     let octets = reading.octets();
     let total = reading.total();
-    let (mut fcs32, mut fcs16) = (Fcs32::new(), Fcs16::new());
-    fcs32.update(octets);
-    fcs16.update(octets);
     // Nothing in a record says which of the two a line has, so the octets are asked.
     let fcs_len = if octets.len() < total {
         0
-    } else if fcs32.is_valid() {
-        4
-    } else if fcs16.is_valid() {
-        2
     } else {
-        0
+        super::fcs::right_len(octets).unwrap_or(0)
     };
     let inside = total.saturating_sub(fcs_len);
     reading.around.fcs_len = 0;

@@ -8,11 +8,10 @@
 //!
 //! Nothing in the octets tells MAPOS from PPP, so frames in captures of PPP or HDLC are never taken for MAPOS: `--as mapos` says it.
 
-use kumiki_octets::crc::{Fcs16, Fcs32};
 use kumiki_wire::Malformed;
 use kumiki_wire::mapos::{Address, Header, LEN, MAX_INFORMATION, Width, protocol};
 
-use super::emitted;
+use super::{emitted, fcs};
 use crate::key::Key;
 use crate::packet::{Value, in_words};
 use crate::reading::Reading;
@@ -79,46 +78,15 @@ fn dissect(reading: &mut Reading<'_>, width: Width) {
             "protocol is {number:#06x}; RFC 2172 section 2 wants the first octet even and the second odd"
         ));
     }
-    let fcs_len = core::mem::take(&mut reading.around.fcs_len);
-    let end = reading.total().saturating_sub(fcs_len).max(LEN);
+    let end = fcs::check(reading).max(LEN);
     let information = end.saturating_sub(LEN);
     if information > MAX_INFORMATION {
         reading.bad(format!(
             "{information} octets of information, at most {MAX_INFORMATION} are allowed"
         ));
     }
-    if reading.octets().len() == reading.total() {
-        check_sequence(reading, end, fcs_len);
-    }
     reading.around.mapos = Some((width, address));
     reading.follow(&[Key::MaposProtocol(number)], LEN, information);
-}
-
-/// The FCS, where the capture says that one of the two is there.
-fn check_sequence(reading: &mut Reading<'_>, at: usize, len: usize) {
-    let covered = reading.part(0, at);
-    let fcs = reading.part(at, len);
-    let (found, right) = match *fcs {
-        [a, b] => {
-            let mut fcs = Fcs16::new();
-            fcs.update(covered);
-            let found = u16::from_le_bytes([a, b]);
-            (u32::from(found), u32::from(fcs.finish()))
-        }
-        [a, b, c, d] => {
-            let mut fcs = Fcs32::new();
-            fcs.update(covered);
-            (u32::from_le_bytes([a, b, c, d]), fcs.finish())
-        }
-        _ => return,
-    };
-    reading.field("fcs", at, len, hex(found, 2 * len));
-    if found != right {
-        let digits = 2 * len + 2;
-        reading.bad(format!(
-            "FCS is {found:#0digits$x}, the octets give {right:#0digits$x}"
-        ));
-    }
 }
 
 /// Who is meant, or that nobody can be.

@@ -17,6 +17,7 @@ mod cisco_hdlc;
 mod erf;
 mod ethernet;
 mod exported;
+pub(crate) mod fcs;
 mod icmpv4;
 mod icmpv6;
 mod ip;

@@ -6,11 +6,10 @@
 //! | Found | link types 9, 50 and, behind an octet of direction, 204; ERF's HDLC records; on AAL5, NLPID cf |
 //! | Left out | flags and stuffing: who removes them sets `fcs_len` and gives the frame to `ppp`; link type 166; padding that counts itself and compound frames (RFC 1570), multilink (RFC 1990), the inside of compressed headers (RFC 1144) |
 
-use kumiki_octets::crc::{Fcs16, Fcs32};
 use kumiki_wire::Malformed;
 use kumiki_wire::ppp::{Header, protocol};
 
-use super::emitted;
+use super::{emitted, fcs};
 use crate::key::Key;
 use crate::packet::Value;
 use crate::reading::Reading;
@@ -74,7 +73,7 @@ fn framed(reading: &mut Reading<'_>) {
     if let [0x0f | 0x8f, 0, ..] = reading.octets() {
         return reading.reread_as(Key::Named("cisco-hdlc"));
     }
-    let end = check_sequence(reading);
+    let end = fcs::check(reading);
     let Some(header) = header(reading, end) else {
         return;
     };
@@ -118,46 +117,4 @@ fn header(reading: &mut Reading<'_>, end: usize) -> Option<Header> {
     }
     reading.follow(&[Key::PppProtocol(number)], len, end.saturating_sub(len));
     Some(header)
-}
-
-/// Checks the FCS of an HDLC frame where the capture says that it has one (RFC 1662 appendix C); gives the end of what is
-/// before it. Whoever knows of an FCS leaves its length in `fcs_len`.
-pub(super) fn check_sequence(reading: &mut Reading<'_>) -> usize {
-    let fcs_len = core::mem::take(&mut reading.around.fcs_len);
-    let total = reading.total();
-    let end = total.saturating_sub(fcs_len);
-    if fcs_len == 0 {
-        return total;
-    }
-    let covered = reading.part(0, end);
-    let name = "frame check sequence";
-    let at = reading.part(end, fcs_len);
-    // The octet of the lowest powers comes first.
-    let (found, right) = match *at {
-        [a, b] if fcs_len == 2 => {
-            let mut fcs = Fcs16::new();
-            fcs.update(covered);
-            (u16::from_le_bytes([a, b]).into(), fcs.finish().into())
-        }
-        [a, b, c, d] if fcs_len == 4 => {
-            let mut fcs = Fcs32::new();
-            fcs.update(covered);
-            (u32::from_le_bytes([a, b, c, d]), fcs.finish())
-        }
-        // Cut off by the capture, or of a length that no FCS of PPP has.
-        _ => return end,
-    };
-    let digits = 2 * fcs_len;
-    let value = Value::Hex(found.into(), digits);
-    if found == right {
-        reading.named(name, end, fcs_len, value, "right");
-    } else {
-        let meant = format!("wrong, {right:#0w$x} would be right", w = digits + 2);
-        reading.named(name, end, fcs_len, value, meant);
-        reading.bad(format!(
-            "{name} is {found:#0w$x}, the octets give {right:#0w$x}",
-            w = digits + 2
-        ));
-    }
-    end
 }

@@ -321,7 +321,7 @@ fn an_fcs_that_the_capture_speaks_of_is_checked() {
         assert_eq!(packet.layer("mapos-arp").unwrap().length, 24);
         seen.octets[0] = 0xfd;
         let packet = Decoder::new().decode(&seen);
-        assert!(bad(&packet)[0].starts_with("mapos: FCS is 0x"));
+        assert!(bad(&packet)[0].starts_with("mapos: frame check sequence is 0x"));
     }
 }
 
