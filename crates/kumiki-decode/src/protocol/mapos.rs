@@ -23,14 +23,14 @@ pub(super) mod ssp;
 
 pub(super) const EIGHT: Dissector = Dissector {
     name: "mapos",
-    title: "MAPOS version 1 frames without FCS",
+    title: "MAPOS version 1 frames; with an FCS where the capture says so",
     claims: &[Key::LinkType(161)],
     dissect: |reading| dissect(reading, Width::Eight),
 };
 
 pub(super) const SIXTEEN: Dissector = Dissector {
     name: "mapos-16",
-    title: "MAPOS 16 frames without FCS",
+    title: "MAPOS 16 frames; with an FCS where the capture says so",
     claims: &[Key::LinkType(162)],
     dissect: |reading| dissect(reading, Width::Sixteen),
 };
