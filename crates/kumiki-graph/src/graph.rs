@@ -19,8 +19,8 @@ use crate::ledger::Ledger;
 use crate::misfit::Misfit;
 use crate::timers::Timers;
 use crate::{
-    Above, AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Key,
-    Prices, Protocol, Request, Rng, Service, Work,
+    Above, AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Prices,
+    Protocol, Request, Rng, Service, Work,
 };
 
 /// A medium's driver at the bottom of the graph, numbered in the order of being added.
@@ -747,22 +747,6 @@ impl core::fmt::Debug for Graph {
             .entries(self.access_points().map(|(_, upper, lower)| (upper, lower)))
             .finish()
     }
-}
-
-/// The keys in `keys` that name an IP protocol; for layers that tell users apart by it.
-pub fn ip_protocols(keys: &[Key]) -> impl Iterator<Item = u8> + '_ {
-    keys.iter().filter_map(|key| match key {
-        Key::IpProtocol(number) => Some(*number),
-        Key::EtherType(_) | Key::Only | Key::Raw => None,
-    })
-}
-
-/// The keys in `keys` that name an Ethernet type.
-pub fn ether_types(keys: &[Key]) -> impl Iterator<Item = u16> + '_ {
-    keys.iter().filter_map(|key| match key {
-        Key::EtherType(number) => Some(*number),
-        Key::IpProtocol(_) | Key::Only | Key::Raw => None,
-    })
 }
 
 #[cfg(test)]

@@ -25,14 +25,15 @@ mod timers;
 pub use account::{Account, Prices, Work};
 pub use address::Address;
 pub use context::{Context, MustWait, Pool, TimerSlot};
-pub use graph::{DeviceId, Graph, NodeId, Output, Ran, Tapped, TaskId, ether_types, ip_protocols};
+pub use graph::{DeviceId, Graph, NodeId, Output, Ran, Tapped, TaskId};
 pub use misfit::Misfit;
 pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rng::Rng;
 pub use service::{
-    Accept, AccessPoint, Coalesce, Credit, EcnUse, Handle, Indication, KeepAlive, Key, Manage,
-    Mode, Notice, Offered, Open, Opened, Problem, Quality, Reason, Report, Request, Service,
-    SourceRoute, Unit, UnitIndication, UnitOptions, UnitRequest,
+    Accept, AccessPoint, Agreement, Coalesce, Credit, Defect, EcnUse, Handle, Indication,
+    KeepAlive, Key, LinkManage, LinkReport, Manage, Mode, Notice, Offered, Open, Opened, Problem,
+    Quality, Reason, Report, Request, Service, SourceRoute, Unit, UnitIndication, UnitOptions,
+    UnitRequest, ether_types, ip_protocols, mapos_protocols, ppp_protocols,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

@@ -16,8 +16,12 @@ use kumiki_octets::Message;
 
 use crate::{Address, Duration};
 
+mod key;
+mod link;
 mod unit_data;
 
+pub use key::{Key, ether_types, ip_protocols, mapos_protocols, ppp_protocols};
+pub use link::{Agreement, Defect, LinkManage, LinkReport};
 pub use unit_data::{UnitIndication, UnitRequest};
 
 /// A side's own name for a session; meaning belongs to the side that made it.
@@ -51,19 +55,6 @@ impl core::fmt::Display for Service {
             Self::Frame => "frame",
         })
     }
-}
-
-/// How a lower layer tells its users apart; each layer picks the kinds it understands from what a user offers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Key {
-    /// IPv4 protocol or IPv6 next header number.
-    IpProtocol(u8),
-    /// Ethernet type, as SNAP and Ethernet II carry it.
-    EtherType(u16),
-    /// The one user of a layer that does not tell users apart.
-    Only,
-    /// Gets a copy of everything, unprocessed, beside the users proper (DLPI's RAW access).
-    Raw,
 }
 
 /// Permission to send, or room to receive.
@@ -576,6 +567,8 @@ pub enum Manage {
         /// What the path there carries, in octets with all headers.
         mtu: u32,
     },
+    /// What concerns a point-to-point link.
+    Link(LinkManage),
 }
 
 /// Management that comes up.
@@ -615,6 +608,8 @@ pub enum Report {
         /// The first octets of the unit's user data, enough to tell whose it was.
         start: Message,
     },
+    /// What concerns a point-to-point link.
+    Link(LinkReport),
 }
 
 /// What happened to a unit on its way.

@@ -7,7 +7,6 @@
 
 pub mod atm;
 mod element;
-pub mod hdlc;
 mod impair;
 mod mark;
 pub mod offload;

@@ -31,6 +31,7 @@ pub mod ip;
 pub mod ipv6;
 pub mod llc_snap;
 pub mod ppp;
+pub mod ppp_daemon;
 pub mod registry;
 mod resolution;
 pub mod tcp;

@@ -1,9 +1,11 @@
-//! The users of a layer whose header names them by a number: EtherTypes, and the protocol numbers of IP.
+//! The users of a layer whose header names them by a number: EtherTypes, and the protocol numbers of IP and PPP.
 //!
 //! A user may have several numbers. It says in [`UnitOptions::under`](kumiki_graph::UnitOptions::under) which one a unit
 //! goes under; where it does not, its first is meant.
 
-use kumiki_graph::{Above, Context, Indication, Key, Report, ether_types, ip_protocols};
+use kumiki_graph::{
+    Above, Context, Indication, Key, Report, ether_types, ip_protocols, ppp_protocols,
+};
 
 /// What a header names a user by.
 pub(crate) trait Number: Copy + PartialEq {
@@ -41,9 +43,31 @@ impl Number for u8 {
     }
 }
 
+/// A number of PPP's protocol field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PppProtocol(pub(crate) u16);
+
+impl Number for PppProtocol {
+    const KIND: &'static str = "PPP protocol";
+
+    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
+        ppp_protocols(keys).map(Self)
+    }
+
+    fn named(self) -> String {
+        format!("PPP protocol {:#06x}", self.0)
+    }
+}
+
 /// Who is found under which number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Users<N>(Vec<(N, Above)>);
+
+impl<N> Default for Users<N> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
 
 impl<N: Number> Users<N> {
     /// Puts the user `above` of `layer` under the numbers among `keys`, of which there must be some.

@@ -391,7 +391,8 @@ impl Host {
                 | Manage::Refuse { .. }
                 | Manage::Session { .. }
                 | Manage::Advise { .. }
-                | Manage::Narrow { .. } => {}
+                | Manage::Narrow { .. }
+                | Manage::Link(_) => {}
             },
             Request::Open(_)
             | Request::Accept(_)

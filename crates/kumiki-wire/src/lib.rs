@@ -21,6 +21,7 @@ pub mod arp;
 pub mod atm;
 pub mod atm_arp;
 pub mod ethernet;
+pub mod hdlc;
 pub mod icmpv4;
 pub mod icmpv6;
 pub mod ipv4;

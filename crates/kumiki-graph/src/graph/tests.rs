@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use kumiki_octets::Message;
 
 use super::*;
+use crate::Key;
 use crate::{Shape, Token, Unit};
 
 /// What a protocol was told.

@@ -23,7 +23,8 @@ impl<C: Clock> Executor<C> {
                 | Manage::Refuse { .. }
                 | Manage::Session { .. }
                 | Manage::Advise { .. }
-                | Manage::Narrow { .. } => {}
+                | Manage::Narrow { .. }
+                | Manage::Link(_) => {}
             },
             // A device has no sessions.
             Request::Open(_)

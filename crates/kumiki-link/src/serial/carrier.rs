@@ -2,9 +2,9 @@
 
 use kumiki_graph::Instant;
 use kumiki_octets::Message;
+use kumiki_wire::hdlc::Framing;
 
 use crate::Rate;
-use crate::hdlc::Framing;
 use crate::sonet::OctetClock;
 
 /// What carries the frames of a line.

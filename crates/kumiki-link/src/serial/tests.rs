@@ -200,8 +200,8 @@ proptest! {
 
 mod sonet {
     use super::*;
-    use crate::hdlc::{FcsKind, Framing};
     use crate::sonet::{Level, OctetClock};
+    use kumiki_wire::hdlc::{FcsKind, Framing};
 
     fn pos(level: Level) -> (OctetClock, Serial) {
         let clock = OctetClock::new(level);

@@ -399,7 +399,7 @@ impl Arp {
             // The link may be another one when it comes back.
             Report::Down => self.entries.retain(|_, it| !it.waiting.is_empty()),
             Report::Up | Report::Limits { .. } => {}
-            Report::Route { .. } | Report::Unreachable { .. } => return,
+            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
         }
         cx.up(ABOVE, Indication::Report(Box::new(report)));
     }

@@ -328,7 +328,10 @@ impl AtmArp {
                 }
                 self.ask(cx);
             }
-            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {}
+            Report::Limits { .. }
+            | Report::Route { .. }
+            | Report::Unreachable { .. }
+            | Report::Link(_) => {}
         }
         cx.up(ABOVE, Indication::Report(Box::new(report)));
     }

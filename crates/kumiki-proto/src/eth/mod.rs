@@ -218,7 +218,10 @@ impl Eth {
                 cx.up(from, Indication::Report(Box::new(report)));
             }
             Manage::Refuse { .. } => cx.drop("Ethernet sends nothing back"),
-            Manage::Session { .. } | Manage::Advise { .. } | Manage::Narrow { .. } => {}
+            Manage::Session { .. }
+            | Manage::Advise { .. }
+            | Manage::Narrow { .. }
+            | Manage::Link(_) => {}
         }
     }
 
@@ -231,7 +234,7 @@ impl Eth {
                 tell_all(&self.limits(), cx);
             }
             Report::Up | Report::Down => tell_all(report, cx),
-            Report::Route { .. } | Report::Unreachable { .. } => {}
+            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
         }
     }
 }

@@ -323,7 +323,10 @@ impl Ip {
                 return;
             }
             // Routes are chosen by prefix alone, so advice could not lead to another. What a path carries is for those who use it.
-            Manage::Session { .. } | Manage::Advise { .. } | Manage::Narrow { .. } => return,
+            Manage::Session { .. }
+            | Manage::Advise { .. }
+            | Manage::Narrow { .. }
+            | Manage::Link(_) => return,
         };
         cx.up(from, Indication::Report(Box::new(answer)));
     }
@@ -351,7 +354,7 @@ impl Ip {
             }
             Report::Up => port.up = true,
             Report::Down => port.up = false,
-            Report::Route { .. } | Report::Unreachable { .. } => return,
+            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
             let report = if anybody_up { Report::Down } else { Report::Up };
@@ -367,7 +370,11 @@ impl Protocol for Ip {
             offers: Some(Service::UnitData),
             needs: &[Service::UnitData, Service::Frame],
             below: (interfaces, interfaces),
-            keys: vec![Key::EtherType(kumiki_wire::ethernet::ethertype::IPV4)],
+            keys: vec![
+                Key::EtherType(kumiki_wire::ethernet::ethertype::IPV4),
+                Key::PppProtocol(kumiki_wire::ppp::protocol::IPV4),
+                Key::MaposProtocol(kumiki_wire::mapos::protocol::IPV4),
+            ],
         }
     }
 

@@ -365,7 +365,7 @@ impl Ip {
                 return;
             }
             // Routes are not chosen by whether somebody answers.
-            Manage::Session { .. } | Manage::Advise { .. } => return,
+            Manage::Session { .. } | Manage::Advise { .. } | Manage::Link(_) => return,
         };
         cx.up(from, Indication::Report(Box::new(answer)));
     }
@@ -405,7 +405,7 @@ impl Ip {
             }
             Report::Up => port.up = true,
             Report::Down => port.up = false,
-            Report::Route { .. } | Report::Unreachable { .. } => return,
+            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
             let report = if anybody_up { Report::Down } else { Report::Up };
@@ -421,7 +421,10 @@ impl Protocol for Ip {
             offers: Some(Service::UnitData),
             needs: &[Service::UnitData, Service::Frame],
             below: (interfaces, interfaces),
-            keys: vec![Key::EtherType(kumiki_wire::ethernet::ethertype::IPV6)],
+            keys: vec![
+                Key::EtherType(kumiki_wire::ethernet::ethertype::IPV6),
+                Key::PppProtocol(kumiki_wire::ppp::protocol::IPV6),
+            ],
         }
     }
 

@@ -147,7 +147,7 @@ impl Protocol for LlcSnap {
                     tell_all(&Report::Limits { unit, burst }, cx);
                 }
                 Report::Up | Report::Down => tell_all(&report, cx),
-                Report::Route { .. } | Report::Unreachable { .. } => {}
+                Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
             },
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a unit"),

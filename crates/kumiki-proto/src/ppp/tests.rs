@@ -1,179 +1,150 @@
-use std::collections::VecDeque;
+use core::net::Ipv4Addr;
 
-use kumiki_graph::Duration;
+use kumiki_graph::{Address, DeviceId, NodeId};
+use kumiki_octets::Message;
 
-use super::automaton::{Action, Automaton, Config, Event, Illegal, Restart, State, Step};
+use super::*;
+use crate::test_bench::{Bench, hex};
 
-fn opened(config: Config) -> Automaton {
-    let mut automaton = Automaton::new(config);
-    for event in [Event::Open, Event::Up, Event::RcrPlus, Event::Rca] {
-        automaton.on(event).unwrap();
-    }
-    assert_eq!(automaton.state(), State::Opened);
-    automaton
+const IP: &[Key] = &[Key::PppProtocol(0x0021)];
+
+fn unit(octets: &[u8]) -> Unit {
+    Unit::of(Message::from_octets(octets))
 }
 
-fn actions(step: &Step) -> &[Action] {
-    &step.actions
+struct Driver {
+    bench: Bench,
+    line: DeviceId,
+    ip: NodeId,
+    daemon: NodeId,
+}
+
+fn with_daemon() -> Driver {
+    let mut bench = Bench::new();
+    let line = bench.device("line");
+    bench.node("ppp", &["line"], Ppp::new(Config { mtu: 4470 }));
+    let ip = bench.user("ip", "ppp", IP);
+    let daemon = bench.user("daemon", "ppp", &[Key::Raw]);
+    bench.start();
+    Driver {
+        bench,
+        line,
+        ip,
+        daemon,
+    }
+}
+
+fn say(driver: &mut Driver, link: LinkManage) {
+    let request = Request::Manage(Box::new(Manage::Link(link)));
+    driver.bench.say(driver.daemon, request);
+}
+
+const AGREED: Agreement = Agreement {
+    peer_mru: 1500,
+    mru: 4470,
+    send_accm: 0,
+    receive_accm: 0,
+    acfc: true,
+    pfc: true,
+    send_fcs: 32,
+    receive_fcs: 32,
+};
+
+#[test]
+fn without_a_daemon_all_protocols_with_a_user_pass_from_the_start() {
+    let mut bench = Bench::new();
+    let line = bench.device("line");
+    bench.node("ppp", &["line"], Ppp::new(Config::default()));
+    let ip = bench.user("ip", "ppp", IP);
+    bench.start();
+    bench.send(ip, unit(&[0x45, 1]));
+    assert_eq!(bench.sent_octets(), [hex("ff030021 4501")]);
+    for octets in ["ff030021 4502", "21 4503", "002145 04"] {
+        bench.octets(line, &hex(octets));
+    }
+    let heard: Vec<_> = bench.units(ip).iter().map(|it| it.data.to_vec()).collect();
+    assert_eq!(heard, [[0x45, 2], [0x45, 3], [0x45, 4]]);
+    bench.octets(line, &hex("ff03c021 01010004"));
+    bench.octets(line, &hex("ff13c021 01010004"));
+    assert_eq!(bench.drops("ppp", "unknown PPP protocol"), 1);
+    assert_eq!(bench.drops("ppp", "no PPP header"), 1);
+    bench.send(ip, unit(&[0; 1501]));
+    assert_eq!(bench.drops("ppp", "longer than the peer takes"), 1);
 }
 
 #[test]
-fn a_link_opens_and_closes_in_the_order_of_the_standard() {
-    let mut automaton = Automaton::new(Config::default());
-    let mut all = Vec::new();
-    let events = [
-        Event::Open,
-        Event::Up,
-        Event::Rca,
-        Event::RcrPlus,
-        Event::Rxr,
-        Event::Close,
-        Event::Rta,
-        Event::Down,
-    ];
-    for event in events {
-        let step = automaton.on(event).unwrap();
-        all.extend_from_slice(actions(&step));
-    }
-    use Action::{Sca, Scr, Ser, Str, Tld, Tlf, Tls, Tlu};
-    assert_eq!(all, [Tls, Scr, Sca, Tlu, Ser, Tld, Str, Tlf]);
-    assert_eq!(automaton.state(), State::Initial);
-}
+fn with_a_daemon_nothing_passes_before_it_says_so() {
+    let mut driver = with_daemon();
+    let (ip, daemon, line) = (driver.ip, driver.daemon, driver.line);
+    assert!(matches!(driver.bench.reports(ip)[..], [Report::Down]));
+    driver.bench.send(ip, unit(&[0x45, 1]));
+    assert_eq!(driver.bench.drops("ppp", "protocol may not pass yet"), 1);
+    // What comes goes to the daemon as it is.
+    driver.bench.octets(line, &hex("ff030021 4502"));
+    driver.bench.octets(line, &hex("ff03c021 01010004"));
+    let heard = driver.bench.units(daemon);
+    let heard: Vec<_> = heard.iter().map(|it| it.data.to_vec()).collect();
+    assert_eq!(heard, [hex("ff030021 4502"), hex("ff03c021 01010004")]);
+    // And what it hands down goes as it is.
+    driver.bench.send(daemon, unit(&hex("ff03c021 02010004")));
+    assert_eq!(driver.bench.sent_octets(), [hex("ff03c021 02010004")]);
 
-/// Two ends whose packets cross on a line: what one sends the other gets, all options are acceptable.
-#[test]
-fn two_ends_that_start_together_both_open() {
-    let mut ends = [
-        Automaton::new(Config::default()),
-        Automaton::new(Config::default()),
-    ];
-    let mut line: VecDeque<(usize, Event)> = VecDeque::new();
-    for to in 0..2 {
-        line.extend([(to, Event::Open), (to, Event::Up)]);
-    }
-    let mut up = [false; 2];
-    while let Some((at, event)) = line.pop_front() {
-        let step = ends[at].on(event).unwrap();
-        for action in step.actions {
-            if action == Action::Scr {
-                line.push_back((1 - at, Event::RcrPlus));
-            } else if action == Action::Sca {
-                line.push_back((1 - at, Event::Rca));
-            } else if action == Action::Tlu {
-                up[at] = true;
-            } else {
-                assert_eq!(action, Action::Tls);
-            }
-        }
-    }
-    assert_eq!(up, [true, true]);
-}
-
-#[test]
-fn requests_to_a_silent_peer_come_to_an_end() {
-    let config = Config {
-        restart: Duration::from_millis(100),
-        restart_most: Duration::from_millis(350),
-        max_configure: 4,
-        ..Config::default()
+    say(&mut driver, LinkManage::Agreed(Some(AGREED)));
+    let local = Address::Ip4(Ipv4Addr::new(10, 0, 0, 1));
+    let remote = Address::Ip4(Ipv4Addr::new(10, 0, 0, 2));
+    let pass = |pass| LinkManage::Pass {
+        protocol: 0x0021,
+        pass,
+        local,
+        remote,
     };
-    let mut automaton = Automaton::new(config);
-    automaton.on(Event::Open).unwrap();
-    let mut waits = Vec::new();
-    let mut step = automaton.on(Event::Up).unwrap();
-    while let Restart::Start(wait) = step.restart {
-        assert_eq!(actions(&step), [Action::Scr]);
-        waits.push(wait.as_nanos() / 1_000_000);
-        step = automaton.expire().unwrap();
+    say(&mut driver, pass(true));
+    let reports = driver.bench.reports(ip);
+    let [
+        Report::Limits { unit: mtu, .. },
+        Report::Link(addresses),
+        Report::Up,
+    ] = &reports[..]
+    else {
+        panic!("{reports:?}");
+    };
+    assert_eq!(*mtu, 1500);
+    assert_eq!(*addresses, LinkReport::Addresses { local, remote });
+    driver.bench.send(ip, unit(&[0x45, 1]));
+    assert_eq!(driver.bench.sent_octets(), [hex("21 4501")]);
+    say(&mut driver, pass(false));
+    assert!(matches!(driver.bench.reports(ip)[..], [Report::Down]));
+}
+
+#[test]
+fn a_line_that_goes_down_ends_what_was_agreed() {
+    let mut driver = with_daemon();
+    say(&mut driver, LinkManage::Agreed(Some(AGREED)));
+    let pass = LinkManage::Pass {
+        protocol: 0x0021,
+        pass: true,
+        local: Address::None,
+        remote: Address::None,
+    };
+    say(&mut driver, pass);
+    let (ip, daemon) = (driver.ip, driver.daemon);
+    let _ = (driver.bench.reports(ip), driver.bench.reports(daemon));
+    for report in [Report::Down, Report::Up] {
+        let indication = Indication::Report(Box::new(report));
+        driver.bench.indicate(driver.line, indication);
     }
-    // Max-Configure requests, the first included; the wait doubles up to the configured value.
-    assert_eq!(waits, [100, 200, 350, 350]);
-    assert_eq!(
-        (actions(&step), step.restart),
-        (&[Action::Tlf][..], Restart::Stop)
-    );
-    assert_eq!(automaton.state(), State::Stopped);
-    // Who calls later is answered, with a full count again.
-    let step = automaton.on(Event::RcrPlus).unwrap();
-    assert_eq!(actions(&step), [Action::Scr, Action::Sca]);
-    assert_eq!(step.restart, Restart::Start(config.restart));
+    assert!(matches!(driver.bench.reports(ip)[..], [Report::Down]));
+    let heard = driver.bench.reports(daemon);
+    assert!(matches!(heard[..], [Report::Down, Report::Up]));
+    driver.bench.send(ip, unit(&[0x45, 1]));
+    assert_eq!(driver.bench.drops("ppp", "protocol may not pass yet"), 1);
 }
 
 #[test]
-fn with_the_passive_option_the_lower_layer_is_kept() {
-    let config = Config {
-        passive: true,
-        max_configure: 1,
-        ..Config::default()
-    };
-    let mut automaton = Automaton::new(config);
-    automaton.on(Event::Open).unwrap();
-    automaton.on(Event::Up).unwrap();
-    let step = automaton.expire().unwrap();
-    assert_eq!(
-        (actions(&step), automaton.state()),
-        (&[][..], State::Stopped)
-    );
-}
-
-#[test]
-fn terminate_requests_are_sent_as_often_as_is_said() {
-    let mut automaton = opened(Config::default());
-    let step = automaton.on(Event::Close).unwrap();
-    assert_eq!(actions(&step), [Action::Tld, Action::Str]);
-    assert_eq!(actions(&automaton.expire().unwrap()), [Action::Str]);
-    let step = automaton.expire().unwrap();
-    assert_eq!(
-        (actions(&step), step.restart),
-        (&[Action::Tlf][..], Restart::Stop)
-    );
-    assert_eq!(automaton.state(), State::Closed);
-}
-
-#[test]
-fn who_is_terminated_waits_once_so_that_the_peer_sees_the_answer() {
-    let mut automaton = opened(Config::default());
-    let step = automaton.on(Event::Rtr).unwrap();
-    assert_eq!(actions(&step), [Action::Tld, Action::Sta]);
-    assert_eq!(step.restart, Restart::Start(Config::default().restart));
-    let step = automaton.expire().unwrap();
-    assert_eq!(
-        (actions(&step), automaton.state()),
-        (&[Action::Tlf][..], State::Stopped)
-    );
-}
-
-#[test]
-fn open_again_renegotiates_where_that_is_wanted() {
-    let mut automaton = opened(Config::default());
-    assert_eq!(actions(&automaton.on(Event::Open).unwrap()), []);
-    let config = Config {
-        restartable: true,
-        ..Config::default()
-    };
-    let mut automaton = opened(config);
-    let step = automaton.on(Event::Open).unwrap();
-    assert_eq!(actions(&step), [Action::Tld, Action::Scr]);
-    assert_eq!(automaton.state(), State::ReqSent);
-}
-
-#[test]
-fn an_acknowledgment_out_of_step_begins_anew_and_says_so() {
-    let mut automaton = opened(Config::default());
-    let step = automaton.on(Event::Rca).unwrap();
-    assert!(step.crossed);
-    assert_eq!(actions(&step), [Action::Tld, Action::Scr]);
-    assert_eq!(automaton.state(), State::ReqSent);
-}
-
-#[test]
-fn what_cannot_occur_changes_nothing() {
-    let mut automaton = opened(Config::default());
-    let (event, state) = (Event::Up, State::Opened);
-    assert_eq!(automaton.on(event), Err(Illegal { event, state }));
-    assert_eq!(
-        automaton.expire().map_err(|illegal| illegal.state),
-        Err(state)
-    );
-    assert_eq!(automaton.state(), state);
+fn a_second_daemon_is_refused() {
+    let mut driver = with_daemon();
+    let task = driver.bench.graph.add_task("other");
+    let user = Box::new(crate::test_bench::User::with_keys(&[Key::Raw]));
+    driver.bench.graph.add_node("second", task, user).unwrap();
+    assert!(driver.bench.graph.connect("second", "ppp").is_err());
 }

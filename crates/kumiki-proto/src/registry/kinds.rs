@@ -17,6 +17,7 @@ use crate::atm_arp::{self, AtmArp};
 use crate::eth::{self, Eth};
 use crate::icmp::{self, IcmpEcho};
 use crate::llc_snap::{self, LlcSnap};
+use crate::ppp::{self, Ppp};
 use crate::udp::{self, Udp};
 use crate::vc_mux::{self, VcMux};
 
@@ -36,6 +37,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ip", super::ip::make),
     ("ipv6", super::ipv6::make),
     ("llc_snap", llc_snap),
+    ("ppp", ppp),
     ("tcp", super::tcp::make),
     ("udp", udp),
     ("vc_mux", vc_mux),
@@ -81,6 +83,17 @@ fn aal5(settings: &Reader<'_>, _: Place<'_>) -> Built {
 fn llc_snap(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let config = llc_snap::Config { vc: vc(settings)? };
     Ok(Box::new(LlcSnap::new(config)))
+}
+
+fn ppp(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = ppp::Config::default();
+    settings.octets(
+        "mtu",
+        "the most octets of a datagram; where the peer takes less, less",
+        1..=65535,
+        &mut config.mtu,
+    )?;
+    Ok(Box::new(Ppp::new(config)))
 }
 
 fn vc_mux(settings: &Reader<'_>, _: Place<'_>) -> Built {

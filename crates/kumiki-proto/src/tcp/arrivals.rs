@@ -87,7 +87,7 @@ impl Tcp {
                 problem,
                 start,
             } => self.unreachable(*source, *destination, *problem, start, cx),
-            Report::Up | Report::Down => {}
+            Report::Up | Report::Down | Report::Link(_) => {}
         }
     }
 

@@ -273,7 +273,8 @@ impl Tcp {
             | Manage::Route { .. }
             | Manage::Refuse { .. }
             | Manage::Advise { .. }
-            | Manage::Narrow { .. } => {
+            | Manage::Narrow { .. }
+            | Manage::Link(_) => {
                 let limits = Report::Limits {
                     unit: self
                         .shared

@@ -420,6 +420,7 @@ impl Udp {
                 self.sources.clear();
                 tell_all(&report, cx);
             }
+            Report::Link(_) => {}
         }
     }
 }

@@ -399,7 +399,8 @@ impl Pair {
             Manage::Refuse { .. }
             | Manage::Session { .. }
             | Manage::Advise { .. }
-            | Manage::Narrow { .. } => return,
+            | Manage::Narrow { .. }
+            | Manage::Link(_) => return,
         };
         let Host {
             graph, wire, task, ..
