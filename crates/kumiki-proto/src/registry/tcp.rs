@@ -405,6 +405,11 @@ fn acknowledging(settings: &Reader<'_>, config: &mut Config) -> Read {
             "count_small",
             "whether segments that are not full count",
             &mut config.ack.count_small,
+        )?;
+        table.boolean(
+            "pushed",
+            "whether a segment that is not full and was pushed is acknowledged at once",
+            &mut config.ack.pushed,
         )
     })?;
     let (mut delay, mut beat, mut phase) = match config.ack_timer {

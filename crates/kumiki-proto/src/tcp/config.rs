@@ -90,6 +90,8 @@ pub struct AckRule {
     pub every: u32,
     /// Whether segments that are not full count.
     pub count_small: bool,
+    /// Whether a segment that is not full and was pushed is acknowledged at once: its sender has no more to send.
+    pub pushed: bool,
 }
 
 /// How an acknowledgment that is held back gets sent in the end.

@@ -110,6 +110,7 @@ pub const fn modern() -> Config {
         ack: AckRule {
             every: 2,
             count_small: false,
+            pushed: false,
         },
         // The lower of the delays Linux uses (MUST-40, SHLD-18).
         ack_timer: AckTimer::Timeout(Duration::from_millis(40)),
@@ -219,6 +220,7 @@ pub const fn bsd43() -> Config {
         ack: AckRule {
             every: 0,
             count_small: false,
+            pushed: false,
         },
         // Stevens vol. 1 section 19.3: 200 ms, counted from when the kernel started.
         ack_timer: AckTimer::Heartbeat(Beat {
@@ -269,6 +271,7 @@ pub const fn solaris23() -> Config {
         ack: AckRule {
             every: 2,
             count_small: false,
+            pushed: false,
         },
         // Recalled: tcp_deferred_ack_interval of 50 ms.
         ack_timer: AckTimer::Timeout(Duration::from_millis(50)),

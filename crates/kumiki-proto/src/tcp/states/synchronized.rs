@@ -213,6 +213,9 @@ impl Session {
                 self.deliver(segment.text, push, io);
                 let rule = io.shared.config.ack;
                 self.receive.owe(octets, segments, self.send.mss, rule);
+                if rule.pushed && push && octets < self.send.mss {
+                    self.receive.owe_now(AckReason::Data);
+                }
             }
             if fin {
                 self.take_fin(io);

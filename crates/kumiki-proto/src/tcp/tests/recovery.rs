@@ -14,6 +14,7 @@ pub(super) fn prompt() -> Config {
         ack: AckRule {
             every: 1,
             count_small: true,
+            pushed: false,
         },
         initial_window: InitialWindow::Segments(10),
         ..plain()
@@ -112,6 +113,7 @@ fn any_loss_at_the_tail_is_repaired_without_a_timeout() {
                 ack: AckRule {
                     every: ack_every,
                     count_small: true,
+                    pushed: false,
                 },
                 ..prompt()
             };
@@ -450,6 +452,7 @@ fn a_paced_sender_sends_no_bursts_and_is_as_fast() {
             ack: AckRule {
                 every: 30,
                 count_small: true,
+                pushed: false,
             },
             send_buffer: 1_000_000,
             receive_buffer: 1_000_000,

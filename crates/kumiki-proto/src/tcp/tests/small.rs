@@ -177,6 +177,7 @@ fn room_in_the_send_buffer_is_announced_only_above_the_low_water_mark() {
             ack: AckRule {
                 every: 1,
                 count_small: true,
+                pushed: false,
             },
             ..plain()
         };

@@ -285,6 +285,7 @@ fn rounds_around_a_timeout(config: Config) -> ([usize; 6], [usize; 6]) {
         ack: crate::tcp::config::AckRule {
             every: 1,
             count_small: true,
+            pushed: false,
         },
         send_buffer: 1_000_000,
         ..config

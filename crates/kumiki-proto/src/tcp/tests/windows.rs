@@ -334,6 +334,7 @@ fn what_went_as_a_probe_is_no_measure_of_the_round_trip() {
         ack: crate::tcp::config::AckRule {
             every: 1,
             count_small: true,
+            pushed: false,
         },
         ..plain()
     };

@@ -30,6 +30,7 @@ fn marks_are_counted_and_told_at_once() {
         ack: crate::tcp::config::AckRule {
             every: 2,
             count_small: false,
+            pushed: false,
         },
         ..with(EcnUse::Accurate)
     };
