@@ -32,6 +32,7 @@ pub(crate) const fn config() -> Config {
         ack: AckRule {
             every: 1,
             count_small: true,
+            pushed: false,
         },
         ..defaults::modern()
     }

@@ -242,7 +242,9 @@ pub struct Switch {
 pub struct Link {
     /// The two ends, each `host.device` or `switch.port`.
     pub ends: [String; 2],
-    /// What it is: `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `oc3c`, `oc12c`, `oc48c`, `point-to-point`.
+    /// What it is. With cells: `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `ds3-plcp`. With HDLC-like frames in the payload of SONET/SDH
+    /// (PPP, MAPOS): `oc3c-pos`, `oc12c-pos`, `oc48c-pos`, `oc192c-pos`. With frames of no particular form: `oc3c`, `oc12c`, `oc48c`,
+    /// `point-to-point`.
     pub medium: String,
     /// Line rate of a `point-to-point` line.
     pub rate: Option<String>,
@@ -252,7 +254,13 @@ pub struct Link {
     /// Octets that a `point-to-point` line adds to each frame.
     #[serde(default)]
     pub framing_octets: Option<u32>,
-    /// Frames that may wait at each end of a `point-to-point` line.
+    /// Bits of the frame check sequence of HDLC-like frames: 16 or 32 (the default, as RFC 2615 wants it).
+    #[serde(default)]
+    pub fcs: Option<u32>,
+    /// Flags between two HDLC-like frames: 1 (the default) or 2.
+    #[serde(default)]
+    pub flags: Option<u32>,
+    /// Frames that may wait at each end of a line without cells.
     #[serde(default)]
     pub queue_frames: Option<u32>,
     /// From so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
@@ -319,8 +327,11 @@ pub struct Workload {
     pub stagger: Option<String>,
     /// Each opening is put off by a random time below this.
     pub jitter: Option<String>,
-    /// The content: `ttcp`, `zeros`, `random`, `counter`.
+    /// The content: `ttcp`, `zeros`, `random`, `counter`, `flags`: the octet 7E alone, the worst case of octet stuffing.
     pub pattern: Option<String>,
+    /// Whose clock `ttcp` is timed by: `receiver` (the default), until the last octet is read, or `sender`, until the last message
+    /// is written; the end of the stream is then not in the time, nor what is still in the send buffer.
+    pub clock: Option<String>,
     /// Not measured: what happens before this.
     pub warm_up: Option<String>,
     /// How long is measured, for `netperf`; the longest that `ttcp` may take.
@@ -329,6 +340,8 @@ pub struct Workload {
     pub socket_buffer: Option<String>,
     /// What to do with small segments: `nagle`, `minshall`, `never`.
     pub coalesce: Option<String>,
+    /// Runs with other seeds, a fixed number of them, of which one number is shown.
+    pub repeat: Option<Repeat>,
     /// Runs with other seeds until the interval is as narrow as wanted.
     pub confidence: Option<Confidence>,
     /// Seed of the first run.
@@ -384,6 +397,16 @@ pub struct Confidence {
     pub most: u32,
 }
 
+/// A fixed number of runs, as paper 1 made them.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repeat {
+    /// How many.
+    pub runs: u32,
+    /// What is shown of them: `mean` (the default: without the best and the worst), `min`, `max`.
+    pub show: Option<String>,
+}
+
 /// How results are shown.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -402,6 +425,10 @@ pub struct Report {
     pub rows: BTreeMap<String, String>,
     /// Decimals in the table; 2 unless given.
     pub decimals: Option<u8>,
+    /// Whether what bound each point stands behind its value in the table.
+    pub bound: bool,
+    /// Whether the use of the CPUs is told below the table, for each point.
+    pub cpu: bool,
     /// A limit drawn in the figure: `aal5` (computed from the stack), `none`.
     pub limit: Option<String>,
     /// Below the figure.

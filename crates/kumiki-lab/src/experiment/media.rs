@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, DeviceId, Duration};
 use kumiki_link::atm::{self, Aal34, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
+use kumiki_link::sonet::{Level, OctetClock};
 use kumiki_link::{
     Carrier, DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial, SerialConfig, Wire,
 };
 use kumiki_sim::{HostId, Plug, World};
+use kumiki_wire::hdlc::{FcsKind, Framing};
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::hosts::kind_of;
@@ -41,6 +43,14 @@ const FRAMES: [(&str, Rate); 3] = [
     ("oc3c", Rate::OC3C),
     ("oc12c", Rate::OC12C),
     ("oc48c", Rate::OC48C),
+];
+
+/// The names of media that carry HDLC-like frames in the payload of SONET/SDH.
+const POS: [(&str, Level); 4] = [
+    ("oc3c-pos", Level::Sts3c),
+    ("oc12c-pos", Level::Sts12c),
+    ("oc48c-pos", Level::Sts48c),
+    ("oc192c-pos", Level::Sts192c),
 ];
 
 /// The rate of cells on `medium`, if it carries cells.
@@ -77,15 +87,19 @@ fn add_link(
     let propagation = time("propagation", link.propagation.as_ref())?;
     let cells = cell_rate(&link.medium);
     let line = if cells.is_some() {
-        let frames = ["rate", "framing_octets", "queue_frames", "mark_frames"];
+        let frames = [
+            "rate",
+            "framing_octets",
+            "fcs",
+            "flags",
+            "queue_frames",
+            "mark_frames",
+        ];
         no_use(link, &frames)?;
         world.add_element(name, Box::new(Wire::new(propagation)))
     } else {
         let config = SerialConfig {
-            carrier: Carrier::Plain {
-                rate: frame_rate(link)?,
-                overhead: link.framing_octets.unwrap_or(0),
-            },
+            carrier: carrier(link)?,
             propagation,
             say_sent: true,
         };
@@ -132,6 +146,8 @@ fn no_use(link: &Link, keys: &[&str]) -> Result<(), Fault> {
     let given = [
         ("rate", link.rate.is_some()),
         ("framing_octets", link.framing_octets.is_some()),
+        ("fcs", link.fcs.is_some()),
+        ("flags", link.flags.is_some()),
         ("queue_frames", link.queue_frames.is_some()),
         ("mark_frames", link.mark_frames.is_some()),
     ];
@@ -303,6 +319,42 @@ fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
+/// What carries the frames of a line without cells.
+fn carrier(link: &Link) -> Result<Carrier, Fault> {
+    let Some((_, level)) = POS.iter().find(|(name, _)| *name == link.medium) else {
+        no_use(link, &["fcs", "flags"])?;
+        return Ok(Carrier::Plain {
+            rate: frame_rate(link)?,
+            overhead: link.framing_octets.unwrap_or(0),
+        });
+    };
+    no_use(link, &["rate", "framing_octets"])?;
+    let fcs = match link.fcs {
+        None | Some(32) => FcsKind::Fcs32,
+        Some(16) => FcsKind::Fcs16,
+        Some(bits) => {
+            let problem = format!("no frame check sequence has {bits} bits");
+            return Err(fault(&["fcs"], problem).expected("16 or 32"));
+        }
+    };
+    let opening_flag = match link.flags {
+        None | Some(1) => false,
+        Some(2) => true,
+        Some(flags) => {
+            let problem = format!("there are not {flags} flags between two frames");
+            return Err(fault(&["flags"], problem).expected("1 or 2"));
+        }
+    };
+    Ok(Carrier::Sonet {
+        clock: OctetClock::new(*level),
+        framing: Framing {
+            fcs,
+            opening_flag,
+            ..Framing::default()
+        },
+    })
+}
+
 fn frame_rate(link: &Link) -> Result<Rate, Fault> {
     if let Some((_, rate)) = FRAMES.iter().find(|(name, _)| *name == link.medium) {
         no_use(link, &["rate"])?;
@@ -323,6 +375,7 @@ fn frame_rate(link: &Link) -> Result<Rate, Fault> {
         .iter()
         .chain(&FRAMES)
         .map(|(name, _)| *name)
+        .chain(POS.iter().map(|(name, _)| *name))
         .chain(["point-to-point"]);
     Err(unknown(
         &["medium"],

@@ -138,15 +138,20 @@ pub fn framing(octets: u32) -> Overhead {
     overhead("framing", Cost::Octets(octets), "of each frame on the line")
 }
 
-/// PPP in HDLC-like framing (RFC 1662): address, control, two octets of protocol, a frame check sequence of `fcs` octets, and
-/// `flags` flags between two frames. The stuffing is apart: [`stuffing`].
+/// The PPP header: address, control and two octets of protocol (RFC 1662 section 3.1).
+#[must_use]
+pub fn ppp() -> Overhead {
+    overhead("PPP", Cost::Octets(4), "RFC 1662 section 3.1")
+}
+
+/// HDLC-like framing (RFC 1662): a frame check sequence of `fcs` octets, and `flags` flags between two frames. The stuffing is
+/// apart: [`stuffing`].
 #[must_use]
 pub fn hdlc(fcs: u32, flags: u32) -> Overhead {
-    let octets = 4 + fcs + flags;
     overhead(
-        "PPP framing",
-        Cost::Octets(octets),
-        "RFC 1662 without stuffing",
+        "HDLC-like framing",
+        Cost::Octets(fcs + flags),
+        "RFC 1662: check sequence and flags",
     )
 }
 

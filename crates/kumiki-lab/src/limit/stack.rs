@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use kumiki_octets::Pattern;
+use kumiki_octets::hdlc::{Accm, FLAG};
+
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
-    cell_headers, ds3_plcp, eth, framing, ipv4, ipv6, ladder, llc_snap, oc, sonet, tcp, udp,
+    cell_headers, ds3_plcp, eth, framing, hdlc, ipv4, ipv6, ladder, llc_snap, oc, ppp, sonet,
+    stuffing, tcp, udp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
@@ -73,8 +77,9 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
     } else {
         vec![cell_headers(), aal5_padding(), aal5_trailer()]
     };
+    let stuffed = || stuffed(scenario);
     let ladders = lines.into_iter().map(|link| {
-        let (line, mut layers) = medium(link, &cells)?;
+        let (line, mut layers) = medium(link, &cells, &stuffed)?;
         layers.extend(upper.iter().cloned());
         ladder(&line, &layers, payload).map_err(|error| error.to_string())
     });
@@ -152,10 +157,11 @@ fn layers_above<'a>(
             }
             "eth" => layers.push(eth()),
             "llc_snap" => layers.push(llc_snap()),
+            "ppp" => layers.push(ppp()),
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
-                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, udp, ip, ipv6, llc_snap, eth, {}",
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, udp, ip, ipv6, llc_snap, ppp, eth, {}",
                     FREE.join(", ")
                 ));
             }
@@ -256,15 +262,44 @@ fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
     found
 }
 
-/// A line and what its medium takes, lowest first; `cells` where it carries those.
-fn medium(link: &Link, cells: &[Overhead]) -> Result<(Line, Vec<Overhead>), String> {
+/// What octet stuffing adds to the content of the load, on average; of headers it is not counted.
+fn stuffed(scenario: &Scenario) -> Result<Option<Overhead>, String> {
+    let message = parse_octets("workload.message", &scenario.workload.message)?;
+    let (pattern, per) = match scenario.workload.pattern.as_deref().unwrap_or("ttcp") {
+        "zeros" => return Ok(None),
+        // Two of 256 octets, flag and escape.
+        "random" | "counter" => return Ok(Some(stuffing(2, 256))),
+        "flags" => (Pattern::Fill(FLAG), 1),
+        _ => (Pattern::Ttcp { write_len: message }, message),
+    };
+    let octets = usize::try_from(per).unwrap_or(usize::MAX);
+    let added = pattern.stuffed_len(0, octets, Accm::NONE) - octets;
+    let added = u32::try_from(added).unwrap_or(u32::MAX);
+    Ok((added > 0).then(|| stuffing(added, per)))
+}
+
+/// A line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets are stuffed.
+fn medium(
+    link: &Link,
+    cells: &[Overhead],
+    stuffed: &impl Fn() -> Result<Option<Overhead>, String>,
+) -> Result<(Line, Vec<Overhead>), String> {
     let cells = || cells.iter().cloned();
     let extra = || {
         link.framing_octets
             .filter(|octets| *octets > 0)
             .map(framing)
     };
+    let pos = |n| -> Result<(Line, Vec<Overhead>), String> {
+        let framing = hdlc(link.fcs.unwrap_or(32) / 8, link.flags.unwrap_or(1));
+        let layers = [sonet(), framing].into_iter().chain(stuffed()?).collect();
+        Ok((oc(n), layers))
+    };
     Ok(match link.medium.as_str() {
+        "oc3c-pos" => pos(3)?,
+        "oc12c-pos" => pos(12)?,
+        "oc48c-pos" => pos(48)?,
+        "oc192c-pos" => pos(192)?,
         "oc3c-atm" => (oc(3), [sonet()].into_iter().chain(cells()).collect()),
         "oc12c-atm" => (oc(12), [sonet()].into_iter().chain(cells()).collect()),
         "oc48c-atm" => (oc(48), [sonet()].into_iter().chain(cells()).collect()),
@@ -293,7 +328,7 @@ fn medium(link: &Link, cells: &[Overhead]) -> Result<(Line, Vec<Overhead>), Stri
         }
         other => {
             return Err(format!(
-                "the overhead of the medium `{other}` is not known; known are oc3c-atm, oc12c-atm, oc48c-atm, ds3-plcp, oc3c, oc12c, oc48c, point-to-point"
+                "the overhead of the medium `{other}` is not known; known are oc3c-atm, oc12c-atm, oc48c-atm, ds3-plcp, oc3c-pos, oc12c-pos, oc48c-pos, oc192c-pos, oc3c, oc12c, oc48c, point-to-point"
             ));
         }
     })

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::{
     Cost, Ladder, LadderError, Line, Overhead, PAPER_2, Ratio, aal5_padding, aal5_trailer,
     aal34_frame, aal34_padding, aal34_segments, cell_headers, ds3_plcp, figure, hdlc, ipv4, ladder,
-    llc_snap, oc, of_scenario, rows, sonet, stuffing, sweep, table, tcp, udp,
+    llc_snap, oc, of_scenario, ppp, rows, sonet, stuffing, sweep, table, tcp, udp,
 };
 use crate::scenario::Scenario;
 use crate::table::Layout;
@@ -161,7 +161,7 @@ fn ppp_over_sonet_with_its_stuffing() {
     let pos = |stuffing: Option<Overhead>, fcs, flags| {
         let mut layers = vec![sonet(), hdlc(fcs, flags)];
         layers.extend(stuffing);
-        layers.extend([ipv4(), tcp(false)]);
+        layers.extend([ppp(), ipv4(), tcp(false)]);
         layers
     };
     let exact = |layers: &[Overhead], payload| {

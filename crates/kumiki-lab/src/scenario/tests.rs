@@ -14,6 +14,7 @@ fn choice(set: &[&str], quick: bool) -> Choice {
     Choice {
         set: set.iter().map(|&s| s.to_owned()).collect(),
         quick,
+        runs: None,
     }
 }
 
@@ -175,7 +176,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "medium =",
             "medum =",
-            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; one of ends, medium, rate, propagation, framing_octets, queue_frames, mark_frames, impair; did you mean medium?"#,
+            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; one of ends, medium, rate, propagation, framing_octets, fcs, flags, queue_frames, mark_frames, impair; did you mean medium?"#,
         ),
         (
             "profile = \"zero\"",

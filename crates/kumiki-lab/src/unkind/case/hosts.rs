@@ -188,6 +188,7 @@ fn acknowledging(dice: &mut Dice, tcp: &mut tcp::Config) {
     tcp.ack = AckRule {
         every: u32::try_from(dice.below(5)).unwrap_or(2),
         count_small: dice.one_in(2),
+        pushed: false,
     };
     // MUST-40: less than half a second.
     tcp.ack_timer = if dice.one_in(2) {
