@@ -86,7 +86,11 @@ fn scenario(text: &str, set: String) {
     } else {
         vec![set]
     };
-    let choice = Choice { set, quick: true };
+    let choice = Choice {
+        set,
+        quick: true,
+        runs: None,
+    };
     let points = match document.points(&choice) {
         Ok(points) => points,
         Err(why) => {

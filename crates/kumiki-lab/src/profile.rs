@@ -169,6 +169,10 @@ pub struct Transfer {
     pub summed: bool,
     /// The largest piece of memory that is kept ready, in octets; larger ones are mapped page by page.
     pub ready_page: Option<u32>,
+    /// Time off the CPU after each message before the program writes the next.
+    pub wait: Option<Sourced>,
+    /// The same for each octet of the message.
+    pub wait_octet: Option<Sourced>,
 }
 
 const fn one() -> usize {

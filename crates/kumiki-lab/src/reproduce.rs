@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use crate::progress::Progress;
-use crate::rows::{Output, OutputError, Row};
-use crate::scenario::{Choice, Document, Fault, Point};
-use crate::stats::{Level, Stopping, Summary, Verdict};
+use crate::rows::{Output, OutputError, Parameter, Row};
+use crate::scenario::{Choice, Document, Fault, Point, Repeat};
+use crate::stats::{self, Level, Stopping, Summary, Verdict};
 
 mod figures;
 mod tables;
@@ -162,7 +162,10 @@ impl Plan {
                             return;
                         };
                         // Nobody listens any more where a capture could not be written.
-                        if sender.send((index, repeat(runner, point))).is_err() {
+                        if sender
+                            .send((index, repeat(runner, point, self.choice.runs)))
+                            .is_err()
+                        {
                             return;
                         }
                     }
@@ -211,7 +214,11 @@ impl Plan {
 type Captures = Vec<(u32, String, Vec<u8>)>;
 
 /// All repetitions of one point.
-fn repeat(runner: &impl Runner, point: &Point) -> Result<(Done, Captures), String> {
+fn repeat(
+    runner: &impl Runner,
+    point: &Point,
+    most: Option<u32>,
+) -> Result<(Done, Captures), String> {
     let known = point.row().map_err(|fault| fault.to_string())?;
     let stopping = point.scenario.workload.confidence.as_ref().map(|wanted| {
         let level = if wanted.level == 95 {
@@ -222,6 +229,10 @@ fn repeat(runner: &impl Runner, point: &Point) -> Result<(Done, Captures), Strin
         let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         Stopping::new(level, wanted.width_percent).runs(count(wanted.most), count(wanted.fewest))
     });
+    let fixed = point.scenario.workload.repeat.clone();
+    let runs = fixed
+        .as_ref()
+        .map(|it| it.runs.min(most.unwrap_or(u32::MAX)).max(1));
     let mut values = Vec::new();
     let mut rows = Vec::new();
     let mut captures = Vec::new();
@@ -263,6 +274,9 @@ fn repeat(runner: &impl Runner, point: &Point) -> Result<(Done, Captures), Strin
                 limits.push(limit);
             }
         }
+        if runs.is_some_and(|runs| repetition + 1 < runs) {
+            continue;
+        }
         match stopping.map(|stopping| stopping.after(&values)) {
             None | Some(Verdict::Enough { .. }) => break,
             Some(Verdict::More) => {}
@@ -276,6 +290,9 @@ fn repeat(runner: &impl Runner, point: &Point) -> Result<(Done, Captures), Strin
         }
     }
     let level = stopping.map_or(Level::P99, |stopping| stopping.level());
+    if let Some(fixed) = &fixed {
+        one_of(fixed, &mut values, &mut rows, &mut notes);
+    }
     let summary = Summary::of(&values, level).ok_or("the point did not run at all")?;
     let done = Done {
         rows,
@@ -284,6 +301,40 @@ fn repeat(runner: &impl Runner, point: &Point) -> Result<(Done, Captures), Strin
         limits,
     };
     Ok((done, captures))
+}
+
+/// Makes one value and one row of a fixed number of runs.
+fn one_of(fixed: &Repeat, values: &mut Vec<f64>, rows: &mut Vec<Row>, notes: &mut Vec<String>) {
+    let value = match fixed.show.as_deref() {
+        Some("min") => values.iter().copied().min_by(f64::total_cmp),
+        Some("max") => values.iter().copied().max_by(f64::total_cmp),
+        _ if values.len() > 2 => stats::trimmed_mean(values, 1),
+        _ => stats::mean(values),
+    };
+    let (Some(value), n) = (value, values.len()) else {
+        return;
+    };
+    let all = fixed.runs;
+    let runs = match n {
+        1 => "one run".to_owned(),
+        _ => format!("{n} runs"),
+    };
+    notes.push(match u32::try_from(n) {
+        Ok(n) if n < all => {
+            format!("each value is of {runs}; the scenario has {all}: --runs {all}")
+        }
+        _ => format!("each value is of {runs}"),
+    });
+    if fixed.show.is_none() && n > 2 {
+        notes.push("means are without the best and the worst run".to_owned());
+    }
+    *values = vec![value];
+    rows.truncate(1);
+    if let Some(row) = rows.first_mut() {
+        row.goodput_mbps = value;
+        let runs = u64::try_from(n).unwrap_or(u64::MAX);
+        row.varied.push(("runs".to_owned(), Parameter::Count(runs)));
+    }
 }
 
 fn write_captures(

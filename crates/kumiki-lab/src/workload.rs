@@ -53,6 +53,25 @@ pub struct Transfer {
     pub summed: bool,
     /// The largest piece of memory that is kept ready; each further page of this size must be mapped first.
     pub ready_page: Option<u32>,
+    /// After each message the writing program waits before it writes the next: off the CPU, whatever for.
+    pub wait: Wait,
+}
+
+/// How long a program waits after a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wait {
+    /// For each message.
+    pub message: Duration,
+    /// For each octet of it, in picoseconds.
+    pub octet_ps: u64,
+}
+
+impl Wait {
+    /// After a message of `octets`.
+    const fn after(self, octets: u32) -> Duration {
+        let per_octet = self.octet_ps.saturating_mul(octets as u64) / 1_000;
+        Duration::from_nanos(self.message.as_nanos().saturating_add(per_octet))
+    }
 }
 
 impl Default for Transfer {
@@ -61,6 +80,7 @@ impl Default for Transfer {
             copies: 0,
             summed: true,
             ready_page: None,
+            wait: Wait::default(),
         }
     }
 }

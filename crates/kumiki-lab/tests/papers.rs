@@ -1,4 +1,4 @@
-//! What papers 2 and 5 print or say, and what Kumiki must therefore show. Tolerances are those stated in the scenarios'
+//! What papers 1, 2 and 5 print or say, and what Kumiki must therefore show. Tolerances are those stated in the scenarios'
 //! sources: a printed value with its stated room, or the paper's own words.
 
 #![allow(
@@ -28,6 +28,81 @@ fn near(ours: f64, paper: f64, within: f64) {
         (ours - paper).abs() <= within,
         "{ours} is more than {within} from {paper}"
     );
+}
+
+/// One cell of paper 1's table 2, with fewer packets than the paper where `count` says so.
+fn pos(length: &str, count: u32) -> f64 {
+    let set = [format!("length={length}"), format!("count={count}")];
+    goodput("paper1-table2", &set.each_ref().map(String::as_str))
+}
+
+#[test]
+fn what_was_fitted_of_paper_1_is_within_three_per_cent() {
+    for (length, count, paper) in [
+        ("512 B", 8192, 59.98),
+        ("512 B", 16384, 59.57),
+        ("4 KiB", 8192, 141.97),
+        ("4 KiB", 16384, 141.93),
+    ] {
+        near(pos(length, count), paper, 0.03 * paper);
+    }
+}
+
+#[test]
+fn longer_packets_are_faster_up_to_the_bound_of_the_line() {
+    let lengths = ["512 B", "1 KiB", "2 KiB", "4 KiB", "8 KiB"];
+    let rates = lengths.map(|length| pos(length, 4096));
+    assert!(rates.is_sorted(), "{rates:?}");
+    // Claim (b): at 4096 and above at or over what Classical IP can carry at best.
+    for length in ["4 KiB", "8 KiB"] {
+        let rate = pos(length, 8192);
+        assert!((134.0..142.02).contains(&rate), "{length}: {rate}");
+    }
+}
+
+/// 8 KB windows, 8 KB writes, acknowledgments delayed by 50 ms: one such wait, whatever the count, and none where nothing is delayed.
+#[test]
+fn the_8192_row_rises_with_the_count_because_one_acknowledgment_is_late() {
+    let taken_ms = |count: u32, set: &[&str]| {
+        let (length, number) = ("length=8 KiB", format!("count={count}"));
+        let set: Vec<&str> = [length, &number].iter().chain(set).copied().collect();
+        let run = measured("paper1-table2", &set);
+        run.time.as_secs_f64() * 1e3
+    };
+    let (short, long) = (taken_ms(2048, &[]), taken_ms(4096, &[]));
+    near(short - (long - short), 50.0, 1.0);
+    let prompt = ["host.sender.tcp.ack.every=1"];
+    let (short, long) = (taken_ms(2048, &prompt), taken_ms(4096, &prompt));
+    near(short - (long - short), 0.0, 1.0);
+}
+
+#[test]
+fn every_content_and_mtu_reaches_what_the_line_allows() {
+    let document = scenario("paper1-patterns");
+    for point in document.points(&Choice::default()).unwrap() {
+        let limit = limit::of_scenario(&point.scenario).unwrap();
+        let limit = limit.goodput_mbps().as_f64();
+        let ours = run_point(&point, &profiles(&point), 1, &Options::default());
+        let ours = ours.measured;
+        let (ours, label) = (ours.goodput_mbps, point.label());
+        assert!(
+            (0.99 * limit..1.001 * limit).contains(&ours),
+            "{label}: {ours} of {limit}"
+        );
+    }
+}
+
+#[test]
+fn both_sides_of_paper_1_use_about_30_per_cent_of_their_cpus() {
+    for length in ["512 B", "2 KiB", "8 KiB"] {
+        let run = measured("paper1-cpu", &[&format!("length={length}")]);
+        let sender: f64 = ["sender.cpu0", "sender.cpu1"]
+            .map(|cpu| run.cpu[cpu])
+            .iter()
+            .sum();
+        near(sender / 2.0, 0.30, 0.05);
+        assert!(run.waited > 0.3, "{length}: {}", run.waited);
+    }
 }
 
 #[test]

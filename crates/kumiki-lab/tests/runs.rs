@@ -341,6 +341,7 @@ fn wrong_impairments_are_faults_with_their_place() {
         let choice = kumiki_lab::scenario::Choice {
             set: vec![set.to_owned()],
             quick: false,
+            runs: None,
         };
         let fault = match parse(LINE).points(&choice) {
             Err(fault) => fault.to_string(),

@@ -191,6 +191,10 @@ pub(crate) struct Results {
     /// Fewer points: those that the scenario names for this
     #[arg(long)]
     pub(crate) quick: bool,
+    /// At most so many runs of each point where a paper made a fixed number of them; `reproduce` makes one unless more are
+    /// wanted, `run` makes all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: Option<u32>,
     /// The directory for results
     #[arg(long, value_name = "DIR", default_value = "kumiki-out")]
     pub(crate) out: PathBuf,

@@ -58,13 +58,9 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
                 trace: false,
             };
             let documents = of_papers(Document::builtin()?, &wanted.papers)?;
-            experiments(
-                "reproduce",
-                &documents,
-                Vec::new(),
-                &wanted.results,
-                &laboratory,
-            )
+            let mut results = wanted.results;
+            results.runs.get_or_insert(1);
+            experiments("reproduce", &documents, Vec::new(), &results, &laboratory)
         }
         cli::Command::Run(wanted) => {
             let laboratory = Laboratory {
@@ -134,6 +130,7 @@ fn first_point(wanted: cli::Scenario) -> Result<Point, Stop> {
     let choice = Choice {
         set: wanted.set,
         quick: false,
+        runs: None,
     };
     let points = Document::find(&wanted.name)?.points(&choice)?;
     points
@@ -153,6 +150,7 @@ fn experiments(
     let choice = Choice {
         set,
         quick: wanted.quick,
+        runs: wanted.runs,
     };
     let plan = Plan::new(documents, &choice, runner)?;
     // A directory that cannot be made is a mistake of the command line: nothing has run yet.

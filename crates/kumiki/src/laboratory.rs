@@ -1,5 +1,6 @@
 //! What runs a point: the one place where the commands and the experiments meet.
 
+use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
 use kumiki_lab::capture::{self, Layers, trace};
@@ -8,6 +9,7 @@ use kumiki_lab::limit;
 use kumiki_lab::profile::{self, Profile};
 use kumiki_lab::reproduce::{Failure, Outcome, Runner};
 use kumiki_lab::scenario::{Fault, Point};
+use kumiki_lab::stats;
 use kumiki_lab::table::{Layout, Lines};
 
 /// Runs points in virtual time.
@@ -112,6 +114,9 @@ impl Runner for Laboratory {
         row.limit_mbps = ladder.map(|ladder| ladder.goodput_mbps().as_f64());
         let bound = run.measured.bound(row.limit_mbps);
         bound.name().clone_into(&mut row.bound_by);
+        if point.scenario.report.cpu {
+            notes.push(cpu_use(&run.measured));
+        }
         let limit = row
             .limit_mbps
             .map(|limit| ("limit of the line".to_owned(), limit));
@@ -152,6 +157,28 @@ fn notes(measured: &Measured) -> Vec<String> {
     notes.extend(measured.units.map(|units| units.to_string()));
     notes.extend(measured.echoes.map(|echoes| echoes.to_string()));
     notes
+}
+
+/// How busy the CPUs of each host were on average, and how long the writing program waited beside that.
+fn cpu_use(measured: &Measured) -> String {
+    let mut hosts: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (cpu, busy) in &measured.cpu {
+        let host = cpu.split_once('.').map_or(cpu.as_str(), |(host, _)| host);
+        hosts.entry(host).or_default().push(*busy);
+    }
+    let mut text = "CPU use".to_owned();
+    for (host, busy) in hosts {
+        let mean = stats::mean(&busy).unwrap_or(0.0) * 100.0;
+        let _ = write!(text, ", {host} {mean:.0} % of {}", busy.len());
+    }
+    if measured.waited > 0.0 {
+        let waited = measured.waited * 100.0;
+        let _ = write!(
+            text,
+            "; the writing program waits {waited:.0} % of the time"
+        );
+    }
+    text
 }
 
 /// The captures and traces of a run, as files.

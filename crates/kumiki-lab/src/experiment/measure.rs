@@ -61,6 +61,10 @@ pub struct Measured {
     pub jain: Option<f64>,
     /// How busy each CPU was while measuring, by `host.cpu`, from 0 to 1.
     pub cpu: BTreeMap<String, f64>,
+    /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1; all sessions together.
+    pub waited: f64,
+    /// The host that writes.
+    pub writer: String,
     /// How often a writer had to wait for a page while measuring.
     pub page_waits: u64,
     /// How many sessions at some time made no progress for a second (`STOPPED`).
@@ -250,17 +254,32 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
 }
 
 impl Measured {
+    /// How much of the time `cpu` is `busy` or, at the writer, left alone while its program waits.
+    fn taken(&self, cpu: &str, busy: f64) -> f64 {
+        let host = cpu.split_once('.').map_or(cpu, |(host, _)| host);
+        if host == self.writer {
+            busy + self.waited
+        } else {
+            busy
+        }
+    }
+
     /// What bound the result, where the stack and the line allow `limit_mbps`: writers that waited for pages, a CPU
     /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
     /// What is left is the window.
     ///
-    /// A CPU and a line count as full from 99 % on: the rest is lost at the ends of the measurement.
+    /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a line count
+    /// as full from 99 % on: the rest is lost at the ends of the measurement.
     #[must_use]
     pub fn bound(&self, limit_mbps: Option<f64>) -> Bound {
         const FULL: f64 = 0.99;
         if self.page_waits > 0 {
             Bound::Pages
-        } else if self.cpu.values().any(|busy| *busy >= FULL) {
+        } else if self
+            .cpu
+            .iter()
+            .any(|(cpu, busy)| self.taken(cpu, *busy) >= FULL)
+        {
             Bound::Host
         } else if limit_mbps.is_some_and(|limit| self.goodput_mbps >= limit * FULL) {
             Bound::Link
@@ -305,7 +324,8 @@ pub(super) fn measure(
     let time = match (before.last, after.last) {
         _ if load.until_done && load.kind == Kind::Stream => {
             let done = is_done(world, hosts, load);
-            transfer_time(source, &sinks, (!done).then_some(after.at))
+            let written = source.filter(|_| load.sender_clock).and_then(written);
+            transfer_time(source, &sinks, written.or((!done).then_some(after.at)))
         }
         (Some(first), Some(last)) if last > first => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),
@@ -336,6 +356,14 @@ pub(super) fn measure(
         time,
         jain: stats::jain(&wrote),
         cpu: after.busy.iter().map(busy_share).collect(),
+        writer: load.from.0.clone(),
+        waited: if time.is_zero() {
+            0.0
+        } else {
+            let waited = source.into_iter().flat_map(Source::sent);
+            let waited: f64 = waited.map(|sent| sent.waited.as_secs_f64()).sum();
+            waited / time.as_secs_f64()
+        },
         page_waits: after.page_waits - before.page_waits,
         stopped: stopped(&sinks, &sessions, source.map_or(0, Source::busy)),
         counters: super::counters::of(world),
@@ -344,6 +372,12 @@ pub(super) fn measure(
         echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),
         sessions,
     }
+}
+
+/// When the last session had written all it was to write.
+fn written(source: &Source) -> Option<Instant> {
+    let all: Option<Vec<Instant>> = source.sent().map(|sent| sent.written).collect();
+    all?.into_iter().max()
 }
 
 /// From the opening of the first session to the end of the last, or to `cut_off`, where the run was over before that.

@@ -14,7 +14,7 @@ use crate::scenario::{Host, Workload};
 use crate::workload::udp_source::NUMBER_LEN;
 use crate::workload::{
     Opening, Ping, PingConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
-    UdpSinkConfig, UdpSource, UdpSourceConfig,
+    UdpSinkConfig, UdpSource, UdpSourceConfig, Wait,
 };
 
 /// The port that the reading program listens on; ttcp's own.
@@ -35,6 +35,8 @@ pub(super) struct Load {
     pub(super) duration: Duration,
     /// Whether the run is over when the writing program is done.
     pub(super) until_done: bool,
+    /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
+    pub(super) sender_clock: bool,
 }
 
 /// What the programs do.
@@ -86,6 +88,20 @@ pub(super) fn of_workload(
         warm_up: time("warm_up", workload.warm_up.as_ref())?,
         duration: quantity(&["workload", "duration"], &workload.duration)?,
         until_done,
+        sender_clock: match workload.clock.as_deref() {
+            None | Some("receiver") => false,
+            Some("sender") if kind == Kind::Stream && until_done => true,
+            Some("sender") => {
+                return Err(wrong(
+                    "clock",
+                    "only the load `ttcp` has an end to its writing",
+                ));
+            }
+            Some(other) => {
+                let path = ["workload", "clock"];
+                return Err(unknown(&path, "clock", other, &["sender", "receiver"]));
+            }
+        },
     };
     if load.duration.is_zero() {
         return Err(wrong("duration", "nothing can be measured in no time"));
@@ -398,8 +414,9 @@ fn pattern(workload: &Workload, message: u32) -> Result<Pattern, Fault> {
             seed: workload.seed,
         },
         "counter" => Pattern::Counter,
+        "flags" => Pattern::Fill(kumiki_octets::hdlc::FLAG),
         other => {
-            let known = ["ttcp", "zeros", "random", "counter"];
+            let known = ["ttcp", "zeros", "random", "counter", "flags"];
             return Err(unknown(&["workload", "pattern"], "pattern", other, &known));
         }
     })
@@ -438,10 +455,25 @@ fn quality(workload: &Workload) -> Result<Quality, Fault> {
     })
 }
 
-const fn transfer(transfer: &profile::Transfer) -> Transfer {
+/// A price that was checked when its profile was read.
+fn price(sourced: Option<&profile::Sourced>) -> Duration {
+    sourced
+        .and_then(|it| it.duration().ok())
+        .unwrap_or_default()
+}
+
+fn transfer(transfer: &profile::Transfer) -> Transfer {
     Transfer {
         copies: transfer.copies,
         summed: transfer.summed,
         ready_page: transfer.ready_page,
+        wait: Wait {
+            message: price(transfer.wait.as_ref()),
+            octet_ps: transfer
+                .wait_octet
+                .as_ref()
+                .and_then(|it| it.picoseconds().ok())
+                .unwrap_or(0),
+        },
     }
 }

@@ -180,6 +180,12 @@ fn check(profile: &Profile) -> Result<(), Fault> {
             sourced::<Picoseconds>(&["price", node, work], price)?;
         }
     }
+    if let Some(wait) = &profile.transfer.wait {
+        sourced::<Duration>(&["transfer", "wait"], wait)?;
+    }
+    if let Some(wait) = &profile.transfer.wait_octet {
+        sourced::<Picoseconds>(&["transfer", "wait_octet"], wait)?;
+    }
     adapter(&profile.adapter)?;
     for (name, memory) in &profile.memory {
         check_memory(name, memory)?;

@@ -115,7 +115,9 @@ impl Results {
                 "+- is half the {level} % interval over {runs} seeds; without it all runs were equal"
             ));
         }
-        if !done.is_empty() && done.iter().all(|(_, result)| result.summary.n == 1) {
+        let repeats = |(point, _): &(&Point, &Done)| point.scenario.workload.repeat.is_some();
+        let single = |it: &(&Point, &Done)| it.1.summary.n == 1 && !repeats(it);
+        if !done.is_empty() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
         }
         let printed = self
@@ -157,6 +159,13 @@ impl Results {
         }
         for set in &self.choice.set {
             add(format!("changed: --set {set}"));
+        }
+        if self
+            .points
+            .iter()
+            .any(|(point, _)| point.scenario.report.bound)
+        {
+            add("behind each value: what bound it (link, window, host, pages)".to_owned());
         }
         // What holds for all points need not name them.
         for (point, result) in &done {
@@ -214,7 +223,10 @@ fn cell(point: &Point, result: &Result<Done, String>) -> Cell {
     } else {
         Cell::summary(&done.summary, decimals)
     };
-    cell.paper(compare.map(|c| c.goodput_mbps))
+    let bound = done.rows.first().filter(|_| point.scenario.report.bound);
+    let word = bound.map_or("", |row| row.bound_by.as_str());
+    cell.word(word)
+        .paper(compare.map(|c| c.goodput_mbps))
         .fitted(compare.is_some_and(|c| c.fitted))
 }
 

@@ -25,7 +25,7 @@ impl Runner for Fake {
         }
         let mut row = point.row()?;
         let window = row.parameter("window_bytes").cloned();
-        let Some(crate::rows::Parameter::Count(window)) = window else {
+        let Some(Parameter::Count(window)) = window else {
             return Err("no window".into());
         };
         row.goodput_mbps = f64::from(u32::try_from(window)?) / 2048.0
@@ -45,6 +45,7 @@ fn plan(set: &[&str], text: &str) -> Result<Plan, Fault> {
     let choice = Choice {
         set: set.iter().map(|&s| s.to_owned()).collect(),
         quick: false,
+        runs: None,
     };
     Plan::new(&[document], &choice, &Fake { failing: false })
 }

@@ -549,6 +549,21 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         )
         .expected(format!("1 to {}", workload.sessions)));
     }
+    if let Some(repeat) = &workload.repeat {
+        let path = ["workload", "repeat", "runs"];
+        if !(1..=1000).contains(&repeat.runs) {
+            return Err(Fault::at(path, "out of range").expected("1 to 1000 runs"));
+        }
+        let known = ["mean", "min", "max"];
+        if let Some(show) = repeat.show.as_deref().filter(|show| !known.contains(show)) {
+            let path = ["workload", "repeat", "show"];
+            return Err(Fault::unknown(path, "number to show", show, &known));
+        }
+        if workload.confidence.is_some() {
+            let problem = "as many as are given here, or as many as `confidence` wants";
+            return Err(Fault::at(path, problem).expected("one of the two"));
+        }
+    }
     if let Some(confidence) = &workload.confidence {
         let path = |key| ["workload", "confidence", key];
         if !matches!(confidence.level, 95 | 99) {

@@ -26,6 +26,8 @@ pub struct Choice {
     pub set: Vec<String>,
     /// The values of `[quick]` in the place of the full ones.
     pub quick: bool,
+    /// Where a scenario asks for a fixed number of runs, no more than these.
+    pub runs: Option<u32>,
 }
 
 /// One combination of what is varied, ready to run.

@@ -35,6 +35,7 @@ pub struct Cell {
     number: Option<f64>,
     paper: Option<f64>,
     fitted: bool,
+    word: String,
 }
 
 impl Cell {
@@ -85,6 +86,15 @@ impl Cell {
         Self { fitted, ..self }
     }
 
+    /// With a word behind the value.
+    #[must_use]
+    pub fn word(self, word: impl Into<String>) -> Self {
+        Self {
+            word: word.into(),
+            ..self
+        }
+    }
+
     /// Value, paper's value and difference as they are shown.
     fn parts(&self, marked: bool) -> [String; 3] {
         let mark = match (marked, self.fitted) {
@@ -93,7 +103,10 @@ impl Cell {
             (true, false) => " ",
         };
         [
-            format!("{}{mark}", self.value),
+            match self.word.as_str() {
+                "" => format!("{}{mark}", self.value),
+                word => format!("{}{mark} {word}", self.value),
+            },
             self.paper
                 .map(|paper| format!("paper {paper}"))
                 .unwrap_or_default(),

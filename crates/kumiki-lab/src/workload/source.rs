@@ -10,8 +10,8 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Instant, Mode, MustWait, Open, Pool,
-    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, MustWait, Open,
+    Pool, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
@@ -51,8 +51,12 @@ pub struct Sent {
     pub octets: u64,
     /// Messages written whole.
     pub messages: u64,
+    /// When the last of them had been written, where their number is given: ttcp's own clock ends here.
+    pub written: Option<Instant>,
     /// Times that a write had to wait for a page.
     pub page_waits: u64,
+    /// How long it waited between messages (`Transfer::wait`).
+    pub waited: Duration,
     /// When it ended in order.
     pub closed: Option<Instant>,
     /// Why it ended otherwise.
@@ -67,6 +71,8 @@ struct Session {
     left: u32,
     waits_for_page: bool,
     released: bool,
+    /// It waits until then before it writes again.
+    waits_until: Instant,
     timer: TimerSlot,
     sent: Sent,
 }
@@ -145,37 +151,42 @@ impl Source {
     fn write(&mut self, number: u32, cx: &mut Context<'_>) {
         let began = cx.now();
         // A session that cannot write does not run.
-        if self.may_write(number) && self.last.replace(number).is_some_and(|last| last != number) {
+        if self.may_write(number, began)
+            && self.last.replace(number).is_some_and(|last| last != number)
+        {
             cx.charge(Work::Switch, 1);
         }
         while self.write_piece(number, cx) {
-            if cx.now() > began {
-                let now = cx.now();
-                if let Some(session) = self.session(handle(number)) {
-                    let token = Token {
-                        session: handle(number),
-                        kind: Kind::Write as u32,
-                    };
-                    cx.set_timer(&mut session.timer, token, now);
-                }
+            let now = cx.now();
+            let Some(session) = self.session(handle(number)) else {
+                return;
+            };
+            let next = now.max(session.waits_until);
+            if next > began {
+                let token = Token {
+                    session: handle(number),
+                    kind: Kind::Write as u32,
+                };
+                cx.set_timer(&mut session.timer, token, next);
                 return;
             }
         }
     }
 
-    fn may_write(&mut self, number: u32) -> bool {
+    fn may_write(&mut self, number: u32, now: Instant) -> bool {
         let busy = number < self.config.busy;
         self.session(handle(number)).is_some_and(|session| {
             busy && session.provider.is_some()
                 && session.credit > 0
                 && !session.released
                 && !session.waits_for_page
+                && session.waits_until <= now
         })
     }
 
     /// Writes one piece; false where the session can write no more for the present.
     fn write_piece(&mut self, number: u32, cx: &mut Context<'_>) -> bool {
-        if !self.may_write(number) {
+        if !self.may_write(number, cx.now()) {
             return false;
         }
         let SourceConfig {
@@ -239,6 +250,15 @@ impl Source {
         let end = session.left == 0;
         session.sent.messages += u64::from(end);
         cx.charge(Work::Copy, most * transfer.copies);
+        if end && let Some(session) = self.session(handle(number)) {
+            let now = cx.now();
+            let wait = transfer.wait.after(message);
+            session.waits_until = now + wait;
+            session.sent.waited = session.sent.waited + wait;
+            if count == Some(session.sent.messages) {
+                session.sent.written = Some(now);
+            }
+        }
         cx.down(
             STACK,
             Request::Data {

@@ -20,6 +20,7 @@ pub(crate) fn point(document: &Document, set: &[&str]) -> Point {
     let choice = Choice {
         set: set.iter().map(|text| (*text).to_owned()).collect(),
         quick: false,
+        runs: None,
     };
     let points = document
         .points(&choice)

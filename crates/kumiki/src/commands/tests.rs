@@ -32,6 +32,7 @@ fn wanted(name: &str) -> cli::Results {
     let _ = std::fs::remove_dir_all(&out);
     cli::Results {
         quick: true,
+        runs: None,
         out,
         force: false,
         pcap: None,
