@@ -6,5 +6,6 @@
 //! | Left out | channels below STS-3c, virtual concatenation, protection switching |
 
 mod clock;
+mod envelope;
 
-pub use clock::{Level, OctetClock};
+pub use clock::{Level, MOST_OFFSET_PPB, OctetClock};
