@@ -233,7 +233,8 @@ impl OctetClock {
     }
 
     /// How many octets of the line have ended by `t`.
-    pub(super) const fn line_octets_by(&self, t: Instant) -> u64 {
+    #[must_use]
+    pub const fn line_octets_by(&self, t: Instant) -> u64 {
         let (frame, nanos) = (t.as_nanos() / FRAME_NANOS, t.as_nanos() % FRAME_NANOS);
         let frame_len = self.level.frame();
         frame * frame_len + nanos * frame_len / FRAME_NANOS
