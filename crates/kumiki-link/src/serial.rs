@@ -278,9 +278,11 @@ impl Element for Serial {
         let direction = if port == 0 { from_0 } else { from_1 };
         match unit {
             Unit::Frame { data, address } => direction.offer(now, data, address, (port, out)),
-            Unit::Cells(_) | Unit::Cut { .. } | Unit::Sent { .. } | Unit::Arriving { .. } => {
-                self.strangers += 1;
-            }
+            Unit::Cells(_)
+            | Unit::Cut { .. }
+            | Unit::Sent { .. }
+            | Unit::Arriving { .. }
+            | Unit::Report(_) => self.strangers += 1,
         }
     }
 
