@@ -10,6 +10,7 @@
 //! | [`OctetClock`] | when each octet of payload is on a line |
 //! | [`Transmitter`] | frames around a payload |
 //! | [`Receiver`] | payload, counters and defects out of any octets |
+//! | [`Section`] | both ends and both directions of a line that carries HDLC-like frames, as a medium |
 //!
 //! How many frames a receiver waits before it believes something stands beside it; those numbers are recalled too.
 
@@ -17,14 +18,18 @@ mod align;
 mod clock;
 mod defects;
 mod envelope;
+mod line;
+mod noise;
 mod pointer;
 mod receiver;
+mod section;
 mod size;
 mod transmitter;
 
 pub use clock::{Level, MOST_OFFSET_PPB, OctetClock};
 pub use defects::Defects;
 pub use receiver::{Heard, Receiver, ReceiverCounters};
+pub use section::{Section, SectionConfig, Trouble, Troubled};
 use size::Size;
 pub use transmitter::{Alarm, Feedback, LineConfig, Transmitter, TransmitterCounters};
 

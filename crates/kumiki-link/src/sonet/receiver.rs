@@ -207,12 +207,22 @@ impl Receiver {
             && self.b3_before.is_some()
             && self.b3_whole
             && self.pointer.is_steady()
-            && self.moves.is_none()
             && self.k2.is_steady()
             && self.rdi.is_steady()
             && self.label.is_steady()
             && self.b2_found == 0
             && self.b3_found == 0
+    }
+
+    /// Counts from 0 again.
+    pub fn reset_counters(&mut self) {
+        self.counters = ReceiverCounters::default();
+    }
+
+    /// Whether payload comes.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.open
     }
 
     /// As if so many frames with the same octets as the last had come.
@@ -338,8 +348,8 @@ impl Receiver {
             self.at = Some(at);
             self.whole = false;
             self.before = None;
-            self.lose_path(hear);
             self.pointer = Interpreter::new();
+            self.lose_path(hear);
         }
         self.right = BACK;
         self.set(Defect::Los, false, hear);
@@ -372,7 +382,19 @@ impl Receiver {
             if let Some(to) = self.overhead.get_mut(from..from + overhead.len()) {
                 to.copy_from_slice(overhead);
             }
-            if column + overhead.len() == size.overhead {
+            let end = column + overhead.len();
+            if row == place::H3.row {
+                // H3 is part of the envelope where the pointer says so, and that octet by octet.
+                let h3 = size.overhead - size.n;
+                if column < h3 && h3 <= end && self.believed() {
+                    self.take_pointer(hear);
+                }
+                if self.moves == Some(Justification::Negative)
+                    && let Some(h3) = overhead.get_mut(h3.saturating_sub(column)..)
+                {
+                    self.envelope(h3, hear);
+                }
+            } else if end == size.overhead {
                 self.overhead_row(row, hear);
             }
         }
@@ -427,7 +449,6 @@ impl Receiver {
                     self.counters.b1_errors += u64::from((b1 ^ found).count_ones());
                 }
             }
-            3 => self.take_pointer(hear),
             4 => self.take_b2_and_k2(hear),
             8 => {
                 let most = most_m1(self.size.n);
@@ -494,16 +515,7 @@ impl Receiver {
                 self.moves = Some(which);
                 match which {
                     Justification::Positive => self.counters.positive += 1,
-                    Justification::Negative => {
-                        self.counters.negative += 1;
-                        let at = place::H3.in_overhead(self.size.n);
-                        let mut h3 = self
-                            .overhead
-                            .get(at..at + self.size.n)
-                            .unwrap_or_default()
-                            .to_vec();
-                        self.envelope(&mut h3, hear);
-                    }
+                    Justification::Negative => self.counters.negative += 1,
                 }
             }
             Action::Begin(pointer) => {

@@ -547,6 +547,23 @@ fn payload_is_on_the_line_when_the_clock_says_so() {
     }
 }
 
+/// Also where an octet of payload is in H3.
+#[test]
+fn no_octet_of_payload_waits_for_those_behind_it() {
+    for ppb in [-300_000, 300_000] {
+        let (mut sender, mut listener) = pair(LineConfig::ppp(Level::Sts12c, true));
+        sender.transmitter.set_offset(ppb);
+        let first = sender.next;
+        for _ in 0..9 * 9720 {
+            let octet = sender.octets(1);
+            listener.take(&octet);
+            assert_eq!(listener.payload.len() as u64, sender.next - first);
+        }
+        let counters = listener.receiver.counters();
+        assert_eq!(counters.positive + counters.negative, 2);
+    }
+}
+
 proptest! {
     /// Whatever the pieces, the pointer, and the clock of the payload.
     #[test]
