@@ -21,6 +21,10 @@ pub struct LineConfig {
     pub label: u8,
     /// Whether the payload is scrambled by x^43 + 1.
     pub scrambled: bool,
+    /// J0, the section's trace. A receiver does not look at it.
+    pub j0: u8,
+    /// J1, the path's trace. A receiver does not look at it.
+    pub j1: u8,
 }
 
 impl LineConfig {
@@ -36,6 +40,8 @@ impl LineConfig {
                 label::PPP
             },
             scrambled,
+            j0: 1,
+            j1: 0,
         }
     }
 }
@@ -81,7 +87,7 @@ pub struct TransmitterCounters {
 
 /// The sending end of a line: it makes frames around a payload that it asks for as it needs it.
 ///
-/// J0 is 1, J1 and all octets of overhead that are not named in [`Feedback`], [`Alarm`] or [`LineConfig`] are 0.
+/// All octets of overhead that are not named in [`Feedback`], [`Alarm`] or [`LineConfig`] are 0.
 #[derive(Clone, Debug)]
 pub struct Transmitter {
     config: LineConfig,
@@ -128,7 +134,7 @@ impl Transmitter {
         for (place, count, value) in [
             (place::A1, n, A1),
             (place::A2, n, A2),
-            (place::J0, 1, 1),
+            (place::J0, 1, config.j0),
             (place::H1, n, h1 | ss),
             (place::H2, n, h2),
         ] {
@@ -332,6 +338,7 @@ impl Transmitter {
 
     fn path_overhead(&mut self, row: usize) -> u8 {
         match row {
+            0 => self.config.j1,
             1 => self.b3_before,
             2 if self.alarm == Some(Alarm::Unequipped) => label::UNEQUIPPED,
             2 => self.config.label,
