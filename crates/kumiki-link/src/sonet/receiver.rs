@@ -260,17 +260,14 @@ impl Receiver {
         let mut rest = octets;
         while !rest.is_empty() {
             let in_frame = self.aligner.in_frame();
-            let len = match self.at {
-                Some(at) => (self.size.row - at % self.size.row).min(rest.len()),
-                None => rest.len(),
-            };
+            let len = self.step(rest);
             let (piece, after) = rest.split_at(len);
             rest = after;
-            self.listen(piece, hear);
             if let Some(at) = self.at {
                 self.take_row(at, piece, hear);
             }
             self.line += len as u64;
+            self.listen(piece, hear);
             self.time(len, hear);
             if in_frame && !self.aligner.in_frame() {
                 // What follows has to be hunted through.
@@ -280,33 +277,52 @@ impl Receiver {
         octets.len() - rest.len()
     }
 
-    /// Whether the line is quiet.
+    /// How many of the next octets can be taken at once. What changes the state does so at the end of such a step, so that it makes no
+    /// difference how the octets of a line come.
+    fn step(&self, octets: &[u8]) -> usize {
+        let mut len = octets.len().min(self.size.frame - self.tick);
+        if let Some(at) = self.at {
+            // The alignment word is judged before the rest of the first row.
+            let end = match at.checked_sub(self.size.overhead) {
+                None => self.size.overhead,
+                Some(_) => (at / self.size.row + 1) * self.size.row,
+            };
+            len = len.min(end - at);
+        }
+        let more = self.more_quiet(octets);
+        match self.size.quiet().checked_sub(self.quiet) {
+            Some(left) if left > 0 && left <= more => len.min(left),
+            _ => len,
+        }
+    }
+
+    /// How many octets go on with those before them where the line is quiet.
+    fn more_quiet(&self, octets: &[u8]) -> usize {
+        if self.quiet == 0 {
+            return 0;
+        }
+        let more = octets
+            .iter()
+            .take_while(|octet| **octet == self.quiet_octet);
+        more.count()
+    }
+
+    /// Whether the line is quiet: without a change from octet to octet.
     fn listen(&mut self, octets: &[u8], hear: &mut impl FnMut(Heard<'_>)) {
-        let (Some(&first), Some(&last)) = (octets.first(), octets.last()) else {
+        let Some(&last) = octets.last() else {
             return;
         };
-        let quiet = |octet: u8| matches!(octet, 0 | 0xff);
-        let mut longest = 0;
-        let front = if self.quiet > 0 && first == self.quiet_octet {
-            octets.iter().take_while(|octet| **octet == first).count()
+        let more = self.more_quiet(octets);
+        self.quiet = if more == octets.len() {
+            self.quiet.saturating_add(more).min(self.size.frame)
+        } else if matches!(last, 0 | 0xff) {
+            let same = octets.iter().rev().take_while(|octet| **octet == last);
+            same.count()
         } else {
             0
         };
-        if front > 0 {
-            longest = self.quiet + front;
-        }
-        self.quiet = match front == octets.len() {
-            true => longest,
-            false if quiet(last) => octets
-                .iter()
-                .rev()
-                .take_while(|octet| **octet == last)
-                .count(),
-            false => 0,
-        };
         self.quiet_octet = last;
-        // A fifth of a frame, 25 us: the standards have 2.3 to 100.
-        if longest.max(self.quiet) >= self.size.frame / 5 {
+        if self.quiet >= self.size.quiet() {
             self.right = 0;
             self.set(Defect::Los, true, hear);
         }

@@ -41,6 +41,12 @@ impl Size {
         }
     }
 
+    /// Octets without a change that are no signal: a fifth of a frame, 25 us, where the standards have 2.3 to 100 us (recalled). More than a
+    /// row, so that none of that length lies within one.
+    pub(super) const fn quiet(&self) -> usize {
+        self.frame / 5
+    }
+
     /// N parities of nothing.
     pub(super) const fn parities(level: Level) -> Interleaved {
         const fn of(signals: usize) -> Interleaved {

@@ -609,11 +609,16 @@ proptest! {
     #[test]
     fn any_octets_in_any_pieces_give_the_same(
         octets in prop::collection::vec(any::<u8>(), 0..6000), pieces in prop::collection::vec(1..400_usize, 1..6),
-        from in 0..40_000_usize, spoiled in prop::collection::vec((0..60_000_usize, any::<u8>()), 0..200),
+        from in 0..40_000_usize, quiet in (0..50_000_usize, 0..3000_usize), out in 4..20_usize, spoiled in prop::collection::vec((0..60_000_usize, any::<u8>()), 0..200),
     ) {
         let mut sender = Sender::new(oc3c(), 522);
         let mut line = sender.octets(60_000);
         line[from..from + octets.len()].copy_from_slice(&octets);
+        line[quiet.0..quiet.0 + quiet.1].fill(0);
+        // Four alignment words in a row are wrong.
+        for frame in out..out + 4 {
+            line[2430 * frame + 2] ^= 1;
+        }
         for (at, bits) in spoiled {
             line[at] ^= bits;
         }
