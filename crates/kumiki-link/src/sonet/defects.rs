@@ -3,7 +3,7 @@
 use kumiki_graph::Defect;
 
 /// All defects, in the order in which a receiver meets them.
-pub(super) const ALL: [Defect; 9] = [
+static ALL: [Defect; 9] = [
     Defect::Los,
     Defect::Lof,
     Defect::MsAis,
@@ -82,6 +82,19 @@ impl Defects {
     pub const fn payload_fails(self) -> bool {
         self.path_fails() || self.has(Defect::PayloadMismatch)
     }
+}
+
+/// The defects that cannot be seen while this one is there.
+pub(super) fn hidden_by(defect: Defect) -> &'static [Defect] {
+    let from = match defect {
+        Defect::Los => 1,
+        Defect::Lof => 2,
+        Defect::MsAis => 3,
+        Defect::Lop | Defect::PathAis => 6,
+        Defect::Unequipped => 8,
+        Defect::MsRdi | Defect::PathRdi | Defect::PayloadMismatch => ALL.len(),
+    };
+    ALL.get(from..).unwrap_or_default()
 }
 
 /// A value that is believed when it has come often enough in a row.

@@ -14,7 +14,7 @@ use kumiki_octets::scramble::Descrambler;
 use kumiki_wire::sdh::{G1_RDI, Justification, Place, ROWS, g1_rei, k2, label, most_m1, place};
 
 use super::align::{Aligner, WORD};
-use super::defects::{Defects, Persistent};
+use super::defects::{Defects, Persistent, hidden_by};
 use super::pointer::{Action, Interpreter, State};
 use super::{Feedback, LineConfig, Size};
 
@@ -632,41 +632,7 @@ impl Receiver {
         if !present {
             return self.gate(hear);
         }
-        let hidden: &[Defect] = match defect {
-            Defect::Los => &[
-                Defect::Lof,
-                Defect::MsAis,
-                Defect::MsRdi,
-                Defect::Lop,
-                Defect::PathAis,
-                Defect::PathRdi,
-                Defect::Unequipped,
-                Defect::PayloadMismatch,
-            ],
-            Defect::Lof => &[
-                Defect::MsAis,
-                Defect::MsRdi,
-                Defect::Lop,
-                Defect::PathAis,
-                Defect::PathRdi,
-                Defect::Unequipped,
-                Defect::PayloadMismatch,
-            ],
-            Defect::MsAis => &[
-                Defect::MsRdi,
-                Defect::Lop,
-                Defect::PathAis,
-                Defect::PathRdi,
-                Defect::Unequipped,
-                Defect::PayloadMismatch,
-            ],
-            Defect::Lop | Defect::PathAis => {
-                &[Defect::PathRdi, Defect::Unequipped, Defect::PayloadMismatch]
-            }
-            Defect::Unequipped => &[Defect::PayloadMismatch],
-            Defect::MsRdi | Defect::PathRdi | Defect::PayloadMismatch => &[],
-        };
-        for hidden in hidden {
+        for hidden in hidden_by(defect) {
             if self.defects.set(*hidden, false) {
                 hear(Heard::Defect {
                     defect: *hidden,
