@@ -216,6 +216,10 @@ impl Host {
             Unit::Frame { data, address } => input(&mut self.graph, now, device, address, data),
             // The medium's own queue holds what the graph hands down ahead of time.
             Unit::Sent { .. } => {}
+            Unit::Report(report) => {
+                let told = Indication::Report(report);
+                self.graph.input(now, device, told);
+            }
             Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => {
                 counters.not_frames += 1;
             }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{Address, Instant};
+use kumiki_graph::{Address, Instant, Report};
 use kumiki_octets::Message;
 
 use crate::atm::Slots;
@@ -44,6 +44,9 @@ pub enum Unit {
         /// The 48 octets of the cell; of AAL3/4, what it carries of the SDU and behind it.
         head: Message,
     },
+    /// Only upwards: what the medium has to tell a host, such as an alarm of a SONET/SDH line, and whether frames can arrive
+    /// ([`Report::Up`], [`Report::Down`]).
+    Report(Box<Report>),
 }
 
 /// Cells of one channel in consecutive slots of a line, with AAL5 of one CPCS-PDU; it is said to cross when its *first* cell has arrived whole.

@@ -199,6 +199,7 @@ impl Host {
         let (mut data, address) = match unit {
             Unit::Frame { data, address } => (data, address),
             Unit::Sent { .. } => return adapter.sent(now),
+            Unit::Report(report) => return self.tell(now, device, Indication::Report(report)),
             Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => return,
         };
         if let Some(ledger) = self.graph.ledger(Pool::Receive) {
@@ -217,6 +218,14 @@ impl Host {
             source: address,
             ..UnitData::of(data)
         });
+        self.tell(now, device, indication);
+    }
+
+    /// Hands `indication` of `device` to the graph, as its adapter gives notice.
+    fn tell(&mut self, now: Instant, device: DeviceId, indication: Indication) {
+        let Some(adapter) = self.adapters.get(device.0) else {
+            return;
+        };
         match adapter.config.notice {
             Notice::Deferred => self.graph.input(now, device, indication),
             Notice::Interrupt { cost } => {

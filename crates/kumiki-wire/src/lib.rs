@@ -29,6 +29,7 @@ pub mod ipv6;
 pub mod llc_snap;
 pub mod mapos;
 pub mod ppp;
+pub mod sdh;
 pub mod tcp;
 pub mod udp;
 

@@ -31,6 +31,7 @@ mod oam;
 mod ppp;
 mod ppp_auth;
 mod ppp_control;
+mod sdh;
 mod sunatm;
 mod tcp;
 mod udp;
@@ -53,6 +54,7 @@ pub const ALL: &[&Dissector] = &[
     &ppp_auth::CHAP,
     &lqr::DISSECTOR,
     &cisco_hdlc::DISSECTOR,
+    &sdh::DISSECTOR,
     &sunatm::DISSECTOR,
     &exported::DISSECTOR,
     &erf::LINK,

@@ -5,6 +5,7 @@
 //! | AAL5 PDUs under way | [`aal5::MOST_CIRCUITS`] channels of [`aal5::MOST_CELLS`] cells each: 64 MiB |
 //! | AAL3/4 PDUs under way | [`aal34::MOST_PDUS`] of [`aal34::MOST_OCTETS`] octets each: 64 MiB |
 //! | IP datagrams under way | [`fragments::MOST_DATAGRAMS`] of 65,535 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
+//! | Frames of SONET/SDH before the next | one for each of [`lines::MOST_LINES`] lines, of which 250 octets are kept |
 //!
 //! Past that, what was touched longest ago is given up. There are no timeouts: a capture may hold any time.
 
@@ -14,6 +15,7 @@ use std::fmt;
 pub mod aal34;
 pub mod aal5;
 pub mod fragments;
+pub mod lines;
 
 use crate::key::Circuit;
 
@@ -23,6 +25,7 @@ pub struct State {
     pub(crate) aal34: aal34::Segments,
     pub(crate) aal5: aal5::Circuits,
     pub(crate) fragments: fragments::Datagrams,
+    pub(crate) lines: lines::Lines,
     adaptation: BTreeMap<(u16, u16), &'static str>,
 }
 

@@ -97,8 +97,13 @@ pub(crate) fn pcap(link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
 pub(crate) type Pair = (&'static str, &'static str, &'static str);
 
 pub(crate) fn compare(name: &str, file: &[u8], pairs: &[Pair]) {
+    compare_with(&[], name, file, pairs);
+}
+
+/// As [`compare`], with more arguments for tshark.
+pub(crate) fn compare_with(more: &[&str], name: &str, file: &[u8], pairs: &[(&str, &str, &str)]) {
     let fields: Vec<&str> = pairs.iter().map(|(theirs, ..)| *theirs).collect();
-    let Some(rows) = tshark(name, file, &fields) else {
+    let Some(rows) = tshark_with(more, name, file, &fields) else {
         return;
     };
     let packets = ours(file);

@@ -15,3 +15,4 @@ mod judge;
 mod mapos;
 mod mistakes;
 mod ppp;
+mod sdh;

@@ -238,7 +238,11 @@ impl Element for Switch {
         match unit {
             Unit::Cells(run) if run.count > 0 => self.cells(now, port, run, out),
             Unit::Cut { id, keep } => self.cut(now, port, id, keep, out),
-            Unit::Cells(_) | Unit::Frame { .. } | Unit::Sent { .. } | Unit::Arriving { .. } => {
+            Unit::Cells(_)
+            | Unit::Frame { .. }
+            | Unit::Sent { .. }
+            | Unit::Arriving { .. }
+            | Unit::Report(_) => {
                 self.strangers += 1;
             }
         }

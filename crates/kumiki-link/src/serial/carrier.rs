@@ -48,6 +48,11 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// SONET/SDH: the first octet of payload that no frame has.
+    pub(super) const fn next_free(&self) -> u64 {
+        self.next_free
+    }
+
     /// Puts `octets` on the line at `at` or as soon as it can take them; `gap` says whether the line has been idle before. Returns
     /// when the last of them is on the line.
     pub(super) fn carry(

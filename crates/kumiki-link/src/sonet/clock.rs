@@ -1,19 +1,27 @@
 //! When each octet of payload is on a SONET/SDH line.
 //!
 //! A frame lasts 125 us and has nine rows of `90 N` octets. In each row section and line overhead come first (`3 N` octets), then, where
-//! the payload pointer is constant, the path overhead and fixed stuff (`N / 3` octets), then payload. So payload comes in
-//! bursts of a row with gaps of 4 % between them, which [`OctetClock`] tells exactly.
+//! the payload pointer is 522, the path overhead and fixed stuff (`N / 3` octets), then payload. So payload comes in
+//! bursts of a row with gaps of 4 % between them, which [`OctetClock`] tells exactly, also where the pointer is another or moves.
 
 use core::fmt;
 
 use kumiki_graph::Instant;
+use kumiki_wire::sdh::POINTERS;
 
+use super::envelope;
 use crate::Rate;
 
 /// Rows of a frame.
 const ROWS: u64 = 9;
 /// Nanoseconds that a frame lasts.
-const FRAME_NANOS: u64 = 125_000;
+pub(super) const FRAME_NANOS: u64 = 125_000;
+/// Where the envelope begins in the first row of the next frame.
+const POINTER: u16 = 522;
+
+/// The most that the clock of an envelope may differ from its line's, in parts per thousand million: with 300 parts per million the pointer
+/// moves every fourth frame.
+pub const MOST_OFFSET_PPB: i32 = 300_000;
 
 /// A concatenated signal: one payload envelope in the whole of an STS-N or STM-M.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -98,18 +106,49 @@ impl fmt::Display for Level {
     }
 }
 
-/// Times of the octets of payload of a line whose frames begin at multiples of 125 us and whose payload pointer does not
-/// move (522: the envelope begins in the first row, behind the overhead). Octets of payload are numbered from 0 on.
+/// Times of the octets of payload of a line whose frames begin at multiples of 125 us. Octets of payload are numbered from 0 on: 0 is the
+/// first of the frame that begins at time 0.
+///
+/// Unless said otherwise the payload pointer is 522, so that the envelope begins in the first row behind the overhead, and does not move.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OctetClock {
     level: Level,
+    /// Where the envelope begins.
+    pointer: u16,
+    /// How much faster the envelope is than the line, in parts per thousand million.
+    offset_ppb: i32,
 }
 
 impl OctetClock {
     /// The clock of a line.
     #[must_use]
     pub const fn new(level: Level) -> Self {
-        Self { level }
+        Self {
+            level,
+            pointer: POINTER,
+            offset_ppb: 0,
+        }
+    }
+
+    /// The same where the envelope begins elsewhere: `pointer` counts in units of N octets behind H3 and is taken modulo 783.
+    #[must_use]
+    pub const fn with_pointer(self, pointer: u16) -> Self {
+        let pointer = pointer % POINTERS;
+        Self { pointer, ..self }
+    }
+
+    /// The same where the envelope has a clock of its own, so that its pointer moves: `ppb` parts per thousand million faster than the
+    /// line, or slower where it is negative. At most [`MOST_OFFSET_PPB`] either way, for there must be three frames between two moves.
+    #[must_use]
+    pub const fn with_offset(self, ppb: i32) -> Self {
+        let offset_ppb = if ppb > MOST_OFFSET_PPB {
+            MOST_OFFSET_PPB
+        } else if ppb < -MOST_OFFSET_PPB {
+            -MOST_OFFSET_PPB
+        } else {
+            ppb
+        };
+        Self { offset_ppb, ..self }
     }
 
     /// What the line is.
@@ -118,9 +157,29 @@ impl OctetClock {
         self.level
     }
 
+    /// Where the envelope begins in frame 0: the payload pointer.
+    #[must_use]
+    pub const fn pointer(&self) -> u16 {
+        self.pointer
+    }
+
+    /// How much faster the envelope is than the line, in parts per thousand million.
+    #[must_use]
+    pub const fn offset_ppb(&self) -> i32 {
+        self.offset_ppb
+    }
+
+    /// Whether the envelope begins behind the overhead of the first row, always.
+    const fn is_plain(&self) -> bool {
+        self.pointer == POINTER && self.offset_ppb == 0
+    }
+
     /// The place of payload octet `n` on the line: in which frame, and how many octets of that frame are before it.
     #[must_use]
     pub const fn place(&self, n: u64) -> (u64, u64) {
+        if !self.is_plain() {
+            return envelope::place(self, n);
+        }
         let level = self.level;
         let (frame, n) = (n / level.payload(), n % level.payload());
         let (row, column) = (n / level.payload_row(), n % level.payload_row());
@@ -151,17 +210,34 @@ impl OctetClock {
     /// The first payload octet that begins at `t` or later.
     #[must_use]
     pub fn first_at_or_after(&self, t: Instant) -> u64 {
-        let Some(before) = t.as_nanos().checked_sub(1) else {
-            return 0;
-        };
+        let (frame, octet) = self.line_octet_at_or_after(t);
         let level = self.level;
-        let (frame, nanos) = (before / FRAME_NANOS, before % FRAME_NANOS);
-        // Times are rounded up, so it is the first octet of the line that begins after the nanosecond before `t`.
-        let octet = nanos * level.frame() / FRAME_NANOS + 1;
+        if !self.is_plain() {
+            return envelope::payload_at_or_after(self, frame, octet);
+        }
         let (row, column) = (octet / level.row(), octet % level.row());
         let overhead = level.transport_overhead() + level.path_overhead();
         let in_row = column.saturating_sub(overhead);
         frame * level.payload() + row * level.payload_row() + in_row
+    }
+
+    /// The first octet of the line that begins at `t` or later: its frame, and how many octets of that frame are before it, which may be
+    /// all.
+    pub(super) const fn line_octet_at_or_after(&self, t: Instant) -> (u64, u64) {
+        let Some(before) = t.as_nanos().checked_sub(1) else {
+            return (0, 0);
+        };
+        let (frame, nanos) = (before / FRAME_NANOS, before % FRAME_NANOS);
+        // Times are rounded up, so it is the first octet of the line that begins after the nanosecond before `t`.
+        (frame, nanos * self.level.frame() / FRAME_NANOS + 1)
+    }
+
+    /// How many octets of the line have ended by `t`.
+    #[must_use]
+    pub const fn line_octets_by(&self, t: Instant) -> u64 {
+        let (frame, nanos) = (t.as_nanos() / FRAME_NANOS, t.as_nanos() % FRAME_NANOS);
+        let frame_len = self.level.frame();
+        frame * frame_len + nanos * frame_len / FRAME_NANOS
     }
 }
 
@@ -201,10 +277,33 @@ mod tests {
         assert_eq!(clock.ends(2_339).as_nanos(), 125_000);
     }
 
+    fn clock() -> impl Strategy<Value = OctetClock> {
+        let offset = prop_oneof![2 => Just(0), 1 => -MOST_OFFSET_PPB..=MOST_OFFSET_PPB];
+        let pointer = prop_oneof![2 => Just(522_u16), 1 => 0..POINTERS];
+        (level(), pointer, offset).prop_map(|(level, pointer, offset)| {
+            OctetClock::new(level)
+                .with_pointer(pointer)
+                .with_offset(offset)
+        })
+    }
+
+    #[test]
+    fn an_envelope_with_its_own_clock_carries_its_own_rate() {
+        for ppb in [-200_000, -1, 20_000, 300_000] {
+            let clock = OctetClock::new(Level::Sts3c).with_offset(ppb);
+            // A thousand seconds.
+            let nominal = 8_000_000 * Level::Sts3c.payload();
+            let carried = clock.first_at_or_after(Instant::from_nanos(1_000_000_000_000));
+            let expected = i64::try_from(nominal / 1_000_000).unwrap() * i64::from(ppb) / 1000;
+            let found = i64::try_from(carried).unwrap() - i64::try_from(nominal).unwrap();
+            // A move is three octets, and there are no parts of one.
+            assert!((found - expected).abs() <= 4, "{ppb}: {found} {expected}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn a_payload_octet_is_found_by_its_beginning(level in level(), n in 0..1_u64 << 40) {
-            let clock = OctetClock::new(level);
+        fn a_payload_octet_is_found_by_its_beginning(clock in clock(), n in 0..1_u64 << 40) {
             let begin = clock.begins(n);
             let found = clock.first_at_or_after(begin);
             // Several octets of a fast line can begin in one nanosecond.
@@ -214,8 +313,7 @@ mod tests {
         }
 
         #[test]
-        fn the_octet_found_is_the_first_not_before_the_time(level in level(), nanos in 0..1_u64 << 50) {
-            let clock = OctetClock::new(level);
+        fn the_octet_found_is_the_first_not_before_the_time(clock in clock(), nanos in 0..1_u64 << 50) {
             let t = Instant::from_nanos(nanos);
             let found = clock.first_at_or_after(t);
             prop_assert!(clock.begins(found) >= t);

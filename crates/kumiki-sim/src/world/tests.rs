@@ -52,6 +52,47 @@ fn where_nothing_costs_time_everything_happens_at_one_instant() {
 }
 
 #[test]
+fn what_a_medium_tells_reaches_the_graph_above_its_device() {
+    use kumiki_link::DropTail;
+    use kumiki_link::sonet::{Level, Section, SectionConfig, Trouble, Troubled};
+    let log = Log::default();
+    let seen = log.clone();
+    let mut graph = Builder::new();
+    graph.device("device");
+    graph.actor("ear", &["device"], move |event, cx| match event {
+        Event::Pop(Indication::Report(report)) => {
+            seen.say(cx.now(), &format!("{report:?}"));
+        }
+        Event::Pop(_)
+        | Event::Push(_)
+        | Event::Expire
+        | Event::Ready(_)
+        | Event::Settle
+        | Event::Start => {}
+    });
+    let config = SectionConfig::ppp(Level::Sts3c);
+    let mut section = Section::new(config, DropTail::UNLIMITED);
+    let outage = Trouble {
+        from: at(1_000),
+        until: at(2_000),
+        what: Troubled::NoSignal,
+    };
+    section.spoil(1, 0.0, &[outage]);
+    let mut world = World::new();
+    let host = world.add_host(graph.host("ear"));
+    let section = world.add_element("section", Box::new(section));
+    world.plug(Plug::Device(host, DeviceId(0)), Plug::Port(section, 0));
+    world.start().unwrap();
+    world.run_until(at(1_000_000));
+    // Each by the end of its frame of 125 us: silence for 25 us; two alignment words; three pointers in frames that are in frame.
+    assert_eq!(
+        log.take(),
+        "1125 Link(Alarm { defect: Los, present: true }), 1125 Down, \
+         2250 Link(Alarm { defect: Los, present: false }), 2500 Up"
+    );
+}
+
+#[test]
 fn an_endless_exchange_between_hosts_at_one_instant_is_found() {
     let log = Log::default();
     let forever = u64::MAX;

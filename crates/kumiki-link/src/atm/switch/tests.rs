@@ -186,7 +186,7 @@ fn run(case: Case, max_run: u32) -> (Vec<Event>, Vec<Counters>) {
                 vec![number as u8],
             ),
             Unit::Arriving { address, head } => (at, element, 3, address, head.to_vec()),
-            Unit::Cells(_) | Unit::Cut { .. } => panic!("cells left the bench"),
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) => panic!("cells left the bench"),
         })
         .collect();
     events.sort();
@@ -371,7 +371,9 @@ fn runs(bench: &mut Bench) -> Vec<(u64, u16, u32, bool, bool)> {
     let see = |(_, _, unit)| match unit {
         Unit::Cells(run) => (run.slot, run.vci, run.count, run.ends_pdu, run.efci),
         Unit::Cut { keep, .. } => (0, 0, keep, false, false),
-        Unit::Frame { .. } | Unit::Sent { .. } | Unit::Arriving { .. } => panic!("no cells"),
+        Unit::Frame { .. } | Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) => {
+            panic!("no cells")
+        }
     };
     bench.take().into_iter().map(see).collect()
 }

@@ -45,7 +45,11 @@ fn back_to_back(config: SarConfig) -> Bench {
 fn frames(bench: &mut Bench) -> Vec<(Instant, Message)> {
     let whole = |(at, _, unit)| match unit {
         Unit::Frame { data, .. } => Some((at, data)),
-        Unit::Cells(_) | Unit::Cut { .. } | Unit::Sent { .. } | Unit::Arriving { .. } => None,
+        Unit::Cells(_)
+        | Unit::Cut { .. }
+        | Unit::Sent { .. }
+        | Unit::Arriving { .. }
+        | Unit::Report(_) => None,
     };
     bench.take().into_iter().filter_map(whole).collect()
 }
@@ -160,7 +164,7 @@ fn a_pdu_arrives_with_its_last_cell() {
                 assert_eq!((address, &got), (VC, &data));
                 seen.push((at, "whole"));
             }
-            Unit::Cells(_) | Unit::Cut { .. } => panic!("cells at a host"),
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) => panic!("cells at a host"),
         }
     }
     let after = |slot| slots().at(slot);
