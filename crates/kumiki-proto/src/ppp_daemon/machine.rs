@@ -6,6 +6,9 @@
 //! *Bound.* The automaton counts again with every Nak and Ack, so a peer could keep it asking for ever. After
 //! [`ROUNDS`] times Max-Configure requests without an agreement the machine gives up; and after Max-Failure Naks heard it takes
 //! what the peer still naks as rejected, as RFC 1661 section 4.6 has it for those sent.
+//!
+//! *Deviation.* Once a request is acknowledged, further answers to it are dropped. The automaton takes them for crossed connections and
+//! begins anew; a line that doubles a frame, or a peer that does, would never let a link come up.
 
 use std::collections::BTreeSet;
 
@@ -154,6 +157,8 @@ pub(super) struct Machine<N> {
     request_id: u8,
     /// Whether that request has had a valid answer, so that the next one needs another identifier.
     is_answered: bool,
+    /// Whether that answer was an Ack.
+    is_acked: bool,
     last_id: u8,
     terminate_id: Option<u8>,
     text: Vec<u8>,
@@ -201,6 +206,7 @@ impl<N: Negotiator> Machine<N> {
             request: Vec::new(),
             request_id: 0,
             is_answered: true,
+            is_acked: false,
             last_id: 0,
             terminate_id: None,
             text: Vec::new(),
@@ -360,7 +366,7 @@ impl<N: Negotiator> Machine<N> {
 
     const fn is_answer(&self, identifier: u8) -> Result<(), Dropped> {
         // Before the first request nothing can be an answer.
-        if self.requests > 0 && identifier == self.request_id {
+        if self.requests > 0 && identifier == self.request_id && !self.is_acked {
             Ok(())
         } else {
             Err(Dropped::NoAnswer)
@@ -469,6 +475,7 @@ impl<N: Negotiator> Machine<N> {
         };
         if matches!(event, Event::Rca | Event::Rcn) {
             self.is_answered = true;
+            self.is_acked = event == Event::Rca;
         }
         self.follow(step, was, cause, rng, acts);
     }
@@ -566,6 +573,7 @@ impl<N: Negotiator> Machine<N> {
         // RFC 1661 section 5.1: another identifier for other contents, and after a valid answer.
         if core::mem::take(&mut self.is_answered) || wishes != self.request {
             self.request_id = self.fresh_id();
+            self.is_acked = false;
         }
         self.request = wishes;
         self.requests += 1;

@@ -21,7 +21,7 @@
 //!
 //! # Deviations
 //!
-//! A negotiation that does not come to an end is given up (see [`machine`]). A line that comes back to us after LCP has opened ends the
+//! A negotiation that does not come to an end is given up, and answers to a request that is acknowledged are dropped (see [`machine`]). A line that comes back to us after LCP has opened ends the
 //! link. The link ends where no network protocol is left. Control packets are never compressed, whatever was agreed.
 
 use std::collections::BTreeSet;
@@ -251,7 +251,8 @@ impl PppDaemon {
     /// Why the link has ended, where it will not be tried again.
     #[must_use]
     pub fn ended(&self) -> Option<&End> {
-        self.ended.as_ref().filter(|_| !self.is_retrying)
+        let is_last = |end: &&End| !self.config.persist || **end == End::Asked;
+        self.ended.as_ref().filter(is_last)
     }
 
     /// Why the link has ended last, though it may be tried again.
