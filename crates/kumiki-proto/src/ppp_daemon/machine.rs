@@ -243,9 +243,13 @@ impl<N: Negotiator> Machine<N> {
         self.on(Event::Close, rng, acts);
     }
 
-    /// The Restart timer has expired.
+    /// The Restart timer has expired; in Stopped, where it does not run, its owner has set it to begin again.
     pub(super) fn expire(&mut self, rng: &mut Rng, acts: &mut Acts) {
         let was = self.state();
+        if was == State::Stopped {
+            self.on(Event::Open, rng, acts);
+            return;
+        }
         if let Ok(step) = self.automaton.expire() {
             self.follow(step, was, &Cause::default(), rng, acts);
         }

@@ -120,6 +120,8 @@ pub struct PppDaemon {
     ended: Option<End>,
     /// Network protocols that are not tried any more on this link.
     given_up: BTreeSet<u16>,
+    /// Control protocols that the peer has finished, or cannot do: it is for the peer to begin again.
+    parted: BTreeSet<u16>,
     /// Network protocols that are Opened.
     passing: BTreeSet<u16>,
     /// The next packet of LCP goes out twice, see [`PppDaemon::send`].
@@ -177,6 +179,7 @@ impl PppDaemon {
             because: None,
             ended: None,
             given_up: BTreeSet::new(),
+            parted: BTreeSet::new(),
             passing: BTreeSet::new(),
             is_parting: false,
             has_told_magic: false,
@@ -301,11 +304,12 @@ impl PppDaemon {
                 Act::Down(protocol::LCP) => self.link_down(cx),
                 Act::Down(number) => self.network_down(number, cx),
                 Act::Finished(protocol::LCP) => self.finished(cx),
-                Act::Finished(_) => {}
+                Act::Finished(number) => self.network_finished(number, cx),
                 Act::Because(protocol::LCP, end) => {
                     self.because.get_or_insert(end);
                 }
                 Act::Because(number, end) => {
+                    self.parted.insert(number);
                     let name = protocol::Name(number);
                     self.say(Kind::Note, format!("{name}: {end}"), cx);
                 }
@@ -468,6 +472,7 @@ impl PppDaemon {
         }
         self.enter(Phase::Network, cx);
         self.given_up.clear();
+        self.parted.clear();
         let mut acts = Acts::new();
         if let Some(session) = self.config.session {
             let seconds = session.as_nanos().div_ceil(1_000_000_000);
@@ -526,6 +531,7 @@ impl PppDaemon {
         let Some(protocol) = carried(number) else {
             return;
         };
+        self.parted.remove(&number);
         self.passing.insert(protocol);
         let (local, remote) = self.network(protocol).unwrap_or_default();
         let name = protocol::Name(protocol);
@@ -541,6 +547,19 @@ impl PppDaemon {
             remote,
         };
         Self::tell(pass, cx);
+    }
+
+    /// A network control protocol has come to rest. RFC 1661 section 3.6: nobody knows how long a peer takes to begin with it.
+    fn network_finished(&mut self, number: u16, cx: &mut Context<'_>) {
+        let is_wanted = !self.given_up.contains(&number) && !self.parted.contains(&number);
+        if self.phase == Phase::Network && is_wanted {
+            let timer = if number == protocol::IPCP {
+                Timer::Ipcp
+            } else {
+                Timer::Ipv6cp
+            };
+            self.run(vec![Act::Arm(timer, self.config.retry)], cx);
+        }
     }
 
     fn network_down(&mut self, number: u16, cx: &mut Context<'_>) {
@@ -647,11 +666,13 @@ impl PppDaemon {
             self.on(Event::Up, cx);
             return;
         }
-        let was_closing = matches!(self.lcp.state(), State::Closing);
+        let was_closing = self.lcp.state() == State::Closing;
+        // A line that was never there, as that of a server nobody has called yet, is waited for.
+        let (_, has_heard) = self.lcp.told();
         self.on(Event::Down, cx);
         if was_closing {
             self.finished(cx);
-        } else if !self.config.persist && !self.is_over {
+        } else if !self.config.persist && !self.is_over && has_heard {
             self.fail(End::LineDown, cx);
         }
     }

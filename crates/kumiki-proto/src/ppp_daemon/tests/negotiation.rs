@@ -558,6 +558,16 @@ fn a_line_that_is_lost_ends_the_link_or_is_waited_for() {
     link.pass(SECOND);
     assert_eq!(link.ended(0), Some(End::LineDown));
 
+    // Nobody has called yet.
+    let mut link = Link::over(pair(), Box::new(|_, _| Vec::new()));
+    link.line(0, false);
+    link.pass(SECOND);
+    assert_eq!(link.ended(0), None);
+    assert_eq!(link.end(0).lcp_state(), State::Starting);
+    let sent = link.end(0).counters().sent;
+    link.line(0, true);
+    assert_eq!(link.end(0).counters().sent, sent + 1);
+
     let configs = pair().map(|config| Config {
         persist: true,
         ..config
