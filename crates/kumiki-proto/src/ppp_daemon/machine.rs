@@ -2,13 +2,6 @@
 //!
 //! A machine knows no graph and no clock. It says what is to be done, in order, as [`Act`]s. What options mean is its
 //! [`Negotiator`]'s.
-//!
-//! *Bound.* The automaton counts again with every Nak and Ack, so a peer could keep it asking for ever. After
-//! [`ROUNDS`] times Max-Configure requests without an agreement the machine gives up; and after Max-Failure Naks heard it takes
-//! what the peer still naks as rejected, as RFC 1661 section 4.6 has it for those sent.
-//!
-//! *Deviation.* Once a request is acknowledged, further answers to it are dropped. The automaton takes them for crossed connections and
-//! begins anew; a line that doubles a frame, or a peer that does, would never let a link come up.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +13,8 @@ use kumiki_wire::ppp::{Text, protocol};
 use super::automaton::{self, Action, Automaton, Event, Restart, State, Step};
 use super::log::{End, Kind};
 
-/// See the module.
-pub const ROUNDS: u32 = 4;
+/// So many times Max-Configure requests are a negotiation at most: the module doc of the daemon says why.
+const ROUNDS: u32 = 4;
 /// Octets of a text in a Terminate-Request at most.
 const MAX_TEXT: usize = 128;
 
