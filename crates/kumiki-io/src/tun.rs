@@ -16,7 +16,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use kumiki_octets::{Message, Page};
 use rustix::event::Timespec;
@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
-use crate::device::{RealDevice, Sent};
+use crate::device::{Arrival, Descriptors, RealDevice, Sent};
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
@@ -306,12 +306,18 @@ fn set_ipv6_address(socket: &OwnedFd, request: &mut Request6) -> Result<(), Errn
     unsafe { ioctl(socket, Updater::<SIOCSIFADDR, Request6>::new(request)) }
 }
 
-impl RealDevice for Tun {
-    fn descriptor(&self) -> BorrowedFd<'_> {
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
 
-    fn receive(&mut self) -> io::Result<Option<Message>> {
+impl RealDevice for Tun {
+    fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::both(self.file.as_fd())
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
         let mut result = Ok(0);
         // Pages are recycled: building one that is then not used costs little.
         let page = Page::build(self.mtu, |octets| {
@@ -329,7 +335,7 @@ impl RealDevice for Tun {
                     message.truncate(read);
                     message
                 };
-                Ok(Some(message))
+                Ok(Some(Arrival::Unit(message)))
             }
             Err(why) => Err(why.into()),
         }
