@@ -20,7 +20,7 @@ use crate::misfit::Misfit;
 use crate::timers::Timers;
 use crate::{
     Above, AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Prices,
-    Protocol, Request, Rng, Service, Work,
+    Protocol, Request, Rng, Service, Token, Work,
 };
 
 /// A medium's driver at the bottom of the graph, numbered in the order of being added.
@@ -642,6 +642,12 @@ impl Graph {
     pub fn protocol_mut<T: Protocol>(&mut self, node: NodeId) -> Option<&mut T> {
         let protocol: &mut dyn core::any::Any = self.protocols.get_mut(node.0)?.as_mut();
         protocol.downcast_mut()
+    }
+
+    /// Lets a timer of `node` expire with `token` at `at`: so an owner that has changed a protocol from outside
+    /// ([`Graph::protocol_mut`]) has it run.
+    pub fn wake(&mut self, at: Instant, node: NodeId, token: Token) {
+        self.core.timers.arm(at, (node.0, token));
     }
 
     /// What each node did, by name, in the order of being added.

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 1661 sections 2, 3.1 and 6; paper 1's POS driver |
+//! | Specification | RFC 1661 sections 2, 3.1 and 6; counters of RFC 1989; paper 1's POS driver |
 //! | Above | users by [`Key::PppProtocol`]: IP, IPv6; under [`Key::Raw`] the daemon ([`crate::ppp_daemon`]), which sees whole frames |
 //! | Below | a line that frames, or the access point for PPP of a driver that carries more than PPP |
 //! | Left out | negotiation, which is the daemon's; compression of headers and data, multilink |
@@ -10,17 +10,25 @@
 //! Without a user under [`Key::Raw`] the link is one that was set up by hand: all protocols that have a user may pass from the start.
 //! With one, a protocol may pass when the daemon says so ([`LinkManage::Pass`]), and how frames are written is what it has
 //! agreed on ([`LinkManage::Agreed`]). Frames of protocols that have no user or may not pass go to the daemon, as they came.
+//!
+//! Reports of the quality of the link (protocol c025) are the daemon's too, but packets and octets are counted here, where they
+//! pass in the order of the line: what was sent is filled in on the way out, and what had come is appended on the way up
+//! ([`Arrival`]).
 
 use kumiki_graph::{
     Above, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol,
     Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
-use kumiki_wire::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN};
+use kumiki_wire::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN, protocol};
 
 use crate::users::{PppProtocol, Users, tell_all};
 
+mod quality;
 #[cfg(test)]
 mod tests;
+
+pub use quality::Arrival;
+use quality::Counts;
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,9 +77,12 @@ pub struct Ppp {
     /// Whether the layer below is up.
     up: bool,
     counters: Counters,
+    counts: Counts,
 }
 
 const BELOW: Below = Below(0);
+/// Bits of the check sequence that octets are counted with until another was agreed on.
+const DEFAULT_FCS: u8 = 16;
 
 impl Ppp {
     /// A driver as `config` says.
@@ -85,6 +96,7 @@ impl Ppp {
             agreed: None,
             up: true,
             counters: Counters::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -103,6 +115,10 @@ impl Ppp {
         self.config.mtu.min(peer)
     }
 
+    fn send_fcs(&self) -> u8 {
+        self.agreed.map_or(DEFAULT_FCS, |agreed| agreed.send_fcs)
+    }
+
     const fn limits(&self, unit: u32) -> Report {
         Report::Limits { unit, burst: 1 }
     }
@@ -110,6 +126,12 @@ impl Ppp {
     fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
         if self.daemon == Some(from) {
             self.counters.raw_sent += 1;
+            self.counts.count_out(&unit.data, self.send_fcs());
+            if let Ok((header, len)) = Header::parse(unit.data.front_at_least(MAX_LEN))
+                && header.protocol == protocol::LQR
+            {
+                self.counts.fill(&mut unit.data, len);
+            }
             cx.down(BELOW, Request::Unit(unit));
             return;
         }
@@ -132,6 +154,7 @@ impl Ppp {
                 let header = Header::new(number, compression);
                 header.emit(unit.data.push_header(header.len()));
                 self.counters.sent += 1;
+                self.counts.count_out(&unit.data, self.send_fcs());
                 cx.down(BELOW, Request::Unit(unit));
             }
         }
@@ -140,9 +163,12 @@ impl Ppp {
     fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
         let Ok((header, len)) = Header::parse(unit.data.front_at_least(MAX_LEN)) else {
             self.counters.malformed += 1;
+            self.counts.count_discard();
             cx.drop("no PPP header");
             return;
         };
+        let fcs = self.agreed.map_or(DEFAULT_FCS, |agreed| agreed.receive_fcs);
+        self.counts.count_in(&unit.data, fcs);
         let number = header.protocol;
         let user = self.users.find(PppProtocol(number));
         if let Some(user) = user.filter(|_| self.may_pass(number)) {
@@ -156,9 +182,13 @@ impl Ppp {
             cx.up(user, Indication::Unit(unit));
         } else if let Some(daemon) = self.daemon {
             self.counters.raw_received += 1;
+            if number == protocol::LQR {
+                self.counts.append(&mut unit.data, len);
+            }
             cx.up(daemon, Indication::Unit(unit));
         } else {
             self.counters.unknown_protocol += 1;
+            self.counts.count_discard();
             cx.drop("unknown PPP protocol");
         }
     }
@@ -229,7 +259,10 @@ impl Ppp {
                     None => tell_all(report, cx),
                 }
             }
-            Report::Link(_) => {
+            Report::Link(link) => {
+                if let LinkReport::Damaged { frames } = link {
+                    self.counts.set_errors(*frames);
+                }
                 if let Some(daemon) = self.daemon {
                     cx.up(daemon, Indication::Report(Box::new(report.clone())));
                 }

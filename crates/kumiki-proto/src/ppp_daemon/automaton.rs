@@ -54,6 +54,12 @@ impl State {
         Self::Opened,
     ];
 
+    /// Whether Configure-Requests are being exchanged: Req-Sent, Ack-Rcvd, Ack-Sent.
+    #[must_use]
+    pub const fn is_negotiating(self) -> bool {
+        matches!(self, Self::ReqSent | Self::AckRcvd | Self::AckSent)
+    }
+
     /// Whether the Restart timer runs: the states in which it can expire (section 4.1).
     #[must_use]
     pub const fn has_timer(self) -> bool {

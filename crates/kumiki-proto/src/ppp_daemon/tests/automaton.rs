@@ -2,7 +2,9 @@ use std::collections::VecDeque;
 
 use kumiki_graph::Duration;
 
-use super::automaton::{Action, Automaton, Config, Event, Illegal, Restart, State, Step};
+use crate::ppp_daemon::automaton::{
+    Action, Automaton, Config, Event, Illegal, Restart, State, Step,
+};
 
 fn opened(config: Config) -> Automaton {
     let mut automaton = Automaton::new(config);
