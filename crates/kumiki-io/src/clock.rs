@@ -148,6 +148,13 @@ pub fn cpu_time() -> Duration {
     Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
+/// Seconds since 1970 by the machine's clock: for files whose readers want a date, and nothing else.
+#[must_use]
+pub fn seconds_since_1970() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    u64::try_from(time.tv_sec).unwrap_or(0)
+}
+
 /// Tells the time, and lets it pass.
 pub trait Clock: Send {
     /// The time since the clock's start. Never goes back.

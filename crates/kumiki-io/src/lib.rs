@@ -33,4 +33,4 @@ pub use line::{Line, LineError, Opening};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use signal::Wish;
 #[cfg(target_os = "linux")]
-pub use tun::{Tun, TunError};
+pub use tun::{KernelEnd, Tun, TunError};

@@ -339,9 +339,10 @@ impl Ip {
             return;
         };
         it.address = local;
-        it.peer = match remote {
-            Address::Ip4(remote) if !remote.is_unspecified() => Some(remote),
-            _ => None,
+        it.peer = if let Address::Ip4(remote) = remote {
+            Some(remote).filter(|remote| !remote.is_unspecified())
+        } else {
+            None
         };
         // They were right before, and addresses of hosts change nothing about that.
         if let Ok(routes) = route::routes(&self.config) {
