@@ -62,6 +62,7 @@ use ipv6cp::Ipv6cp;
 use lcp::Lcp;
 use log::Log;
 use machine::{Act, Acts, Dropped, Machine, Timer};
+use misbehave::{Order, Player, Seen};
 use quality::{Echo, send_body};
 
 /// The token by which an owner lets the node look at what it was told from outside.
@@ -126,6 +127,7 @@ pub struct PppDaemon {
     /// A foreign magic number has been told of.
     has_told_magic: bool,
     timers: [TimerSlot; TIMERS.len()],
+    player: Option<Player>,
     log: Log,
     counters: Counters,
 }
@@ -164,6 +166,7 @@ impl PppDaemon {
             admit: Admit::new(&config),
             quality: quality::Quality::new(&config),
             echo: Echo::new(&config),
+            player: config.script.clone().map(Player::new),
             config,
             phase: Phase::Dead,
             line_is_up: true,
@@ -283,8 +286,17 @@ impl PppDaemon {
                         cx.clear_timer(slot);
                     }
                 }
-                Act::Up(protocol::LCP) => self.link_up(cx),
-                Act::Up(number) => self.network_up(number, cx),
+                Act::Up(number) => {
+                    if number == protocol::LCP {
+                        self.link_up(cx);
+                    } else {
+                        self.network_up(number, cx);
+                    }
+                    if let Some(player) = &mut self.player {
+                        player.opened(number, cx.now());
+                        self.follow_script(cx);
+                    }
+                }
                 Act::Down(protocol::LCP) => self.link_down(cx),
                 Act::Down(number) => self.network_down(number, cx),
                 Act::Finished(protocol::LCP) => self.finished(cx),
@@ -313,23 +325,69 @@ impl PppDaemon {
         }
     }
 
-    /// Sends a frame, at full length: a peer that has lost what was agreed on understands it too.
+    /// Sends a packet in a frame at full length: a peer that has lost what was agreed on understands it too.
     fn send(&mut self, protocol: u16, information: &[u8], cx: &mut Context<'_>) {
-        let text = format!("sent {}", described(protocol, information));
-        self.say(Kind::Sent, text, cx);
-        self.put(protocol, information, cx);
+        self.send_once(protocol, information, cx);
         // RFC 1570 section 2.1.1: a peer that has forgotten the check sequence that was agreed on hears the second one.
         if protocol == protocol::LCP && core::mem::take(&mut self.is_parting) {
             Self::tell(LinkManage::Agreed(None), cx);
-            self.put(protocol, information, cx);
+            self.send_once(protocol, information, cx);
         }
     }
 
-    fn put(&mut self, protocol: u16, information: &[u8], cx: &mut Context<'_>) {
-        let mut data = Message::from_octets(information);
+    fn send_once(&mut self, protocol: u16, information: &[u8], cx: &mut Context<'_>) {
         let header = Header::new(protocol, Compression::NONE);
-        header.emit(data.push_header(header.len()));
+        let mut frame = vec![0; header.len()];
+        header.emit(&mut frame);
+        frame.extend(information);
+        let said = described(protocol, information);
+        let Some(player) = &mut self.player else {
+            self.say(Kind::Sent, format!("sent {said}"), cx);
+            self.put(&frame, cx);
+            return;
+        };
+        let orders = player.outgoing(protocol, information, cx.now());
+        if orders == [Order::Put(frame.clone())] {
+            self.say(Kind::Sent, format!("sent {said}"), cx);
+            self.put(&frame, cx);
+            return;
+        }
+        if orders.is_empty() {
+            self.say(Kind::Sent, format!("kept back by the script: {said}"), cx);
+        }
+        self.obey(orders, cx);
+    }
+
+    /// Does what the script says.
+    fn obey(&mut self, orders: Vec<Order>, cx: &mut Context<'_>) {
+        for order in orders {
+            match order {
+                Order::Put(frame) => {
+                    let said = match Header::parse(&frame) {
+                        Ok((header, len)) => {
+                            described(header.protocol, frame.get(len..).unwrap_or_default())
+                        }
+                        Err(wrong) => format!("a frame that is none: {wrong}"),
+                    };
+                    self.say(Kind::Sent, format!("sent by the script: {said}"), cx);
+                    self.put(&frame, cx);
+                }
+                Order::Terminate => self.fail(End::Asked, cx),
+            }
+        }
+        self.follow_script(cx);
+    }
+
+    /// Has the script looked at when it has something to do.
+    fn follow_script(&mut self, cx: &mut Context<'_>) {
+        if let Some(deadline) = self.player.as_ref().and_then(Player::next_deadline) {
+            self.arm(Timer::Script, deadline, cx);
+        }
+    }
+
+    fn put(&mut self, frame: &[u8], cx: &mut Context<'_>) {
         self.counters.sent += 1;
+        let data = Message::from_octets(frame);
         cx.down(BELOW, Request::Unit(Unit::of(data)));
     }
 
@@ -378,7 +436,12 @@ impl PppDaemon {
         self.say(Kind::Note, agreed(&agreement), cx);
         Self::tell(LinkManage::Agreed(Some(agreement)), cx);
         let (ours, theirs) = (self.lcp.negotiator.ours, self.lcp.negotiator.theirs);
-        self.enter(Phase::Authenticate, cx);
+        // Where nobody is asked, the phase is over before it is worth a word.
+        if ours.auth.is_some() || theirs.auth.is_some() {
+            self.enter(Phase::Authenticate, cx);
+        } else {
+            self.phase = Phase::Authenticate;
+        }
         let mut acts = Acts::new();
         if let Some(text) = &self.config.identification {
             let body = Body::Identification {
@@ -600,7 +663,27 @@ impl PppDaemon {
             return;
         };
         let information = frame.get(len..).unwrap_or_default();
-        self.dispatch(header.protocol, information, cx);
+        let Some(player) = &mut self.player else {
+            self.dispatch(header.protocol, information, cx);
+            return;
+        };
+        let (seen, orders) = player.incoming(header.protocol, information, cx.now());
+        let said = described(header.protocol, information);
+        match seen {
+            Seen::Whole => self.dispatch(header.protocol, information, cx),
+            Seen::Changed(other) => {
+                self.say(
+                    Kind::Received,
+                    format!("made another by the script: {said}"),
+                    cx,
+                );
+                self.dispatch(header.protocol, &other, cx);
+            }
+            Seen::Nothing => {
+                self.say(Kind::Received, format!("taken by the script: {said}"), cx);
+            }
+        }
+        self.obey(orders, cx);
     }
 
     fn malformed(&mut self, cx: &mut Context<'_>) {
@@ -916,6 +999,10 @@ impl Protocol for PppDaemon {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         self.has_started = true;
+        if let Some(player) = &mut self.player {
+            player.begin(cx.now());
+        }
+        self.follow_script(cx);
         self.on(Event::Open, cx);
         // A line that is not there has said so, or will.
         if self.line_is_up {
@@ -978,7 +1065,11 @@ impl Protocol for PppDaemon {
                 self.is_retrying = false;
                 self.on(Event::Open, cx);
             }
-            Timer::Script => {}
+            Timer::Script => {
+                let now = cx.now();
+                let orders = self.player.as_mut().map(|player| player.expire(magic, now));
+                self.obey(orders.unwrap_or_default(), cx);
+            }
         }
         self.run(acts, cx);
         self.follow_phase(cx);

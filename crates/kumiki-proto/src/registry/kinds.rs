@@ -41,6 +41,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ipv6", super::ipv6::make),
     ("llc_snap", llc_snap),
     ("ppp", ppp),
+    ("ppp_daemon", super::ppp::make),
     ("tcp", super::tcp::make),
     ("udp", udp),
     ("vc_mux", vc_mux),
