@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use kumiki_lab::live::ppp::{
-    self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Secret, User,
+    self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret,
+    User,
 };
 use kumiki_lab::live::{Form, Pattern, Printer, Quality};
 use kumiki_lab::quantity::Octets;
@@ -56,6 +57,9 @@ pub(crate) struct Wanted {
     /// pppdump and Wireshark
     #[arg(long, value_name = "PREFIX", help_heading = "Layers and files")]
     record: Option<PathBuf>,
+    /// Misbehave as this file says (docs/ppp.md)
+    #[arg(long, value_name = "FILE", help_heading = "Layers and files")]
+    script: Option<PathBuf>,
     /// Tell the packets of the negotiation too
     #[arg(long, short, help_heading = "Layers and files")]
     verbose: bool,
@@ -364,6 +368,14 @@ fn secrets(path: &Path) -> Result<Vec<Secret>, Stop> {
     Ok(secrets)
 }
 
+/// What is done wrong on purpose.
+fn script(path: &Path) -> Result<Script, Stop> {
+    let said =
+        |why: &dyn core::fmt::Display| Stop::Input(format!("--script: {}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|why| said(&why))?;
+    Script::parse(&text).map_err(|why| said(&why))
+}
+
 /// What the daemon is told.
 fn config(wanted: &Wanted) -> Result<Config, Stop> {
     let (who, terms, patience) = (&wanted.who, &wanted.terms, &wanted.patience);
@@ -425,6 +437,7 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         passive: patience.passive,
         persist: patience.persist,
         retry: option("--retry", &patience.retry)?,
+        script: wanted.script.as_deref().map(script).transpose()?,
         ..Config::default()
     })
 }

@@ -17,13 +17,17 @@
 //! behind the packet that completes it, which may be in the same piece. So as long as nothing is agreed on, a piece is taken
 //! only up to the first Configure-Request or -Ack, and the rest when the layers above have dealt with that. Where more than
 //! [`MOST_WAITING`] octets wait, they are taken as they are.
+//!
+//! A peer that believes that the ends have agreed, where we do not, sends control characters as they are. Taking them out, as is
+//! right on an asynchronous line, spoils its frames. So as long as nothing is agreed on, a frame whose sequence is right with them is
+//! one: a deviation from RFC 1662 section 4.2, which would drop it.
 
 use kumiki_graph::{
     Above, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol,
     Report, Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
-use kumiki_octets::hdlc::{Accm, FLAG};
+use kumiki_octets::hdlc::{Accm, FLAG, Stop, Unstuffer};
 use kumiki_wire::hdlc::{Deframed, Deframer, FcsKind, Framing, FramingCounters};
 use kumiki_wire::ppp::{self, DEFAULT_MRU, control::code, protocol};
 
@@ -122,8 +126,10 @@ pub struct Hdlc {
     /// Octets that have come and are taken when the timer expires, which is at once.
     waiting: Vec<u8>,
     resume: TimerSlot,
-    /// Frames that the deframer found bad and that were right by the default sequence.
-    by_default: u64,
+    /// The octets of the line behind the last flag, while nothing is agreed on and the line is asynchronous.
+    raw: Vec<u8>,
+    /// Frames that the deframer found bad and that were right in another way.
+    otherwise_right: u64,
     /// How many damaged frames the layer above has been told of.
     told: u64,
     /// Where a frame is put together.
@@ -153,7 +159,8 @@ impl Hdlc {
             deframer: Deframer::new(framing, Self::longest(config.mru)),
             waiting: Vec::new(),
             resume: TimerSlot::default(),
-            by_default: 0,
+            raw: Vec::new(),
+            otherwise_right: 0,
             told: 0,
             line: Vec::new(),
             counters: Counters::default(),
@@ -172,7 +179,7 @@ impl Hdlc {
             ..
         } = *self.deframer.counters();
         Counters {
-            bad_fcs: bad_fcs.saturating_sub(self.by_default),
+            bad_fcs: bad_fcs.saturating_sub(self.otherwise_right),
             aborts,
             runts,
             oversize,
@@ -241,6 +248,7 @@ impl Hdlc {
             return;
         }
         self.agreed = agreed;
+        self.raw.clear();
         let default = Self::default_framing(self.config);
         let framing = agreed.map_or(default, |agreed| Framing {
             fcs: fcs(agreed.receive_fcs, self.config.fcs),
@@ -300,22 +308,35 @@ impl Hdlc {
         let Self {
             config,
             deframer,
-            by_default,
+            raw,
+            otherwise_right,
             counters,
             agreed,
             ..
         } = self;
+        let longest = Self::longest(config.mru);
+        let within = octets.split_last().map_or(octets, |(_, within)| within);
+        let is_open = config.asynchronous && agreed.is_none() && !within.contains(&FLAG);
+        if is_open && raw.len() <= 2 * longest {
+            raw.extend_from_slice(octets);
+        }
         let receiving = agreed.map_or(config.fcs, |agreed| fcs(agreed.receive_fcs, config.fcs));
         let mut turning = false;
+        let mut bare = Vec::new();
         deframer.take(octets, |_, found| {
             let frame = match found {
                 Deframed::Frame(frame) => frame,
                 Deframed::BadFcs(frame) => {
-                    // The peer has gone back to the default.
-                    let Some(frame) = by_default_sequence(frame, config.fcs, receiving) else {
+                    let otherwise = if is_open {
+                        with_bare_characters(raw, config.fcs, longest, &mut bare)
+                    } else {
+                        // The peer has gone back to the default.
+                        by_default_sequence(frame, config.fcs, receiving)
+                    };
+                    let Some(frame) = otherwise else {
                         return;
                     };
-                    *by_default += 1;
+                    *otherwise_right += 1;
                     frame
                 }
                 Deframed::Dropped => return,
@@ -325,6 +346,9 @@ impl Hdlc {
             let unit = Unit::of(Message::from_octets(frame));
             cx.up(USER, Indication::Unit(unit));
         });
+        if octets.ends_with(&[FLAG]) {
+            raw.clear();
+        }
         turning
     }
 
@@ -362,6 +386,7 @@ impl Hdlc {
             Report::Up | Report::Down => {
                 self.deframer.lose();
                 self.waiting.clear();
+                self.raw.clear();
                 cx.clear_timer(&mut self.resume);
                 self.agree(None);
                 cx.up(USER, Indication::Report(Box::new(report.clone())));
@@ -379,6 +404,22 @@ fn by_default_sequence(octets: &[u8], default: FcsKind, agreed: FcsKind) -> Opti
     let frame = octets.get(..octets.len().checked_sub(default.len())?)?;
     let right = default != agreed && default.is_right_in(octets);
     (right && Kind::of(frame) != Kind::Other).then_some(frame)
+}
+
+/// The frame in `line`, the octets of the line behind a flag and up to the next, where it is right with the control characters that
+/// came as they are; put together in `frame`.
+fn with_bare_characters<'a>(
+    line: &[u8],
+    fcs: FcsKind,
+    longest: usize,
+    frame: &'a mut Vec<u8>,
+) -> Option<&'a [u8]> {
+    frame.clear();
+    let most = longest + fcs.len();
+    let taken = Unstuffer::new().unstuff(line, Accm::NONE, most, frame);
+    let is_right = taken.stop == Stop::Flag && fcs.is_right_in(frame);
+    let len = frame.len().checked_sub(fcs.len()).filter(|_| is_right)?;
+    frame.get(..len)
 }
 
 impl Protocol for Hdlc {

@@ -235,3 +235,31 @@ fn a_line_that_goes_down_ends_what_was_agreed_and_gives_up_the_frame_under_way()
     assert_eq!(line.hears(&octets), [hex("ff030021 4142")]);
     assert_eq!(line.sends("ff030021 41")[..4], hex("7eff7d23"));
 }
+
+#[test]
+fn a_peer_that_believes_to_have_agreed_is_understood_and_noise_is_taken_out() {
+    let mut line = line(Config::default());
+    let bare = on_line("ff038021 0101000a 03060a000001", Accm::NONE, FcsKind::Fcs16);
+    let escaped = on_line("ff038021 0102000a 03060a000001", Accm::ALL, FcsKind::Fcs16);
+    // Something on the line has put XON into the second frame.
+    let noisy = [&escaped[..5], &[0x11], &escaped[5..]].concat();
+    let mut octets = vec![FLAG];
+    octets.extend([bare, noisy].concat());
+    let mut heard = Vec::new();
+    for piece in octets.chunks(7) {
+        heard.extend(line.hears(piece));
+    }
+    let expected = [
+        hex("ff038021 0101000a 03060a000001"),
+        hex("ff038021 0102000a 03060a000001"),
+    ];
+    assert_eq!(heard, expected);
+    assert_eq!(line.counters().bad_fcs, 0);
+    // On a line without flags no more is kept than two frames take.
+    for _ in 0..100 {
+        assert!(line.hears(&[0x41; 1000]).is_empty());
+    }
+    let node = line.bench.graph.node("hdlc").unwrap();
+    let hdlc = line.bench.graph.protocol::<Hdlc>(node).unwrap();
+    assert!(hdlc.raw.len() < 5000);
+}

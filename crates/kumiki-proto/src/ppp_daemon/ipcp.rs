@@ -56,8 +56,14 @@ impl Ipcp {
 
     /// Both addresses, while IPCP is Opened. One that the peer would not speak of is what is configured.
     pub(super) fn addresses(&self) -> (Address, Address) {
-        let local = self.local.and_then(some).or_else(|| some(self.config.local));
-        let remote = self.theirs.and_then(some).or_else(|| some(self.config.remote));
+        let local = self
+            .local
+            .and_then(some)
+            .or_else(|| some(self.config.local));
+        let remote = self
+            .theirs
+            .and_then(some)
+            .or_else(|| some(self.config.remote));
         (known(local), known(remote))
     }
 

@@ -37,6 +37,7 @@ mod tests;
 
 // What a caller needs of the crates below.
 pub use kumiki_io::Opening;
+pub use kumiki_proto::ppp_daemon::misbehave::Script;
 pub use kumiki_proto::ppp_daemon::{Config, End, Ipv4, Ipv6, Methods, Quality, Secret};
 
 use later::{Upper, Watched};
@@ -440,7 +441,6 @@ impl Session<'_, '_> {
             (self.ipv4, self.ipv6) = (ipv4, ipv6);
             self.last.ipv4 = ipv4.or(self.last.ipv4);
             self.last.ipv6 = ipv6.or(self.last.ipv6);
-            self.narrator.networks(now, ipv4, ipv6);
             let mtu = self.last.agreed.map_or(u32::MAX, |agreed| agreed.peer_mru);
             if let Some(kernel) = &mut self.kernel
                 && let Err(why) = kernel.follow(mtu, ipv4, ipv6)
@@ -448,6 +448,7 @@ impl Session<'_, '_> {
                 self.failed = Some(why);
                 self.close(graph, now);
             }
+            self.narrator.networks(now, ipv4, ipv6);
         }
         if self.look_at_user(graph, now) || self.wish.is_made() {
             self.close(graph, now);

@@ -191,7 +191,7 @@ fn json(summary: &Summary) -> serde_json::Value {
         "agreed": agreed,
         "ipv4": ends(summary.ipv4),
         "ipv6": ends(summary.ipv6),
-        "peer_name": summary.peer_name.as_ref().map(|name| Text(name).to_string()),
+        "peer_name": summary.peer_name.as_ref().map(|name| String::from_utf8_lossy(name)),
         "opened": summary.traffic.daemon.opened,
         "datagrams_sent": driver.sent,
         "datagrams_received": driver.received,
