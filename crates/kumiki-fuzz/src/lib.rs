@@ -31,6 +31,7 @@ mod hosts;
 mod layers;
 mod offload;
 mod packet;
+mod ppp;
 mod program;
 mod reflector;
 mod segments;
@@ -69,6 +70,7 @@ pub const TARGETS: &[Target] = &[
     hosts::TARGET,
     hosts::FORGED,
     station::TARGET,
+    ppp::TARGET,
 ];
 
 /// The target of this name.

@@ -60,4 +60,5 @@ replays! {
     hosts
     forged
     station
+    ppp
 }

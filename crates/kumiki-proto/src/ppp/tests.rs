@@ -140,6 +140,57 @@ fn a_line_that_goes_down_ends_what_was_agreed() {
     assert_eq!(driver.bench.drops("ppp", "protocol may not pass yet"), 1);
 }
 
+/// Octets as the numbers of a report.
+fn words(octets: &[u8]) -> Vec<u32> {
+    let words = octets.as_chunks::<4>().0.iter();
+    words.map(|word| u32::from_be_bytes(*word)).collect()
+}
+
+/// RFC 1989 sections 2.3 and 2.6: packets and octets with the report itself, its check sequence and one flag among them.
+#[test]
+fn reports_of_quality_are_filled_in_as_they_pass() {
+    let mut driver = with_daemon();
+    let report = [&hex("ff03c025")[..], &[0; 48]].concat();
+    driver.bench.send(driver.daemon, unit(&report));
+    let sent = driver.bench.sent_octets();
+    let out = words(&sent[0][4..]);
+    assert_eq!(out.len(), 12);
+    // 4 of header, 48 of report, 2 of check sequence, 1 flag.
+    assert_eq!(out[10..], [1, 55]);
+    assert_eq!(out[..10], [0; 10]);
+
+    say(&mut driver, LinkManage::Agreed(Some(AGREED)));
+    let pass = LinkManage::Pass {
+        protocol: 0x0021,
+        pass: true,
+        local: Address::None,
+        remote: Address::None,
+    };
+    say(&mut driver, pass);
+    driver.bench.send(driver.ip, unit(&[0x45; 100]));
+    driver.bench.send(driver.daemon, unit(&report));
+    let sent = driver.bench.sent_octets();
+    // One octet of header now, and 32 bits of check sequence.
+    assert_eq!(words(&sent[1][4..])[10..], [3, 55 + (1 + 100 + 5) + 57]);
+
+    // What comes has appended to it what had come by then; padding goes.
+    let line = driver.line;
+    driver.bench.units(driver.daemon);
+    let damaged = Report::Link(LinkReport::Damaged { frames: 7 });
+    driver
+        .bench
+        .indicate(line, Indication::Report(Box::new(damaged)));
+    driver.bench.octets(line, &hex("21 4501"));
+    driver.bench.octets(line, &hex("ff13"));
+    driver.bench.octets(line, &[&report[..], &[0; 9]].concat());
+    let heard = driver.bench.units(driver.daemon);
+    let heard = heard[0].data.to_vec();
+    let octets = (1 + 2 + 5) + (4 + 48 + 9 + 5);
+    assert_eq!(words(&heard[4 + 48..]), [2, 1, 7, octets]);
+    let arrival = Arrival::parse(&heard[4 + 48..]).unwrap();
+    assert_eq!((arrival.packets, arrival.octets), (2, octets));
+}
+
 #[test]
 fn a_second_daemon_is_refused() {
     let mut driver = with_daemon();

@@ -27,6 +27,12 @@ pub fn chap_md5(identifier: u8, secret: &[u8], challenge: &[u8]) -> [u8; 16] {
         .into()
 }
 
+/// Whether both are the same; how long it takes does not tell where they differ.
+fn same(one: &[u8], other: &[u8]) -> bool {
+    let pairs = one.iter().zip(other);
+    one.len() == other.len() && pairs.fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
 fn send_pap(identifier: u8, message: pap::Message<'_>, acts: &mut Acts) {
     let packet = pap::Packet {
         identifier,
@@ -84,7 +90,6 @@ impl Stage {
 }
 
 /// We say who we are.
-#[derive(Debug)]
 pub(super) struct Prove {
     name: Vec<u8>,
     secret: Vec<u8>,
@@ -93,6 +98,15 @@ pub(super) struct Prove {
     stage: Stage,
     identifier: u8,
     sent: u32,
+}
+
+impl core::fmt::Debug for Prove {
+    /// Without the secret.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Prove")
+            .field("stage", &self.stage)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Prove {
@@ -349,7 +363,7 @@ impl Admit {
         // RFC 1334 section 2.2.1: what was answered once is answered in the same way, for the answer may be lost.
         let is_good = self.answer.unwrap_or_else(|| {
             let good = |entry: &Secret| {
-                entry.name.as_bytes() == peer_id && entry.secret.as_bytes() == password
+                entry.name.as_bytes() == peer_id && same(entry.secret.as_bytes(), password)
             };
             self.secrets.iter().any(good)
         });
@@ -385,7 +399,7 @@ impl Admit {
             entry.is_some_and(|entry| {
                 let right = chap_md5(self.identifier, entry.secret.as_bytes(), &self.challenge);
                 // Our own response to our own challenge, reflected, has our name; it is nobody's who may come in.
-                value == right && name != self.name
+                same(value, &right) && name != self.name
             })
         });
         let reply = if is_good {

@@ -160,7 +160,7 @@ impl Default for Quality {
 }
 
 /// What can be set. The defaults are those of the standards; for a terminal line set `accm`, `pfc` and `acfc` as well.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Config {
     /// The most octets that we take behind the protocol field; asked for where it is not 1500. [`LEAST_MRU`] to 65535.
     pub mru: u16,
@@ -221,10 +221,22 @@ pub struct Config {
     pub passive: bool,
     /// Whether the link is tried again after it has ended or the line was lost, but for an end that was asked for.
     pub persist: bool,
-    /// How long after an end it is tried again.
+    /// How long after an end it is tried again; so long, too, a network protocol rests that the peer does not answer.
     pub retry: Duration,
     /// What is done wrong on purpose.
     pub script: Option<Script>,
+}
+
+impl fmt::Debug for Config {
+    /// Without the secret, and without most else.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("name", &self.name)
+            .field("auth", &self.auth)
+            .field("ipv4", &self.ipv4)
+            .field("ipv6", &self.ipv6)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Config {
@@ -399,11 +411,11 @@ impl Config {
         }
     }
 
-    /// The automaton of a network protocol. Nobody knows how long a peer takes to begin with it, so it is waited for (RFC 1661
-    /// section 3.6).
+    /// The automaton of a network protocol. One that the peer does not answer is tried again after `retry`, so that nothing is gained by
+    /// waiting for it.
     pub(super) fn of_network(&self) -> automaton::Config {
         automaton::Config {
-            passive: true,
+            passive: false,
             ..self.of_link()
         }
     }

@@ -2,10 +2,6 @@
 //!
 //! A machine knows no graph and no clock. It says what is to be done, in order, as [`Act`]s. What options mean is its
 //! [`Negotiator`]'s.
-//!
-//! *Bound.* The automaton counts again with every Nak and Ack, so a peer could keep it asking for ever. After
-//! [`ROUNDS`] times Max-Configure requests without an agreement the machine gives up; and after Max-Failure Naks heard it takes
-//! what the peer still naks as rejected, as RFC 1661 section 4.6 has it for those sent.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +13,8 @@ use kumiki_wire::ppp::{Text, protocol};
 use super::automaton::{self, Action, Automaton, Event, Restart, State, Step};
 use super::log::{End, Kind};
 
-/// See the module.
-pub const ROUNDS: u32 = 4;
+/// So many times Max-Configure requests are a negotiation at most: the module doc of the daemon says why.
+const ROUNDS: u32 = 4;
 /// Octets of a text in a Terminate-Request at most.
 const MAX_TEXT: usize = 128;
 
@@ -154,6 +150,8 @@ pub(super) struct Machine<N> {
     request_id: u8,
     /// Whether that request has had a valid answer, so that the next one needs another identifier.
     is_answered: bool,
+    /// Whether that answer was an Ack.
+    is_acked: bool,
     last_id: u8,
     terminate_id: Option<u8>,
     text: Vec<u8>,
@@ -201,6 +199,7 @@ impl<N: Negotiator> Machine<N> {
             request: Vec::new(),
             request_id: 0,
             is_answered: true,
+            is_acked: false,
             last_id: 0,
             terminate_id: None,
             text: Vec::new(),
@@ -237,9 +236,13 @@ impl<N: Negotiator> Machine<N> {
         self.on(Event::Close, rng, acts);
     }
 
-    /// The Restart timer has expired.
+    /// The Restart timer has expired; in Stopped, where it does not run, its owner has set it to begin again.
     pub(super) fn expire(&mut self, rng: &mut Rng, acts: &mut Acts) {
         let was = self.state();
+        if was == State::Stopped {
+            self.on(Event::Open, rng, acts);
+            return;
+        }
         if let Ok(step) = self.automaton.expire() {
             self.follow(step, was, &Cause::default(), rng, acts);
         }
@@ -360,7 +363,7 @@ impl<N: Negotiator> Machine<N> {
 
     const fn is_answer(&self, identifier: u8) -> Result<(), Dropped> {
         // Before the first request nothing can be an answer.
-        if self.requests > 0 && identifier == self.request_id {
+        if self.requests > 0 && identifier == self.request_id && !self.is_acked {
             Ok(())
         } else {
             Err(Dropped::NoAnswer)
@@ -469,6 +472,7 @@ impl<N: Negotiator> Machine<N> {
         };
         if matches!(event, Event::Rca | Event::Rcn) {
             self.is_answered = true;
+            self.is_acked = event == Event::Rca;
         }
         self.follow(step, was, cause, rng, acts);
     }
@@ -566,6 +570,7 @@ impl<N: Negotiator> Machine<N> {
         // RFC 1661 section 5.1: another identifier for other contents, and after a valid answer.
         if core::mem::take(&mut self.is_answered) || wishes != self.request {
             self.request_id = self.fresh_id();
+            self.is_acked = false;
         }
         self.request = wishes;
         self.requests += 1;

@@ -9,9 +9,9 @@
 //!
 //! # Parts
 //!
-//! One [`Machine`](machine) with an [`Automaton`](automaton::Automaton) runs LCP, IPCP and IPV6CP alike; what their options mean is
+//! One machine of RFC 1661's packets with an [`Automaton`](automaton::Automaton) runs LCP, IPCP and IPV6CP alike; what their options mean is
 //! said in a file for each. Authentication, reports of quality and echoes are parts of their own. All parts only say what is to be
-//! done, in order; this file does it, and keeps the phases of RFC 1661 section 3.2.
+//! done, in order; this file does it. The phases of RFC 1661 section 3.2 and who gets what comes have files of their own.
 //!
 //! # From outside the graph
 //!
@@ -21,7 +21,10 @@
 //!
 //! # Deviations
 //!
-//! A negotiation that does not come to an end is given up (see [`machine`]). A line that comes back to us after LCP has opened ends the
+//! A peer could keep the automaton asking for ever, by Naks or by Acks, since it counts again with each of them. A negotiation is given up
+//! after four times Max-Configure requests; and after Max-Failure Naks heard what the peer still naks is taken as rejected, as RFC 1661
+//! section 4.6 has it for those sent. Once a request is acknowledged, further answers to it are dropped: by the table they begin the
+//! negotiation anew, and where a line doubles frames no link would come up. A line that comes back to us after LCP has opened ends the
 //! link. The link ends where no network protocol is left. Control packets are never compressed, whatever was agreed.
 
 use std::collections::BTreeSet;
@@ -31,9 +34,7 @@ use kumiki_graph::{
     Manage, Protocol, Report, Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication,
 };
 use kumiki_octets::Message;
-use kumiki_wire::ppp::control::{self, code};
-use kumiki_wire::ppp::lcp::Body;
-use kumiki_wire::ppp::{Compression, Header, Text, chap, lqr, pap, protocol};
+use kumiki_wire::ppp::{Compression, Header, chap, control, lqr, pap, protocol};
 
 mod auth;
 pub mod automaton;
@@ -42,9 +43,11 @@ mod ipcp;
 mod ipv6cp;
 mod lcp;
 mod log;
-pub mod machine;
+mod machine;
 pub mod misbehave;
+mod phases;
 mod quality;
+mod receive;
 #[cfg(test)]
 mod tests;
 
@@ -61,9 +64,9 @@ use ipcp::Ipcp;
 use ipv6cp::Ipv6cp;
 use lcp::Lcp;
 use log::Log;
-use machine::{Act, Acts, Dropped, Machine, Timer};
-use misbehave::{Order, Player, Seen};
-use quality::{Echo, send_body};
+use machine::{Act, Acts, Machine, Timer};
+use misbehave::{Order, Player};
+use quality::Echo;
 
 /// The token by which an owner lets the node look at what it was told from outside.
 pub const WAKE: Token = Token {
@@ -75,8 +78,6 @@ pub const WAKE: Token = Token {
 };
 
 const BELOW: Below = Below(0);
-/// The least MTU of IPv6 (RFC 5072 section 2).
-const IPV6_LEAST: u16 = 1280;
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -120,6 +121,8 @@ pub struct PppDaemon {
     ended: Option<End>,
     /// Network protocols that are not tried any more on this link.
     given_up: BTreeSet<u16>,
+    /// Control protocols that the peer has finished, or cannot do: it is for the peer to begin again.
+    parted: BTreeSet<u16>,
     /// Network protocols that are Opened.
     passing: BTreeSet<u16>,
     /// The next packet of LCP goes out twice, see [`PppDaemon::send`].
@@ -177,6 +180,7 @@ impl PppDaemon {
             because: None,
             ended: None,
             given_up: BTreeSet::new(),
+            parted: BTreeSet::new(),
             passing: BTreeSet::new(),
             is_parting: false,
             has_told_magic: false,
@@ -251,7 +255,8 @@ impl PppDaemon {
     /// Why the link has ended, where it will not be tried again.
     #[must_use]
     pub fn ended(&self) -> Option<&End> {
-        self.ended.as_ref().filter(|_| !self.is_retrying)
+        let is_last = |end: &&End| !self.config.persist || **end == End::Asked;
+        self.ended.as_ref().filter(is_last)
     }
 
     /// Why the link has ended last, though it may be tried again.
@@ -300,11 +305,12 @@ impl PppDaemon {
                 Act::Down(protocol::LCP) => self.link_down(cx),
                 Act::Down(number) => self.network_down(number, cx),
                 Act::Finished(protocol::LCP) => self.finished(cx),
-                Act::Finished(_) => {}
+                Act::Finished(number) => self.network_finished(number, cx),
                 Act::Because(protocol::LCP, end) => {
                     self.because.get_or_insert(end);
                 }
                 Act::Because(number, end) => {
+                    self.parted.insert(number);
                     let name = protocol::Name(number);
                     self.say(Kind::Note, format!("{name}: {end}"), cx);
                 }
@@ -394,561 +400,6 @@ impl PppDaemon {
     fn tell(link: LinkManage, cx: &mut Context<'_>) {
         cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
     }
-
-    /// An event of LCP's automaton, and what follows from it.
-    fn on(&mut self, event: Event, cx: &mut Context<'_>) {
-        let mut acts = Acts::new();
-        self.lcp.on(event, cx.rng(), &mut acts);
-        self.run(acts, cx);
-        self.follow_phase(cx);
-    }
-
-    /// The phase that LCP's state means; in Opened it is what it was made.
-    fn follow_phase(&mut self, cx: &mut Context<'_>) {
-        let phase = match self.lcp.state() {
-            State::Initial | State::Starting | State::Closed => Phase::Dead,
-            State::Stopped if self.is_over => Phase::Dead,
-            State::Stopped | State::ReqSent | State::AckRcvd | State::AckSent => Phase::Establish,
-            State::Closing | State::Stopping => Phase::Terminate,
-            State::Opened => self.phase,
-        };
-        self.enter(phase, cx);
-        if self.lcp.state().is_negotiating() && self.is_over {
-            // The peer began before we tried again.
-            self.is_over = false;
-            self.is_retrying = false;
-            self.run(vec![Act::Disarm(Timer::Retry)], cx);
-        }
-    }
-
-    fn enter(&mut self, phase: Phase, cx: &Context<'_>) {
-        if core::mem::replace(&mut self.phase, phase) != phase {
-            self.say(Kind::State, format!("the link is in phase {phase}"), cx);
-        }
-    }
-
-    /// LCP is Opened.
-    fn link_up(&mut self, cx: &mut Context<'_>) {
-        self.because = None;
-        self.has_told_magic = false;
-        self.counters.opened += 1;
-        let agreement = self.lcp.negotiator.agreement();
-        self.say(Kind::Note, agreed(&agreement), cx);
-        Self::tell(LinkManage::Agreed(Some(agreement)), cx);
-        let (ours, theirs) = (self.lcp.negotiator.ours, self.lcp.negotiator.theirs);
-        // Where nobody is asked, the phase is over before it is worth a word.
-        if ours.auth.is_some() || theirs.auth.is_some() {
-            self.enter(Phase::Authenticate, cx);
-        } else {
-            self.phase = Phase::Authenticate;
-        }
-        let mut acts = Acts::new();
-        if let Some(text) = &self.config.identification {
-            let body = Body::Identification {
-                magic: self.lcp.negotiator.magic(),
-                message: text.as_bytes(),
-            };
-            let fresh = self.lcp.fresh_id();
-            acts.push(send_body(code::IDENTIFICATION, fresh, &body));
-        }
-        self.quality.begin(theirs.quality, ours.quality, &mut acts);
-        self.echo.begin(&mut acts);
-        self.prove.begin(theirs.auth, &mut acts);
-        self.admit.begin(ours.auth, cx.rng(), &mut acts);
-        self.run(acts, cx);
-        self.follow_auth(cx);
-    }
-
-    /// Goes on to the network protocols once both ends know who the other is.
-    fn follow_auth(&mut self, cx: &mut Context<'_>) {
-        let is_known = self.prove.is_over() && self.admit.is_over();
-        if self.phase != Phase::Authenticate || !is_known || self.lcp.state() != State::Opened {
-            return;
-        }
-        self.enter(Phase::Network, cx);
-        self.given_up.clear();
-        let mut acts = Acts::new();
-        if let Some(session) = self.config.session {
-            let seconds = session.as_nanos().div_ceil(1_000_000_000);
-            let body = Body::TimeRemaining {
-                magic: self.lcp.negotiator.magic(),
-                seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
-                message: b"",
-            };
-            let fresh = self.lcp.fresh_id();
-            acts.push(send_body(code::TIME_REMAINING, fresh, &body));
-            acts.push(Act::Arm(Timer::Session, session));
-        }
-        if let Some(ipcp) = &mut self.ipcp {
-            ipcp.on(Event::Open, cx.rng(), &mut acts);
-            ipcp.on(Event::Up, cx.rng(), &mut acts);
-        }
-        if self.lcp.negotiator.peer_mru() < IPV6_LEAST && self.ipv6cp.is_some() {
-            let why = "the peer takes less than 1280 octets";
-            let protocol = "IPV6CP";
-            acts.push(Act::Fail(
-                protocol::IPV6CP,
-                End::Pointless { protocol, why },
-            ));
-        } else if let Some(ipv6cp) = &mut self.ipv6cp {
-            ipv6cp.on(Event::Open, cx.rng(), &mut acts);
-            ipv6cp.on(Event::Up, cx.rng(), &mut acts);
-        }
-        self.run(acts, cx);
-    }
-
-    /// LCP has left Opened, and with it everything above.
-    fn link_down(&mut self, cx: &mut Context<'_>) {
-        let mut acts = Acts::new();
-        if let Some(ipcp) = &mut self.ipcp {
-            ipcp.on(Event::Down, cx.rng(), &mut acts);
-        }
-        if let Some(ipv6cp) = &mut self.ipv6cp {
-            ipv6cp.on(Event::Down, cx.rng(), &mut acts);
-        }
-        self.prove.end(&mut acts);
-        self.admit.end(&mut acts);
-        self.quality.end(&mut acts);
-        Echo::end(&mut acts);
-        acts.push(Act::Disarm(Timer::Session));
-        self.run(acts, cx);
-        let agreement = self.lcp.negotiator.agreement();
-        let is_other = [agreement.send_fcs, agreement.receive_fcs] != [self.config.fcs; 2];
-        self.is_parting = is_other && self.lcp.state() == State::Closing;
-        if !self.is_parting {
-            Self::tell(LinkManage::Agreed(None), cx);
-        }
-    }
-
-    /// A network control protocol is Opened.
-    fn network_up(&mut self, number: u16, cx: &mut Context<'_>) {
-        let Some(protocol) = carried(number) else {
-            return;
-        };
-        self.passing.insert(protocol);
-        let (local, remote) = self.network(protocol).unwrap_or_default();
-        let name = protocol::Name(protocol);
-        self.say(
-            Kind::Note,
-            format!("{name} may pass: local address {local}, remote address {remote}"),
-            cx,
-        );
-        let pass = LinkManage::Pass {
-            protocol,
-            pass: true,
-            local,
-            remote,
-        };
-        Self::tell(pass, cx);
-    }
-
-    fn network_down(&mut self, number: u16, cx: &mut Context<'_>) {
-        let Some(protocol) = carried(number) else {
-            return;
-        };
-        if self.passing.remove(&protocol) {
-            let pass = LinkManage::Pass {
-                protocol,
-                pass: false,
-                local: Address::None,
-                remote: Address::None,
-            };
-            Self::tell(pass, cx);
-        }
-    }
-
-    /// A network protocol is given up on this link; the link ends where it was the last one.
-    fn withdraw(&mut self, number: u16, end: &End, cx: &mut Context<'_>) {
-        self.say(Kind::Note, end.to_string(), cx);
-        let mut acts = Acts::new();
-        let text = end.to_string();
-        if number == protocol::IPCP {
-            if let Some(ipcp) = &mut self.ipcp {
-                ipcp.close(&text, cx.rng(), &mut acts);
-            }
-        } else if let Some(ipv6cp) = &mut self.ipv6cp {
-            ipv6cp.close(&text, cx.rng(), &mut acts);
-        }
-        self.run(acts, cx);
-        self.give_up(number, cx);
-    }
-
-    fn give_up(&mut self, number: u16, cx: &mut Context<'_>) {
-        self.given_up.insert(number);
-        let ours = [
-            self.ipcp.as_ref().map(|_| protocol::IPCP),
-            self.ipv6cp.as_ref().map(|_| protocol::IPV6CP),
-        ];
-        let mut ours = ours.into_iter().flatten();
-        if ours.all(|number| self.given_up.contains(&number)) {
-            self.fail(End::NoNetwork, cx);
-        }
-    }
-
-    /// The link is to be closed.
-    fn fail(&mut self, end: End, cx: &mut Context<'_>) {
-        if self.is_over && !self.is_retrying {
-            return;
-        }
-        self.say(Kind::Note, format!("the link is closed: {end}"), cx);
-        let text = end.to_string();
-        if end == End::Asked {
-            self.because = Some(end);
-        } else {
-            self.because.get_or_insert(end);
-        }
-        let mut acts = Acts::new();
-        self.lcp.close(&text, cx.rng(), &mut acts);
-        self.run(acts, cx);
-        if matches!(self.lcp.state(), State::Initial | State::Closed) {
-            self.finished(cx);
-        }
-        self.follow_phase(cx);
-    }
-
-    /// LCP has finished: the line is no longer needed.
-    fn finished(&mut self, cx: &mut Context<'_>) {
-        let asked = self.because == Some(End::Asked);
-        if core::mem::replace(&mut self.is_over, true) && !asked {
-            return;
-        }
-        let (requests, has_heard) = self.lcp.told();
-        let end = self.because.take().unwrap_or(if has_heard {
-            let protocol = "LCP";
-            End::NoAgreement { protocol, requests }
-        } else {
-            End::NeverAnswered { requests }
-        });
-        self.is_retrying = self.config.persist && end != End::Asked;
-        self.say(Kind::Note, format!("the link has ended: {end}"), cx);
-        self.ended = Some(end);
-        if self.is_retrying {
-            let retry = self.config.retry;
-            self.run(vec![Act::Arm(Timer::Retry, retry)], cx);
-        } else {
-            self.run(vec![Act::Disarm(Timer::Retry)], cx);
-            // Stopped would answer a peer that calls.
-            if self.lcp.state() == State::Stopped {
-                self.on(Event::Close, cx);
-            }
-        }
-        self.follow_phase(cx);
-    }
-
-    /// The line is there, or gone.
-    fn line(&mut self, is_up: bool, cx: &mut Context<'_>) {
-        if core::mem::replace(&mut self.line_is_up, is_up) == is_up {
-            return;
-        }
-        let text = if is_up { "up" } else { "down" };
-        self.say(Kind::State, format!("the line is {text}"), cx);
-        if is_up {
-            self.on(Event::Up, cx);
-            return;
-        }
-        let was_closing = matches!(self.lcp.state(), State::Closing);
-        self.on(Event::Down, cx);
-        if was_closing {
-            self.finished(cx);
-        } else if !self.config.persist && !self.is_over {
-            self.fail(End::LineDown, cx);
-        }
-    }
-
-    fn receive(&mut self, unit: &Unit, cx: &mut Context<'_>) {
-        self.counters.received += 1;
-        let frame = unit.data.to_vec();
-        let Ok((header, len)) = Header::parse(&frame) else {
-            self.malformed(cx);
-            return;
-        };
-        let information = frame.get(len..).unwrap_or_default();
-        let Some(player) = &mut self.player else {
-            self.dispatch(header.protocol, information, cx);
-            return;
-        };
-        let (seen, orders) = player.incoming(header.protocol, information, cx.now());
-        let said = described(header.protocol, information);
-        match seen {
-            Seen::Whole => self.dispatch(header.protocol, information, cx),
-            Seen::Changed(other) => {
-                self.say(
-                    Kind::Received,
-                    format!("made another by the script: {said}"),
-                    cx,
-                );
-                self.dispatch(header.protocol, &other, cx);
-            }
-            Seen::Nothing => {
-                self.say(Kind::Received, format!("taken by the script: {said}"), cx);
-            }
-        }
-        self.obey(orders, cx);
-    }
-
-    fn malformed(&mut self, cx: &mut Context<'_>) {
-        self.counters.malformed += 1;
-        cx.drop("malformed PPP packet");
-    }
-
-    fn unexpected(&mut self, cx: &mut Context<'_>) {
-        self.counters.unexpected += 1;
-        cx.drop("PPP packet at the wrong time");
-    }
-
-    fn dispatch(&mut self, number: u16, information: &[u8], cx: &mut Context<'_>) {
-        if number != protocol::LCP && self.lcp.state() != State::Opened {
-            // RFC 1661 section 3.4: in silence.
-            self.unexpected(cx);
-            return;
-        }
-        let is_ours = match number {
-            protocol::LCP | protocol::PAP | protocol::CHAP | protocol::LQR => true,
-            protocol::IPCP | protocol::IPV4 => self.ipcp.is_some(),
-            protocol::IPV6CP | protocol::IPV6 => self.ipv6cp.is_some(),
-            _ => false,
-        };
-        let is_data = matches!(number, protocol::IPV4 | protocol::IPV6);
-        if is_ours && !is_data {
-            let text = format!("rcvd {}", described(number, information));
-            self.say(Kind::Received, text, cx);
-        }
-        match number {
-            protocol::LCP => self.receive_lcp(information, cx),
-            protocol::PAP | protocol::CHAP => self.receive_auth(number, information, cx),
-            protocol::LQR => self.receive_report(information, cx),
-            // RFC 1661 section 3.5: in silence.
-            _ if self.phase != Phase::Network => self.unexpected(cx),
-            // Its control protocol is not Opened, or the driver has no user for it.
-            _ if is_ours && is_data => self.unexpected(cx),
-            protocol::IPCP | protocol::IPV6CP if is_ours => {
-                self.receive_network(number, information, cx);
-            }
-            _ => self.reject_protocol(number, information, cx),
-        }
-    }
-
-    /// RFC 1661 section 5.7.
-    fn reject_protocol(&mut self, number: u16, information: &[u8], cx: &mut Context<'_>) {
-        self.counters.unknown_protocol += 1;
-        let name = protocol::Name(number);
-        self.say(Kind::Refusal, format!("we do not do {name}"), cx);
-        let room = usize::from(self.lcp.negotiator.peer_mru()).saturating_sub(6);
-        let body = Body::ProtocolReject {
-            protocol: number,
-            information: information.get(..room).unwrap_or(information),
-        };
-        let fresh = self.lcp.fresh_id();
-        let act = send_body(code::PROTOCOL_REJECT, fresh, &body);
-        self.run(vec![act], cx);
-    }
-
-    fn receive_lcp(&mut self, information: &[u8], cx: &mut Context<'_>) {
-        let Ok((packet, _)) = control::Packet::parse(information) else {
-            self.malformed(cx);
-            return;
-        };
-        if (code::PROTOCOL_REJECT..=code::TIME_REMAINING).contains(&packet.code) {
-            let Ok(body) = Body::read(packet.code, packet.data) else {
-                self.malformed(cx);
-                return;
-            };
-            if !self.maintain(packet.code, packet.identifier, body, cx) {
-                return;
-            }
-        }
-        let limit = usize::from(self.lcp.negotiator.peer_mru());
-        let mut acts = Acts::new();
-        let result = self.lcp.receive(packet, limit, cx.rng(), &mut acts);
-        self.run(acts, cx);
-        self.dropped(result, cx);
-        self.follow_phase(cx);
-    }
-
-    fn dropped(&mut self, result: Result<(), Dropped>, cx: &mut Context<'_>) {
-        match result {
-            Ok(()) => {}
-            Err(Dropped::Malformed(_)) => self.malformed(cx),
-            Err(Dropped::NoAnswer) => self.unexpected(cx),
-        }
-    }
-
-    /// Packets that only LCP has. False: dropped.
-    fn maintain(&mut self, code: u8, identifier: u8, body: Body<'_>, cx: &mut Context<'_>) -> bool {
-        let is_opened = self.lcp.state() == State::Opened;
-        let magic = match body {
-            Body::Echo { magic, .. }
-            | Body::Identification { magic, .. }
-            | Body::TimeRemaining { magic, .. } => Some(magic),
-            Body::Options(_)
-            | Body::Data(_)
-            | Body::CodeReject(_)
-            | Body::ProtocolReject { .. } => None,
-        };
-        // Identification can come at any time (RFC 1570 section 1.1), the others only now.
-        if !is_opened && code != code::IDENTIFICATION {
-            self.unexpected(cx);
-            return false;
-        }
-        if let Some(magic) = magic.filter(|_| is_opened)
-            && self.is_looped(magic, cx)
-        {
-            return false;
-        }
-        match body {
-            Body::ProtocolReject { protocol, .. } => self.hear_protocol_reject(protocol, cx),
-            Body::Echo { data, .. } if code == code::ECHO_REQUEST => {
-                let magic = self.lcp.negotiator.magic();
-                let room = usize::from(self.lcp.negotiator.peer_mru()).saturating_sub(8);
-                let data = data.get(..room).unwrap_or(data);
-                let body = Body::Echo { magic, data };
-                let act = send_body(code::ECHO_REPLY, identifier, &body);
-                self.run(vec![act], cx);
-            }
-            Body::Echo { .. } if code == code::ECHO_REPLY => self.echo.answered(),
-            Body::Identification { message, .. } => {
-                let text = format!("the peer says that it is {}", Text(message));
-                self.say(Kind::Note, text, cx);
-            }
-            Body::TimeRemaining {
-                seconds, message, ..
-            } => {
-                let text = format!("the peer says that {seconds} s remain: {}", Text(message));
-                self.say(Kind::Note, text, cx);
-            }
-            // Discard-Request.
-            Body::Echo { .. } | Body::Options(_) | Body::Data(_) | Body::CodeReject(_) => {}
-        }
-        true
-    }
-
-    /// RFC 1661 section 6.4: whose magic number came.
-    fn is_looped(&mut self, magic: u32, cx: &mut Context<'_>) -> bool {
-        let (ours, theirs) = (
-            self.lcp.negotiator.magic(),
-            self.lcp.negotiator.peer_magic(),
-        );
-        if magic != 0 && magic == ours {
-            self.fail(End::LoopedBack, cx);
-            return true;
-        }
-        if magic != 0 && magic != theirs && !core::mem::replace(&mut self.has_told_magic, true) {
-            let text = format!(
-                "magic number {magic:#010x} came, {theirs:#010x} was agreed on: it may be another peer"
-            );
-            self.say(Kind::Note, text, cx);
-        }
-        false
-    }
-
-    fn hear_protocol_reject(&mut self, number: u16, cx: &mut Context<'_>) {
-        let name = protocol::Name(number);
-        self.say(Kind::Refusal, format!("the peer does not do {name}"), cx);
-        let mut acts = Acts::new();
-        match number {
-            protocol::LCP | protocol::PAP | protocol::CHAP => {
-                let what = name.to_string();
-                self.fail(End::Incompatible { what }, cx);
-            }
-            protocol::LQR => self.quality.stop_sending(&mut acts),
-            // RFC 1661 section 5.7: nothing more of it is sent, not even that it is closed.
-            protocol::IPCP | protocol::IPV4 => {
-                if let Some(ipcp) = &mut self.ipcp {
-                    ipcp.on(Event::Down, cx.rng(), &mut acts);
-                    ipcp.on(Event::Close, cx.rng(), &mut acts);
-                    self.run(acts, cx);
-                    self.give_up(protocol::IPCP, cx);
-                }
-                return;
-            }
-            protocol::IPV6CP | protocol::IPV6 => {
-                if let Some(ipv6cp) = &mut self.ipv6cp {
-                    ipv6cp.on(Event::Down, cx.rng(), &mut acts);
-                    ipv6cp.on(Event::Close, cx.rng(), &mut acts);
-                    self.run(acts, cx);
-                    self.give_up(protocol::IPV6CP, cx);
-                }
-                return;
-            }
-            _ => {}
-        }
-        self.run(acts, cx);
-    }
-
-    fn receive_auth(&mut self, number: u16, information: &[u8], cx: &mut Context<'_>) {
-        let mut acts = Acts::new();
-        let heard = if number == protocol::PAP {
-            let Ok((packet, _)) = pap::Packet::parse(information) else {
-                self.malformed(cx);
-                return;
-            };
-            self.prove.hear_pap(&packet, &mut acts) || self.admit.hear_pap(&packet, &mut acts)
-        } else {
-            let Ok((packet, _)) = chap::Packet::parse(information) else {
-                self.malformed(cx);
-                return;
-            };
-            self.prove.hear_chap(&packet, &mut acts) || self.admit.hear_chap(&packet, &mut acts)
-        };
-        if !heard {
-            self.unexpected(cx);
-        }
-        self.run(acts, cx);
-        self.follow_auth(cx);
-    }
-
-    fn receive_report(&mut self, information: &[u8], cx: &mut Context<'_>) {
-        let Ok((report, len)) = lqr::Report::parse(information) else {
-            self.malformed(cx);
-            return;
-        };
-        let appended = information.get(len..).unwrap_or_default();
-        // The driver appends what it has counted; without it nothing can be said.
-        let Some(arrival) = crate::ppp::Arrival::parse(appended) else {
-            self.unexpected(cx);
-            return;
-        };
-        let magic = self.lcp.negotiator.magic();
-        if report.magic != 0 && self.is_looped(report.magic, cx) {
-            return;
-        }
-        let mut acts = Acts::new();
-        self.quality.hear(report, arrival, magic, &mut acts);
-        self.run(acts, cx);
-    }
-
-    fn receive_network(&mut self, number: u16, information: &[u8], cx: &mut Context<'_>) {
-        let Ok((packet, _)) = control::Packet::parse(information) else {
-            self.malformed(cx);
-            return;
-        };
-        if self.given_up.contains(&number) {
-            self.unexpected(cx);
-            return;
-        }
-        let limit = usize::from(self.lcp.negotiator.peer_mru());
-        let mut acts = Acts::new();
-        let result = match (&mut self.ipcp, &mut self.ipv6cp) {
-            (Some(ipcp), _) if number == protocol::IPCP => {
-                ipcp.receive(packet, limit, cx.rng(), &mut acts)
-            }
-            (_, Some(ipv6cp)) if number == protocol::IPV6CP => {
-                ipv6cp.receive(packet, limit, cx.rng(), &mut acts)
-            }
-            _ => Ok(()),
-        };
-        self.run(acts, cx);
-        self.dropped(result, cx);
-    }
-}
-
-/// The network protocol that a control protocol is for.
-const fn carried(number: u16) -> Option<u16> {
-    match number {
-        protocol::IPCP => Some(protocol::IPV4),
-        protocol::IPV6CP => Some(protocol::IPV6),
-        _ => None,
-    }
 }
 
 /// A packet in words.
@@ -961,30 +412,6 @@ fn described(number: u16, information: &[u8]) -> String {
         _ => control::Packet::parse(information).map(|(packet, _)| packet.of(number).to_string()),
     };
     said.unwrap_or_else(|wrong| format!("{name}, malformed: {wrong}"))
-}
-
-/// What was agreed on, in words.
-fn agreed(agreement: &Agreement) -> String {
-    let Agreement {
-        peer_mru,
-        mru,
-        send_accm,
-        receive_accm,
-        acfc,
-        pfc,
-        send_fcs,
-        receive_fcs,
-    } = agreement;
-    let short = match (acfc, pfc) {
-        (false, false) => "headers at full length",
-        (true, false) => "no address and control",
-        (false, true) => "short protocols",
-        (true, true) => "no address and control, short protocols",
-    };
-    format!(
-        "agreed: mru {mru} here, {peer_mru} there; asyncmap {receive_accm:#010x} here, {send_accm:#010x} there; \
-         check sequence of {receive_fcs} bits here, {send_fcs} there; {short}"
-    )
 }
 
 impl Protocol for PppDaemon {

@@ -6,16 +6,16 @@
 //!
 //! | rule | does |
 //! |---|---|
-//! | `ignore [N of] PACKET` | what comes is not seen by the daemon; with a number the first N only |
+//! | `ignore [N of] PACKET` | what comes is not seen by the daemon; with a number only the first N |
 //! | `drop [N of] PACKET` | what the daemon sends is not sent |
-//! | `late PACKET TIME` | it is sent so much later; what is sent behind it overtakes |
-//! | `double PACKET` | it is sent twice |
-//! | `bad id PACKET` | it is sent with the next identifier |
-//! | `bad length PACKET BY` | its Length says so much more or, with a minus, less |
-//! | `cut PACKET N` | N octets of the packet are sent |
+//! | `late [N of] PACKET TIME` | it is sent so much later; what is sent behind it overtakes |
+//! | `double [N of] PACKET` | it is sent twice |
+//! | `bad id [N of] PACKET` | it is sent with the next identifier |
+//! | `bad length [N of] PACKET BY` | its Length says so much more or, with a minus, less |
+//! | `cut [N of] PACKET N` | N octets of the packet are sent |
 //! | `nak PROTOCOL OPTION VALUE [N times \| for ever]` | a Configure-Request is answered by a Nak with this option; once where no number is said |
 //! | `reject PROTOCOL OPTION [N times \| for ever]` | one that has the option is answered by a Reject of it |
-//! | `send PROTOCOL OPTION VALUE` | our Configure-Requests have the option with this value |
+//! | `send PROTOCOL OPTION VALUE [for ever]` | our Configure-Requests have the option with this value, until it is refused; or they keep it |
 //! | `without PROTOCOL OPTION` | they do not have it |
 //! | `send PACKET [DATA] [after TIME] [every TIME] [N times]` | sends a packet of its own; LCP's packets with a magic number get ours in front of the data |
 //! | `send raw HEX [after TIME] [every TIME] [N times]` | sends a frame, from the address (or protocol) on |

@@ -225,25 +225,33 @@ fn rule(words: &mut Words<'_>) -> Read<Counted> {
             Ok((Rule::Drop(pattern(words)?), times))
         }
         "late" => {
+            let times = first(words)?;
             let what = pattern(words)?;
-            always(Rule::Late(what, time(words)?))
+            Ok((Rule::Late(what, time(words)?), times))
         }
-        "double" => always(Rule::Double(pattern(words)?)),
-        "bad" if words.take("id") => always(Rule::BadId(pattern(words)?)),
+        "double" => {
+            let times = first(words)?;
+            Ok((Rule::Double(pattern(words)?), times))
+        }
+        "bad" if words.take("id") => {
+            let times = first(words)?;
+            Ok((Rule::BadId(pattern(words)?), times))
+        }
         "bad" if words.take("length") => {
+            let times = first(words)?;
             let what = pattern(words)?;
-            always(Rule::BadLength(
-                what,
-                number(words, "by how much, as +4 or -1")?,
-            ))
+            let by = number(words, "by how much, as +4 or -1")?;
+            Ok((Rule::BadLength(what, by), times))
         }
         "bad" => wrong(
             "what is bad is not said",
             "`bad id PACKET` or `bad length PACKET BY`",
         ),
         "cut" => {
+            let times = first(words)?;
             let what = pattern(words)?;
-            always(Rule::Cut(what, number(words, "how many octets are left")?))
+            let to = number(words, "how many octets are left")?;
+            Ok((Rule::Cut(what, to), times))
         }
         "nak" => {
             let choice = choice(words, true)?;
@@ -256,7 +264,7 @@ fn rule(words: &mut Words<'_>) -> Read<Counted> {
         "without" => always(Rule::Without(choice(words, false)?)),
         "send" => send(words),
         "flood" => {
-            let made = made(words)?;
+            let made = made(words, true)?;
             let burst: u32 = number(words, "how many are sent")?;
             if burst > MOST {
                 return wrong(
@@ -334,9 +342,10 @@ fn send(words: &mut Words<'_>) -> Read<Counted> {
         && let Some(word) = ahead.peek()
         && (word == "option" || options_of(number).iter().any(|(name, ..)| *name == word))
     {
-        return Ok((Rule::Set(choice(words, true)?), None));
+        let choice = choice(words, true)?;
+        return Ok((Rule::Set(choice), times(words)?.unwrap_or(Some(1))));
     }
-    let made = made(words)?;
+    let made = made(words, false)?;
     let (mut after, mut every, mut count) = (Duration::ZERO, None, None);
     while !words.words.is_empty() {
         if words.take("after") {
@@ -361,8 +370,8 @@ fn send(words: &mut Words<'_>) -> Read<Counted> {
     Ok((rule, count.unwrap_or(once)))
 }
 
-/// A frame that the script makes.
-fn made(words: &mut Words<'_>) -> Read<Made> {
+/// A frame that the script makes; of a flood the last word is how many.
+fn made(words: &mut Words<'_>, is_flood: bool) -> Read<Made> {
     if words.take("raw") {
         let digits = words.next("the octets of a frame in hexadecimal digits")?;
         return Ok(Made::Raw(hex(digits)?));
@@ -384,7 +393,7 @@ fn made(words: &mut Words<'_>) -> Read<Made> {
             words.words.pop_front();
             text.as_bytes().to_vec()
         }
-        Some(&(word, false)) if hex(word).is_ok() && !is_count(words) => {
+        Some(&(word, false)) if hex(word).is_ok() && !is_count(words, is_flood) => {
             words.words.pop_front();
             hex(word)?
         }
@@ -405,11 +414,9 @@ fn made(words: &mut Words<'_>) -> Read<Made> {
 }
 
 /// Whether digits are a count and no data: the last word of a flood, or in front of `times`.
-fn is_count(words: &Words<'_>) -> bool {
+fn is_count(words: &Words<'_>, is_flood: bool) -> bool {
     match words.words.get(1) {
-        None => words
-            .peek()
-            .is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit())),
+        None => is_flood,
         Some((next, _)) => *next == "times",
     }
 }

@@ -64,6 +64,11 @@ pub(in super::super) struct Player {
     identifier: u8,
 }
 
+/// Whether a protocol's first codes are those of configuration.
+const fn has_options(number: u16) -> bool {
+    matches!(number, protocol::LCP | protocol::IPCP | protocol::IPV6CP)
+}
+
 fn frame(protocol: u16, information: &[u8]) -> Vec<u8> {
     let header = Header::new(protocol, Compression::NONE);
     let mut frame = vec![0; header.len()];
@@ -295,7 +300,7 @@ impl Player {
     /// The script's own answer to a Configure-Request.
     fn refused(&mut self, number: u16, information: &[u8]) -> Option<Vec<u8>> {
         let (request, _) = control::Packet::parse(information).ok()?;
-        if request.code != code::CONFIGURE_REQUEST {
+        if request.code != code::CONFIGURE_REQUEST || !has_options(number) {
             return None;
         }
         let (mut naks, mut rejects) = (Vec::new(), Vec::new());
@@ -352,8 +357,11 @@ impl Player {
                 if !data.is_empty() {
                     return Seen::Changed(packet(answer.code, altered.own.0, &data));
                 }
-                // Only what the script has put in was refused: without it the request goes once more.
+                // Only what the script has put in was refused: without it the request goes once more, unless it is insisted on.
                 let refused = kinds(answer.data);
+                if self.insists(number, &refused) {
+                    return Seen::Nothing;
+                }
                 let mut sent = altered.clone();
                 let left: Vec<u8> = options(&altered.sent.1)
                     .flatten()
@@ -369,6 +377,14 @@ impl Player {
             }
             _ => Seen::Whole,
         }
+    }
+
+    /// Whether one of these options is kept for ever.
+    fn insists(&self, number: u16, kinds: &BTreeSet<u8>) -> bool {
+        self.rules().iter().any(|(rule_number, rule)| {
+            let is_kept = self.left.get(*rule_number) == Some(&None);
+            matches!(rule, Rule::Set(choice) if is_kept && choice.protocol == number && kinds.contains(&choice.kind))
+        })
     }
 
     fn drop_sets(&mut self, number: u16, refused: &BTreeSet<u8>) {
@@ -393,6 +409,7 @@ impl Player {
         let mut octets = self.altered(number, information);
         let (mut is_sent, mut copies, mut late) = (true, 1, None);
         for (rule_number, rule) in self.rules() {
+            let is_of = rule.is_of(number, information);
             match rule {
                 // What a loop sends is what came, and nothing else.
                 Rule::LoopBack => is_sent = false,
@@ -401,23 +418,28 @@ impl Player {
                         [*a, *b, *c, *d] = self.peers_magic;
                     }
                 }
-                rule if !rule.is_of(number, information) => {}
+                _ if !is_of => {}
                 Rule::Drop(_) => is_sent = !self.spend(rule_number) && is_sent,
-                Rule::Late(_, time) => late = Some(time),
-                Rule::Double(_) => copies = 2,
+                Rule::Late(_, time) => late = Some(time).filter(|_| self.spend(rule_number)),
+                Rule::Double(_) => copies += usize::from(self.spend(rule_number)),
                 Rule::BadId(_) => {
+                    self.spend(rule_number);
                     if let Some(identifier) = octets.get_mut(1) {
                         *identifier = identifier.wrapping_add(1);
                     }
                 }
                 Rule::BadLength(_, by) => {
+                    self.spend(rule_number);
                     if let [_, _, high, low, ..] = &mut octets[..] {
                         let length = i32::from(u16::from_be_bytes([*high, *low]));
                         let length = length.saturating_add(by).clamp(0, 0xffff);
                         [*high, *low] = u16::try_from(length).unwrap_or(u16::MAX).to_be_bytes();
                     }
                 }
-                Rule::Cut(_, to) => octets.truncate(to),
+                Rule::Cut(_, to) => {
+                    self.spend(rule_number);
+                    octets.truncate(to);
+                }
                 Rule::EchoPeersMagic
                 | Rule::Ignore(_)
                 | Rule::Nak(_)
@@ -454,7 +476,7 @@ impl Player {
         let Ok((request, _)) = control::Packet::parse(information) else {
             return whole();
         };
-        if request.code != code::CONFIGURE_REQUEST {
+        if request.code != code::CONFIGURE_REQUEST || !has_options(number) {
             return whole();
         }
         let mut items: Vec<(u8, Vec<u8>)> = options(request.data)

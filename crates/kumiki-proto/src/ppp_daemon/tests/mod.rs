@@ -1,3 +1,8 @@
+mod authentication;
 mod automaton;
+mod exchanges;
 mod link;
 mod negotiation;
+mod quality;
+mod scripts;
+mod storm;
