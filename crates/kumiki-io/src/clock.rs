@@ -34,7 +34,9 @@ struct Pipe {
 pub struct Watch<'a> {
     /// Its descriptor.
     pub descriptor: BorrowedFd<'a>,
-    /// Whether to wait for room to write as well as for something to read.
+    /// Whether to wait for something to read.
+    pub reading: bool,
+    /// Whether to wait for room to write.
     pub writing: bool,
 }
 
@@ -93,18 +95,17 @@ impl Bell {
             core::mem::take(&mut *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner));
         let pipe = self.0.pipe.get().map(|pipe| Watch {
             descriptor: pipe.read.as_fd(),
+            reading: true,
             writing: false,
         });
         let mut polled: Vec<PollFd<'_>> = pipe
             .iter()
             .chain(devices)
             .map(|watch| {
-                let writing = if watch.writing {
-                    PollFlags::OUT
-                } else {
-                    PollFlags::empty()
-                };
-                PollFd::from_borrowed_fd(watch.descriptor, PollFlags::IN | writing)
+                let mut flags = PollFlags::empty();
+                flags.set(PollFlags::IN, watch.reading);
+                flags.set(PollFlags::OUT, watch.writing);
+                PollFd::from_borrowed_fd(watch.descriptor, flags)
             })
             .collect();
         let at_most = if rung { Duration::ZERO } else { at_most };
@@ -145,6 +146,13 @@ pub fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Seconds since 1970 by the machine's clock: for files whose readers want a date, and nothing else.
+#[must_use]
+pub fn seconds_since_1970() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    u64::try_from(time.tv_sec).unwrap_or(0)
 }
 
 /// Tells the time, and lets it pass.
@@ -255,6 +263,7 @@ mod tests {
         let (read, write) = pipe_with(PipeFlags::NONBLOCK).unwrap();
         let device = Watch {
             descriptor: read.as_fd(),
+            reading: true,
             writing: false,
         };
         let hour = Duration::from_secs(3600);

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Implemented by | [`crate::tun::Tun`] |
+//! | Implemented by | [`crate::tun::Tun`]: packets; [`crate::line::Line`]: octets of a line, in pieces |
 //! | Used by | [`crate::executor`], which reads in batches, keeps what finds no room and waits for descriptors |
 //! | Left out | super-segments with their headers (`IFF_VNET_HDR`), several queues of one device |
 
@@ -22,28 +22,67 @@ pub enum Sent {
     Refused,
 }
 
-/// A device from which packets are read and to which they are written, without ever waiting.
-pub trait RealDevice: Send {
-    /// Readable when a packet has come, writable when there is room for one.
-    fn descriptor(&self) -> BorrowedFd<'_>;
+/// What has come from a device.
+#[derive(Clone, Debug)]
+pub enum Arrival {
+    /// A packet, or octets of a line.
+    Unit(Message),
+    /// Somebody is there at the other end now.
+    Up,
+    /// Nobody is there at the other end any more.
+    Down,
+}
 
-    /// The next packet that has come, if there is one.
+/// What is waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Descriptors<'a> {
+    /// Readable when something has come.
+    pub read: Option<BorrowedFd<'a>>,
+    /// Writable when there is room.
+    pub write: Option<BorrowedFd<'a>>,
+}
+
+impl<'a> Descriptors<'a> {
+    /// One for both.
+    #[must_use]
+    pub const fn both(descriptor: BorrowedFd<'a>) -> Self {
+        Self {
+            read: Some(descriptor),
+            write: Some(descriptor),
+        }
+    }
+}
+
+/// A device from which packets or octets are read and to which they are written, without ever waiting.
+pub trait RealDevice: Send {
+    /// What to wait for; nothing where the device is between two peers and looks for the next by itself, whenever it is read from.
+    fn descriptors(&self) -> Descriptors<'_>;
+
+    /// What has come next, if something has.
     ///
     /// # Errors
     /// Where the device is of no more use.
-    fn receive(&mut self) -> io::Result<Option<Message>>;
+    fn receive(&mut self) -> io::Result<Option<Arrival>>;
 
     /// Hands over one packet.
     ///
     /// # Errors
     /// Where the device is of no more use.
     fn send(&mut self, packet: &Message) -> io::Result<Sent>;
+
+    /// Writes what was handed over and is held back; true where something is left that waits for room.
+    ///
+    /// # Errors
+    /// Where the device is of no more use.
+    fn flush(&mut self) -> io::Result<bool> {
+        Ok(false)
+    }
 }
 
 /// What a device did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RealCounters {
-    /// Packets read.
+    /// Packets read; of a device that carries octets, pieces.
     pub received: u64,
     /// Packets written.
     pub sent: u64,

@@ -22,14 +22,15 @@ use std::collections::VecDeque;
 use std::io;
 
 use kumiki_graph::{
-    Address, DeviceId, Duration, Graph, Indication, Instant, Misfit, Rng, TaskId, Unit as UnitData,
+    Address, DeviceId, Duration, Graph, Indication, Instant, Misfit, Report, Rng, TaskId,
+    Unit as UnitData,
 };
 use kumiki_link::offload::Merger;
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
 
 use crate::clock::{Bell, Clock, Watch};
-use crate::device::{RealCounters, RealDevice, Sent};
+use crate::device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
 use crate::memory_link::LinkEnd;
 
 mod outgoing;
@@ -248,6 +249,10 @@ struct Real {
     wire: Option<Plug>,
     /// What found no room.
     waiting: VecDeque<Message>,
+    /// The device holds something back that waits for room.
+    is_full: bool,
+    /// What the graph is to be told of it.
+    state: Option<Report>,
     counters: RealCounters,
 }
 
@@ -336,6 +341,8 @@ impl<C: Clock> Executor<C> {
             device,
             wire: None,
             waiting: VecDeque::new(),
+            is_full: false,
+            state: None,
             counters: RealCounters::default(),
         });
         Ok(RealId(self.real.len() - 1))
@@ -459,7 +466,7 @@ impl<C: Clock> Executor<C> {
 
     fn wait(&mut self, until: Instant) {
         self.counters.waits += 1;
-        let watches: Vec<Watch<'_>> = self.real.iter().map(Real::watch).collect();
+        let watches: Vec<Watch<'_>> = self.real.iter().flat_map(Real::watches).collect();
         self.clock.wait(until, &self.bell, &watches);
         if let Some((rng, late)) = &mut self.uneven {
             let late = Duration::from_nanos(rng.below(late.as_nanos().saturating_add(1)));
@@ -481,6 +488,7 @@ impl<C: Clock> Executor<C> {
             worked |= self.run_tasks(number, now);
             self.carry();
         }
+        self.flush();
         worked
     }
 
@@ -556,10 +564,26 @@ impl<C: Clock> Executor<C> {
                 }
             }
         }
+        let moved = real.waiting.len() < waiting;
         let mut read = 0;
+        let mut changed = false;
         while read < self.pace.batch.max(1) {
             let data = match real.device.receive() {
-                Ok(Some(data)) => data,
+                Ok(Some(Arrival::Unit(data))) => data,
+                Ok(Some(Arrival::Up)) => {
+                    changed = true;
+                    real.state = Some(Report::Up);
+                    break;
+                }
+                Ok(Some(Arrival::Down)) => {
+                    changed = true;
+                    real.state = Some(Report::Down);
+                    // What was to go to a peer that is gone is not for the next one.
+                    real.counters.overflowed +=
+                        u64::try_from(real.waiting.len()).unwrap_or(u64::MAX);
+                    real.waiting.clear();
+                    break;
+                }
                 Ok(None) => break,
                 Err(why) => {
                     failed = Some(why);
@@ -578,11 +602,41 @@ impl<C: Clock> Executor<C> {
         }
         real.counters.received += u64::try_from(read).unwrap_or(u64::MAX);
         real.counters.batches += u64::from(read > 0);
-        let moved = read > 0 || real.waiting.len() < waiting;
         if let Some(why) = failed {
             self.failure.get_or_insert((RealId(number), why));
         }
-        moved
+        if changed {
+            self.tell_state(number);
+        }
+        moved || changed || read > 0
+    }
+
+    /// Tells the graph that the device `number` of the machine is joined to whether somebody is there, behind what came before.
+    /// What is between them hears nothing.
+    fn tell_state(&mut self, number: usize) {
+        self.carry();
+        let now = self.media_time;
+        let Some(real) = self.real.get_mut(number) else {
+            return;
+        };
+        if let (Some(report), Some(Plug::Device(graph, device))) = (real.state.take(), real.wire)
+            && let Some(host) = self.hosts.get_mut(graph.0)
+        {
+            host.graph
+                .input(now, device, Indication::Report(Box::new(report)));
+        }
+    }
+
+    /// Lets the devices of the machine write what they hold back.
+    fn flush(&mut self) {
+        for (number, real) in self.real.iter_mut().enumerate() {
+            match real.device.flush() {
+                Ok(is_full) => real.is_full = is_full,
+                Err(why) => {
+                    self.failure.get_or_insert((RealId(number), why));
+                }
+            }
+        }
     }
 
     /// Takes what left the medium `number`.
@@ -652,11 +706,20 @@ impl<C: Clock> Executor<C> {
 }
 
 impl Real {
-    fn watch(&self) -> Watch<'_> {
-        Watch {
-            descriptor: self.device.descriptor(),
-            writing: !self.waiting.is_empty(),
-        }
+    fn watches(&self) -> impl Iterator<Item = Watch<'_>> {
+        let Descriptors { read, write } = self.device.descriptors();
+        let write = write.filter(|_| self.is_full || !self.waiting.is_empty());
+        let read = read.map(|descriptor| Watch {
+            descriptor,
+            reading: true,
+            writing: false,
+        });
+        let write = write.map(|descriptor| Watch {
+            descriptor,
+            reading: false,
+            writing: true,
+        });
+        read.into_iter().chain(write)
     }
 
     const fn count(&mut self, sent: Sent) {

@@ -5,6 +5,7 @@
 //! | [`clock`] | the only place that reads a clock, and how an executor waits |
 //! | [`executor`] | graphs and media in real time, in one thread |
 //! | [`device`] | what the executor needs of a device of the machine |
+//! | [`line`] | octets to and from terminals, sockets, programs and the standard streams |
 //! | [`tun`] | TUN devices: packets to and from the kernel (Linux only) |
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`pcapng`] | captures |
@@ -15,6 +16,7 @@
 pub mod clock;
 pub mod device;
 pub mod executor;
+pub mod line;
 pub mod memory_link;
 pub mod pcapng;
 pub mod signal;
@@ -22,12 +24,13 @@ pub mod signal;
 pub mod tun;
 
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
-pub use device::{RealCounters, RealDevice, Sent};
+pub use device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
 pub use executor::{
     CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, GraphId, LinkId, Pace, Plug,
     RealId, Uneven,
 };
+pub use line::{Line, LineError, Opening};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use signal::Wish;
 #[cfg(target_os = "linux")]
-pub use tun::{Tun, TunError};
+pub use tun::{KernelEnd, Tun, TunError};

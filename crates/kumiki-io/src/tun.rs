@@ -16,7 +16,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use kumiki_octets::{Message, Page};
 use rustix::event::Timespec;
@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
-use crate::device::{RealDevice, Sent};
+use crate::device::{Arrival, Descriptors, RealDevice, Sent};
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
@@ -37,6 +37,7 @@ const TUNSETIFF: Opcode = 0x4004_54ca;
 const SIOCGIFFLAGS: Opcode = 0x8913;
 const SIOCSIFFLAGS: Opcode = 0x8914;
 const SIOCSIFADDR: Opcode = 0x8916;
+const SIOCSIFDSTADDR: Opcode = 0x8918;
 const SIOCSIFNETMASK: Opcode = 0x891c;
 const SIOCSIFMTU: Opcode = 0x8922;
 const SIOCGIFINDEX: Opcode = 0x8933;
@@ -146,72 +147,155 @@ impl Tun {
         &self.name
     }
 
+    /// The kernel's end of the device.
+    #[must_use]
+    pub fn kernel(&self) -> KernelEnd {
+        KernelEnd {
+            name: self.name.clone(),
+        }
+    }
+
     /// Gives the kernel's end an address and the length of its prefix, an MTU, and brings it up.
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
     pub fn configure_kernel(&self, address: IpAddr, prefix: u8, mtu: u16) -> Result<(), TunError> {
-        let said = |what, why| {
-            let remedy = match why {
-                Errno::PERM => format!(
+        let end = self.kernel();
+        let advise = |mut error: TunError| {
+            if error.why.kind() == io::ErrorKind::PermissionDenied {
+                error.remedy = format!(
                     "This takes CAP_NET_ADMIN: be root, or type sudo ip addr add {address}/{prefix} dev {0} && sudo ip link set {0} mtu {mtu} up",
                     self.name
-                ),
-                _ => String::new(),
-            };
-            TunError::new(&self.name, what, why, remedy)
+                );
+            }
+            error
         };
-        let family = match address {
-            IpAddr::V4(_) => AddressFamily::INET,
-            IpAddr::V6(_) => AddressFamily::INET6,
-        };
-        let socket =
-            rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-                .map_err(|why| said("cannot ask for a socket to configure it", why))?;
-        let fresh =
-            || request(&self.name).ok_or_else(|| said("the name cannot be one", Errno::INVAL));
+        end.set_mtu(mtu).map_err(advise)?;
+        end.set_address(address, prefix, None).map_err(advise)?;
+        end.set_up(true).map_err(advise)?;
+        if let IpAddr::V6(address) = address {
+            wait_for(address);
+        }
+        Ok(())
+    }
+}
 
-        let mut asked = fresh()?;
+/// The kernel's end of a TUN device: what `ip addr` and `ip link` set.
+#[derive(Clone, Debug)]
+pub struct KernelEnd {
+    name: String,
+}
+
+impl KernelEnd {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn failed(&self, what: &'static str) -> impl Fn(Errno) -> TunError {
+        move |why| {
+            let remedy = match why {
+                Errno::PERM => "This takes CAP_NET_ADMIN: be root",
+                _ => "",
+            };
+            TunError::new(&self.name, what, why, remedy.to_owned())
+        }
+    }
+
+    fn socket(&self, family: AddressFamily) -> Result<OwnedFd, TunError> {
+        rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+            .map_err(self.failed("cannot ask for a socket to configure it"))
+    }
+
+    fn request(&self) -> Result<Request, TunError> {
+        request(&self.name).ok_or_else(|| self.failed("the name cannot be one")(Errno::INVAL))
+    }
+
+    /// Sets the largest datagram that the kernel sends, in octets.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn set_mtu(&self, mtu: u16) -> Result<(), TunError> {
+        let socket = self.socket(AddressFamily::INET)?;
+        let mut asked = self.request()?;
         set_octets(&mut asked.value, 0, u32::from(mtu).to_ne_bytes());
         control::<SIOCSIFMTU>(&socket, &mut asked)
-            .map_err(|why| said("cannot set the kernel's MTU", why))?;
-        let refused = |why| said("cannot set the kernel's address", why);
+            .map_err(self.failed("cannot set the kernel's MTU"))
+    }
+
+    /// Sets the kernel's address and the length of its prefix, and for IPv4 that of the one host behind the device. Of IPv6 it is
+    /// one address more.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn set_address(
+        &self,
+        address: IpAddr,
+        prefix: u8,
+        peer: Option<Ipv4Addr>,
+    ) -> Result<(), TunError> {
+        let refused = self.failed("cannot set the kernel's address");
         match address {
             IpAddr::V4(address) => {
-                let mut asked = fresh()?;
+                let socket = self.socket(AddressFamily::INET)?;
+                let mut asked = self.request()?;
                 set_address(&mut asked.value, address);
                 control::<SIOCSIFADDR>(&socket, &mut asked).map_err(refused)?;
+                if let Some(peer) = peer {
+                    let mut asked = self.request()?;
+                    set_address(&mut asked.value, peer);
+                    control::<SIOCSIFDSTADDR>(&socket, &mut asked)
+                        .map_err(self.failed("cannot set the peer's address"))?;
+                }
                 let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into()));
-                let mut asked = fresh()?;
+                let mut asked = self.request()?;
                 set_address(&mut asked.value, Ipv4Addr::from(mask.unwrap_or(0)));
                 control::<SIOCSIFNETMASK>(&socket, &mut asked)
-                    .map_err(|why| said("cannot set the kernel's netmask", why))?;
+                    .map_err(self.failed("cannot set the kernel's netmask"))
             }
             IpAddr::V6(address) => {
-                let mut asked = fresh()?;
-                control::<SIOCGIFINDEX>(&socket, &mut asked).map_err(refused)?;
+                let socket = self.socket(AddressFamily::INET6)?;
+                let mut asked = self.request()?;
+                control::<SIOCGIFINDEX>(&socket, &mut asked).map_err(&refused)?;
                 let [a, b, c, d, ..] = asked.value;
                 let mut asked = Request6 {
                     address: address.octets(),
                     prefix: prefix.into(),
                     index: i32::from_ne_bytes([a, b, c, d]),
                 };
-                set_ipv6_address(&socket, &mut asked).map_err(refused)?;
+                set_ipv6_address(&socket, &mut asked).map_err(refused)
             }
         }
-        let mut asked = fresh()?;
+    }
+
+    /// Keeps the kernel from making an address of IPv6 for the link by itself, where it can be kept from it.
+    pub fn leave_link_local_to_us(&self) {
+        // 1: none (Documentation/networking/ip-sysctl.rst, addr_gen_mode). There is no such file where there is no IPv6.
+        let path = format!("/proc/sys/net/ipv6/conf/{}/addr_gen_mode", self.name);
+        let _ = std::fs::write(path, "1");
+    }
+
+    /// Brings the kernel's end up or down. Down it loses its addresses of IPv6.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn set_up(&self, up: bool) -> Result<(), TunError> {
+        let socket = self.socket(AddressFamily::INET)?;
+        let mut asked = self.request()?;
         control::<SIOCGIFFLAGS>(&socket, &mut asked)
-            .map_err(|why| said("cannot read its flags", why))?;
+            .map_err(self.failed("cannot read its flags"))?;
         let [low, high, ..] = asked.value;
-        let flags = u16::from_ne_bytes([low, high]) | IFF_UP;
-        let mut asked = fresh()?;
+        let flags = u16::from_ne_bytes([low, high]);
+        let flags = if up { flags | IFF_UP } else { flags & !IFF_UP };
+        let mut asked = self.request()?;
         set_octets(&mut asked.value, 0, flags.to_ne_bytes());
-        control::<SIOCSIFFLAGS>(&socket, &mut asked)
-            .map_err(|why| said("cannot bring it up", why))?;
-        if let IpAddr::V6(address) = address {
-            wait_for(address);
-        }
-        Ok(())
+        let what = if up {
+            "cannot bring it up"
+        } else {
+            "cannot bring it down"
+        };
+        control::<SIOCSIFFLAGS>(&socket, &mut asked).map_err(self.failed(what))
     }
 }
 
@@ -284,6 +368,7 @@ fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Request) -> Resul
                 || OPCODE == SIOCGIFFLAGS
                 || OPCODE == SIOCSIFFLAGS
                 || OPCODE == SIOCSIFADDR
+                || OPCODE == SIOCSIFDSTADDR
                 || OPCODE == SIOCSIFNETMASK
                 || OPCODE == SIOCSIFMTU
                 || OPCODE == SIOCGIFINDEX
@@ -306,12 +391,18 @@ fn set_ipv6_address(socket: &OwnedFd, request: &mut Request6) -> Result<(), Errn
     unsafe { ioctl(socket, Updater::<SIOCSIFADDR, Request6>::new(request)) }
 }
 
-impl RealDevice for Tun {
-    fn descriptor(&self) -> BorrowedFd<'_> {
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
 
-    fn receive(&mut self) -> io::Result<Option<Message>> {
+impl RealDevice for Tun {
+    fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::both(self.file.as_fd())
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
         let mut result = Ok(0);
         // Pages are recycled: building one that is then not used costs little.
         let page = Page::build(self.mtu, |octets| {
@@ -329,7 +420,7 @@ impl RealDevice for Tun {
                     message.truncate(read);
                     message
                 };
-                Ok(Some(message))
+                Ok(Some(Arrival::Unit(message)))
             }
             Err(why) => Err(why.into()),
         }

@@ -30,19 +30,21 @@ pub struct Options {
     pub traces: bool,
 }
 
-/// The graph of one host as a scenario would describe it, with `program` as its node `node`, and the host's devices by name:
-/// for runs in real time. Nothing has a price.
+/// The graph of one host as a scenario would describe it, with these `nodes` beside those that are made by
+/// their kinds, and the host's devices by name: for runs in real time. Nothing has a price.
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the host's keys.
 pub(crate) fn graph_of_host(
     spec: &Host,
-    (node, program): (&str, Box<dyn Protocol>),
+    nodes: Vec<(&str, Box<dyn Protocol>)>,
     seed: u64,
 ) -> Result<(Graph, BTreeMap<String, DeviceId>), Fault> {
     const NAME: &str = "host";
     let mut programs = programs::Programs::default();
-    programs.put(NAME, node, program);
+    for (node, program) in nodes {
+        programs.put(NAME, node, program);
+    }
     let mut plan = hosts::Plan {
         programs: &mut programs,
         seed,

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
-//! | link | [`arp`], [`eth`], [`ppp`] |
+//! | link | [`arp`], [`eth`], [`hdlc`], [`ppp`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -25,6 +25,7 @@ pub mod arp;
 pub mod atm_arp;
 mod cpcs;
 pub mod eth;
+pub mod hdlc;
 pub mod icmp;
 mod inet;
 pub mod ip;

@@ -38,6 +38,14 @@ impl FcsKind {
             Self::Fcs32 => 4,
         }
     }
+
+    /// Whether `octets`, a frame and the sequence behind it, end with the right one.
+    #[must_use]
+    pub fn is_right_in(self, octets: &[u8]) -> bool {
+        let mut fcs = Fcs::new(self);
+        fcs.update(octets);
+        fcs.is_valid()
+    }
 }
 
 /// Either sequence, as it is taken of a frame in pieces.

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Echo(Sink),
     /// Over a TUN device: ask for echoes by ICMP
     Ping(Ping),
+    /// Bring up a PPP link on a line with any PPP at the other end, and carry IP over it
+    Ppp(Box<crate::ppp::Wanted>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
     Unkind(Unkind),
     /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's

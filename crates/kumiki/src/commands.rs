@@ -11,6 +11,7 @@ use kumiki_lab::table::{Layout, Lines};
 use crate::cli;
 use crate::laboratory::Laboratory;
 use crate::live;
+use crate::ppp;
 
 mod decode;
 mod script;
@@ -25,6 +26,13 @@ pub(crate) enum Stop {
     Input(String),
     /// It ran and failed.
     Failed(String),
+    /// It ran and ended in a way that has a status of its own.
+    Ended {
+        /// The exit status.
+        status: u8,
+        /// What to say.
+        why: String,
+    },
 }
 
 impl From<Fault> for Stop {
@@ -99,6 +107,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Sink(wanted) => live::take(&wanted, "sink"),
         cli::Command::Echo(wanted) => live::take(&wanted, "echo"),
         cli::Command::Ping(wanted) => live::ping(&wanted),
+        cli::Command::Ppp(wanted) => ppp::run(&wanted),
         cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
         cli::Command::Script(wanted) => script::script(&wanted),
     }

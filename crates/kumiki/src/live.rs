@@ -14,13 +14,15 @@ use crate::cli;
 use crate::commands::{Stop, print};
 
 /// Callers that may wait before they are accepted; the program accepts at once.
-const BACKLOG: u32 = 128;
+pub(crate) const BACKLOG: u32 = 128;
 
 impl From<LiveError> for Stop {
     fn from(why: LiveError) -> Self {
         match why {
             LiveError::Input(_) | LiveError::Start(_) => Self::Input(why.to_string()),
-            LiveError::System { .. } | LiveError::Capture { .. } => Self::Failed(why.to_string()),
+            LiveError::System { .. } | LiveError::Line(_) | LiveError::Capture { .. } => {
+                Self::Failed(why.to_string())
+            }
         }
     }
 }
@@ -152,7 +154,7 @@ where
 }
 
 /// Reads the quantity of an option.
-fn option<Q: Quantity>(name: &str, text: &str) -> Result<Q, Stop> {
+pub(crate) fn option<Q: Quantity>(name: &str, text: &str) -> Result<Q, Stop> {
     quantity::parse(text)
         .map_err(|invalid| Stop::Input(Fault::quantity([name], &invalid).to_string()))
 }

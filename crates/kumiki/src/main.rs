@@ -1,12 +1,13 @@
 //! The `kumiki` program.
 //!
 //! Results go to standard output and below `--out`; progress and errors go to standard error. Exit status: 0 all went
-//! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written.
+//! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written; `kumiki ppp` has more.
 
 mod cli;
 mod commands;
 mod laboratory;
 mod live;
+mod ppp;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,10 @@ fn main() -> ExitCode {
         Err(Stop::Failed(why)) => {
             eprintln!("kumiki: {why}");
             ExitCode::from(1)
+        }
+        Err(Stop::Ended { status, why }) => {
+            eprintln!("kumiki: {why}");
+            ExitCode::from(status)
         }
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | pcapng, by [`kumiki_io::pcapng`] |
 //! | Interfaces | one for each access point on record, named `host.device` or `host.upper/lower` |
-//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram or an Ethernet frame: as it is; of any other layer: behind tags that name its dissector |
+//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram, an Ethernet or a PPP frame: as it is; of any other layer: behind tags that name its dissector |
 //! | Comments | `dropped:` and the reason, where the graph threw a PDU away before it came to another tap |
 //! | Left out | cells, and what the media do to frames: taps are in hosts. Super-segments are not cut |
 //!
@@ -115,6 +115,8 @@ pub enum Content {
     Datagram,
     /// Ethernet frames.
     Ethernet,
+    /// PPP frames without flags and frame check sequence.
+    Ppp,
     /// What this dissector of Wireshark reads.
     Payload(&'static str),
 }
@@ -127,6 +129,7 @@ impl Content {
             ("llc_snap", _) => Self::Llc,
             ("ip" | "ipv6" | "vc_mux", _) => Self::Datagram,
             ("eth", _) => Self::Ethernet,
+            ("ppp", _) => Self::Ppp,
             ("tcp", "ip" | "ipv6") => Self::Payload("tcp"),
             ("udp", "ip" | "ipv6") => Self::Payload("udp"),
             ("icmp", "ip") => Self::Payload("icmp"),
@@ -257,6 +260,7 @@ enum Form {
     Llc,
     Datagram,
     Ethernet,
+    Ppp,
     Tagged(&'static str),
 }
 
@@ -270,6 +274,7 @@ impl Form {
             Content::Llc => Self::Llc,
             Content::Datagram => Self::Datagram,
             Content::Ethernet => Self::Ethernet,
+            Content::Ppp => Self::Ppp,
             Content::Payload(dissector) => Self::Tagged(dissector),
         }
     }
@@ -280,6 +285,7 @@ impl Form {
             Self::Llc => LinkType::AtmLlc,
             Self::Datagram => LinkType::RawIp,
             Self::Ethernet => LinkType::Ethernet,
+            Self::Ppp => LinkType::Ppp,
             Self::Tagged(_) => LinkType::UpperPdu,
         }
     }
@@ -296,7 +302,7 @@ impl Form {
                 let [_, vpi] = vpi.to_be_bytes();
                 sunatm(direction, vpi, vci).to_vec()
             }
-            Self::Llc | Self::Datagram | Self::Ethernet => Vec::new(),
+            Self::Llc | Self::Datagram | Self::Ethernet | Self::Ppp => Vec::new(),
             Self::Tagged(dissector) => {
                 upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip())
             }

@@ -33,6 +33,7 @@ impl<W: Write> Stream<W> {
             Content::Llc => Form::Llc,
             Content::Datagram => Form::Datagram,
             Content::Ethernet => Form::Ethernet,
+            Content::Ppp => Form::Ppp,
             Content::Payload(dissector) => Form::Tagged(dissector),
         };
         let found: Vec<AccessPoint> = graph

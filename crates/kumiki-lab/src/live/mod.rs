@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use kumiki_graph::{Duration, Graph, Instant, Protocol};
+use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::pcapng::CaptureError;
 use kumiki_io::{
@@ -32,12 +32,13 @@ use crate::capture::Stream;
 use crate::scenario::tree::{Node, Origin};
 use crate::scenario::{self, Fault, Impair, Place};
 
+pub mod ppp;
 pub mod report;
 #[cfg(test)]
 mod tests;
 
 // What a caller of `run` needs of the crates below.
-pub use kumiki_graph::{Protocol as Program, Quality};
+pub use kumiki_graph::{Duration, Protocol as Program, Quality};
 pub use kumiki_octets::Pattern;
 pub use report::{Form, Printer};
 
@@ -81,10 +82,21 @@ impl Stack {
         own.insert("address".to_owned(), address.into());
         own.insert("mtu".to_owned(), format!("{mtu} B").into());
         let graph = graph.map(|(node, below)| (node.to_owned(), below));
+        let mut stack = Self::of(graph, program, ip, device);
+        stack.host.settings.insert(ip.to_owned(), own);
+        stack
+    }
+
+    /// Nodes and what each stands on; `program` is the uppermost, `ip` the node of IP.
+    fn of(
+        graph: impl IntoIterator<Item = (String, Vec<String>)>,
+        program: &str,
+        ip: &'static str,
+        device: &str,
+    ) -> Self {
         Self {
             host: scenario::Host {
-                graph: Some(scenario::Graph::Below(graph.into())),
-                settings: BTreeMap::from([(ip.to_owned(), own)]),
+                graph: Some(scenario::Graph::Below(graph.into_iter().collect())),
                 ..scenario::Host::default()
             },
             program: program.to_owned(),
@@ -92,6 +104,22 @@ impl Stack {
             device: device.to_owned(),
             sets: Vec::new(),
         }
+    }
+
+    /// Sets `key` of `node`.
+    fn put(&mut self, node: &str, key: &str, value: toml::Value) {
+        let settings = self.host.settings.entry(node.to_owned()).or_default();
+        settings.insert(key.to_owned(), value);
+    }
+
+    /// The layers that can be set.
+    fn layers(&self) -> Vec<&str> {
+        let graph = match &self.host.graph {
+            Some(scenario::Graph::Below(graph)) => graph.keys().map(String::as_str).collect(),
+            Some(scenario::Graph::Chain(_)) | None => Vec::new(),
+        };
+        let all = ["tcp", self.ip, "icmp", "ppp", "hdlc"].into_iter();
+        all.filter(|layer| graph.contains(layer)).collect()
     }
 
     /// Applies settings written as `node.key=value`, such as `tcp.sack=false`.
@@ -107,7 +135,7 @@ impl Stack {
                     .in_place(place())
                     .expected("NODE.KEY=VALUE, such as tcp.sack=false"));
             };
-            let known = ["tcp", self.ip, "icmp"];
+            let known = self.layers();
             if !known.contains(node) {
                 return Err(
                     Fault::unknown(std::iter::empty::<&str>(), "layer", node, &known)
@@ -133,14 +161,9 @@ impl Stack {
     ///
     /// # Errors
     /// A [`Fault`] that names the setting which is wrong.
-    fn build(
-        &self,
-        program: Box<dyn Protocol>,
-        seed: u64,
-    ) -> Result<(Graph, kumiki_graph::DeviceId), Fault> {
-        let (graph, devices) =
-            crate::experiment::graph_of_host(&self.host, (&self.program, program), seed)
-                .map_err(|fault| self.locate(fault))?;
+    fn build(&self, program: Box<dyn Protocol>, seed: u64) -> Result<(Graph, DeviceId), Fault> {
+        let nodes = vec![(self.program.as_str(), program)];
+        let (graph, devices) = self.graph(nodes, seed)?;
         let device = devices.get(&self.device).copied();
         let device = device.ok_or_else(|| Fault::new("the stack stands on no device"))?;
         Ok((graph, device))
@@ -148,6 +171,16 @@ impl Stack {
 }
 
 impl Stack {
+    /// The graph with these nodes, and its devices by name.
+    fn graph(
+        &self,
+        nodes: Vec<(&str, Box<dyn Protocol>)>,
+        seed: u64,
+    ) -> Result<(Graph, BTreeMap<String, DeviceId>), Fault> {
+        crate::experiment::graph_of_host(&self.host, nodes, seed)
+            .map_err(|fault| self.locate(fault))
+    }
+
     /// A fault with the setting that it is about.
     fn locate(&self, fault: Fault) -> Fault {
         let path: Vec<&str> = fault.path().iter().map(String::as_str).collect();
@@ -262,6 +295,9 @@ pub enum LiveError {
         /// Its reason.
         why: io::Error,
     },
+    /// The line or the device cannot be had, or is of no more use.
+    #[error("{0}")]
+    Line(String),
     /// The capture cannot be written.
     #[error("{}: {why}", path.display())]
     Capture {
@@ -338,7 +374,7 @@ pub fn run<P: Protocol>(
     let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
     let (mut graph, device) = stack.build(Box::new(program), seed)?;
     let mut capture = match &line.pcap {
-        Some(path) => Some(begin_capture(path, &mut graph, stack)?),
+        Some(path) => Some(begin_capture(path, &mut graph, (stack.ip, &stack.device))?),
         None => None,
     };
     let node = graph.node(&stack.program);
@@ -435,15 +471,15 @@ pub fn run<P: Protocol>(
 /// A capture under way, and its file.
 type Capture = (PathBuf, Stream<BufWriter<File>>);
 
-fn begin_capture(path: &Path, graph: &mut Graph, stack: &Stack) -> Result<Capture, LiveError> {
+/// Begins a capture of what crosses between the node `upper`, which is called as its kind, and `lower`.
+fn begin_capture(
+    path: &Path,
+    graph: &mut Graph,
+    (upper, lower): (&str, &str),
+) -> Result<Capture, LiveError> {
     let fault = |why: &dyn fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
     let file = File::create(path).map_err(|why| fault(&why))?;
-    let stream = Stream::new(
-        graph,
-        (stack.ip, stack.ip),
-        &stack.device,
-        BufWriter::new(file),
-    )
-    .map_err(|why| fault(&why))?;
+    let stream = Stream::new(graph, (upper, upper), lower, BufWriter::new(file))
+        .map_err(|why| fault(&why))?;
     Ok((path.to_owned(), stream))
 }

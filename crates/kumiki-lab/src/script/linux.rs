@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::Duration as Time;
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_io::{Clock as _, RealClock, RealDevice as _, Tun};
+use kumiki_io::{Arrival, Clock as _, RealClock, RealDevice as _, Tun};
 use kumiki_octets::Message;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread};
@@ -187,10 +187,7 @@ impl Kernel {
             .values()
             .filter(|socket| !socket.waiting.is_empty())
             .collect();
-        let mut descriptors = vec![PollFd::from_borrowed_fd(
-            self.tun.descriptor(),
-            PollFlags::IN,
-        )];
+        let mut descriptors = vec![PollFd::from_borrowed_fd(self.tun.as_fd(), PollFlags::IN)];
         descriptors.extend(
             writing
                 .iter()
@@ -205,7 +202,7 @@ impl Kernel {
             socket.pump(*connection);
         }
         let received = |why| format!("reading from {DEVICE}: {why}");
-        while let Some(packet) = self.tun.receive().map_err(received)? {
+        while let Some(Arrival::Unit(packet)) = self.tun.receive().map_err(received)? {
             let at = self.now();
             self.came.push_back((at, packet.to_vec()));
         }

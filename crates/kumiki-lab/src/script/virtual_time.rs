@@ -75,7 +75,7 @@ impl Virtual {
             ..scenario::Host::default()
         };
         let user = Box::new(User::new(header.v6));
-        let (graph, devices) = crate::experiment::graph_of_host(&host, (USER, user), 1)?;
+        let (graph, devices) = crate::experiment::graph_of_host(&host, vec![(USER, user)], 1)?;
         let missing = || Fault::new("the stack has no such device");
         let device = |name: &str| devices.get(name).copied().ok_or_else(missing);
         let mut stack = Self {

@@ -66,12 +66,15 @@ impl Config {
 pub struct Interface {
     /// The name of the layer below.
     pub below: String,
-    /// Our address there.
+    /// Our address there. Unspecified where it is `negotiated`, and then there is none at first.
     pub address: Ipv4Addr,
     /// How many leading bits of the address name the network: 0 to 32.
     pub prefix: u8,
     /// The address of the one host at the other end, where the network is a line.
     pub peer: Option<Ipv4Addr>,
+    /// Whether our address and the peer's are those that the layer below agrees on with the peer, as PPP does
+    /// ([`kumiki_graph::LinkReport::Addresses`]). Our own has no network around it then.
+    pub negotiated: bool,
     /// The largest datagram that the layer below carries, 68 to 65535 octets. Where that layer reports less, less.
     pub mtu: u32,
     /// Who knows the link addresses of next hops.
@@ -87,8 +90,18 @@ impl Interface {
             address,
             prefix,
             peer: None,
+            negotiated: false,
             mtu: 1500,
             neighbours: Neighbours::One,
+        }
+    }
+
+    /// An interface on the layer `below` that has the addresses which that layer agrees on with its peer.
+    #[must_use]
+    pub fn negotiated(below: &str) -> Self {
+        Self {
+            negotiated: true,
+            ..Self::new(below, Ipv4Addr::UNSPECIFIED, 32)
         }
     }
 }
@@ -179,7 +192,8 @@ impl Config {
             });
         }
         let found = interface.address;
-        if found.is_unspecified() || found.is_multicast() || found.is_broadcast() {
+        let is_open = found.is_unspecified() && !interface.negotiated;
+        if is_open || found.is_multicast() || found.is_broadcast() {
             return Err(ConfigError::Address { below, found });
         }
         let fewest = u32::try_from(MIN_MTU).unwrap_or(0);

@@ -41,8 +41,8 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, LinkReport, Manage, Protocol, Report, Request,
+    Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 
 mod config;
@@ -167,6 +167,7 @@ fn known(interfaces: &[Interface]) -> Vec<(u32, Kind)> {
     let mut known: Vec<_> = all
         .map(|(address, kind)| (address.to_bits(), kind))
         .collect();
+    known.retain(|(address, _)| *address != 0);
     known.sort_unstable();
     known
 }
@@ -331,6 +332,25 @@ impl Ip {
         cx.up(from, Indication::Report(Box::new(answer)));
     }
 
+    /// The layer below an interface has agreed on addresses with its peer.
+    fn adopt(&mut self, interface: usize, local: Address, remote: Address) {
+        let found = self.config.interfaces.get_mut(interface);
+        let (Some(it), Address::Ip4(local)) = (found.filter(|it| it.negotiated), local) else {
+            return;
+        };
+        it.address = local;
+        it.peer = if let Address::Ip4(remote) = remote {
+            Some(remote).filter(|remote| !remote.is_unspecified())
+        } else {
+            None
+        };
+        // They were right before, and addresses of hosts change nothing about that.
+        if let Ok(routes) = route::routes(&self.config) {
+            self.routes = routes;
+        }
+        self.known = known(&self.config.interfaces);
+    }
+
     fn report(&mut self, from: Below, report: &Report, cx: &mut Context<'_>) {
         let Some(interface) = self.by_below.get(usize::from(from.0)).copied() else {
             return;
@@ -354,7 +374,13 @@ impl Ip {
             }
             Report::Up => port.up = true,
             Report::Down => port.up = false,
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
+            Report::Link(LinkReport::Addresses { local, remote }) => {
+                self.adopt(interface, local, remote);
+                return;
+            }
+            Report::Route { .. }
+            | Report::Unreachable { .. }
+            | Report::Link(LinkReport::Damaged { .. } | LinkReport::Alarm { .. }) => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
             let report = if anybody_up { Report::Down } else { Report::Up };

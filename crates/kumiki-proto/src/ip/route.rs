@@ -18,7 +18,10 @@ pub(super) const fn mask(prefix: u8) -> u32 {
 pub(super) fn routes(config: &Config) -> Result<Routes<Ipv4Addr>, ConfigError> {
     let mut routes = Routes::default();
     for (interface, it) in config.interfaces.iter().enumerate() {
-        routes.add(it.address, it.prefix, interface, None);
+        // None has been agreed on yet.
+        if !it.address.is_unspecified() {
+            routes.add(it.address, it.prefix, interface, None);
+        }
         if let Some(peer) = it.peer {
             routes.add(peer, 32, interface, None);
         }

@@ -47,8 +47,8 @@ use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Instant, Key, Manage, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Instant, Key, LinkReport, Manage, Protocol, Report,
+    Request, Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 use kumiki_wire::ipv6::{self, ALL_NODES, ALL_ROUTERS, link_local, solicited_node};
 
@@ -166,6 +166,14 @@ impl Port {
         match &self.link {
             Link::Discover(it) => it.mtu.unwrap_or(self.mtu).min(self.mtu),
             Link::One | Link::Table(_) => self.mtu,
+        }
+    }
+
+    /// PPP below has agreed on the identifier that our address on this link has (RFC 5072).
+    fn adopt(&mut self, local: Ipv6Addr) {
+        if local.is_unicast_link_local() && !matches!(self.link, Link::Discover(_)) {
+            self.own.retain(|it| !it.address.is_unicast_link_local());
+            self.own.push(Own::new(local, Standing::Ours));
         }
     }
 
@@ -405,6 +413,13 @@ impl Ip {
             }
             Report::Up => port.up = true,
             Report::Down => port.up = false,
+            Report::Link(LinkReport::Addresses {
+                local: Address::Ip6(local),
+                ..
+            }) => {
+                port.adopt(local);
+                return;
+            }
             Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {

@@ -9,8 +9,7 @@ use super::reader::{Reader, network};
 use super::{BuildError, Place, Value};
 use crate::ip::{self, Ip};
 
-const NETWORK: &str =
-    "an IPv4 address and the length of its prefix, 0 to 32, such as \"10.0.0.1/24\"";
+const NETWORK: &str = "an IPv4 address and the length of its prefix, 0 to 32, such as \"10.0.0.1/24\", or \"negotiated\"";
 
 pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
     let mut config = ip::Config::default();
@@ -63,10 +62,13 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
 }
 
 fn interface(below: &str, settings: &Reader<'_>) -> Result<ip::Interface, BuildError> {
-    const OWN: &str = "our address there, and how many of its bits name the network";
+    const OWN: &str = "our address there, and how many of its bits name the network; \"negotiated\": what PPP below agrees on";
     const PEER: &str = "the address of the one host at the other end, where the network is a line";
-    let own = settings.text("address", OWN, NETWORK, "", network)?;
-    let mut interface = ip::Interface::new(below, Ipv4Addr::UNSPECIFIED, 0);
+    let own = settings.text("address", OWN, NETWORK, "", |text| match text {
+        "negotiated" => Some(None),
+        text => network(text).map(Some),
+    })?;
+    let mut interface = ip::Interface::negotiated(below);
     interface.peer = settings.text("peer", PEER, ADDRESS, "none", address)?;
     settings.octets(
         "mtu",
@@ -75,12 +77,13 @@ fn interface(below: &str, settings: &Reader<'_>) -> Result<ip::Interface, BuildE
         &mut interface.mtu,
     )?;
     interface.neighbours = neighbours(settings)?;
-    let (address, prefix) = own.ok_or_else(|| settings.missing("address", NETWORK))?;
-    Ok(ip::Interface {
-        address,
-        prefix,
-        ..interface
-    })
+    let own = own.ok_or_else(|| settings.missing("address", NETWORK))?;
+    if let Some((address, prefix)) = own {
+        interface.address = address;
+        interface.prefix = prefix;
+        interface.negotiated = false;
+    }
+    Ok(interface)
 }
 
 fn neighbours(settings: &Reader<'_>) -> Result<ip::Neighbours, BuildError> {

@@ -7,6 +7,7 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{Address, Duration, Protocol};
 use kumiki_wire::ethernet::MacAddr;
+use kumiki_wire::hdlc::FcsKind;
 
 use super::reader::{Reader, circuit};
 use super::{BuildError, Place};
@@ -15,6 +16,7 @@ use crate::aal34::{self, Aal34};
 use crate::arp::{self, Arp};
 use crate::atm_arp::{self, AtmArp};
 use crate::eth::{self, Eth};
+use crate::hdlc::{self, Hdlc};
 use crate::icmp::{self, IcmpEcho};
 use crate::llc_snap::{self, LlcSnap};
 use crate::ppp::{self, Ppp};
@@ -33,6 +35,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("arp", arp),
     ("atm_arp", atm_arp),
     ("eth", eth),
+    ("hdlc", hdlc),
     ("icmp", icmp),
     ("ip", super::ip::make),
     ("ipv6", super::ipv6::make),
@@ -95,6 +98,34 @@ fn ppp(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &mut config.mtu,
     )?;
     Ok(Box::new(Ppp::new(config)))
+}
+
+fn hdlc(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    const FCS: [(&str, FcsKind); 2] = [("16", FcsKind::Fcs16), ("32", FcsKind::Fcs32)];
+    let mut config = hdlc::Config::default();
+    settings.boolean(
+        "async",
+        "whether the line is asynchronous: control characters are escaped until less is agreed on",
+        &mut config.asynchronous,
+    )?;
+    settings.word(
+        "fcs",
+        "bits of the frame check sequence that the line begins with",
+        &FCS,
+        &mut config.fcs,
+    )?;
+    settings.octets(
+        "mru",
+        "the most octets behind the protocol field that are taken; where more is agreed on, more",
+        hdlc::LEAST_MRU.into()..=65535,
+        &mut config.mru,
+    )?;
+    settings.boolean(
+        "opening_flag",
+        "whether each frame has a flag before it too, so that noise on an idle line spoils none",
+        &mut config.opening_flag,
+    )?;
+    Ok(Box::new(Hdlc::new(config)))
 }
 
 fn vc_mux(settings: &Reader<'_>, _: Place<'_>) -> Built {

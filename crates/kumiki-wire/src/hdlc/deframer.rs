@@ -2,7 +2,7 @@
 
 use kumiki_octets::hdlc::{FLAG, Stop, Unstuffer, leading_flags};
 
-use super::{Fcs, Framing};
+use super::Framing;
 
 /// What a [`Deframer`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,10 +88,18 @@ impl Deframer {
         &self.counters
     }
 
-    /// Changes how the line carries frames, from the next flag on: what is under way is given up.
+    /// Changes how the line carries frames. A frame under way is given up; between two frames nothing is lost, though the next
+    /// may have no flag of its own at its beginning.
     pub fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
-        self.lose();
+        if self.on_line > 0 || self.unstuffer.is_pending() {
+            self.lose();
+        }
+    }
+
+    /// Changes the longest frame that is taken, in octets without the frame check sequence.
+    pub const fn set_longest(&mut self, longest: usize) {
+        self.longest = longest;
     }
 
     /// The line has been interrupted: what is under way is given up, and the next frame begins behind the next flag.
@@ -181,9 +189,7 @@ impl Deframer {
             self.counters.runts += 1;
             return Deframed::Dropped;
         };
-        let mut fcs = Fcs::new(self.framing.fcs);
-        fcs.update(&self.frame);
-        if fcs.is_valid() {
+        if self.framing.fcs.is_right_in(&self.frame) {
             self.counters.frames += 1;
             self.counters.octets += len as u64;
             Deframed::Frame(self.frame.get(..len).unwrap_or_default())

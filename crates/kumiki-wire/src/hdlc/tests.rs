@@ -132,6 +132,33 @@ fn a_line_that_was_interrupted_gives_up_what_was_under_way() {
 }
 
 #[test]
+fn between_two_frames_the_framing_can_change_and_nothing_is_lost() {
+    let short = Framing::default();
+    let long = Framing {
+        fcs: FcsKind::Fcs32,
+        ..short
+    };
+    let frame = [0xff, 3, 0, 0x21, 5, 6, 7, 8];
+    let mut octets = vec![FLAG];
+    short.emit(&Message::from_octets(&frame), &mut octets);
+    let change = octets.len();
+    // The flag that ended the last frame begins this one.
+    long.emit(&Message::from_octets(&frame), &mut octets);
+    let mut deframer = Deframer::new(short, 1500);
+    deframer.take(&octets[..change], |_, _| {});
+    deframer.set_framing(long);
+    deframer.take(&octets[change..], |_, _| {});
+    assert_eq!(deframer.counters().frames, 2);
+    // In the middle of one, that one is lost.
+    deframer.take(&octets[..4], |_, _| {});
+    deframer.set_framing(short);
+    deframer.take(&octets[4..change], |_, _| {});
+    deframer.take(&octets[..change], |_, _| {});
+    let counters = deframer.counters();
+    assert_eq!((counters.frames, counters.bad_fcs), (3, 0));
+}
+
+#[test]
 fn generated_content_takes_as_many_octets_as_the_same_written_down() {
     let framing = Framing {
         fcs: FcsKind::Fcs32,

@@ -1,10 +1,11 @@
 //! Devices of the machine: batches, room to wait for, failure.
 
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixDatagram;
 use std::sync::Mutex;
 
 use super::*;
+use crate::line::{Line, Opening};
 
 /// One end of a pair of sockets that keeps datagrams apart, as a device does.
 struct Pair {
@@ -14,15 +15,15 @@ struct Pair {
 }
 
 impl RealDevice for Pair {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::both(self.socket.as_fd())
     }
 
-    fn receive(&mut self) -> io::Result<Option<Message>> {
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
         let mut octets = [0; 64];
         match self.socket.recv(&mut octets) {
             Ok(0) => Err(io::ErrorKind::BrokenPipe.into()),
-            Ok(read) => Ok(Some(Message::from_octets(&octets[..read]))),
+            Ok(read) => Ok(Some(Arrival::Unit(Message::from_octets(&octets[..read])))),
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(why) => Err(why),
         }
@@ -192,4 +193,62 @@ fn a_device_that_fails_ends_the_run_and_is_named() {
     assert_eq!(ended, Ended::DeviceFailed);
     let (failed, why) = executor.failure().unwrap();
     assert_eq!((*failed, why.kind()), (real, io::ErrorKind::BrokenPipe));
+}
+
+/// Puts down what it is told of the line.
+#[derive(Default)]
+struct Listener(Vec<String>);
+
+impl Protocol for Listener {
+    fn shape(&self) -> Shape {
+        Shape {
+            needs: &[Service::Frame],
+            below: (1, 1),
+            ..Shape::default()
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        if let Indication::Report(report) = indication {
+            self.0.push(format!("{report:?}"));
+        } else if let Indication::Unit(unit) = indication {
+            self.0.push(format!("{} octets", unit.data.len()));
+            send(b"x", cx);
+        }
+    }
+}
+
+#[test]
+fn a_graph_is_told_when_somebody_comes_to_a_line_and_goes() {
+    let mut graph = Graph::new(1, 1);
+    let task = graph.add_task("cpu");
+    graph.add_device("dev", Service::Frame).unwrap();
+    let node = Box::<Listener>::default();
+    graph.add_node("listener", task, node).unwrap();
+    graph.connect("listener", "dev").unwrap();
+    let mut executor = Executor::new(RealClock::start(), Pace::default());
+    let id = executor.add_graph("a", graph);
+    let path = std::env::temp_dir().join(format!("kumiki-executor-{}", std::process::id()));
+    let line = Line::open(&Opening::Listen(path.clone()), false).unwrap();
+    let real = executor.add_real(Box::new(line)).unwrap();
+    executor.plug(Plug::Device(id, DEVICE), Plug::Real(real));
+    executor.start().unwrap();
+    let peer = std::thread::spawn(move || {
+        let mut peer = std::os::unix::net::UnixStream::connect(path).unwrap();
+        io::Write::write_all(&mut peer, b"hello").unwrap();
+        io::Read::read_exact(&mut peer, &mut [0]).unwrap();
+    });
+    let heard = |executor: &Executor<RealClock>| {
+        let graph = executor.graph(id).unwrap();
+        let node = graph.node("listener").unwrap();
+        graph.protocol::<Listener>(node).unwrap().0.clone()
+    };
+    // Would otherwise take an hour.
+    executor.run(Duration::from_secs(3600), |executor| {
+        heard(executor).len() == 4
+    });
+    peer.join().unwrap();
+    assert_eq!(heard(&executor), ["Down", "Up", "5 octets", "Down"]);
 }

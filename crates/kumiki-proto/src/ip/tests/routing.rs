@@ -322,3 +322,49 @@ proptest! {
         }
     }
 }
+
+fn agreed(local: Ipv4Addr, remote: Ipv4Addr) -> Indication {
+    let (local, remote) = (Address::Ip4(local), Address::Ip4(remote));
+    let agreed = Report::Link(LinkReport::Addresses { local, remote });
+    Indication::Report(Box::new(agreed))
+}
+
+#[test]
+fn an_interface_without_an_address_takes_those_that_ppp_has_agreed_on() {
+    let config = Config {
+        routes: vec![Route {
+            network: Ipv4Addr::UNSPECIFIED,
+            prefix: 0,
+            via: Via::Interface("eth".to_owned()),
+        }],
+        ..Config::host(Interface::negotiated("eth"))
+    };
+    let (mut bench, eth, user) = bench(config);
+    let up = || Indication::Report(Box::new(Report::Up));
+    bench.indicate(eth, Indication::Report(Box::new(Report::Down)));
+    bench.send(user, to(B, &[1]));
+    assert_eq!(counters(&bench).out_no_routes, 1);
+    bench.indicate(eth, agreed(A, B));
+    bench.indicate(eth, up());
+    for destination in [B, FAR] {
+        bench.send(user, to(destination, &[1]));
+        let sent = bench.sent_octets();
+        let (header, _) = parsed(&sent[0]);
+        assert_eq!((header.source, header.destination), (A, destination));
+    }
+    bench.octets(eth, &datagram(|_| {}, &[7]));
+    assert_eq!(bench.units(user).len(), 1);
+    // The next time others are agreed on.
+    bench.indicate(eth, agreed(C, B));
+    bench.octets(eth, &datagram(|_| {}, &[7]));
+    bench.octets(eth, &datagram(|header| header.destination = C, &[7]));
+    assert_eq!(bench.units(user).len(), 1);
+}
+
+#[test]
+fn a_configured_address_stays_whatever_the_layer_below_agrees_on() {
+    let (mut bench, eth, user) = bench(host(1500));
+    bench.indicate(eth, agreed(C, FAR));
+    bench.octets(eth, &datagram(|_| {}, &[7]));
+    assert_eq!(bench.units(user).len(), 1);
+}

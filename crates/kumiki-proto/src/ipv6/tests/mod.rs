@@ -270,3 +270,22 @@ proptest! {
         bench.pass(Duration::from_secs(100));
     }
 }
+
+#[test]
+fn the_address_on_the_link_is_the_one_that_ppp_has_agreed_on() {
+    let (mut bench, device, user) = bench(host());
+    let local = "fe80::1234:5678:9abc:def0".parse().unwrap();
+    let peer: Ipv6Addr = "fe80::2".parse().unwrap();
+    let agreed = Report::Link(LinkReport::Addresses {
+        local: Address::Ip6(local),
+        remote: Address::Ip6(peer),
+    });
+    bench.indicate(device, Indication::Report(Box::new(agreed)));
+    let node = bench.graph.node("ip").unwrap();
+    let ip = bench.graph.protocol::<Ip>(node).unwrap();
+    assert_eq!(ip.addresses().collect::<Vec<_>>(), [A, local]);
+    bench.send(user, to(peer, &[1]));
+    let sent = bench.sent_octets();
+    let (header, _) = Header::parse(&sent[0], sent[0].len()).unwrap();
+    assert_eq!((header.source, header.destination), (local, peer));
+}

@@ -1,0 +1,43 @@
+//! `kumiki ppp` with implementations of others: pppd and TCP of a Linux kernel in user mode, and lwIP.
+//!
+//! The peers lie beside the repository, in `../shared/peers`; where they or what they need is not there, a test says so and passes,
+//! unless `KUMIKI_REQUIRE_PPP` is set. What the peers log and the hashes that both ends compute are the judges.
+
+mod lwip;
+mod peers;
+mod pppd;
+
+use peers::{Running, events};
+use serde_json::Value;
+
+/// Octets of a long transfer; `KUMIKI_PPP_BYTES` makes it longer or shorter.
+fn octets() -> u64 {
+    let asked = std::env::var("KUMIKI_PPP_BYTES").ok();
+    asked.map_or(50_000_000, |text| text.parse().unwrap())
+}
+
+/// Hash and octets of a line `... N octets, sha256 HASH`.
+fn told(line: &str) -> (u64, String) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words
+        .iter()
+        .position(|word| word.starts_with("octets"))
+        .unwrap();
+    (words[at - 1].parse().unwrap(), words[at + 2].to_owned())
+}
+
+/// The only connection of a program of ours.
+fn connection(said: &str) -> Value {
+    let mut all = events(said, "connection");
+    assert_eq!(all.len(), 1, "{said}");
+    all.remove(0)
+}
+
+/// The end of a link of ours, which went as asked for and lost nothing on the line.
+fn ended_well(kumiki: Running) -> (Value, String) {
+    let (status, said) = kumiki.end();
+    assert_eq!(status, 0, "{said}");
+    let end = events(&said, "end").pop().unwrap();
+    assert_eq!(end["outcome"], "as asked", "{end}");
+    (end, said)
+}
