@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
-//! | link | [`arp`], [`eth`], [`ppp`] |
+//! | link | [`arp`], [`eth`], [`ppp`], [`sdh`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -34,6 +34,7 @@ pub mod ppp;
 pub mod ppp_daemon;
 pub mod registry;
 mod resolution;
+pub mod sdh;
 pub mod tcp;
 pub mod udp;
 mod users;

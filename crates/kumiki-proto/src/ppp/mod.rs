@@ -10,10 +10,13 @@
 //! Without a user under [`Key::Raw`] the link is one that was set up by hand: all protocols that have a user may pass from the start.
 //! With one, a protocol may pass when the daemon says so ([`LinkManage::Pass`]), and how frames are written is what it has
 //! agreed on ([`LinkManage::Agreed`]). Frames of protocols that have no user or may not pass go to the daemon, as they came.
+//!
+//! Which protocols pass is told to the layer below as well: a driver that carries more than PPP ([`crate::sdh`]) needs it to know PPP's
+//! frames.
 
 use kumiki_graph::{
-    Above, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol,
-    Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
+    Above, Address, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage,
+    Protocol, Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_wire::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN};
 
@@ -72,6 +75,17 @@ pub struct Ppp {
 }
 
 const BELOW: Below = Below(0);
+
+/// Tells the layer below that `protocol` may pass, or may not any more.
+fn tell_below(protocol: u16, pass: bool, cx: &mut Context<'_>) {
+    let link = LinkManage::Pass {
+        protocol,
+        pass,
+        local: Address::None,
+        remote: Address::None,
+    };
+    cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
+}
 
 impl Ppp {
     /// A driver as `config` says.
@@ -199,6 +213,7 @@ impl Ppp {
                 if pass {
                     self.passing.push(protocol);
                 }
+                cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
                 let Some(user) = self.users.find(PppProtocol(protocol)) else {
                     return;
                 };
@@ -222,7 +237,9 @@ impl Ppp {
                         cx.up(daemon, Indication::Report(Box::new(report.clone())));
                     }
                     Some(_) => {
-                        self.passing.clear();
+                        for protocol in core::mem::take(&mut self.passing) {
+                            tell_below(protocol, false, cx);
+                        }
                         self.agreed = None;
                         tell_all(report, cx);
                     }
@@ -263,6 +280,9 @@ impl Protocol for Ppp {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let Some(daemon) = self.daemon else {
+            for PppProtocol(number) in self.users.numbers() {
+                tell_below(number, true, cx);
+            }
             return;
         };
         let users = (0..cx.users()).map(Above).filter(|user| *user != daemon);
