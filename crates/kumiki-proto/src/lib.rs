@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
-//! | link | [`arp`], [`eth`], [`ppp`], [`sdh`] |
+//! | link | [`arp`], [`eth`], [`mapos`], [`ppp`], [`sdh`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -30,6 +30,7 @@ mod inet;
 pub mod ip;
 pub mod ipv6;
 pub mod llc_snap;
+pub mod mapos;
 pub mod ppp;
 pub mod ppp_daemon;
 pub mod registry;

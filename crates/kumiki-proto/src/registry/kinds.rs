@@ -37,6 +37,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ip", super::ip::make),
     ("ipv6", super::ipv6::make),
     ("llc_snap", llc_snap),
+    ("mapos", super::mapos::mapos),
     ("ppp", ppp),
     ("sdh", super::mapos::sdh),
     ("tcp", super::tcp::make),

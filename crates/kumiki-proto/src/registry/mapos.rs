@@ -1,11 +1,14 @@
 //! The settings of MAPOS: the driver, the end node, the switch.
 
+use core::net::Ipv4Addr;
+
 use kumiki_graph::Duration;
 use kumiki_wire::mapos::{Address, MAX_INFORMATION, Width};
 
-use super::kinds::Built;
+use super::kinds::{ADDRESS, Built, address};
 use super::reader::Reader;
 use super::{BuildError, Place};
+use crate::mapos::{self, Mapos};
 use crate::sdh::{self, Sdh};
 
 /// The words for [`Width`].
@@ -59,5 +62,65 @@ pub(super) fn sdh(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &mut config.hold,
     )?;
     let node = Sdh::new(config).map_err(|error| BuildError::refused(&error))?;
+    Ok(Box::new(node))
+}
+
+pub(super) fn mapos(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = mapos::Config::new(Ipv4Addr::UNSPECIFIED);
+    config.addresses = settings.texts(
+        "addresses",
+        "our own IP addresses on the link",
+        ADDRESS,
+        address,
+    )?;
+    config.known = settings.pairs(
+        "known",
+        "<address>",
+        "next hops that are known without asking",
+        HDLC,
+        |next_hop, at| Some((address(next_hop)?, hdlc(at)?)),
+    )?;
+    settings.time(
+        "timeout",
+        "how long what was learned is good",
+        SOME,
+        &mut config.timeout,
+    )?;
+    settings.number(
+        "tries",
+        "requests, one a second, after which what waits for a next hop is given up",
+        1..=255,
+        &mut config.tries,
+    )?;
+    settings.number(
+        "entries",
+        "next hops that are known or asked for at a time",
+        1..=65535,
+        &mut config.entries,
+    )?;
+    settings.number(
+        "queue",
+        "datagrams that may wait for one next hop",
+        0..=65535,
+        &mut config.queue,
+    )?;
+    settings.table("unarp", |table| {
+        table.number(
+            "count",
+            "UNARPs sent when the port has come up (RFC 2176 section 3.3)",
+            0..=255,
+            &mut config.unarps,
+        )?;
+        table.time(
+            "interval",
+            "from one of them to the next",
+            SOME,
+            &mut config.unarp_interval,
+        )
+    })?;
+    if config.addresses.is_empty() {
+        return Err(settings.missing("addresses", "a list of our own IPv4 addresses"));
+    }
+    let node = Mapos::new(config).map_err(|error| BuildError::refused(&error))?;
     Ok(Box::new(node))
 }
