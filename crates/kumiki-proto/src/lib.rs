@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
-//! | link | [`arp`], [`eth`], [`mapos`], [`ppp`], [`sdh`] |
+//! | link | [`arp`], [`eth`], [`mapos`], [`mapos_switch`], [`ppp`], [`sdh`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -31,6 +31,7 @@ pub mod ip;
 pub mod ipv6;
 pub mod llc_snap;
 pub mod mapos;
+pub mod mapos_switch;
 pub mod ppp;
 pub mod ppp_daemon;
 pub mod registry;

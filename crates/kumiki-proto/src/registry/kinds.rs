@@ -38,6 +38,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ipv6", super::ipv6::make),
     ("llc_snap", llc_snap),
     ("mapos", super::mapos::mapos),
+    ("mapos_switch", super::mapos::mapos_switch),
     ("ppp", ppp),
     ("sdh", super::mapos::sdh),
     ("tcp", super::tcp::make),

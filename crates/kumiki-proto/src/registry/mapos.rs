@@ -3,12 +3,13 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::Duration;
-use kumiki_wire::mapos::{Address, MAX_INFORMATION, Width};
+use kumiki_wire::mapos::{Address, MAX_INFORMATION, Subnet, Width};
 
 use super::kinds::{ADDRESS, Built, address};
 use super::reader::Reader;
 use super::{BuildError, Place};
 use crate::mapos::{self, Mapos};
+use crate::mapos_switch::{self, MaposSwitch};
 use crate::sdh::{self, Sdh};
 
 /// The words for [`Width`].
@@ -123,4 +124,110 @@ pub(super) fn mapos(settings: &Reader<'_>, _: Place<'_>) -> Built {
     }
     let node = Mapos::new(config).map_err(|error| BuildError::refused(&error))?;
     Ok(Box::new(node))
+}
+
+pub(super) fn mapos_switch(settings: &Reader<'_>, place: Place<'_>) -> Built {
+    let mut version = Width::Eight;
+    width(settings, &mut version)?;
+    let (mut switch_bits, mut number) = (0_u8, 0_u16);
+    settings.number(
+        "switch_bits",
+        "how many bits of an address are the switch number, the same in all switches; 5 at most, of MAPOS 16 12",
+        0..=12,
+        &mut switch_bits,
+    )?;
+    settings.number(
+        "number",
+        "our switch number, another one than that of any other switch",
+        0..=4095,
+        &mut number,
+    )?;
+    let subnet = Subnet::new(version, switch_bits).ok_or_else(|| {
+        settings.wrong("switch_bits", &switch_bits, "0 to 5 in version \"mapos\"")
+    })?;
+    let mut config = mapos_switch::Config::new(subnet, number);
+    let numbers = settings.pairs(
+        "ports",
+        "<below>",
+        "the number of a port, by the name of its line; others are numbered 3, 5, 7 in order",
+        "an odd number such as \"0x09\" for a layer below",
+        |below, number| {
+            let number = u16::from_str_radix(number.strip_prefix("0x")?, 16).ok()?;
+            let known = place.below.contains(&below);
+            known.then(|| (below.to_owned(), number))
+        },
+    )?;
+    config.ports = numbers.into_iter().collect();
+    settings.number(
+        "cost",
+        "what a route costs more for having come by one of our lines",
+        1..=15,
+        &mut config.cost,
+    )?;
+    settings.number(
+        "routes",
+        "routes that are kept, our own among them",
+        1..=65535,
+        &mut config.routes,
+    )?;
+    settings.maybe_time(
+        "shutdown",
+        "how long after the start the switch says that nothing can be reached by it, and is silent from then on",
+        Duration::ZERO,
+        &mut config.shutdown,
+        "never",
+    )?;
+    settings.table("timers", |table| timers(table, &mut config.timers))?;
+    let node = MaposSwitch::new(config).map_err(|error| BuildError::refused(&error))?;
+    Ok(Box::new(node))
+}
+
+fn timers(settings: &Reader<'_>, timers: &mut mapos_switch::Timers) -> Result<(), BuildError> {
+    for (key, meaning, least, place) in [
+        (
+            "full_update",
+            "from one update of the whole table to the next (FULL_UPDATE_TIME)",
+            SOME,
+            &mut timers.full_update,
+        ),
+        (
+            "expiration",
+            "how long a route is believed without an update (EXPIRATION_TIMER)",
+            SOME,
+            &mut timers.expiration,
+        ),
+        (
+            "gc",
+            "how long a route that has ended is advertised as unreachable (GC_TIMER)",
+            SOME,
+            &mut timers.gc,
+        ),
+        (
+            "forward_delay",
+            "how long a port must have been confirmed before broadcasts go through it (FORWARD_DELAY_TIMER)",
+            Duration::ZERO,
+            &mut timers.forward_delay,
+        ),
+        (
+            "port_expiration",
+            "how long a switch downstream is believed without a confirmation (PORT_EXPIRATION_TIMER)",
+            SOME,
+            &mut timers.port_expiration,
+        ),
+        (
+            "node",
+            "how long a node is believed to be there without a request (RFC 2173)",
+            SOME,
+            &mut timers.node,
+        ),
+        (
+            "triggered",
+            "the least time between two triggered updates, and between two answers to one neighbour",
+            Duration::ZERO,
+            &mut timers.triggered,
+        ),
+    ] {
+        settings.time(key, meaning, least, place)?;
+    }
+    Ok(())
 }

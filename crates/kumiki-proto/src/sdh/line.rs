@@ -17,6 +17,11 @@ impl Line {
         !self.down && self.defects.iter().all(|&defect| is_remote(defect))
     }
 
+    /// Whether the peer says that it does not receive us.
+    pub(crate) fn is_deaf(&self) -> bool {
+        self.defects.iter().any(|&defect| is_remote(defect))
+    }
+
     /// Takes a report of the device; gives [`Line::is_up`] where that has changed.
     pub(crate) fn hear(&mut self, report: &Report) -> Option<bool> {
         let before = self.is_up();

@@ -148,8 +148,6 @@ pub struct Sdh {
     line: Line,
     /// What asks for our address; `None` where it was set by hand.
     client: Option<Client>,
-    /// The most octets of information that the device carries.
-    mtu: u32,
     counters: Counters,
 }
 
@@ -186,7 +184,6 @@ impl Sdh {
             sharing: Sharing::new(config.width, config.hold),
             line: Line::default(),
             client: asks.then(|| Client::new(config.width, config.nsp)),
-            mtu: config.mtu,
             config,
             counters: Counters::default(),
         })
@@ -236,7 +233,7 @@ impl Sdh {
         else {
             return self.refuse("no MAPOS protocol", cx);
         };
-        if unit.data.len() > self.mtu as usize {
+        if unit.data.len() > self.config.mtu as usize {
             return self.refuse("longer than the MTU", cx);
         }
         if destination.meaning() == Meaning::Broadcast
@@ -347,7 +344,7 @@ impl Sdh {
         Report::Route {
             to,
             source: own.map_or(Address::None, Address::Hdlc),
-            unit: self.mtu,
+            unit: self.config.mtu,
             burst: 1,
         }
     }
@@ -380,9 +377,10 @@ impl Sdh {
         }
     }
 
+    /// What is carried at most; PPP hands down its header too.
     const fn limits(&self, ppp: bool) -> Report {
-        // A frame of PPP's comes with its header.
-        let unit = if ppp { self.mtu + 4 } else { self.mtu };
+        let header = if ppp { 4 } else { 0 };
+        let unit = self.config.mtu + header;
         Report::Limits { unit, burst: 1 }
     }
 
@@ -392,7 +390,6 @@ impl Sdh {
             Manage::Limits => {
                 let report = self.limits(ppp);
                 cx.up(from, Indication::Report(Box::new(report)));
-                cx.down(BELOW, Request::Manage(Box::new(Manage::Limits)));
             }
             Manage::Route { to } => {
                 let report = self.route(to);
@@ -417,16 +414,9 @@ impl Sdh {
 
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match report {
-            Report::Limits { unit, .. } => {
-                let header = u32::try_from(LEN).unwrap_or(0);
-                let mtu = self.config.mtu.min(unit.saturating_sub(header));
-                if mtu != self.mtu {
-                    self.mtu = mtu;
-                    self.tell_mapos(&self.limits(false), cx);
-                }
-            }
             Report::Up | Report::Down | Report::Link(_) => self.hear_line(report, cx),
-            Report::Route { .. } | Report::Unreachable { .. } => {}
+            // How long a frame may be is the standard's matter and not the line's.
+            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {}
         }
     }
 
