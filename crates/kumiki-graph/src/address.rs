@@ -33,6 +33,8 @@ pub enum Address {
         /// Virtual channel identifier.
         vci: u16,
     },
+    /// The address field of an HDLC frame as MAPOS has it: 8 bits, or the 16 of MAPOS 16; which, the driver knows.
+    Hdlc(u16),
 }
 
 impl Address {
@@ -42,7 +44,9 @@ impl Address {
         match self {
             Self::Ip4(address) => Some(IpAddr::V4(address)),
             Self::Ip6(address) => Some(IpAddr::V6(address)),
-            Self::None | Self::Socket { .. } | Self::Mac(_) | Self::Vc { .. } => None,
+            Self::None | Self::Socket { .. } | Self::Mac(_) | Self::Vc { .. } | Self::Hdlc(_) => {
+                None
+            }
         }
     }
 
@@ -51,7 +55,12 @@ impl Address {
     pub const fn socket(self) -> Option<SocketAddr> {
         match self {
             Self::Socket { ip, port } => Some(SocketAddr::new(ip, port)),
-            Self::None | Self::Ip4(_) | Self::Ip6(_) | Self::Mac(_) | Self::Vc { .. } => None,
+            Self::None
+            | Self::Ip4(_)
+            | Self::Ip6(_)
+            | Self::Mac(_)
+            | Self::Vc { .. }
+            | Self::Hdlc(_) => None,
         }
     }
 }
@@ -86,6 +95,7 @@ impl fmt::Display for Address {
                 write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
             }
             Self::Vc { vpi, vci } => write!(f, "VC {vpi}/{vci}"),
+            Self::Hdlc(address) => write!(f, "{address:#04x}"),
         }
     }
 }

@@ -9,7 +9,11 @@ use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 
 fn points(name: &str, set: &[&str]) -> Result<Vec<Point>, Fault> {
     let set = set.iter().map(|it| (*it).to_owned()).collect();
-    Document::find(name)?.points(&Choice { set, quick: false })
+    Document::find(name)?.points(&Choice {
+        set,
+        quick: false,
+        runs: None,
+    })
 }
 
 fn build(point: &Point, seed: u64) -> Result<Experiment, Fault> {
@@ -67,6 +71,7 @@ fn every_scenario_that_repeats_no_paper_has_a_test_here() {
         "classical-ip",
         "interleaved-vcs",
         "lossy",
+        "mapos",
         "marked-queue",
         "oc48",
         "path-mtu",
@@ -608,4 +613,26 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
             "{said}"
         );
     }
+}
+
+#[test]
+fn hosts_on_two_mapos_switches_find_each_other() {
+    let measured = run("mapos");
+    // Of 65,280 octets 52 are headers; a frame takes 7 more. Both connections leave by one line.
+    let full = 149.76 * 65_228.0 / 65_287.0;
+    assert!(near(measured.goodput_mbps, full, 0.001), "{measured:?}");
+    // Each host has asked once, and its switch has answered; then half a minute is over only once the run is.
+    for (host, switch) in [("a", "s1"), ("b", "s1"), ("c", "s2")] {
+        let dropped = |part: &str, why: &str| {
+            let counters = &measured.counters[&format!("{host}.{part}")];
+            counters.get(&format!("dropped, {why}")).copied()
+        };
+        assert_eq!(dropped("sdh", "unknown MAPOS protocol"), None);
+        assert_eq!(dropped("mapos", "nobody knows the next hop"), None);
+        let no_route = "dropped, no route to that switch";
+        let counters = &measured.counters[&format!("{switch}.mapos_switch")];
+        assert_eq!(counters.get(no_route), None);
+    }
+    let again = run("mapos");
+    assert_eq!(again.counters, measured.counters, "same seed");
 }

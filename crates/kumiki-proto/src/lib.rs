@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
-//! | link | [`arp`], [`eth`], [`hdlc`], [`ppp`] |
+//! | link | [`arp`], [`eth`], [`hdlc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -31,10 +31,13 @@ mod inet;
 pub mod ip;
 pub mod ipv6;
 pub mod llc_snap;
+pub mod mapos;
+pub mod mapos_switch;
 pub mod ppp;
 pub mod ppp_daemon;
 pub mod registry;
 mod resolution;
+pub mod sdh;
 pub mod tcp;
 pub mod udp;
 mod users;

@@ -1,10 +1,11 @@
-//! The users of a layer whose header names them by a number: EtherTypes, and the protocol numbers of IP and PPP.
+//! The users of a layer whose header names them by a number: EtherTypes, and the protocol numbers of IP, PPP and MAPOS.
 //!
 //! A user may have several numbers. It says in [`UnitOptions::under`](kumiki_graph::UnitOptions::under) which one a unit
 //! goes under; where it does not, its first is meant.
 
 use kumiki_graph::{
-    Above, Context, Indication, Key, Report, ether_types, ip_protocols, ppp_protocols,
+    Above, Context, Indication, Key, Report, ether_types, ip_protocols, mapos_protocols,
+    ppp_protocols,
 };
 
 /// What a header names a user by.
@@ -59,6 +60,22 @@ impl Number for PppProtocol {
     }
 }
 
+/// A number of MAPOS's protocol field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MaposProtocol(pub(crate) u16);
+
+impl Number for MaposProtocol {
+    const KIND: &'static str = "MAPOS protocol";
+
+    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
+        mapos_protocols(keys).map(Self)
+    }
+
+    fn named(self) -> String {
+        format!("MAPOS protocol {:#06x}", self.0)
+    }
+}
+
 /// Who is found under which number.
 #[derive(Clone, Debug)]
 pub(crate) struct Users<N>(Vec<(N, Above)>);
@@ -85,6 +102,16 @@ impl<N: Number> Users<N> {
             self.0.push((number, above));
         }
         Ok(())
+    }
+
+    /// Whether there are none.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The numbers that have a user.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = N> {
+        self.0.iter().map(|&(number, _)| number)
     }
 
     /// Who is found under `number`.

@@ -56,7 +56,8 @@ impl Ip {
             | Address::Ip6(_)
             | Address::Socket { .. }
             | Address::Mac(_)
-            | Address::Vc { .. } => {
+            | Address::Vc { .. }
+            | Address::Hdlc(_) => {
                 self.discard("source is not ours", cx);
                 return;
             }

@@ -14,10 +14,13 @@
 //! Reports of the quality of the link (protocol c025) are the daemon's too, but packets and octets are counted here, where they
 //! pass in the order of the line: what was sent is filled in on the way out, and what had come is appended on the way up
 //! ([`Arrival`]).
+//!
+//! Which protocols pass is told to the layer below as well: a driver that carries more than PPP ([`crate::sdh`]) needs it to know PPP's
+//! frames.
 
 use kumiki_graph::{
-    Above, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol,
-    Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
+    Above, Address, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage,
+    Protocol, Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_wire::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN, protocol};
 
@@ -83,6 +86,17 @@ pub struct Ppp {
 const BELOW: Below = Below(0);
 /// Bits of the check sequence that octets are counted with until another was agreed on.
 const DEFAULT_FCS: u8 = 16;
+
+/// Tells the layer below that `protocol` may pass, or may not any more.
+fn tell_below(protocol: u16, pass: bool, cx: &mut Context<'_>) {
+    let link = LinkManage::Pass {
+        protocol,
+        pass,
+        local: Address::None,
+        remote: Address::None,
+    };
+    cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
+}
 
 impl Ppp {
     /// A driver as `config` says.
@@ -229,6 +243,7 @@ impl Ppp {
                 if pass {
                     self.passing.push(protocol);
                 }
+                cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
                 let Some(user) = self.users.find(PppProtocol(protocol)) else {
                     return;
                 };
@@ -252,7 +267,9 @@ impl Ppp {
                         cx.up(daemon, Indication::Report(Box::new(report.clone())));
                     }
                     Some(_) => {
-                        self.passing.clear();
+                        for protocol in core::mem::take(&mut self.passing) {
+                            tell_below(protocol, false, cx);
+                        }
                         self.agreed = None;
                         tell_all(report, cx);
                     }
@@ -296,6 +313,9 @@ impl Protocol for Ppp {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let Some(daemon) = self.daemon else {
+            for PppProtocol(number) in self.users.numbers() {
+                tell_below(number, true, cx);
+            }
             return;
         };
         let users = (0..cx.users()).map(Above).filter(|user| *user != daemon);

@@ -1,6 +1,6 @@
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{Address, DeviceId, NodeId};
+use kumiki_graph::{DeviceId, NodeId};
 use kumiki_octets::Message;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! The kinds of protocols and their settings, those of IP and TCP apart.
+//! The kinds of protocols and their settings, those of IP, TCP and MAPOS apart.
 //!
 //! To add one: a function that reads its settings, and a line in [`KINDS`]. Everything is asked for before anything is
 //! found missing.
@@ -40,8 +40,11 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ip", super::ip::make),
     ("ipv6", super::ipv6::make),
     ("llc_snap", llc_snap),
+    ("mapos", super::mapos::mapos),
+    ("mapos_switch", super::mapos::mapos_switch),
     ("ppp", ppp),
     ("ppp_daemon", super::ppp::make),
+    ("sdh", super::mapos::sdh),
     ("tcp", super::tcp::make),
     ("udp", udp),
     ("vc_mux", vc_mux),
