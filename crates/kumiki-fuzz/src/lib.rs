@@ -34,6 +34,7 @@ mod packet;
 mod ppp;
 mod program;
 mod reflector;
+mod section;
 mod segments;
 mod station;
 mod texts;
@@ -62,6 +63,7 @@ pub const TARGETS: &[Target] = &[
     layers::TARGET,
     cells::TARGET,
     framing::TARGET,
+    section::TARGET,
     fragments::TARGET,
     segments::TARGET,
     offload::TARGET,

@@ -52,6 +52,7 @@ replays! {
     layers
     cells
     framing
+    section
     fragments
     segments
     offload
