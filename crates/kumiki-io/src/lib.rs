@@ -5,7 +5,7 @@
 //! | [`clock`] | the only place that reads a clock, and how an executor waits |
 //! | [`executor`] | graphs and media in real time, in one thread |
 //! | [`device`] | what the executor needs of a device of the machine |
-//! | [`line`] | octets to and from terminals, sockets, programs and the standard streams |
+//! | [`mod@line`] | octets to and from terminals, sockets, programs and the standard streams |
 //! | [`tun`] | TUN devices: packets to and from the kernel (Linux only) |
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`pcapng`] | captures |

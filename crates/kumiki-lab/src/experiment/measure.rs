@@ -325,7 +325,11 @@ pub(super) fn measure(
         _ if load.until_done && load.kind == Kind::Stream => {
             let done = is_done(world, hosts, load);
             let written = source.filter(|_| load.sender_clock).and_then(written);
-            transfer_time(source, &sinks, written.or((!done).then_some(after.at)))
+            transfer_time(
+                source,
+                &sinks,
+                written.or_else(|| (!done).then_some(after.at)),
+            )
         }
         (Some(first), Some(last)) if last > first => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),

@@ -144,6 +144,13 @@ pub fn ppp() -> Overhead {
     overhead("PPP", Cost::Octets(4), "RFC 1662 section 3.1")
 }
 
+/// The header of MAPOS: address, control and two octets of protocol, or in MAPOS 16 two octets each of address and protocol (RFC
+/// 2171, RFC 2175).
+#[must_use]
+pub fn mapos() -> Overhead {
+    overhead("MAPOS", Cost::Octets(4), "RFC 2171, RFC 2175")
+}
+
 /// HDLC-like framing (RFC 1662): a frame check sequence of `fcs` octets, and `flags` flags between two frames. The stuffing is
 /// apart: [`stuffing`].
 #[must_use]

@@ -7,15 +7,15 @@ use kumiki_octets::hdlc::{Accm, FLAG};
 
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
-    cell_headers, ds3_plcp, eth, framing, hdlc, ipv4, ipv6, ladder, llc_snap, oc, ppp, sonet,
-    stuffing, tcp, udp,
+    cell_headers, ds3_plcp, eth, framing, hdlc, ipv4, ipv6, ladder, llc_snap, mapos, oc, ppp,
+    sonet, stuffing, tcp, udp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
 use crate::scenario::{Link, Scenario};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
-const FREE: [&str; 5] = ["vc_mux", "vnet", "aal5", "aal34", "arp"];
+const FREE: [&str; 6] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh"];
 
 /// What the setting `aal` of a device is for AAL3/4.
 pub(crate) const AAL34: &str = "3/4";
@@ -158,10 +158,11 @@ fn layers_above<'a>(
             "eth" => layers.push(eth()),
             "llc_snap" => layers.push(llc_snap()),
             "ppp" => layers.push(ppp()),
+            "mapos" => layers.push(mapos()),
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
-                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, udp, ip, ipv6, llc_snap, ppp, eth, {}",
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, udp, ip, ipv6, llc_snap, ppp, mapos, eth, {}",
                     FREE.join(", ")
                 ));
             }

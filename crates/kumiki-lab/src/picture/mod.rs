@@ -60,8 +60,8 @@ fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
 fn service(kind: &str) -> Option<Service> {
     match kind {
         "tcp" => Some(Service::Stream),
-        "udp" | "ppp" | "ip" | "ipv6" | "arp" | "llc_snap" | "vc_mux" | "aal5" | "aal34"
-        | "vnet" | "eth" => Some(Service::UnitData),
+        "udp" | "ppp" | "mapos" | "sdh" | "ip" | "ipv6" | "arp" | "llc_snap" | "vc_mux"
+        | "aal5" | "aal34" | "vnet" | "eth" => Some(Service::UnitData),
         _ => None,
     }
 }

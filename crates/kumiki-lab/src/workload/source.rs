@@ -254,7 +254,7 @@ impl Source {
             let now = cx.now();
             let wait = transfer.wait.after(message);
             session.waits_until = now + wait;
-            session.sent.waited = session.sent.waited + wait;
+            session.sent.waited += wait;
             if count == Some(session.sent.messages) {
                 session.sent.written = Some(now);
             }

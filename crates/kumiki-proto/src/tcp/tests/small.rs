@@ -112,6 +112,7 @@ fn small_segments_count_where_the_rule_says_so() {
             ack: AckRule {
                 every: 2,
                 count_small,
+                pushed: false,
             },
             ..plain()
         };
@@ -125,6 +126,32 @@ fn small_segments_count_where_the_rule_says_so() {
         let sent = after.segments_sent - before.segments_sent;
         assert_eq!(sent, acks);
         assert_eq!(after.acks_by_timer, u64::from(!count_small));
+    }
+}
+
+#[test]
+fn a_small_segment_that_was_pushed_is_acknowledged_at_once_where_the_rule_says_so() {
+    for (pushed, by_timer) in [(false, 1), (true, 0)] {
+        let config = Config {
+            ack: AckRule {
+                every: 2,
+                count_small: false,
+                pushed,
+            },
+            ..plain()
+        };
+        let mut pair = Pair::new(config.clone(), config, ms(10)).connected();
+        pair.write(A, b"x");
+        pair.run_for(ms(1000));
+        let after = pair.counters(B);
+        assert_eq!(
+            (after.acks_by_timer, after.acks_by_data),
+            (by_timer, 1 - by_timer)
+        );
+        // A full one waits for a second, pushed or not.
+        pair.write(A, &numbered(usize::from(MSS)));
+        pair.run_for(ms(1000));
+        assert_eq!(pair.counters(B).acks_by_timer, by_timer + 1);
     }
 }
 
