@@ -301,7 +301,7 @@ impl Pair {
                 let place = draw.below(self.line.len());
                 let late = Duration::from_millis(20) * u64::from(draw.octet());
                 if let Some((at, ..)) = self.line.get_mut(place) {
-                    *at = *at + late;
+                    *at += late;
                 }
             }
             65..=69 => self.cut(what & 1 != 0),
