@@ -235,3 +235,42 @@ fn a_named_access_point_is_captured_alone_and_one_that_is_not_there_is_a_fault()
         "{fault}"
     );
 }
+
+#[test]
+fn tshark_reads_the_negotiation_of_a_link_and_the_datagrams_that_pass_then() {
+    let run = run(&scenario("pos"), &[], 1, &captured(Layers::All));
+    let echoes = run.measured.echoes.unwrap();
+    // The first is asked for before the link stands.
+    assert_eq!((echoes.answered, echoes.wrong), (4, 0));
+    let mut near = run
+        .captured
+        .into_iter()
+        .find(|it| it.host == "near")
+        .unwrap();
+    // What the driver hands to the line and gets from it: PPP frames alone.
+    let (line, _) = near
+        .taps
+        .iter()
+        .find(|(_, tap)| tap.upper == "driver" && tap.lower == "sdh")
+        .unwrap();
+    let line = *line;
+    near.taps.retain(|access_point, _| *access_point == line);
+    near.seen.retain(|tapped| tapped.access_point == line);
+    let octets = capture::pcapng(core::slice::from_ref(&near), Vec::new()).unwrap();
+    let fields = ["frame.protocols", "_ws.malformed", "ppp.code", "icmp.type"];
+    let Some(rows) = tshark("pos-near", &octets, &fields) else {
+        return;
+    };
+    assert!(rows.iter().all(|row| row[1].is_empty()), "{rows:?}");
+    let count = |protocol: &str, field: usize, value: &str| {
+        let of = |row: &&Vec<String>| row[0].contains(protocol) && row[field] == value;
+        rows.iter().filter(of).count()
+    };
+    for protocol in ["lcp", "ipcp", "ipv6cp"] {
+        // Each asks, and each is asked; both are acknowledged.
+        assert_eq!(count(protocol, 2, "1"), 2, "{protocol} {rows:?}");
+        assert_eq!(count(protocol, 2, "2"), 2, "{protocol} {rows:?}");
+    }
+    assert_eq!(count("icmp", 3, "8"), 4);
+    assert_eq!(count("icmp", 3, "0"), 4);
+}

@@ -117,6 +117,8 @@ pub enum Content {
     Ethernet,
     /// PPP frames without flags and frame check sequence.
     Ppp,
+    /// MAPOS frames without flags and frame check sequence; on a line that carries PPP too, PPP frames as well.
+    Mapos,
     /// What this dissector of Wireshark reads.
     Payload(&'static str),
 }
@@ -129,7 +131,8 @@ impl Content {
             ("llc_snap", _) => Self::Llc,
             ("ip" | "ipv6" | "vc_mux", _) => Self::Datagram,
             ("eth", _) => Self::Ethernet,
-            ("ppp", _) => Self::Ppp,
+            ("ppp", _) | ("ppp_daemon", "ppp") => Self::Ppp,
+            ("sdh" | "mapos_switch", _) => Self::Mapos,
             ("tcp", "ip" | "ipv6") => Self::Payload("tcp"),
             ("udp", "ip" | "ipv6") => Self::Payload("udp"),
             ("icmp", "ip") => Self::Payload("icmp"),
@@ -261,6 +264,7 @@ enum Form {
     Datagram,
     Ethernet,
     Ppp,
+    Mapos,
     Tagged(&'static str),
 }
 
@@ -275,6 +279,7 @@ impl Form {
             Content::Datagram => Self::Datagram,
             Content::Ethernet => Self::Ethernet,
             Content::Ppp => Self::Ppp,
+            Content::Mapos => Self::Mapos,
             Content::Payload(dissector) => Self::Tagged(dissector),
         }
     }
@@ -286,6 +291,7 @@ impl Form {
             Self::Datagram => LinkType::RawIp,
             Self::Ethernet => LinkType::Ethernet,
             Self::Ppp => LinkType::Ppp,
+            Self::Mapos => LinkType::User(14),
             Self::Tagged(_) => LinkType::UpperPdu,
         }
     }
@@ -302,7 +308,7 @@ impl Form {
                 let [_, vpi] = vpi.to_be_bytes();
                 sunatm(direction, vpi, vci).to_vec()
             }
-            Self::Llc | Self::Datagram | Self::Ethernet | Self::Ppp => Vec::new(),
+            Self::Llc | Self::Datagram | Self::Ethernet | Self::Ppp | Self::Mapos => Vec::new(),
             Self::Tagged(dissector) => {
                 upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip())
             }

@@ -34,6 +34,7 @@ impl<W: Write> Stream<W> {
             Content::Datagram => Form::Datagram,
             Content::Ethernet => Form::Ethernet,
             Content::Ppp => Form::Ppp,
+            Content::Mapos => Form::Mapos,
             Content::Payload(dissector) => Form::Tagged(dissector),
         };
         let found: Vec<AccessPoint> = graph
