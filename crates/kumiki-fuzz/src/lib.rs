@@ -29,6 +29,7 @@ mod framing;
 mod host;
 mod hosts;
 mod layers;
+mod mapos;
 mod offload;
 mod packet;
 mod ppp;
@@ -73,6 +74,7 @@ pub const TARGETS: &[Target] = &[
     hosts::FORGED,
     station::TARGET,
     ppp::TARGET,
+    mapos::TARGET,
 ];
 
 /// The target of this name.

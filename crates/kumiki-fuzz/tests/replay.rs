@@ -62,4 +62,5 @@ replays! {
     forged
     station
     ppp
+    mapos
 }
