@@ -606,3 +606,76 @@ fn ended(summary: &ppp::Summary) -> Result<(), Stop> {
     let why = format!("the link has ended: {}", summary.end);
     Err(Stop::Ended { status, why })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn wanted(text: &str) -> Result<Box<Wanted>, String> {
+        let words = ["kumiki", "ppp"].into_iter().chain(text.split_whitespace());
+        match Cli::try_parse_from(words) {
+            Ok(Cli {
+                command: Command::Ppp(wanted),
+            }) => Ok(wanted),
+            Ok(_) => panic!("another command"),
+            Err(why) => Err(why.to_string()),
+        }
+    }
+
+    fn told(text: &str) -> Config {
+        config(&wanted(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_is_left_out_is_for_the_peer_to_say() {
+        let config = told("pty");
+        let ipv4 = config.ipv4.unwrap();
+        assert!(ipv4.local.is_unspecified() && ipv4.remote.is_unspecified());
+        assert_eq!((config.accm, config.auth), (Some(0), Methods::None));
+        let config = told("pty 10.0.0.1: --sync --no-ipv6 --echo 5s --lqr 2s --lqr-policy 3/5");
+        assert_eq!(config.ipv4.unwrap().local, Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!((config.accm, config.ipv6), (None, None));
+        assert_eq!((config.quality.good, config.quality.of), (3, 5));
+    }
+
+    #[test]
+    fn our_own_secret_may_come_from_the_table() {
+        let config = told("pty --let-in kumiki:wonder:land --auth chap");
+        assert_eq!(config.secret.as_deref(), Some("wonder:land"));
+        let config = told("pty --let-in guest:x --name gateway");
+        assert_eq!(config.secret, None);
+    }
+
+    #[test]
+    fn mistakes_are_answered_with_what_would_be_right() {
+        for (text, part) in [
+            ("/dev/ttyS0", "tty:/dev/ttyS0"),
+            ("pty 10.0.0", "such as 10.7.0.1:10.7.0.2"),
+            ("pty --accm xyz", "hexadecimal"),
+            ("pty --let-in guest", "such as guest:wonderland"),
+            ("pty --lqr 1s --lqr-policy 3", "such as 3/5"),
+            ("pty --to 9", "--run"),
+            (
+                "pty --run echo --to [::1]:9",
+                "such as 9, or an IPv4 address",
+            ),
+        ] {
+            let said = wanted(text).unwrap_err();
+            assert!(said.contains(part), "{text}: {said}");
+        }
+        for (text, part) in [
+            ("pty --run echo", "--to PORT or --listen PORT"),
+            ("pty --run echo --listen 7 --no-ipv4", "--run needs IPv4"),
+            ("pty --secrets /nowhere/at/all", "--secrets: /nowhere"),
+            ("pty --script /nowhere/at/all", "--script: /nowhere"),
+        ] {
+            let Err(Stop::Input(said)) = run(&wanted(text).unwrap()) else {
+                panic!("{text} is no mistake");
+            };
+            assert!(said.contains(part), "{text}: {said}");
+        }
+    }
+}

@@ -3,6 +3,12 @@
 //! The peers lie beside the repository, in `../shared/peers`; where they or what they need is not there, a test says so and passes,
 //! unless `KUMIKI_REQUIRE_PPP` is set. What the peers log and the hashes that both ends compute are the judges.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test: what fails stops it"
+)]
+
 mod lwip;
 mod peers;
 mod pppd;
