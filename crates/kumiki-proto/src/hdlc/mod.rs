@@ -18,9 +18,14 @@
 //! only up to the first Configure-Request or -Ack, and the rest when the layers above have dealt with that. Where more than
 //! [`MOST_WAITING`] octets wait, they are taken as they are.
 //!
+//! In the same way frames wait behind a Configure-Request or -Ack of a network control protocol, behind which that protocol's datagrams
+//! may pass.
+//!
 //! A peer that believes that the ends have agreed, where we do not, sends control characters as they are. Taking them out, as is
 //! right on an asynchronous line, spoils its frames. So as long as nothing is agreed on, a frame whose sequence is right with them is
 //! one: a deviation from RFC 1662 section 4.2, which would drop it.
+
+use std::collections::VecDeque;
 
 use kumiki_graph::{
     Above, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol,
@@ -98,6 +103,8 @@ enum Kind {
     Turning,
     /// LCP, codes 3 to 7.
     Control,
+    /// A network control protocol, codes 1 or 2: what may pass may change behind it.
+    Passing,
     Other,
 }
 
@@ -106,12 +113,13 @@ impl Kind {
         let Ok((header, len)) = ppp::Header::parse(front) else {
             return Self::Other;
         };
-        if header.protocol != protocol::LCP {
-            return Self::Other;
-        }
-        match front.get(len) {
-            Some(&(code::CONFIGURE_REQUEST | code::CONFIGURE_ACK)) => Self::Turning,
-            Some(code::CONFIGURE_NAK..=code::CODE_REJECT) => Self::Control,
+        let code = front.get(len).copied();
+        let is_configure = matches!(code, Some(code::CONFIGURE_REQUEST | code::CONFIGURE_ACK));
+        match (header.protocol, code) {
+            (protocol::LCP, _) if is_configure => Self::Turning,
+            (protocol::LCP, Some(code::CONFIGURE_NAK..=code::CODE_REJECT)) => Self::Control,
+            // RFC 1661 section 2: the control protocols of network protocols.
+            (0x8000..=0xbfff, _) if is_configure => Self::Passing,
             _ => Self::Other,
         }
     }
@@ -123,6 +131,10 @@ pub struct Hdlc {
     config: Config,
     agreed: Option<Agreement>,
     deframer: Deframer,
+    /// Frames behind one that may change what passes; they go up when the layers above have dealt with that.
+    held: VecDeque<Message>,
+    /// Their octets.
+    held_octets: usize,
     /// Octets that have come and are taken when the timer expires, which is at once.
     waiting: Vec<u8>,
     resume: TimerSlot,
@@ -157,6 +169,8 @@ impl Hdlc {
             config,
             agreed: None,
             deframer: Deframer::new(framing, Self::longest(config.mru)),
+            held: VecDeque::new(),
+            held_octets: 0,
             waiting: Vec::new(),
             resume: TimerSlot::default(),
             raw: Vec::new(),
@@ -216,12 +230,12 @@ impl Hdlc {
     fn sending(&self, kind: Kind) -> Framing {
         let default = Self::default_framing(self.config);
         match (kind, self.agreed) {
-            (Kind::Other, Some(agreed)) => Framing {
+            (Kind::Other | Kind::Passing, Some(agreed)) => Framing {
                 fcs: fcs(agreed.send_fcs, self.config.fcs),
                 accm: self.accm(agreed.send_accm),
                 ..default
             },
-            (Kind::Other, None) | (Kind::Turning | Kind::Control, _) => default,
+            (Kind::Other | Kind::Passing, None) | (Kind::Turning | Kind::Control, _) => default,
         }
     }
 
@@ -274,12 +288,19 @@ impl Hdlc {
             data.for_each(|octets| {
                 self.deframe(octets, cx);
             });
+            self.wait(cx);
         }
         self.tell_damaged(cx);
     }
 
     /// Takes what waits, up to a frame behind which the rest may have to be read in another way.
     fn resume(&mut self, cx: &mut Context<'_>) {
+        while let Some(frame) = self.held.pop_front() {
+            self.held_octets = self.held_octets.saturating_sub(frame.len());
+            if self.hand_up(frame, cx) && self.held_octets <= MOST_WAITING {
+                break;
+            }
+        }
         let waiting = core::mem::take(&mut self.waiting);
         let mut rest = waiting.as_slice();
         while !rest.is_empty() {
@@ -297,10 +318,23 @@ impl Hdlc {
                 break;
             }
         }
-        if !rest.is_empty() {
-            self.waiting.extend_from_slice(rest);
+        self.waiting.extend_from_slice(rest);
+        self.wait(cx);
+    }
+
+    /// Looks again, at once, but behind the layers above, where something waits.
+    fn wait(&mut self, cx: &mut Context<'_>) {
+        if !(self.waiting.is_empty() && self.held.is_empty()) && self.resume.deadline().is_none() {
             cx.set_timer(&mut self.resume, Token::default(), cx.now());
         }
+    }
+
+    /// Hands up a frame; true where what comes behind it must wait for what the layers above make of it.
+    fn hand_up(&mut self, frame: Message, cx: &mut Context<'_>) -> bool {
+        let mut unit = Unit::of(frame);
+        let kind = Kind::of(unit.data.front_at_least(ppp::MAX_LEN + 1));
+        cx.up(USER, Indication::Unit(unit));
+        matches!(kind, Kind::Turning | Kind::Passing)
     }
 
     /// Hands up the frames in `octets`; true where one may change how the next is read.
@@ -308,6 +342,8 @@ impl Hdlc {
         let Self {
             config,
             deframer,
+            held,
+            held_octets,
             raw,
             otherwise_right,
             counters,
@@ -322,6 +358,8 @@ impl Hdlc {
         }
         let receiving = agreed.map_or(config.fcs, |agreed| fcs(agreed.receive_fcs, config.fcs));
         let mut turning = false;
+        // Frame by frame where nothing is agreed on.
+        let mut is_held = false;
         let mut bare = Vec::new();
         deframer.take(octets, |_, found| {
             let frame = match found {
@@ -341,10 +379,17 @@ impl Hdlc {
                 }
                 Deframed::Dropped => return,
             };
-            turning |= Kind::of(frame) == Kind::Turning;
+            let kind = Kind::of(frame);
+            turning |= kind == Kind::Turning;
             counters.received += 1;
-            let unit = Unit::of(Message::from_octets(frame));
-            cx.up(USER, Indication::Unit(unit));
+            let message = Message::from_octets(frame);
+            if is_held || !held.is_empty() {
+                *held_octets += message.len();
+                held.push_back(message);
+                return;
+            }
+            is_held = matches!(kind, Kind::Turning | Kind::Passing);
+            cx.up(USER, Indication::Unit(Unit::of(message)));
         });
         if octets.ends_with(&[FLAG]) {
             raw.clear();
@@ -386,6 +431,8 @@ impl Hdlc {
             Report::Up | Report::Down => {
                 self.deframer.lose();
                 self.waiting.clear();
+                self.held.clear();
+                self.held_octets = 0;
                 self.raw.clear();
                 cx.clear_timer(&mut self.resume);
                 self.agree(None);
@@ -403,7 +450,8 @@ impl Hdlc {
 fn by_default_sequence(octets: &[u8], default: FcsKind, agreed: FcsKind) -> Option<&[u8]> {
     let frame = octets.get(..octets.len().checked_sub(default.len())?)?;
     let right = default != agreed && default.is_right_in(octets);
-    (right && Kind::of(frame) != Kind::Other).then_some(frame)
+    let is_control = matches!(Kind::of(frame), Kind::Turning | Kind::Control);
+    (right && is_control).then_some(frame)
 }
 
 /// The frame in `line`, the octets of the line behind a flag and up to the next, where it is right with the control characters that

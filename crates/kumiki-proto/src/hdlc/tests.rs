@@ -263,3 +263,33 @@ fn a_peer_that_believes_to_have_agreed_is_understood_and_noise_is_taken_out() {
     let hdlc = line.bench.graph.protocol::<Hdlc>(node).unwrap();
     assert!(hdlc.raw.len() < 5000);
 }
+
+#[test]
+fn a_datagram_right_behind_the_packet_that_lets_it_pass_comes_after_it() {
+    let mut line = line(Config::default());
+    line.agree(Some(AGREED));
+    let frames = [
+        "ff030021 4500",
+        "ff038021 0201000a 03060a000001",
+        "ff030021 4501",
+        "ff038057 0201000e 010a0102030405060708",
+        "ff030057 6001",
+        "ff030021 4502",
+    ];
+    let mut octets = vec![FLAG];
+    for frame in frames {
+        octets.extend(on_line(frame, Accm::NONE, FcsKind::Fcs16));
+    }
+    line.bench.octets(line.line, &octets);
+    // More comes meanwhile, and goes behind.
+    line.bench.octets(
+        line.line,
+        &on_line("ff030021 4503", Accm::NONE, FcsKind::Fcs16),
+    );
+    let first = line.bench.units(line.user);
+    assert_eq!(first.len(), 2);
+    let rest = line.hears(&[]);
+    let mut expected: Vec<Vec<u8>> = frames[2..].iter().map(|frame| hex(frame)).collect();
+    expected.push(hex("ff030021 4503"));
+    assert_eq!(rest, expected);
+}

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Graph | [`PppDaemon`] and what uses the link on `ppp` on `hdlc` on the line; above, nothing, a relay to a TUN device, or a program on TCP or ICMP on IP |
+//! | Graph | [`PppDaemon`] and what uses the link on `ppp` on `hdlc` on the line; above, a relay to a TUN device, or IP with ICMP, and a program on TCP or ICMP |
 //! | Line | any [`Opening`], its octets kept where that is asked for |
 //! | Left out | programs over IPv6, though Linux uses it through the TUN device; several links at once, multilink |
 //!
@@ -21,7 +21,7 @@ use kumiki_io::{
     unguessable,
 };
 use kumiki_proto::hdlc::{self, Hdlc};
-use kumiki_proto::ppp_daemon::{self, Kind, PppDaemon};
+use kumiki_proto::ppp_daemon::{self, Kind, Phase, PppDaemon};
 use kumiki_wire::ppp::protocol;
 
 use super::{BATCH, Form, LOOK, LiveError, Stack, Watcher, system};
@@ -90,7 +90,7 @@ enum Use<'a> {
 }
 
 impl<'a> User<'a> {
-    /// Nobody: the link alone.
+    /// Nobody: the link alone, which answers pings.
     #[must_use]
     pub const fn nothing() -> Self {
         Self(Use::Nothing)
@@ -205,20 +205,19 @@ impl Stack {
         let mru = options.daemon.mru.max(1500);
         settings.push(("hdlc", "mru", format!("{mru} B")));
         let mut program = "relay";
+        let has_ip = !matches!(user, Use::Tun(_));
+        if has_ip {
+            graph.extend([("icmp", below(&["ip"])), ("ip", below(&["ppp"]))]);
+            settings.push(("ip", "address", "negotiated".to_owned()));
+            settings.push(("ip", "mtu", format!("{} B", options.mtu)));
+        }
         match user {
             Use::Nothing => {}
             Use::Tun(_) => graph.push(("relay", below(&["ppp", "tun"]))),
             Use::Program(name, _) => {
                 program = name;
                 let upper = if *name == "ping" { "icmp" } else { "tcp" };
-                graph.extend([
-                    (*name, below(&[upper])),
-                    ("tcp", below(&["ip"])),
-                    ("icmp", below(&["ip"])),
-                    ("ip", below(&["ppp"])),
-                ]);
-                settings.push(("ip", "address", "negotiated".to_owned()));
-                settings.push(("ip", "mtu", format!("{} B", options.mtu)));
+                graph.extend([(*name, below(&[upper])), ("tcp", below(&["ip"]))]);
             }
         }
         let graph = graph
@@ -230,7 +229,7 @@ impl Stack {
         }
         stack.put("hdlc", "async", is_async.into());
         stack.put("hdlc", "fcs", options.daemon.fcs.to_string().into());
-        if matches!(user, Use::Program(..)) {
+        if has_ip {
             let mut routes = toml::Table::new();
             routes.insert("default".to_owned(), "ppp".into());
             stack.put("ip", "routes", routes.into());
@@ -346,6 +345,9 @@ pub fn run(
         ipv6: None,
         last: Last::default(),
         has_begun: false,
+        has_finished: false,
+        persist: options.persist,
+        is_lost: false,
         is_closing: false,
         failed: None,
     };
@@ -404,6 +406,11 @@ struct Session<'a, 's> {
     last: Last,
     /// The program on top has begun.
     has_begun: bool,
+    /// It is done.
+    has_finished: bool,
+    persist: bool,
+    /// The line was lost before there was anything to end.
+    is_lost: bool,
     is_closing: bool,
     failed: Option<LiveError>,
 }
@@ -429,6 +436,9 @@ impl Session<'_, '_> {
             self.narrator.line(&line);
         }
         let has_ended = daemon.ended().is_some();
+        // The line was there at first. Without it the daemon waits for the next, which nobody wants here.
+        let is_dead = daemon.phase() == Phase::Dead;
+        self.is_lost |= is_dead && !has_ended && !self.persist && !self.is_closing;
         let ipv4 = daemon.network(protocol::IPV4);
         let ipv6 = daemon.network(protocol::IPV6);
         if let Some(agreed) = daemon.agreement() {
@@ -450,7 +460,7 @@ impl Session<'_, '_> {
             }
             self.narrator.networks(now, ipv4, ipv6);
         }
-        if self.look_at_user(graph, now) || self.wish.is_made() {
+        if self.look_at_user(graph, now) || self.wish.is_made() || self.is_lost {
             self.close(graph, now);
         }
         has_ended
@@ -467,7 +477,8 @@ impl Session<'_, '_> {
             self.has_begun = true;
             upper.begin(graph, node, now, (local.into(), remote.into()));
         }
-        upper.look(graph, node, now)
+        self.has_finished = self.has_finished || upper.look(graph, node, now);
+        self.has_finished
     }
 
     /// Has the daemon close the link, once.
@@ -501,6 +512,11 @@ impl Session<'_, '_> {
             daemon: daemon.map(|it| *it.counters()).unwrap_or_default(),
         };
         let end = daemon.and_then(PppDaemon::last_end);
+        let end = if self.is_lost {
+            Some(&End::LineDown)
+        } else {
+            end
+        };
         let summary = Summary {
             end: end.cloned().unwrap_or(End::Asked),
             interrupted: self.wish.is_made(),
