@@ -149,7 +149,7 @@ fn a_small_segment_that_was_pushed_is_acknowledged_at_once_where_the_rule_says_s
             (by_timer, 1 - by_timer)
         );
         // A full one waits for a second, pushed or not.
-        pair.write(A, &numbered(usize::from(MSS)));
+        pair.write(A, &numbered(1000));
         pair.run_for(ms(1000));
         assert_eq!(pair.counters(B).acks_by_timer, by_timer + 1);
     }
