@@ -365,8 +365,8 @@ impl MaposSwitch {
             return;
         };
         let changed = port.line.hear(report);
-        let up = port.line.is_up();
-        if up && (changed == Some(true) || matches!(report, Report::Up)) {
+        let asks = port.leads_to_switch();
+        if asks && (changed == Some(true) || matches!(report, Report::Up)) {
             self.ask(from, cx);
         } else if changed == Some(false) {
             if port.node.take().is_some() {

@@ -270,7 +270,11 @@ impl Ppp {
                         for protocol in core::mem::take(&mut self.passing) {
                             tell_below(protocol, false, cx);
                         }
+                        let before = self.mtu();
                         self.agreed = None;
+                        if before != self.mtu() {
+                            tell_all(&self.limits(self.mtu()), cx);
+                        }
                         tell_all(report, cx);
                     }
                     None => tell_all(report, cx),

@@ -352,6 +352,11 @@ impl Admit {
         acts.push(Act::Fail(protocol::LCP, End::NotLetIn { name }));
     }
 
+    /// Whether `value` is the challenge that the peer has of us.
+    pub(super) fn has_asked(&self, value: &[u8]) -> bool {
+        self.stage.method() == Some(Method::Chap) && !value.is_empty() && value == self.challenge
+    }
+
     /// A request of the peer's. False: nobody has asked for it.
     pub(super) fn hear_pap(&mut self, packet: &pap::Packet<'_>, acts: &mut Acts) -> bool {
         let pap::Message::Request { peer_id, password } = packet.message else {
@@ -363,7 +368,9 @@ impl Admit {
         // RFC 1334 section 2.2.1: what was answered once is answered in the same way, for the answer may be lost.
         let is_good = self.answer.unwrap_or_else(|| {
             let good = |entry: &Secret| {
-                entry.name.as_bytes() == peer_id && same(entry.secret.as_bytes(), password)
+                entry.name.as_bytes() == peer_id
+                    && peer_id != self.name
+                    && same(entry.secret.as_bytes(), password)
             };
             self.secrets.iter().any(good)
         });

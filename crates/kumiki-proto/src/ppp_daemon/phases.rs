@@ -285,6 +285,10 @@ impl PppDaemon {
         // A line that was never there, as that of a server nobody has called yet, is waited for.
         let (_, has_heard) = self.lcp.told();
         self.on(Event::Down, cx);
+        if self.config.persist && !was_closing {
+            // What ended the link with this peer says nothing of the next.
+            self.because = None;
+        }
         if was_closing {
             self.finished(cx);
         } else if !self.config.persist && !self.is_over && has_heard {

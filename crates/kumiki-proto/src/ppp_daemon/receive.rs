@@ -257,6 +257,14 @@ impl PppDaemon {
                 self.malformed(cx);
                 return;
             };
+            // RFC 1994 section 1: who gets us to answer our own challenge has an answer to it.
+            if let chap::Message::Challenge { value, .. } = packet.message
+                && self.admit.has_asked(value)
+            {
+                self.unexpected(cx);
+                self.fail(End::LoopedBack, cx);
+                return;
+            }
             self.prove.hear_chap(&packet, &mut acts) || self.admit.hear_chap(&packet, &mut acts)
         };
         if !heard {

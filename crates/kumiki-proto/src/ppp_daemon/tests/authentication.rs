@@ -289,6 +289,36 @@ fn answers_are_repeated_and_do_not_change() {
     assert_eq!(link.count(0, "sent CHAP Success"), 2);
 }
 
+/// RFC 1994 section 1: where both directions have one secret, a peer that hands our challenge back would get the answer to it from us.
+#[test]
+fn our_own_challenge_is_not_answered() {
+    let mut ends = secretive(Methods::Chap, Methods::Chap);
+    for end in &mut ends {
+        end.secret = Some("one for both".to_owned());
+        for entry in &mut end.secrets {
+            entry.secret = "one for both".to_owned();
+        }
+    }
+    // What the near end asks comes back to it, and the far end hears nothing of it.
+    let way: Way = Box::new(|from, frame| {
+        let is_challenge = frame.starts_with(&hex("ff03c223 01"));
+        match (from, is_challenge) {
+            (0, true) => vec![(0, frame)],
+            (1, true) => Vec::new(),
+            _ => vec![(1 - from, frame)],
+        }
+    });
+    let mut link = Link::over(ends, way);
+    link.pass(SECOND * 5);
+    assert_eq!(
+        link.count(0, "sent CHAP Response"),
+        0,
+        "{}",
+        link.transcript()
+    );
+    assert_eq!(link.ended(0), Some(End::LoopedBack));
+}
+
 #[test]
 fn nobody_passes_before_both_ends_know_each_other() {
     let [near, mut far] = secretive(Methods::Pap, Methods::None);
