@@ -219,7 +219,6 @@ fn remote_errors_and_defects_are_told_once() {
     for _ in 0..4 {
         let frame = sender.frame();
         listener.take(&frame);
-        sender.transmitter.set_feedback(Feedback::default());
     }
     let counters = *listener.receiver.counters();
     // M1 of an STS-3c says at most 24.

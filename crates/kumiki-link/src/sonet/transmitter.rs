@@ -390,6 +390,7 @@ impl Transmitter {
             0
         };
         let m1 = self.feedback.b2_errors.min(u32::from(most_m1(n)));
+        self.feedback.b2_errors = 0;
         let b1 = core::mem::take(&mut self.b1).value();
         let mut put = |place: kumiki_wire::sdh::Place, value| {
             if let Some(octet) = self.overhead.get_mut(place.in_overhead(n)) {
