@@ -2,6 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::str::FromStr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -180,6 +181,9 @@ struct Terms {
     /// The line is octet-synchronous: no control characters are escaped, and nothing is agreed on about them
     #[arg(long, conflicts_with = "accm")]
     sync: bool,
+    /// Bits of the check sequence that the line uses by itself: 16 or 32
+    #[arg(long, value_name = "BITS", default_value_t = 16)]
+    fcs: u8,
     /// Bits of the check sequence that the peer is asked to use: 16 or 32
     #[arg(long, value_name = "BITS")]
     ask_fcs: Option<u8>,
@@ -410,6 +414,7 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         magic: !terms.no_magic,
         pfc: !terms.no_pfc,
         acfc: !terms.no_acfc,
+        fcs: terms.fcs,
         ask_fcs: terms.ask_fcs,
         auth: who.auth.map_or(Methods::None, Method::methods),
         secrets: known,
@@ -438,7 +443,6 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         persist: patience.persist,
         retry: option("--retry", &patience.retry)?,
         script: wanted.script.as_deref().map(script).transpose()?,
-        ..Config::default()
     })
 }
 
@@ -456,11 +460,22 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         verbose: wanted.verbose,
         form,
     };
+    if wanted.set.iter().any(|set| set.starts_with("hdlc.fcs")) {
+        return Err(Stop::Input(
+            "--set hdlc.fcs: both layers must know it; expected --fcs 16 or --fcs 32".to_owned(),
+        ));
+    }
+    if wanted.above.tun.is_some() && wanted.terms.mtu < 1280 && !wanted.terms.no_ipv6 {
+        return Err(Stop::Input(
+            "--mtu is below 1280, which IPv6 needs; expected 1280 or more, or --no-ipv6".to_owned(),
+        ));
+    }
     // Standard output may be the line itself.
-    let is_line = options.line == Opening::Standard;
+    let is_line = matches!(options.line, Opening::Standard | Opening::Descriptor(0..=2));
     let say = |line: &str| {
         if is_line {
-            eprintln!("{line}");
+            // It may be the line's terminal, and that has no room or is gone.
+            let _ = writeln!(std::io::stderr(), "{line}");
         } else {
             // That nobody reads it to the end is no reason to stop what is under way.
             let _ = print(&format!("{line}\n"));

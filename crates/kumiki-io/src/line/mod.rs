@@ -27,8 +27,10 @@ mod tests;
 use opening::{Ends, Place};
 pub use opening::{LineError, Opening};
 
-/// The most octets of one read, and of what is held back for room.
+/// The most octets of one read.
 pub const PIECE: usize = 64 * 1024;
+/// The most octets that are held back for room: what a link says of itself must not wait long behind data on a slow line.
+const HELD: usize = 4 * 1024;
 
 /// How often it is tried to open a line again.
 const EVERY: Duration = Duration::from_millis(500);
@@ -182,7 +184,7 @@ impl RealDevice for Line {
         if self.ends.is_none() || self.broken {
             return Ok(Sent::Refused);
         }
-        if self.waiting().len() >= PIECE && self.flush()? {
+        if self.waiting().len() >= HELD && self.flush()? {
             return Ok(Sent::Full);
         }
         packet.for_each(|octets| self.out.extend_from_slice(octets));

@@ -149,16 +149,19 @@ pub(super) struct Ends {
 
 /// A program that was started for the line. It is told to end when the line is left.
 #[derive(Debug)]
-struct Program(Child);
+struct Program(Option<Child>);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It leads a group of its own, with whatever it has started.
-        if matches!(self.0.try_wait(), Ok(None))
-            && let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
-        {
+        let Some(mut child) = self.0.take() else {
+            return;
+        };
+        // It leads a group of its own, with whatever it has started. As long as it has not been waited for, no other can have its number.
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::TERM);
         }
+        // Nobody waits for it here, and it must not stay as one that has ended.
+        std::thread::spawn(move || child.wait());
     }
 }
 
@@ -372,7 +375,7 @@ fn run(command: &str) -> io::Result<Ends> {
         .process_group(0)
         .spawn()?;
     let mut ends = connected(ours)?;
-    ends._child = Some(Program(child));
+    ends._child = Some(Program(Some(child)));
     Ok(ends)
 }
 

@@ -174,6 +174,7 @@ impl Summary {
         match &self.end {
             End::Asked | End::TimeUp => Outcome::AsAsked,
             End::PeerFinished { .. } if was_up => Outcome::AsAsked,
+            End::LineDown if !was_up => Outcome::NoAgreement,
             End::LineDown | End::NoEcho { .. } | End::Quality { .. } => Outcome::Lost,
             End::NeverAnswered { .. }
             | End::NoAgreement { .. }
@@ -471,11 +472,20 @@ impl Session<'_, '_> {
         let (Use::Program(_, upper), Some(node)) = (&mut self.user, self.nodes.user) else {
             return false;
         };
-        if !self.has_begun
-            && let Some((Address::Ip4(local), Address::Ip4(remote))) = self.ipv4
-        {
-            self.has_begun = true;
-            upper.begin(graph, node, now, (local.into(), remote.into()));
+        match self.ipv4 {
+            Some((Address::Ip4(local), Address::Ip4(remote))) if !self.has_begun => {
+                self.has_begun = true;
+                upper.begin(graph, node, now, (local.into(), remote.into()));
+            }
+            Some(_) if !self.has_begun => {
+                let why = Fault::new(
+                    "IPv4 has come up, and no address was agreed on for one of the ends",
+                )
+                .expected("LOCAL:REMOTE, as in 10.7.0.1:10.7.0.2");
+                self.failed = Some(LiveError::Input(why));
+                return true;
+            }
+            Some(_) | None => {}
         }
         self.has_finished = self.has_finished || upper.look(graph, node, now);
         self.has_finished

@@ -35,10 +35,6 @@ impl Protocol for Relay {
         let Some(UnitIndication::Unit(mut unit)) = indication.of_unit_data() else {
             return;
         };
-        if from == LINK {
-            cx.down(KERNEL, Request::Unit(Unit::of(unit.data)));
-            return;
-        }
         let version = unit.data.front_at_least(1).first().map(|octet| octet >> 4);
         let number = match version {
             Some(4) => protocol::IPV4,
@@ -48,6 +44,15 @@ impl Protocol for Relay {
                 return;
             }
         };
+        if from == LINK {
+            // A datagram under the other version's number has not been agreed on (RFC 1661 section 3.5).
+            if unit.options.under == Some(Key::PppProtocol(number)) {
+                cx.down(KERNEL, Request::Unit(Unit::of(unit.data)));
+            } else {
+                cx.drop("datagram of another protocol");
+            }
+            return;
+        }
         let unit = Unit {
             options: UnitOptions {
                 under: Some(Key::PppProtocol(number)),
