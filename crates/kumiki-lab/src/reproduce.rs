@@ -328,8 +328,14 @@ fn one_of(fixed: &Repeat, values: &mut Vec<f64>, rows: &mut Vec<Row>, notes: &mu
     if fixed.show.is_none() && n > 2 {
         notes.push("means are without the best and the worst run".to_owned());
     }
+    // The row is that of the run which is shown, or of the one nearest to the mean.
+    let off = |row: &Row| (row.goodput_mbps - value).abs();
+    let nearest = rows
+        .iter()
+        .min_by(|a, b| off(a).total_cmp(&off(b)))
+        .cloned();
     *values = vec![value];
-    rows.truncate(1);
+    *rows = nearest.into_iter().collect();
     if let Some(row) = rows.first_mut() {
         row.goodput_mbps = value;
         let runs = u64::try_from(n).unwrap_or(u64::MAX);

@@ -61,7 +61,8 @@ pub struct Measured {
     pub jain: Option<f64>,
     /// How busy each CPU was while measuring, by `host.cpu`, from 0 to 1.
     pub cpu: BTreeMap<String, f64>,
-    /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1; all sessions together.
+    /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1; the mean of those that
+    /// write.
     pub waited: f64,
     /// The host that writes.
     pub writer: String,
@@ -200,6 +201,7 @@ pub(super) struct Snapshot {
     octets: Vec<Vec<u64>>,
     busy: BTreeMap<String, Duration>,
     page_waits: u64,
+    waited: Duration,
 }
 
 impl Snapshot {
@@ -222,6 +224,10 @@ impl Snapshot {
                 .collect(),
             busy,
             page_waits: source.map_or(0, |source| source.sent().map(|sent| sent.page_waits).sum()),
+            waited: source
+                .into_iter()
+                .flat_map(Source::sent)
+                .fold(Duration::ZERO, |all, sent| all + sent.waited),
         }
     }
 }
@@ -364,9 +370,8 @@ pub(super) fn measure(
         waited: if time.is_zero() {
             0.0
         } else {
-            let waited = source.into_iter().flat_map(Source::sent);
-            let waited: f64 = waited.map(|sent| sent.waited.as_secs_f64()).sum();
-            waited / time.as_secs_f64()
+            let waited = (after.waited - before.waited).as_secs_f64();
+            waited / time.as_secs_f64() / source.map_or(1.0, |source| lossy(source.busy().max(1)))
         },
         page_waits: after.page_waits - before.page_waits,
         stopped: stopped(&sinks, &sessions, source.map_or(0, Source::busy)),
