@@ -260,6 +260,19 @@ pub struct Link {
     /// Flags between two HDLC-like frames: 1 (the default) or 2.
     #[serde(default)]
     pub flags: Option<u32>,
+    /// Whether a line with HDLC-like frames is run octet by octet, with its frames of SONET/SDH, their overhead and alarms; times are the same.
+    /// Where bits are wrong or the signal is lost it is in any case.
+    #[serde(default)]
+    pub octet_exact: Option<bool>,
+    /// Whether its payload is scrambled (RFC 2615, C2 16; the default) or not (RFC 1619, C2 CF).
+    #[serde(default)]
+    pub scrambled: Option<bool>,
+    /// The chance of each bit of it to be wrong, from 0 to 1.
+    #[serde(default)]
+    pub bit_errors: Option<f64>,
+    /// When it has no signal, in both directions, each as `"2 s .. 2.5 s"`.
+    #[serde(default)]
+    pub outages: Vec<String>,
     /// Frames that may wait at each end of a line without cells.
     #[serde(default)]
     pub queue_frames: Option<u32>,

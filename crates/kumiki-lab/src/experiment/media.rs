@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, DeviceId, Duration};
+use kumiki_graph::{Address, DeviceId, Duration, Instant};
 use kumiki_link::atm::{self, Aal34, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
-use kumiki_link::sonet::{Level, OctetClock};
+use kumiki_link::sonet::{
+    Level, LineConfig, OctetClock, Section, SectionConfig, Trouble, Troubled,
+};
 use kumiki_link::{
-    Carrier, DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial, SerialConfig, Wire,
+    Carrier, Discipline, DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial,
+    SerialConfig, Wire,
 };
 use kumiki_sim::{HostId, Plug, World};
 use kumiki_wire::hdlc::{FcsKind, Framing};
@@ -92,6 +95,10 @@ fn add_link(
             "framing_octets",
             "fcs",
             "flags",
+            "octet_exact",
+            "scrambled",
+            "bit_errors",
+            "outages",
             "queue_frames",
             "mark_frames",
         ];
@@ -106,17 +113,32 @@ fn add_link(
         let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| {
             DropTail::frames(frames.into())
         });
-        let line = match link.mark_frames {
-            None => Serial::new(config, queue),
-            Some(frames) => {
-                let marking = MarkFrom {
+        let discipline = || -> Box<dyn Discipline> {
+            match link.mark_frames {
+                None => Box::new(queue),
+                Some(frames) => Box::new(MarkFrom {
                     room: queue,
                     frames: frames.into(),
-                };
-                Serial::with_disciplines(config, Box::new(marking), Box::new(marking))
+                }),
             }
         };
-        world.add_element(name, Box::new(line))
+        let queues = [discipline(), discipline()];
+        let seed = seed_of(ends.seed, name, 2);
+        match section(link, config, seed)? {
+            Some((config, outages)) => {
+                let [from_0, from_1] = queues;
+                let mut line = Section::with_disciplines(config, from_0, from_1);
+                for port in 0..2 {
+                    line.spoil(port, link.bit_errors.unwrap_or(0.0), &outages);
+                }
+                world.add_element(name, Box::new(line))
+            }
+            None => {
+                let [from_0, from_1] = queues;
+                let line = Serial::with_disciplines(config, from_0, from_1);
+                world.add_element(name, Box::new(line))
+            }
+        }
     };
     for (port, end) in link.ends.iter().enumerate() {
         let plug = match cells {
@@ -148,6 +170,10 @@ fn no_use(link: &Link, keys: &[&str]) -> Result<(), Fault> {
         ("framing_octets", link.framing_octets.is_some()),
         ("fcs", link.fcs.is_some()),
         ("flags", link.flags.is_some()),
+        ("octet_exact", link.octet_exact.is_some()),
+        ("scrambled", link.scrambled.is_some()),
+        ("bit_errors", link.bit_errors.is_some()),
+        ("outages", !link.outages.is_empty()),
         ("queue_frames", link.queue_frames.is_some()),
         ("mark_frames", link.mark_frames.is_some()),
     ];
@@ -319,10 +345,80 @@ fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
+/// A line of SONET/SDH octet by octet and when it has no signal, where that is wanted.
+fn section(
+    link: &Link,
+    config: SerialConfig,
+    seed: u64,
+) -> Result<Option<(SectionConfig, Vec<Trouble>)>, Fault> {
+    let spoilt = link.bit_errors.is_some() || !link.outages.is_empty();
+    let Carrier::Sonet { clock, framing } = config.carrier else {
+        return Ok(None);
+    };
+    if spoilt && link.octet_exact == Some(false) {
+        let problem = "only a line that is run octet by octet can have wrong bits or no signal";
+        return Err(fault(&["octet_exact"], problem).expected("true"));
+    }
+    if link
+        .bit_errors
+        .is_some_and(|rate| !(0.0..1.0).contains(&rate))
+    {
+        return Err(fault(&["bit_errors"], "no chance").expected("from 0 to below 1, such as 1e-6"));
+    }
+    let outages = link.outages.iter().map(|text| outage(text));
+    let outages: Vec<Trouble> = outages.collect::<Result<_, _>>()?;
+    if !spoilt && link.octet_exact != Some(true) {
+        return Ok(None);
+    }
+    let end = LineConfig::ppp(clock.level(), link.scrambled.unwrap_or(true));
+    let config = SectionConfig {
+        clock,
+        framing,
+        propagation: config.propagation,
+        say_sent: config.say_sent,
+        ends: [end, end],
+        seed,
+        ..SectionConfig::ppp(clock.level())
+    };
+    Ok(Some((config, outages)))
+}
+
+/// `"2 s .. 2.5 s"`.
+fn outage(text: &str) -> Result<Trouble, Fault> {
+    let path = ["outages"];
+    let ends = text.split_once("..");
+    let (from, until) = ends.ok_or_else(|| {
+        fault(&path, format!("\"{text}\" is no stretch of time"))
+            .expected("such as \"2 s .. 2.5 s\"")
+    })?;
+    let at = |text: &str| -> Result<Instant, Fault> {
+        let after: Duration = quantity(&path, text.trim())?;
+        Ok(Instant::ZERO + after)
+    };
+    let (from, until) = (at(from)?, at(until)?);
+    if until <= from {
+        let problem = format!("\"{text}\" ends before it begins");
+        return Err(fault(&path, problem).expected("such as \"2 s .. 2.5 s\""));
+    }
+    Ok(Trouble {
+        from,
+        until,
+        what: Troubled::NoSignal,
+    })
+}
+
 /// What carries the frames of a line without cells.
 fn carrier(link: &Link) -> Result<Carrier, Fault> {
     let Some((_, level)) = POS.iter().find(|(name, _)| *name == link.medium) else {
-        no_use(link, &["fcs", "flags"])?;
+        let framed = [
+            "fcs",
+            "flags",
+            "octet_exact",
+            "scrambled",
+            "bit_errors",
+            "outages",
+        ];
+        no_use(link, &framed)?;
         return Ok(Carrier::Plain {
             rate: frame_rate(link)?,
             overhead: link.framing_octets.unwrap_or(0),
