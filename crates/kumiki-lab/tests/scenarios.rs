@@ -75,6 +75,7 @@ fn every_scenario_that_repeats_no_paper_has_a_test_here() {
         "marked-queue",
         "oc48",
         "path-mtu",
+        "pos",
         "router",
         "udp-over-atm",
     ];
@@ -612,6 +613,18 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
             said.starts_with(&format!("--set {set} (scenarios/{name}.toml): ")),
             "{said}"
         );
+    }
+}
+
+/// Of five echoes the first is asked for before the link stands. On a line between two nodes both have the address 03 (RFC 2173).
+#[test]
+fn ppp_is_negotiated_beside_mapos_on_one_driver() {
+    let measured = run("pos");
+    let echoes = measured.echoes.unwrap();
+    assert_eq!((echoes.answered, echoes.wrong), (4, 0));
+    for host in ["near", "far"] {
+        let counters = &measured.counters[&format!("{host}.sdh")];
+        assert_eq!(counters.get("dropped, unknown MAPOS protocol"), None);
     }
 }
 

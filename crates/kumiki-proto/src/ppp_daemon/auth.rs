@@ -368,9 +368,7 @@ impl Admit {
         // RFC 1334 section 2.2.1: what was answered once is answered in the same way, for the answer may be lost.
         let is_good = self.answer.unwrap_or_else(|| {
             let good = |entry: &Secret| {
-                entry.name.as_bytes() == peer_id
-                    && peer_id != self.name
-                    && same(entry.secret.as_bytes(), password)
+                entry.name.as_bytes() == peer_id && same(entry.secret.as_bytes(), password)
             };
             self.secrets.iter().any(good)
         });

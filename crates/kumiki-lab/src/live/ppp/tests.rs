@@ -151,7 +151,7 @@ fn an_end_is_as_asked_where_somebody_asked_and_the_link_was_up() {
 /// Between two devices: what comes from the kernel goes to PPP under its version's protocol.
 #[test]
 fn a_relay_sorts_datagrams_by_their_version() {
-    use kumiki_graph::{Indication, Key, Request, Service, Unit};
+    use kumiki_graph::{Indication, Key, Request, Service, Unit, UnitOptions};
 
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
@@ -166,8 +166,22 @@ fn a_relay_sorts_datagrams_by_their_version() {
         let unit = Unit::of(Message::from_octets(octets));
         graph.input(now, tun, Indication::Unit(unit));
     }
-    let back = Unit::of(Message::from_octets(&[0x45, 4]));
-    graph.input(now, link, Indication::Unit(back));
+    // The last has come under the other version's number.
+    for (number, octets) in [
+        (0x0021, [0x45, 4]),
+        (0x0057, [0x60, 5]),
+        (0x0021, [0x60, 6]),
+    ] {
+        let options = UnitOptions {
+            under: Some(Key::PppProtocol(number)),
+            ..UnitOptions::NONE
+        };
+        let back = Unit {
+            options,
+            ..Unit::of(Message::from_octets(&octets))
+        };
+        graph.input(now, link, Indication::Unit(back));
+    }
     graph.input(now, link, Indication::Report(Box::new(Report::Down)));
     while graph.waiting(task).is_some() {
         graph.run(task, now, 100);
@@ -188,6 +202,7 @@ fn a_relay_sorts_datagrams_by_their_version() {
             (link, under(0x0021), vec![0x45, 1]),
             (link, under(0x0057), vec![0x60, 2]),
             (tun, None, vec![0x45, 4]),
+            (tun, None, vec![0x60, 5]),
         ]
     );
 }
