@@ -33,7 +33,7 @@ const SCRIPTS: &[&str] = &[
     "nak LCP mru 300 for ever",
     "send LCP option 250 0102 for ever\nwithout LCP magic",
     "late any 2s\ndouble LCP ConfAck",
-    "then when IPCP opened\nflood LCP EchoReq \"octets\" 50\nsend LCP ConfReq 050601020304 every 100ms",
+    "then when IPCP opened\nflood LCP EchoReq \"octets\" 5\nsend LCP ConfReq 050601020304 every 2s",
     "echo with peer's magic\nbad length IPCP ConfReq +3\ncut PAP any 5\nbad id CHAP Response",
 ];
 
