@@ -118,7 +118,7 @@ enum Program {
 }
 
 /// Who the ends are.
-#[derive(Args, Debug)]
+#[derive(Args)]
 #[command(next_help_heading = "Who the ends are")]
 struct Who {
     /// The peer must say who it is, by one of these methods
@@ -127,7 +127,7 @@ struct Who {
     /// Who may come in: name and secret; may be given several times
     #[arg(long, value_name = "NAME:SECRET")]
     let_in: Vec<Entry>,
-    /// The same from a file, a name and a secret on each line, which other users of this machine cannot read
+    /// The same from a file, a name and a secret on each line; other users of this machine should not be able to read it
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
     /// Our own name
@@ -142,6 +142,17 @@ struct Who {
     /// Challenge the peer anew so often
     #[arg(long, value_name = "TIME")]
     rechallenge: Option<String>,
+}
+
+impl core::fmt::Debug for Who {
+    /// Without secrets.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Who")
+            .field("auth", &self.auth)
+            .field("name", &self.name)
+            .field("prove", &self.prove)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Methods of authentication.
