@@ -307,6 +307,7 @@ impl Protocol for Caller {
             }
             Indication::Unit(_)
             | Indication::Offered(_)
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }
@@ -452,6 +453,7 @@ impl Protocol for Answerer {
             }
             Indication::Unit(_)
             | Indication::Opened(_)
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Closed { .. }

@@ -287,7 +287,9 @@ impl Protocol for Program {
                 };
                 cx.down(from, Request::Accept(Box::new(accept)));
             }
-            Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
+            Indication::Data { session, data, .. }
+            | Indication::Tagged { session, data, .. }
+            | Indication::Expedited { session, data } => {
                 let session = self.of(session).expect("data of a session that is known");
                 assert_eq!(session.over, None, "data after the end");
                 assert!(!session.peer_released, "data after the peer's end of data");

@@ -91,7 +91,7 @@ impl Context<'_> {
         self.cross(way, request);
     }
 
-    /// Hands `request` to the layer below the access point that an [`Opened`](crate::Opened) named as its bypass, as though
+    /// Hands `request` to the layer below the access point that a [`Report::Route`](crate::Report::Route) named as its bypass, as though
     /// the layer above that access point had done so. Counted as a drop where there is no such access point.
     pub fn down_past(&mut self, to: AccessPoint, request: Request) {
         let edge = self.core.edges.get(to.0 as usize);

@@ -20,7 +20,7 @@ mod key;
 mod link;
 mod unit_data;
 
-pub use key::{Key, ether_types, ip_protocols, mapos_protocols, ppp_protocols};
+pub use key::{Key, ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protocols};
 pub use link::{Agreement, Defect, LinkManage, LinkReport};
 pub use unit_data::{UnitIndication, UnitRequest};
 
@@ -201,6 +201,49 @@ pub struct Quality {
     pub tos: Option<u8>,
     /// What the provider does about explicit congestion notification; decided when the session is opened.
     pub ecn: Option<EcnUse>,
+    /// Whether a checksum covers the data; where not, it covers the header alone (NOCHECK of XTP).
+    pub check: Option<bool>,
+    /// What is done about data that was lost on its way.
+    pub error_control: Option<ErrorControl>,
+    /// What keeps a sender from sending more than there is room for.
+    pub flow_control: Option<FlowControl>,
+    /// How urgent the data of the session is, against that of other sessions; the smaller goes first (SORT of XTP).
+    pub priority: Option<u16>,
+    /// How fast the provider sends at most.
+    pub rate: Option<RateLimit>,
+}
+
+/// What is done about data that was lost on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ErrorControl {
+    /// It is sent again; what is missing is told when the sender asks.
+    #[default]
+    Full,
+    /// It is sent again; a gap is told as soon as it is seen (FASTNAK of XTP).
+    Fast,
+    /// Nothing: what is lost stays lost, and the user gets what comes (NOERR of XTP).
+    None,
+}
+
+/// What keeps a sender from sending more than there is room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FlowControl {
+    /// The receiver says how much room its buffer has.
+    #[default]
+    Window,
+    /// The receiver counts only room that its user has granted (RES of XTP).
+    Reservation,
+    /// Nothing: what finds no room is lost (NOFLOW of XTP).
+    None,
+}
+
+/// How fast a provider sends at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RateLimit {
+    /// Octets a second, more than none.
+    pub octets_per_second: u32,
+    /// Octets that may go one right behind the other, more than none.
+    pub burst: u32,
 }
 
 /// What a session has to do with explicit congestion notification: marks in IP headers that take the place of losses (RFC
@@ -279,9 +322,6 @@ pub struct Opened {
     pub user: Handle,
     /// The provider's handle, for all requests of this session.
     pub provider: Handle,
-    /// Set by a layer that adds no header: requests of this session may go straight to this lower access point, and the
-    /// layer is out of the path.
-    pub bypass: Option<AccessPoint>,
     /// The local address in use.
     pub local: Address,
     /// The peer's address.
@@ -395,6 +435,18 @@ pub enum Request {
         /// On a stream: do not wait for more (PUSH). On a connection: the message ends here.
         end: bool,
     },
+    /// Sends data with a tag of the user's beside it (BTAG of XTP), within credit as [`Request::Data`]. The tag is no part of
+    /// the data and goes with its first octet.
+    Tagged {
+        /// The provider's handle.
+        session: Handle,
+        /// The tag.
+        tag: [u8; 8],
+        /// The data, at least one octet.
+        data: Message,
+        /// As of [`Request::Data`].
+        end: bool,
+    },
     /// Sends data that overtakes ordinary data: X.25 interrupt, T-EXPEDITED-DATA, TCP urgent.
     Expedited {
         /// The provider's handle.
@@ -452,6 +504,17 @@ pub enum Indication {
         /// The data.
         data: Message,
         /// On a stream: the sender pushed. On a connection: the message ends here.
+        end: bool,
+    },
+    /// Data with a tag of the peer's beside it arrived, within credit. The tag stands at the first octet.
+    Tagged {
+        /// The user's handle.
+        session: Handle,
+        /// The tag.
+        tag: [u8; 8],
+        /// The data.
+        data: Message,
+        /// As of [`Indication::Data`].
         end: bool,
     },
     /// Data that overtook ordinary data arrived.
@@ -567,6 +630,13 @@ pub enum Manage {
         /// What the path there carries, in octets with all headers.
         mtu: u32,
     },
+    /// The user wants what is sent to a group of hosts, or no longer.
+    Group {
+        /// The group's address.
+        group: Address,
+        /// Whether it is wanted.
+        member: bool,
+    },
     /// What concerns a point-to-point link.
     Link(LinkManage),
 }
@@ -592,6 +662,9 @@ pub enum Report {
         unit: u32,
         /// As in [`Report::Limits`].
         burst: u32,
+        /// Set by a layer that adds no header: units to it may go straight to this lower access point
+        /// ([`Context::down_past`](crate::Context::down_past)), and the layer is out of their path.
+        bypass: Option<AccessPoint>,
     },
     /// The layer can carry data.
     Up,
@@ -642,7 +715,9 @@ impl Request {
     pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
-            Self::Data { data, .. } | Self::Expedited { data, .. } => Some(data),
+            Self::Data { data, .. } | Self::Tagged { data, .. } | Self::Expedited { data, .. } => {
+                Some(data)
+            }
             Self::Open(open) => open.data.as_ref(),
             Self::Accept(accept) => accept.data.as_ref(),
             Self::Release { data, .. } | Self::Abort { data, .. } => data.as_ref(),
@@ -659,7 +734,9 @@ impl Indication {
     pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
-            Self::Data { data, .. } | Self::Expedited { data, .. } => Some(data),
+            Self::Data { data, .. } | Self::Tagged { data, .. } | Self::Expedited { data, .. } => {
+                Some(data)
+            }
             Self::Opened(opened) => opened.data.as_ref(),
             Self::Offered(offered) => offered.data.as_ref(),
             Self::Released { data, .. } | Self::Aborted { data, .. } => data.as_ref(),

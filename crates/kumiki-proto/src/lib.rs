@@ -25,6 +25,7 @@ pub mod arp;
 pub mod atm_arp;
 mod cpcs;
 pub mod eth;
+mod groups;
 pub mod hdlc;
 pub mod icmp;
 mod inet;

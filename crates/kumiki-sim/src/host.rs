@@ -400,12 +400,14 @@ impl Host {
                 | Manage::Refuse { .. }
                 | Manage::Session { .. }
                 | Manage::Advise { .. }
+                | Manage::Group { .. }
                 | Manage::Narrow { .. }
                 | Manage::Link(_) => {}
             },
             Request::Open(_)
             | Request::Accept(_)
             | Request::Data { .. }
+            | Request::Tagged { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }

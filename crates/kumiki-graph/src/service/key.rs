@@ -7,6 +7,8 @@ pub enum Key {
     IpProtocol(u8),
     /// Ethernet type, as SNAP and Ethernet II carry it.
     EtherType(u16),
+    /// Service access point of IEEE 802.2 (LSAP): an even number.
+    Lsap(u8),
     /// Protocol field of PPP (RFC 1661 section 2).
     PppProtocol(u16),
     /// Protocol field of MAPOS (RFC 2171).
@@ -24,6 +26,7 @@ pub fn ip_protocols(keys: &[Key]) -> impl Iterator<Item = u8> + '_ {
     keys.iter().filter_map(|key| match key {
         Key::IpProtocol(number) => Some(*number),
         Key::EtherType(_)
+        | Key::Lsap(_)
         | Key::PppProtocol(_)
         | Key::MaposProtocol(_)
         | Key::PppFrames
@@ -38,6 +41,7 @@ pub fn ppp_protocols(keys: &[Key]) -> impl Iterator<Item = u16> + '_ {
         Key::PppProtocol(number) => Some(*number),
         Key::IpProtocol(_)
         | Key::EtherType(_)
+        | Key::Lsap(_)
         | Key::MaposProtocol(_)
         | Key::PppFrames
         | Key::Only
@@ -51,6 +55,7 @@ pub fn mapos_protocols(keys: &[Key]) -> impl Iterator<Item = u16> + '_ {
         Key::MaposProtocol(number) => Some(*number),
         Key::IpProtocol(_)
         | Key::EtherType(_)
+        | Key::Lsap(_)
         | Key::PppProtocol(_)
         | Key::PppFrames
         | Key::Only
@@ -63,6 +68,21 @@ pub fn ether_types(keys: &[Key]) -> impl Iterator<Item = u16> + '_ {
     keys.iter().filter_map(|key| match key {
         Key::EtherType(number) => Some(*number),
         Key::IpProtocol(_)
+        | Key::Lsap(_)
+        | Key::PppProtocol(_)
+        | Key::MaposProtocol(_)
+        | Key::PppFrames
+        | Key::Only
+        | Key::Raw => None,
+    })
+}
+
+/// The keys in `keys` that name a service access point of IEEE 802.2.
+pub fn lsaps(keys: &[Key]) -> impl Iterator<Item = u8> + '_ {
+    keys.iter().filter_map(|key| match key {
+        Key::Lsap(number) => Some(*number),
+        Key::IpProtocol(_)
+        | Key::EtherType(_)
         | Key::PppProtocol(_)
         | Key::MaposProtocol(_)
         | Key::PppFrames

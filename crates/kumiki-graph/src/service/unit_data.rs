@@ -38,6 +38,7 @@ impl Request {
             | Self::Accept(_)
             | Self::Cancel { .. }
             | Self::Data { .. }
+            | Self::Tagged { .. }
             | Self::Expedited { .. }
             | Self::Credit { .. }
             | Self::Release { .. }
@@ -59,6 +60,7 @@ impl Indication {
             Self::Opened(_)
             | Self::Offered(_)
             | Self::Data { .. }
+            | Self::Tagged { .. }
             | Self::Expedited { .. }
             | Self::Released { .. }
             | Self::Closed { .. }

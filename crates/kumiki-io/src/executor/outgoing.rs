@@ -23,6 +23,7 @@ impl<C: Clock> Executor<C> {
                 | Manage::Refuse { .. }
                 | Manage::Session { .. }
                 | Manage::Advise { .. }
+                | Manage::Group { .. }
                 | Manage::Narrow { .. }
                 | Manage::Link(_) => {}
             },
@@ -31,6 +32,7 @@ impl<C: Clock> Executor<C> {
             | Request::Accept(_)
             | Request::Cancel { .. }
             | Request::Data { .. }
+            | Request::Tagged { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }

@@ -430,6 +430,7 @@ impl Protocol for User {
                 self.talk(of(session)).notices.push((now, notice));
             }
             Indication::Unit(_)
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => {}

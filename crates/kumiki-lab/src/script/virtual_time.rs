@@ -128,6 +128,7 @@ impl Virtual {
                     | Request::Accept(_)
                     | Request::Cancel { .. }
                     | Request::Data { .. }
+                    | Request::Tagged { .. }
                     | Request::Expedited { .. }
                     | Request::Credit { .. }
                     | Request::Release { .. }

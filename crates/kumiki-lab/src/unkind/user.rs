@@ -634,6 +634,7 @@ impl Protocol for User {
             // That nobody has answered for a while, and that urgent data is ahead, changes nothing here.
             Indication::Notice { .. } | Indication::Urgent { .. } => {}
             Indication::Unit(_)
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => {

@@ -229,6 +229,7 @@ impl Protocol for Ping {
             Indication::Opened(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

@@ -263,6 +263,7 @@ impl Protocol for Sink {
             }
             Indication::Unit(_)
             | Indication::Opened(_)
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Closed { .. }

@@ -359,6 +359,7 @@ impl Protocol for Source {
             }
             Indication::Unit(_)
             | Indication::Offered(_)
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }

@@ -449,7 +449,9 @@ impl Protocol for Talker {
                 }
                 self.go_on(user, cx);
             }
-            Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
+            Indication::Data { session, data, .. }
+            | Indication::Tagged { session, data, .. }
+            | Indication::Expedited { session, data } => {
                 self.came(session, data, cx);
             }
             Indication::Released { session: user, .. } => {

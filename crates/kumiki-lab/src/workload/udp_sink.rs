@@ -198,6 +198,7 @@ impl Protocol for UdpSink {
             Indication::Opened(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

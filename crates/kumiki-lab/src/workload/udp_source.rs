@@ -254,6 +254,7 @@ impl Protocol for UdpSource {
             Indication::Unit(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

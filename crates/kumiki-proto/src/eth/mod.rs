@@ -214,12 +214,14 @@ impl Eth {
                     source: Address::Mac(self.config.address.0),
                     unit: self.mtu,
                     burst: self.burst,
+                    bypass: None,
                 };
                 cx.up(from, Indication::Report(Box::new(report)));
             }
             Manage::Refuse { .. } => cx.drop("Ethernet sends nothing back"),
             Manage::Session { .. }
             | Manage::Advise { .. }
+            | Manage::Group { .. }
             | Manage::Narrow { .. }
             | Manage::Link(_) => {}
         }

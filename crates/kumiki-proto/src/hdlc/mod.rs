@@ -421,6 +421,7 @@ impl Hdlc {
             Manage::Route { .. }
             | Manage::Session { .. }
             | Manage::Advise { .. }
+            | Manage::Group { .. }
             | Manage::Narrow { .. }
             | Manage::Link(LinkManage::Pass { .. }) => {}
         }

@@ -55,6 +55,7 @@ mod route;
 mod send;
 #[cfg(test)]
 mod tests;
+use crate::groups::Groups;
 use crate::inet::{Bucket, Overlap, Routes, Table, names};
 pub use crate::inet::{Rate, Reassembly};
 use crate::users::{Users, tell_all};
@@ -147,6 +148,8 @@ pub struct Ip {
     users: Users<u8>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
+    /// Groups that users are in, beside those of the configuration.
+    groups: Groups<Ipv4Addr>,
     reassembly: reassembly::Incomplete,
     reassembly_timer: TimerSlot,
     bucket: Bucket,
@@ -202,6 +205,7 @@ impl Ip {
             known: known(&config.interfaces),
             users: Users::default(),
             curious: Vec::new(),
+            groups: Groups::default(),
             reassembly: Table::new(config.reassembly, Overlap::First),
             reassembly_timer: TimerSlot::default(),
             bucket: Bucket::new(config.errors),
@@ -286,6 +290,7 @@ impl Ip {
             source: Address::None,
             unit: 0,
             burst: 1,
+            bypass: None,
         };
         let Address::Ip4(address) = to else {
             return nowhere;
@@ -296,6 +301,7 @@ impl Ip {
                 source: to,
                 unit: u32::from(u16::MAX) - send::HEADER_LEN,
                 burst: u32::MAX,
+                bypass: None,
             };
         }
         let found = self.hop(address, None).and_then(|hop| {
@@ -307,6 +313,7 @@ impl Ip {
             source: Address::Ip4(source),
             unit: port.mtu.saturating_sub(send::HEADER_LEN),
             burst: port.burst,
+            bypass: None,
         })
     }
 
@@ -321,6 +328,12 @@ impl Ip {
             Manage::Route { to } => self.route(to),
             Manage::Refuse { unit, problem } => {
                 self.refuse(from, unit, problem, cx);
+                return;
+            }
+            Manage::Group { group, member } => {
+                if let Address::Ip4(group) = group {
+                    self.groups.set(from, group, member);
+                }
                 return;
             }
             // Routes are chosen by prefix alone, so advice could not lead to another. What a path carries is for those who use it.

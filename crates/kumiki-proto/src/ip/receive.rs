@@ -123,7 +123,9 @@ impl Ip {
     /// Whether `address`, which is `to_us`, means us, or us too.
     fn listens_to(&self, address: Ipv4Addr, to_us: Option<Kind>) -> bool {
         if address.is_multicast() {
-            return address == ALL_HOSTS || self.config.groups.contains(&address);
+            return address == ALL_HOSTS
+                || self.config.groups.contains(&address)
+                || self.groups.contains(address);
         }
         to_us.is_some() || address.is_broadcast()
     }

@@ -67,6 +67,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 
+use crate::groups::Groups;
 use crate::inet::{Bucket, Overlap, Routes, Table, names};
 pub use crate::inet::{Rate, Reassembly};
 use crate::users::{Users, tell_all};
@@ -196,6 +197,8 @@ pub struct Ip {
     users: Users<u8>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
+    /// Groups that users are in, beside those of the configuration.
+    groups: Groups<Ipv6Addr>,
     reassembly: reassembly::Incomplete,
     reassembly_timer: TimerSlot,
     discovery_timer: TimerSlot,
@@ -225,6 +228,7 @@ impl Ip {
             routes: route::routes(&config)?,
             users: Users::default(),
             curious: Vec::new(),
+            groups: Groups::default(),
             reassembly: Table::new(config.reassembly, Overlap::Refuse),
             reassembly_timer: TimerSlot::default(),
             discovery_timer: TimerSlot::default(),
@@ -269,6 +273,7 @@ impl Ip {
         group == ALL_NODES
             || group == ALL_ROUTERS && self.config.forwarding
             || self.config.groups.contains(&group)
+            || self.groups.contains(group)
             || own.any(|it| solicited_node(it.address) == group)
     }
 
@@ -326,6 +331,7 @@ impl Ip {
             source: Address::None,
             unit: 0,
             burst: 1,
+            bypass: None,
         };
         let Address::Ip6(address) = to else {
             return nowhere;
@@ -336,6 +342,7 @@ impl Ip {
                 source: to,
                 unit: u32::from(u16::MAX),
                 burst: u32::MAX,
+                bypass: None,
             };
         }
         let found = self.hop(address, None).and_then(|hop| {
@@ -350,6 +357,7 @@ impl Ip {
                 .min(self.path_mtu(address, now))
                 .saturating_sub(send::HEADER_LEN),
             burst,
+            bypass: None,
         })
     }
 
@@ -369,6 +377,12 @@ impl Ip {
             Manage::Narrow { to, mtu } => {
                 if let Address::Ip6(to) = to {
                     self.narrow(to, mtu, cx.now());
+                }
+                return;
+            }
+            Manage::Group { group, member } => {
+                if let Address::Ip6(group) = group {
+                    self.groups.set(from, group, member);
                 }
                 return;
             }

@@ -218,6 +218,7 @@ impl Ppp {
             Manage::Route { .. }
             | Manage::Session { .. }
             | Manage::Advise { .. }
+            | Manage::Group { .. }
             | Manage::Narrow { .. }
             | Manage::Link(_) => {}
         }

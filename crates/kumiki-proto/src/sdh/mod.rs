@@ -346,6 +346,7 @@ impl Sdh {
             source: own.map_or(Address::None, Address::Hdlc),
             unit: self.config.mtu,
             burst: 1,
+            bypass: None,
         }
     }
 
@@ -407,6 +408,7 @@ impl Sdh {
             Manage::Refuse { .. } => cx.drop("MAPOS sends nothing back"),
             Manage::Session { .. }
             | Manage::Advise { .. }
+            | Manage::Group { .. }
             | Manage::Narrow { .. }
             | Manage::Link(_) => {}
         }

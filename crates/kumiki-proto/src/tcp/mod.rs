@@ -273,6 +273,7 @@ impl Tcp {
             | Manage::Route { .. }
             | Manage::Refuse { .. }
             | Manage::Advise { .. }
+            | Manage::Group { .. }
             | Manage::Narrow { .. }
             | Manage::Link(_) => {
                 let limits = Report::Limits {
@@ -356,6 +357,7 @@ impl Protocol for Tcp {
             Request::Manage(manage) => self.manage(from, &manage, cx),
             Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
+            Request::Tagged { .. } => cx.drop("TCP carries no tags"),
         }
     }
 
@@ -366,6 +368,7 @@ impl Protocol for Tcp {
             Indication::Opened(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

@@ -181,7 +181,6 @@ impl Tcp {
         let opened = Opened {
             user: open.user,
             provider: handle,
-            bypass: None,
             local: Address::from(local),
             remote: open.remote,
             unit: self.shared.own_mss(self.shared.unit, local.ip()),

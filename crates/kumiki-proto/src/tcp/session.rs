@@ -294,7 +294,6 @@ impl Session {
         let opened = Opened {
             user: self.user,
             provider: self.handle,
-            bypass: None,
             local,
             remote,
             unit,

@@ -179,7 +179,6 @@ impl Udp {
             Indication::Opened(Box::new(Opened {
                 user: open.user,
                 provider,
-                bypass: None,
                 local: Address::from(local),
                 remote: remote.map_or(Address::None, Address::from),
                 unit: MAX_DATA,
@@ -462,6 +461,7 @@ impl Protocol for Udp {
             Request::Manage(_)
             | Request::Accept(_)
             | Request::Data { .. }
+            | Request::Tagged { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. } => cx.drop("not a unit"),
         }

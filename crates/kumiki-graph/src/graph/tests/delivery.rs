@@ -397,12 +397,15 @@ fn what_is_sent_past_a_layer_comes_to_the_one_below_as_though_from_it() {
     let top = node(move |event, cx| match event {
         Event::Start => cx.down(
             Below(0),
-            Request::Open(Box::new(crate::Open {
-                remote: Address::Mac([2; 6]),
-                ..crate::Open::default()
+            Request::Manage(Box::new(crate::Manage::Route {
+                to: Address::Mac([2; 6]),
             })),
         ),
-        Event::Pop(_, Indication::Opened(opened)) => bypass = opened.bypass,
+        Event::Pop(_, Indication::Report(report)) => {
+            if let crate::Report::Route { bypass: past, .. } = *report {
+                bypass = past;
+            }
+        }
         Event::Pop(..) => match bypass {
             Some(past) => cx.down_past(past, down(8)),
             None => cx.down(Below(0), down(9)),
@@ -411,14 +414,15 @@ fn what_is_sent_past_a_layer_comes_to_the_one_below_as_though_from_it() {
     });
     let own = log.clone();
     let aside = node(move |event, cx| match event {
-        Event::Push(from, Request::Open(open)) => {
-            let opened = crate::Opened {
-                user: open.user,
-                remote: open.remote,
+        Event::Push(from, Request::Manage(_)) => {
+            let route = crate::Report::Route {
+                to: Address::Mac([2; 6]),
+                source: Address::None,
+                unit: 1500,
+                burst: 1,
                 bypass: cx.access_point(Below(0)),
-                ..crate::Opened::default()
             };
-            cx.up(from, Indication::Opened(Box::new(opened)));
+            cx.up(from, Indication::Report(Box::new(route)));
         }
         Event::Push(..) => own.write("in the path"),
         Event::Pop(_, indication) => cx.up(Above(0), indication),

@@ -245,6 +245,24 @@ fn broadcasts_and_joined_groups_are_flagged() {
 }
 
 #[test]
+fn what_a_user_joins_is_taken_until_it_leaves() {
+    let group = Ipv4Addr::new(224, 1, 2, 3);
+    let (mut bench, eth, user) = bench(host(1500));
+    let octets = datagram(|header| header.destination = group, &[1]);
+    let mut taken = Vec::new();
+    for member in [true, false] {
+        let manage = Manage::Group {
+            group: Address::Ip4(group),
+            member,
+        };
+        bench.say(user, Request::Manage(Box::new(manage)));
+        bench.octets(eth, &octets);
+        taken.push(bench.units(user).len());
+    }
+    assert_eq!(taken, [1, 0]);
+}
+
+#[test]
 fn what_is_for_ourselves_stays_here() {
     let (mut bench, _, user) = bench(host(1500));
     let mut unit = to(A, &[1, 2, 3]);

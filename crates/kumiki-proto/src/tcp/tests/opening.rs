@@ -367,6 +367,7 @@ fn an_open_waits_to_know_its_route_but_not_for_ever() {
         source,
         unit,
         burst: 1,
+        bypass: None,
     };
     pair.report(A, route(source, 820));
     assert_eq!(pair.log[0].header.options.mss, Some(800));

@@ -395,10 +395,12 @@ impl Pair {
                 source: ip(from),
                 unit,
                 burst,
+                bypass: None,
             },
             Manage::Refuse { .. }
             | Manage::Session { .. }
             | Manage::Advise { .. }
+            | Manage::Group { .. }
             | Manage::Narrow { .. }
             | Manage::Link(_) => return,
         };

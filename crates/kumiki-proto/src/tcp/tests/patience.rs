@@ -36,6 +36,11 @@ const fn asking() -> Quality {
         ttl: None,
         tos: None,
         ecn: None,
+        check: None,
+        error_control: None,
+        flow_control: None,
+        priority: None,
+        rate: None,
     }
 }
 

@@ -224,6 +224,7 @@ fn a_call_waits_for_ip_to_choose_its_address() {
         source: ip(A),
         unit: 9160,
         burst: 1,
+        bypass: None,
     };
     pair.report(A, route);
     // The wire refuses segments from any other address.

@@ -155,6 +155,7 @@ impl Protocol for App {
             }
             Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
             Indication::Unit(_)
+            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => panic!("unexpected {indication:?}"),
