@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
-//! | link | [`arp`], [`eth`], [`hdlc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`] |
+//! | link | [`arp`], [`eth`], [`hdlc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -39,6 +39,7 @@ pub mod ppp_daemon;
 pub mod registry;
 mod resolution;
 pub mod sdh;
+pub mod sim_ether;
 pub mod tcp;
 pub mod udp;
 mod users;

@@ -3,7 +3,7 @@
 //! To add one: a function that reads its settings, and a line in [`KINDS`]. Everything is asked for before anything is
 //! found missing.
 
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, SocketAddrV4};
 
 use kumiki_graph::{Address, Duration, Protocol};
 use kumiki_wire::ethernet::MacAddr;
@@ -20,6 +20,7 @@ use crate::hdlc::{self, Hdlc};
 use crate::icmp::{self, IcmpEcho};
 use crate::llc_snap::{self, LlcSnap};
 use crate::ppp::{self, Ppp};
+use crate::sim_ether::{self, SimEther};
 use crate::udp::{self, Udp};
 use crate::vc_mux::{self, VcMux};
 
@@ -45,6 +46,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ppp", ppp),
     ("ppp_daemon", super::ppp::make),
     ("sdh", super::mapos::sdh),
+    ("sim_ether", sim_ether),
     ("tcp", super::tcp::make),
     ("udp", udp),
     ("vc_mux", vc_mux),
@@ -190,8 +192,11 @@ fn atm_arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
 }
 
 fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    const ADDRESS: &str = "a MAC address such as \"02:00:00:00:00:01\"";
-    let parse = |text: &str| text.parse::<MacAddr>().ok();
+    const ADDRESS: &str = "a MAC address such as \"02:00:00:00:00:01\", or on SimEther its socket such as \"10.0.0.1:7000\"";
+    let parse = |text: &str| {
+        let station = || text.parse().ok().and_then(sim_ether::mac_of);
+        text.parse::<MacAddr>().ok().or_else(station)
+    };
     let address = settings.text("address", "our own MAC address", ADDRESS, "", parse)?;
     let mut config = eth::Config::new(address.unwrap_or_default());
     settings.octets(
@@ -209,6 +214,57 @@ fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {
         return Err(settings.missing("address", ADDRESS));
     }
     let node = Eth::new(config).map_err(|error| BuildError::refused(&error))?;
+    Ok(Box::new(node))
+}
+
+fn sim_ether(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    const SOCKET: &str = "an IPv4 address and an even port such as \"10.0.0.1:7000\"";
+    const BOX: &str = "an IPv4 address and a port such as \"10.0.0.9:4001\"";
+    let station = |text: &str| {
+        let socket: SocketAddrV4 = text.parse().ok()?;
+        sim_ether::mac_of(socket).map(|_| socket)
+    };
+    let any = |text: &str| text.parse::<SocketAddrV4>().ok();
+    let address = settings.text("address", "our own address and port", SOCKET, "", station)?;
+    let mut config = sim_ether::Config::new(
+        address.unwrap_or_else(|| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
+    );
+    config.stations = settings.texts(
+        "stations",
+        "who gets frames for groups, a copy each",
+        SOCKET,
+        station,
+    )?;
+    config.via = settings.text(
+        "via",
+        "a box between the stations that gets all frames, such as a delay generator",
+        BOX,
+        "none",
+        any,
+    )?;
+    settings.octets(
+        "frame",
+        "the largest frame, its header counted",
+        sim_ether::LEAST_FRAME.into()..=sim_ether::MOST_FRAME.into(),
+        &mut config.frame,
+    )?;
+    settings.maybe_octets(
+        "socket_buffer",
+        "what may wait in the socket; more is dropped",
+        1..=u32::MAX.into(),
+        &mut config.socket_buffer,
+        "no limit",
+    )?;
+    settings.number(
+        "copies",
+        "how often an octet is copied between a message and the socket",
+        0..=16,
+        &mut config.copies,
+    )?;
+    if address.is_none() {
+        return Err(settings.missing("address", SOCKET));
+    }
+    let node = SimEther::new(config).map_err(|error| BuildError::refused(&error))?;
     Ok(Box::new(node))
 }
 

@@ -5,7 +5,7 @@
 //! | Specification | RFC 768, RFC 1122 section 4.1, RFC 8200 section 8.1; ports chosen by RFC 6056 algorithm 1 |
 //! | Above | any number of users, each with any number of ports |
 //! | Below | IP of either version |
-//! | Left out | several sockets on one port; both versions of IP at once (one below each UDP); datagrams over IPv6 without a checksum (RFC 6935); UDP-Lite; IP options; credit |
+//! | Left out | several sockets on one port; both versions of IP at once (one below each UDP); datagrams over IPv6 without a checksum (RFC 6935); UDP-Lite; IP options; credit for what is sent |
 //!
 //! # For users
 //!
@@ -17,6 +17,9 @@
 //! - [`Request::Unit`] sends from `source`, a socket that this user has opened (where it is [`Address::None`]: the first
 //!   one), to the socket `destination` ([`Address::None`]: the peer of an active open).
 //! - [`Indication::Unit`] has the peer as `source` and the user's own socket as `destination`.
+//! - A port that was opened with a `receive_buffer` takes so many octets of user data; what finds no room is dropped, as at a
+//!   socket. [`Request::Credit`] says how many the user has taken out of it. Without a `receive_buffer` the user has all the room it
+//!   needs.
 //! - [`Request::Release`] or [`Request::Abort`] gives the port back; the first is confirmed by [`Indication::Closed`].
 //!
 //! ICMP errors come as [`Report::Unreachable`] with sockets for addresses, its `start` being the user's data.
@@ -77,6 +80,8 @@ pub struct Counters {
     pub no_ports: u64,
     /// Dropped: header, length or checksum wrong.
     pub in_errors: u64,
+    /// Dropped: no room in the port's receive buffer (no object of RFC 4113).
+    pub in_full: u64,
     /// Sent.
     pub out_datagrams: u64,
     /// Dropped on the way out: too long, no such socket, too many waiting.
@@ -172,6 +177,7 @@ impl Udp {
             handle: open.user,
             local,
             remote,
+            room: open.quality.receive_buffer.map(u64::from),
         };
         let provider = self.sockets.keep(socket);
         cx.up(
@@ -360,6 +366,11 @@ impl Udp {
         };
         // The header was read, so it is there.
         let _ = unit.data.pop_header(LEN);
+        if !self.sockets.fill(header.destination_port, unit.data.len()) {
+            self.counters.in_full += 1;
+            cx.drop("receive buffer full");
+            return;
+        }
         unit.source = Address::from(SocketAddr::new(source, header.source_port));
         let own = SocketAddr::new(destination, header.destination_port);
         unit.destination = Address::from(own);
@@ -456,8 +467,9 @@ impl Protocol for Udp {
             Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
                 cx.down(BELOW, Request::Manage(manage));
             }
-            // Room is the user's own matter.
-            Request::Credit { .. } => {}
+            Request::Credit { session, credit } => {
+                self.sockets.empty(from, session, credit.octets);
+            }
             Request::Manage(_)
             | Request::Accept(_)
             | Request::Data { .. }

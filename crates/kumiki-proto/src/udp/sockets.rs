@@ -15,6 +15,8 @@ pub(super) struct Socket {
     pub(super) handle: Handle,
     pub(super) local: SocketAddr,
     pub(super) remote: Option<SocketAddr>,
+    /// Octets for which there is room; `None` where nobody counts.
+    pub(super) room: Option<u64>,
 }
 
 /// A place in the table, used again under another generation.
@@ -105,6 +107,37 @@ impl Sockets {
         let mut places = self.places.iter();
         let place = places.position(|place| place.socket.as_ref().is_some_and(own))?;
         self.handle(place)
+    }
+
+    /// Puts `octets` into the buffer of the socket on `port`; false where they find no room.
+    pub(super) fn fill(&mut self, port: u16, octets: usize) -> bool {
+        let place = self.ports.get(&port).copied();
+        let place = place.and_then(|place| self.places.get_mut(place));
+        let Some(room) = place
+            .and_then(|place| place.socket.as_mut())
+            .and_then(|socket| socket.room.as_mut())
+        else {
+            return true;
+        };
+        match room.checked_sub(octets as u64) {
+            Some(left) => *room = left,
+            None => return false,
+        }
+        true
+    }
+
+    /// `user` has taken `octets` out of the buffer of its socket.
+    pub(super) fn empty(&mut self, user: Above, session: Handle, octets: u64) {
+        let place = usize::try_from(session.index).ok();
+        let place = place.and_then(|place| self.places.get_mut(place));
+        if let Some(room) = place
+            .filter(|place| place.generation == session.generation)
+            .and_then(|place| place.socket.as_mut())
+            .filter(|socket| socket.user == user)
+            .and_then(|socket| socket.room.as_mut())
+        {
+            *room = room.saturating_add(octets);
+        }
     }
 
     /// Takes a socket out; `None` where the handle is stale or the socket somebody else's.

@@ -1,6 +1,6 @@
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{DeviceId, NodeId, Quality};
+use kumiki_graph::{Credit, DeviceId, NodeId, Quality};
 use kumiki_octets::Message;
 use kumiki_wire::ipv4;
 use proptest::prelude::*;
@@ -444,4 +444,29 @@ fn a_socket_of_version_4_hears_nothing_of_version_6() {
     bench.send(user, unit);
     assert!(bench.units(user).is_empty());
     assert_eq!(bench.drops("udp", "port not open"), 1);
+}
+
+#[test]
+fn a_full_receive_buffer_drops_until_the_user_has_read() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let Request::Open(mut request) = open(socket_address(ANY, 7), None) else {
+        panic!("an open")
+    };
+    request.quality.receive_buffer = Some(10);
+    bench.say(user, Request::Open(request));
+    let Some(Indication::Opened(opened)) = bench.heard(user).pop() else {
+        panic!("refused")
+    };
+    let mut taken = Vec::new();
+    for len in [6, 6, 4, 1] {
+        bench.octets(eth, &datagram(&vec![0; len]));
+        taken.push(bench.units(user).len());
+    }
+    assert_eq!(taken, [1, 0, 1, 0], "10 octets of room: 6 and 4 fit");
+    let credit = Credit::octets(6);
+    let session = opened.provider;
+    bench.say(user, Request::Credit { session, credit });
+    bench.octets(eth, &datagram(&[0; 6]));
+    assert_eq!(bench.units(user).len(), 1);
+    assert_eq!(bench.drops("udp", "receive buffer full"), 2);
 }
