@@ -242,7 +242,7 @@ pub struct Switch {
 pub struct Link {
     /// The two ends, each `host.device` or `switch.port`.
     pub ends: [String; 2],
-    /// What it is. With cells: `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `ds3-plcp`. With HDLC-like frames in the payload of SONET/SDH
+    /// What it is. With cells: `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `ds3`, `ds3-plcp`, `taxi-140`. With HDLC-like frames in the payload of SONET/SDH
     /// (PPP, MAPOS): `oc3c-pos`, `oc12c-pos`, `oc48c-pos`, `oc192c-pos`. With frames of no particular form: `oc3c`, `oc12c`, `oc48c`,
     /// `point-to-point`.
     pub medium: String,

@@ -5,6 +5,7 @@
 
 use kumiki_graph::{Context, Duration, Instant};
 
+pub mod idle;
 pub mod ping;
 pub mod sink;
 pub mod source;
@@ -12,6 +13,7 @@ pub mod talker;
 pub mod udp_sink;
 pub mod udp_source;
 
+pub use idle::Idle;
 pub use ping::{Ping, PingConfig};
 pub use sink::{Sink, SinkConfig};
 pub use source::{Source, SourceConfig};

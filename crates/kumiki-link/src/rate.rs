@@ -35,6 +35,12 @@ impl Rate {
     pub const OC192C: Self = Self::bits_per_second(9_584_640_000);
     /// DS-3 line rate, 44.736 Mbit/s.
     pub const DS3_LINE: Self = Self::bits_per_second(44_736_000);
+    /// What DS-3 carries where cells are mapped straight into it and found by their HEC (G.804), 44.2097 Mbit/s: 84 of 85
+    /// bits. One of 85 is overhead.
+    pub const DS3: Self = Self::ratio(44_736_000 * 84, 85);
+    /// What the 4B/5B line of an ATM LAN carries whose cells go at 140 Mbit/s ("TAXI" of the ATM Forum UNI 3.1; the forum's own
+    /// rate is 100).
+    pub const TAXI_140: Self = Self::bits_per_second(140_000_000);
     /// Whole cells over DS-3 with PLCP framing, 40.704 Mbit/s: 12 cells of 53 octets in 125 us.
     pub const DS3_PLCP: Self = Self::bits_per_second(40_704_000);
 

@@ -12,6 +12,7 @@ use super::protocols::{self, Place};
 use crate::profile::{Memory, Profile, Sourced};
 use crate::quantity::Octets;
 use crate::scenario;
+use crate::workload::{Idle, idle};
 
 /// A host as it goes into the world, and where its parts are.
 pub(super) struct Built {
@@ -72,7 +73,7 @@ pub(super) fn build(
     let mut nodes = BTreeMap::new();
     for (node, below) in &layers {
         let protocol = protocol(name, node, below, spec, plan)?;
-        let task = tasks.of(kind_of(spec, node));
+        let task = tasks.of(node, kind_of(spec, node));
         nodes.insert(
             node.clone(),
             graph.add_node(node, task, protocol).map_err(misfit)?,
@@ -95,7 +96,8 @@ pub(super) fn build(
         return Err(unknown(&[key], "key or node", key, &names));
     }
     for (node, id) in &nodes {
-        if let Some(prices) = profile.price.get(kind_of(spec, node)) {
+        let prices = &profile.price;
+        if let Some(prices) = prices.get(node).or_else(|| prices.get(kind_of(spec, node))) {
             graph.set_prices(*id, price_list(prices)?);
         }
     }
@@ -138,6 +140,9 @@ fn protocol(
         return Ok(program);
     }
     let kind = kind_of(spec, node);
+    if idle::NAMES.contains(&kind) {
+        return Ok(Box::new(Idle));
+    }
     let empty = toml::Table::new();
     let settings = spec.settings.get(node).unwrap_or(&empty);
     let place = Place {
@@ -187,12 +192,13 @@ impl<'a> Tasks<'a> {
         Self { profile, ids }
     }
 
-    fn of(&self, kind: &str) -> TaskId {
-        let named = self
-            .profile
-            .task
-            .iter()
-            .find(|(_, task)| task.nodes.iter().any(|node| node == kind));
+    /// The task of the node `name`: the one that has it by its name, or else by its kind.
+    fn of(&self, name: &str, kind: &str) -> TaskId {
+        let named = |wanted: &str| {
+            let mut tasks = self.profile.task.iter();
+            tasks.find(|(_, task)| task.nodes.iter().any(|node| node == wanted))
+        };
+        let named = named(name).or_else(|| named(kind));
         let name = named.map_or(REST, |(name, _)| name.as_str());
         self.ids.get(name).copied().unwrap_or(TaskId(0))
     }

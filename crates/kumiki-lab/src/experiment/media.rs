@@ -34,11 +34,13 @@ pub(super) struct Ends<'a> {
 }
 
 /// The names of media that carry cells, and what they carry.
-const ATM: [(&str, Rate); 4] = [
+const ATM: [(&str, Rate); 6] = [
     ("oc3c-atm", Rate::OC3C),
     ("oc12c-atm", Rate::OC12C),
     ("oc48c-atm", Rate::OC48C),
+    ("ds3", Rate::DS3),
     ("ds3-plcp", Rate::DS3_PLCP),
+    ("taxi-140", Rate::TAXI_140),
 ];
 
 /// The names of media that carry frames, and what they carry.

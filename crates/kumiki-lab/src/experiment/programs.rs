@@ -125,7 +125,10 @@ pub(super) fn of_workload(
     if message == 0 {
         return Err(wrong("message", "a message has at least one octet"));
     }
-    let peers = load.to.iter().map(|(host, _)| address(host, hosts));
+    let peers = load
+        .to
+        .iter()
+        .map(|(host, node)| address(host, node, hosts));
     let setup = Setup {
         workload,
         load: &load,
@@ -137,7 +140,7 @@ pub(super) fn of_workload(
             stagger: time("stagger", workload.stagger.as_ref())?,
             jitter: time("jitter", workload.jitter.as_ref())?,
         },
-        local: address(&load.from.0, hosts)?,
+        local: address(&load.from.0, &load.from.1, hosts)?,
         peers: peers.collect::<Result<_, _>>()?,
     };
     let mut programs = Programs::default();
@@ -384,20 +387,47 @@ fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(Strin
     Ok((host.to_owned(), node.to_owned()))
 }
 
-/// The address of `host`: that of the first of its nodes that has one.
-fn address(host: &str, hosts: &BTreeMap<String, Host>) -> Result<IpAddr, Fault> {
+/// The address under which `program` on `host` is reached: that of the first node below it that has one.
+fn address(host: &str, program: &str, hosts: &BTreeMap<String, Host>) -> Result<IpAddr, Fault> {
     let spec = hosts.get(host);
     let addressed = spec.and_then(|spec| {
-        let mut nodes = spec.settings.iter();
-        nodes.find(|(node, _)| matches!(super::hosts::kind_of(spec, node), "ip" | "ipv6"))
+        let node = below(spec, program)
+            .into_iter()
+            .find(|node| matches!(super::hosts::kind_of(spec, node), "ip" | "ipv6" | "vnet"))?;
+        Some((node.clone(), spec.settings.get(&node)?))
     });
     let (node, settings) = addressed.ok_or_else(|| {
         fault(
             &["host", host],
-            "no node of it is an `ip` or `ipv6` with an `address`",
+            format!("below `{program}` is no `ip`, `ipv6` or `vnet` with an `address`"),
         )
     })?;
-    protocols::address(settings).map_err(|fault| fault.under(&["host", host, node]))
+    protocols::address(settings).map_err(|fault| fault.under(&["host", host, &node]))
+}
+
+/// The nodes below `program`, nearest first, each once.
+fn below(spec: &Host, program: &str) -> Vec<String> {
+    let layers = spec
+        .graph
+        .as_ref()
+        .map(super::hosts::layers)
+        .unwrap_or_default();
+    let mut found = vec![program.to_owned()];
+    let mut next = 0;
+    while let Some(node) = found.get(next) {
+        let lower: Vec<String> = layers
+            .iter()
+            .filter(|(upper, _)| upper == node)
+            .flat_map(|(_, lower)| lower.iter().cloned())
+            .collect();
+        for node in lower {
+            if !found.contains(&node) {
+                found.push(node);
+            }
+        }
+        next += 1;
+    }
+    found
 }
 
 fn octets(key: &str, text: &str) -> Result<u32, Fault> {

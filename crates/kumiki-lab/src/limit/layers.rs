@@ -30,6 +30,13 @@ pub fn sonet() -> Overhead {
     overhead("SONET overhead", cost, "10 of 270 columns of 9 octets")
 }
 
+/// Cells mapped straight into a DS-3 line: 84 of 85 bits (G.804).
+#[must_use]
+pub fn ds3() -> Overhead {
+    let cost = Cost::Share { kept: 84, of: 85 };
+    overhead("DS-3 overhead", cost, "one of 85 bits")
+}
+
 /// The PLCP on a DS-3 line: 96 000 cells of 53 octets a second out of 44.736 Mb/s.
 #[must_use]
 pub fn ds3_plcp() -> Overhead {

@@ -7,7 +7,7 @@ use kumiki_octets::hdlc::{Accm, FLAG};
 
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
-    cell_headers, ds3_plcp, eth, framing, hdlc, ipv4, ipv6, ladder, llc_snap, mapos, oc, ppp,
+    cell_headers, ds3, ds3_plcp, eth, framing, hdlc, ipv4, ipv6, ladder, llc_snap, mapos, oc, ppp,
     sonet, stuffing, tcp, udp,
 };
 use crate::picture::stack::Stack;
@@ -279,6 +279,13 @@ fn stuffed(scenario: &Scenario) -> Result<Option<Overhead>, String> {
     Ok((added > 0).then(|| stuffing(added, per)))
 }
 
+fn ds3_line() -> Line {
+    Line {
+        name: "DS-3 line".to_owned(),
+        bits_per_second: 44_736_000,
+    }
+}
+
 /// A line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets are stuffed.
 fn medium(
     link: &Link,
@@ -304,12 +311,17 @@ fn medium(
         "oc3c-atm" => (oc(3), [sonet()].into_iter().chain(cells()).collect()),
         "oc12c-atm" => (oc(12), [sonet()].into_iter().chain(cells()).collect()),
         "oc48c-atm" => (oc(48), [sonet()].into_iter().chain(cells()).collect()),
-        "ds3-plcp" => {
+        "ds3" => (ds3_line(), [ds3()].into_iter().chain(cells()).collect()),
+        "ds3-plcp" => (
+            ds3_line(),
+            [ds3_plcp()].into_iter().chain(cells()).collect(),
+        ),
+        "taxi-140" => {
             let line = Line {
-                name: "DS-3 line".to_owned(),
-                bits_per_second: 44_736_000,
+                name: "ATM LAN (TAXI)".to_owned(),
+                bits_per_second: 140_000_000,
             };
-            (line, [ds3_plcp()].into_iter().chain(cells()).collect())
+            (line, cells().collect())
         }
         "oc3c" => (oc(3), [sonet()].into_iter().chain(extra()).collect()),
         "oc12c" => (oc(12), [sonet()].into_iter().chain(extra()).collect()),
@@ -329,7 +341,7 @@ fn medium(
         }
         other => {
             return Err(format!(
-                "the overhead of the medium `{other}` is not known; known are oc3c-atm, oc12c-atm, oc48c-atm, ds3-plcp, oc3c-pos, oc12c-pos, oc48c-pos, oc192c-pos, oc3c, oc12c, oc48c, point-to-point"
+                "the overhead of the medium `{other}` is not known; known are oc3c-atm, oc12c-atm, oc48c-atm, ds3, ds3-plcp, taxi-140, oc3c-pos, oc12c-pos, oc48c-pos, oc192c-pos, oc3c, oc12c, oc48c, point-to-point"
             ));
         }
     })

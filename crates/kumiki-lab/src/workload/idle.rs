@@ -1,0 +1,29 @@
+//! A program that does nothing: it stands in a graph from which this run's load uses another.
+
+use kumiki_graph::{Above, Below, Context, Indication, Protocol, Request, Service, Shape};
+
+/// The names of programs that a graph may have without the load using them.
+pub const NAMES: [&str; 4] = ["ttcp", "netperf", "xtp_test", "tcp_test"];
+
+/// The program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Idle;
+
+impl Protocol for Idle {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::Stream],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("nobody stands above a program");
+    }
+
+    fn pop(&mut self, _: Below, _: Indication, cx: &mut Context<'_>) {
+        cx.drop("the program is idle");
+    }
+}
