@@ -67,11 +67,14 @@ pub enum Work {
     Switch,
     /// Getting a page of memory that must be mapped first.
     Map,
+    /// An octet of a message that the node takes, from above or from below, whatever it does with it: a driver whose CPU moves
+    /// octets to and from its adapter by itself.
+    Octet,
 }
 
 impl Work {
     /// All kinds, in the order of a price list.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Push,
         Self::Pop,
         Self::Expire,
@@ -83,6 +86,7 @@ impl Work {
         Self::Call,
         Self::Switch,
         Self::Map,
+        Self::Octet,
     ];
 
     /// The name in profiles.
@@ -100,6 +104,7 @@ impl Work {
             Self::Call => "call",
             Self::Switch => "switch",
             Self::Map => "map",
+            Self::Octet => "octet",
         }
     }
 }

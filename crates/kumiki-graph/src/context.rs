@@ -154,7 +154,7 @@ impl Context<'_> {
             Work::Copy => info.account.copied += amount,
             Work::Sum => info.account.summed += amount,
             Work::Call => info.account.calls += amount,
-            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver => {}
+            Work::Push | Work::Pop | Work::Expire | Work::Send | Work::Deliver | Work::Octet => {}
             Work::Wake => info.account.wakes += amount,
             Work::Switch => info.account.switches += amount,
             Work::Map => info.account.mapped += amount,

@@ -728,15 +728,22 @@ impl Context<'_> {
         message: Option<&Message>,
         flow: fn(&mut Account) -> &mut crate::account::Flow,
     ) {
+        let mut octets = 0;
         if let Some(node) = self.core.nodes.get_mut(self.node) {
             let flow = flow(&mut node.account);
             flow.calls += 1;
             if let Some(message) = message {
                 flow.messages += 1;
                 flow.octets += message.len() as u64;
+                if node.priced {
+                    octets = message.len() as u64;
+                }
             }
         }
         self.charge(work, 1);
+        if octets > 0 {
+            self.charge(Work::Octet, octets);
+        }
     }
 
     fn count_timer(&mut self) {

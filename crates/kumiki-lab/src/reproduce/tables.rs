@@ -25,8 +25,9 @@ impl Results {
             .filter(|name| is_row(name))
             // What is varied in lockstep with a word goes without saying: the word stands for it.
             .filter(|name| {
-                let word = report.x.as_ref().filter(|x| is_word(first, x));
-                word.is_none_or(|x| *name == x || !self.follows(name, x))
+                let mut heads = report.x.iter().chain(&report.series);
+                Some(*name) == report.x.as_ref()
+                    || !heads.any(|head| is_word(first, head) && self.follows(name, head))
             })
             .collect();
         // The axis first.
