@@ -51,6 +51,12 @@ pub struct Counters {
     pub timeouts: u64,
     /// Duplicate acknowledgments received.
     pub duplicate_acks: u64,
+    /// The most octets of one connection that were under way at a time: the window that was really used.
+    pub flight_most: u64,
+    /// Segments with text in order that were acknowledged, by whichever segment.
+    pub segments_acknowledged: u64,
+    /// How long these waited for that, all together, in microseconds.
+    pub acknowledgment_wait_us: u64,
     /// Pure acknowledgments sent because the delayed acknowledgment timer expired.
     pub acks_by_timer: u64,
     /// Pure acknowledgments sent because enough data had come.

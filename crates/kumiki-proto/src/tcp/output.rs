@@ -68,7 +68,7 @@ impl Session {
             let route = self.way.route.as_deref();
             segment::transmit_by(route, &self.pair, &header, text, options, io.cx);
         }
-        self.receive.acknowledged();
+        self.receive.acknowledged(io.now(), &mut io.shared.counters);
         self.timers.clear(Timer::DelayedAck);
     }
 
@@ -133,7 +133,7 @@ impl Session {
             options,
             io.cx,
         );
-        self.receive.acknowledged();
+        self.receive.acknowledged(io.now(), &mut io.shared.counters);
         self.arm_retransmit(io);
     }
 
@@ -340,6 +340,8 @@ impl Session {
             len += 1;
         }
         self.board.on_send(len, io.now(), last);
+        let most = &mut io.shared.counters.flight_most;
+        *most = (*most).max(self.board.flight().into());
         let probed = self.send.max.min(self.board.nxt());
         if probed.gt(seq) {
             // It went before, as a probe of the closed window: nobody will know which one is acknowledged (MUST-18).

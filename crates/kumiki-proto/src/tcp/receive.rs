@@ -8,6 +8,7 @@ use kumiki_wire::tcp::Seq;
 
 use super::buffers::Buffers;
 use super::config::{AckRule, Config, EdgeRule, Rounding, WindowUpdate};
+use super::counters::Counters;
 use super::reassembly::{Limits, Reassembly};
 use super::session::Shared;
 
@@ -80,6 +81,8 @@ pub(crate) struct Receive {
     /// Since the last acknowledgment: segments that count by the rule, and octets.
     counted: u32,
     octets: u32,
+    /// How many segments wait for their acknowledgment, and the sum of their times of arrival, in nanoseconds.
+    waiting: (u64, u64),
 }
 
 impl Receive {
@@ -110,6 +113,7 @@ impl Receive {
             due: Due::No,
             counted: 0,
             octets: 0,
+            waiting: (0, 0),
         }
     }
 
@@ -188,8 +192,17 @@ impl Receive {
             || (rule.percent > 0 && gain * 100 >= u64::from(rule.percent) * u64::from(self.buffer))
     }
 
-    /// In-order data of `segments` segments, `octets` together, was taken.
-    pub(crate) fn owe(&mut self, octets: u32, segments: u32, mss: u32, rule: AckRule) {
+    /// In-order data of `segments` segments, `octets` together, was taken at `now`.
+    pub(crate) fn owe(
+        &mut self,
+        (octets, segments): (u32, u32),
+        mss: u32,
+        rule: AckRule,
+        now: Instant,
+    ) {
+        let arrived = u64::from(segments).wrapping_mul(now.as_nanos());
+        self.waiting.0 += u64::from(segments);
+        self.waiting.1 = self.waiting.1.wrapping_add(arrived);
         self.octets = self.octets.saturating_add(octets);
         if octets >= mss || rule.count_small {
             // Of several the last may be a small one.
@@ -212,8 +225,14 @@ impl Receive {
         }
     }
 
-    /// A segment with RCV.NXT and the window was sent.
-    pub(crate) const fn acknowledged(&mut self) {
+    /// A segment with RCV.NXT and the window was sent at `now`.
+    pub(crate) const fn acknowledged(&mut self, now: Instant, counters: &mut Counters) {
+        let (segments, arrived) = self.waiting;
+        // Sums that have wrapped around give the right difference.
+        let waited = segments.wrapping_mul(now.as_nanos()).wrapping_sub(arrived);
+        counters.segments_acknowledged += segments;
+        counters.acknowledgment_wait_us += waited / 1_000;
+        self.waiting = (0, 0);
         self.due = Due::No;
         self.last_ack_sent = self.nxt;
         (self.counted, self.octets) = (0, 0);

@@ -212,7 +212,8 @@ impl Session {
                 let segments = segment.count();
                 self.deliver(segment.text, push, io);
                 let rule = io.shared.config.ack;
-                self.receive.owe(octets, segments, self.send.mss, rule);
+                let came = (octets, segments);
+                self.receive.owe(came, self.send.mss, rule, io.now());
                 if rule.pushed && push && octets < self.send.mss {
                     self.receive.owe_now(AckReason::Data);
                 }
