@@ -33,6 +33,7 @@ fn every_kind_is_built_by_its_name_and_the_names_are_in_order() {
             "ip" => interface(),
             "arp" | "atm_arp" | "mapos" => Settings::new().with("addresses", list_of(["10.0.0.1"])),
             "eth" => Settings::new().with("address", "02:00:00:00:00:01"),
+            "sim_ether" => Settings::new().with("address", "10.0.0.1:7000"),
             _ => Settings::new(),
         };
         assert!(build(kind, &settings, here()).is_ok(), "{kind}");

@@ -51,8 +51,10 @@ pub struct Counters {
     pub timeouts: u64,
     /// Duplicate acknowledgments received.
     pub duplicate_acks: u64,
-    /// The most octets of one connection that were under way at a time: the window that was really used.
-    pub flight_most: u64,
+    /// Acknowledgments received of something new.
+    pub new_acks: u64,
+    /// Octets that were under way when these came, all together. Divided by their number it is the window that was really used.
+    pub flight_at_acks: u64,
     /// Segments with text in order that were acknowledged, by whichever segment.
     pub segments_acknowledged: u64,
     /// How long these waited for that, all together, in microseconds.

@@ -340,8 +340,6 @@ impl Session {
             len += 1;
         }
         self.board.on_send(len, io.now(), last);
-        let most = &mut io.shared.counters.flight_most;
-        *most = (*most).max(self.board.flight().into());
         let probed = self.send.max.min(self.board.nxt());
         if probed.gt(seq) {
             // It went before, as a probe of the closed window: nobody will know which one is acknowledged (MUST-18).

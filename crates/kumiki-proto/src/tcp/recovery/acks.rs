@@ -30,6 +30,8 @@ impl Session {
             self.board.on_probed(Span { start, end }, now);
         }
         let flight = self.board.flight();
+        io.shared.counters.new_acks += 1;
+        io.shared.counters.flight_at_acks += u64::from(flight);
         let partial = matches!(self.recovery.phase, Phase::Fast(point) if ack.lt(point));
         let outcome = if partial && !self.sack {
             self.board.on_partial_ack(ack, now)
