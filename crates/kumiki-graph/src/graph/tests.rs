@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex};
 use kumiki_octets::Message;
 
 use super::*;
-use crate::Key;
+use crate::misfit::Misfit;
+use crate::{Above, Key, Service};
 use crate::{Shape, Token, Unit};
 
 /// What a protocol was told.
