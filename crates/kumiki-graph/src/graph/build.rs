@@ -5,9 +5,11 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use super::{DeviceId, Graph, NodeId, Ports, TaskId};
-use crate::assembly::{Device, Edge, End, Input, Item, Node, Task, Way};
+use crate::assembly::{Device, Edge, End, Input, Item, Layer, Node, Task, Way};
 use crate::misfit::Misfit;
-use crate::{Above, AccessPoint, Account, Below, Instant, Prices, Protocol, Rng, Service};
+use crate::{
+    Above, AccessPoint, Account, Below, Instant, Key, Prices, Protocol, Rng, Service, Shape,
+};
 
 impl Graph {
     /// Adds a task.
@@ -43,6 +45,7 @@ impl Graph {
             account: Account::default(),
             prices: Prices::default(),
             name: name.to_owned(),
+            stands_on: Vec::new(),
             rng: Rng::new(self.seed, self.stream << 16 | number as u64),
         });
         Ok(NodeId(number))
@@ -84,118 +87,201 @@ impl Graph {
 
     /// Puts the node `upper` on top of the node or device `lower`.
     ///
+    /// What comes back is the access point between them. A layer that [passes its users
+    /// through](Protocol::passes_users_through) gets one on each layer that it stands on for each of its users, and one of its
+    /// own, which comes back, only where it has keys.
+    ///
     /// # Errors
     /// A [`Misfit`] where there is no such layer, or the two do not fit. They are not joined then; after a
     /// [`Misfit::Refused`] one of them may think that they are, so build the graph anew.
-    pub fn connect(&mut self, upper: &str, lower: &str) -> Result<AccessPoint, Misfit> {
+    pub fn connect(&mut self, upper: &str, lower: &str) -> Result<Option<AccessPoint>, Misfit> {
         let unknown = |name: &str| Misfit::Unknown(name.to_owned());
         let above = self.node(upper).ok_or_else(|| unknown(upper))?;
+        let below = self.layer(lower).ok_or_else(|| unknown(lower))?;
         let shape = self.shape(above);
-        let below_node = self.node(lower);
-        let device = self
-            .core
-            .devices
-            .iter()
-            .position(|device| device.name == lower);
-        let offers = match (below_node, device) {
-            (Some(node), _) => self.shape(node).offers,
-            (None, Some(device)) => self.core.devices.get(device).map(|device| device.service),
-            (None, None) => return Err(unknown(lower)),
-        };
-        if !offers.is_some_and(|service| shape.needs.contains(&service)) {
-            let needs: Vec<String> = shape.needs.iter().map(Service::to_string).collect();
-            return Err(Misfit::Service {
-                upper: upper.to_owned(),
-                lower: lower.to_owned(),
-                needs: if needs.is_empty() {
-                    "nothing below it".to_owned()
-                } else {
-                    needs.join(" or ")
-                },
-                offers: offers.map_or_else(|| "nothing".to_owned(), |service| service.to_string()),
-            });
-        }
-        if below_node.is_some_and(|below| self.stands_on(below, above)) {
+        self.check_service(upper, &shape, lower, below)?;
+        if let Layer::Node(node) = below
+            && self.stands_on(node, above)
+        {
             return Err(Misfit::Circle {
                 upper: upper.to_owned(),
                 lower: lower.to_owned(),
             });
         }
-        let refused = |why| Misfit::Refused {
+        let passes = self.passes_users_through(above);
+        if passes && matches!(below, Layer::Device(_)) {
+            return Err(Misfit::Refused {
+                upper: upper.to_owned(),
+                lower: lower.to_owned(),
+                why: "a device does not tell users apart; put a layer between that does".to_owned(),
+            });
+        }
+        let own = if passes && shape.keys.is_empty() {
+            None
+        } else {
+            Some(self.join(above, below, shape.keys)?)
+        };
+        if let Some(node) = self.core.nodes.get_mut(above.0) {
+            node.stands_on.push(below);
+        }
+        if passes {
+            for keys in self.keys_of_users(above) {
+                self.join(above, below, keys)?;
+            }
+        }
+        Ok(own)
+    }
+
+    /// The node or device called `name`.
+    fn layer(&self, name: &str) -> Option<Layer> {
+        let node = self.node(name).map(Layer::Node);
+        node.or_else(|| {
+            let mut devices = self.core.devices.iter();
+            let device = devices.position(|device| device.name == name)?;
+            Some(Layer::Device(DeviceId(device)))
+        })
+    }
+
+    fn name(&self, layer: Layer) -> String {
+        let name = match layer {
+            Layer::Node(node) => self.core.nodes.get(node.0).map(|node| &node.name),
+            Layer::Device(device) => self.core.devices.get(device.0).map(|device| &device.name),
+        };
+        name.cloned().unwrap_or_default()
+    }
+
+    fn check_service(
+        &self,
+        upper: &str,
+        shape: &Shape,
+        lower: &str,
+        below: Layer,
+    ) -> Result<(), Misfit> {
+        let offers = match below {
+            Layer::Node(node) => self.shape(node).offers,
+            Layer::Device(device) => self.core.devices.get(device.0).map(|device| device.service),
+        };
+        if offers.is_some_and(|service| shape.needs.contains(&service)) {
+            return Ok(());
+        }
+        let needs: Vec<String> = shape.needs.iter().map(Service::to_string).collect();
+        Err(Misfit::Service {
             upper: upper.to_owned(),
             lower: lower.to_owned(),
+            needs: if needs.is_empty() {
+                "nothing below it".to_owned()
+            } else {
+                needs.join(" or ")
+            },
+            offers: offers.map_or_else(|| "nothing".to_owned(), |service| service.to_string()),
+        })
+    }
+
+    fn passes_users_through(&self, node: NodeId) -> bool {
+        let protocol = self.protocols.get(node.0);
+        protocol.is_some_and(|protocol| protocol.passes_users_through())
+    }
+
+    /// The keys under which each user of `node` is found there.
+    fn keys_of_users(&self, node: NodeId) -> Vec<Vec<Key>> {
+        let Some(node) = self.core.nodes.get(node.0) else {
+            return Vec::new();
+        };
+        let edges = node.above.iter();
+        let edges = edges.filter_map(|way| self.core.edges.get(way.edge as usize));
+        edges.map(|edge| edge.keys.clone()).collect()
+    }
+
+    /// Makes an access point under which `upper` is found by `keys`, and all those that follow from it further down.
+    fn join(&mut self, upper: NodeId, lower: Layer, keys: Vec<Key>) -> Result<AccessPoint, Misfit> {
+        let (upper_name, lower_name) = (self.name(Layer::Node(upper)), self.name(lower));
+        let refused = |why| Misfit::Refused {
+            upper: upper_name.clone(),
+            lower: lower_name.clone(),
             why,
         };
         // Both layers are asked before anything is joined.
-        let lower_port = below_node.map_or(0, |node| self.ports(node).above);
-        if let Some(protocol) = below_node.and_then(|node| self.protocols.get_mut(node.0)) {
-            protocol
-                .bind(Above(lower_port), &shape.keys)
-                .map_err(refused)?;
+        let upper_port = self.ports(upper).below;
+        let mut lower_port = 0;
+        if let Layer::Node(node) = lower {
+            lower_port = self.ports(node).above;
+            if let Some(protocol) = self.protocols.get_mut(node.0) {
+                protocol.bind(Above(lower_port), &keys).map_err(refused)?;
+            }
         }
-        let upper_port = self.ports(above).below;
-        if let Some(protocol) = self.protocols.get_mut(above.0) {
-            protocol.attach(Below(upper_port), lower).map_err(refused)?;
+        if let Some(protocol) = self.protocols.get_mut(upper.0) {
+            let below = Below(upper_port);
+            protocol.attach(below, &lower_name).map_err(refused)?;
         }
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let edge = number(self.core.edges.len());
-        let upper = End::Node {
-            node: number(above.0),
+        let upper_end = End::Node {
+            node: number(upper.0),
             port: upper_port,
         };
-        let (lower, ways_up) = match (below_node, device) {
-            (Some(node), _) => (
+        let (lower_end, ways_up) = match lower {
+            Layer::Node(node) => (
                 End::Node {
                     node: number(node.0),
                     port: lower_port,
                 },
                 self.core.nodes.get_mut(node.0).map(|node| &mut node.above),
             ),
-            (None, device) => {
-                let device = device.unwrap_or_default();
+            Layer::Device(device) => {
                 let devices = &mut self.core.devices;
                 (
-                    End::Device(number(device)),
-                    devices.get_mut(device).map(|device| &mut device.above),
+                    End::Device(number(device.0)),
+                    devices.get_mut(device.0).map(|device| &mut device.above),
                 )
             }
         };
         if let Some(ways) = ways_up {
-            ways.push(Way { edge, to: upper });
+            ways.push(Way {
+                edge,
+                to: upper_end,
+            });
         }
-        if let Some(above) = self.core.nodes.get_mut(above.0) {
-            above.below.push(Way { edge, to: lower });
+        if let Some(above) = self.core.nodes.get_mut(upper.0) {
+            let to = lower_end;
+            above.below.push(Way { edge, to });
         }
         self.core.edges.push(Edge {
-            upper,
-            lower,
+            upper: upper_end,
+            lower: lower_end,
             tapped: false,
+            keys: keys.clone(),
         });
+        if let Layer::Node(node) = lower
+            && self.passes_users_through(node)
+        {
+            for layer in self.stands(node).to_vec() {
+                self.join(node, layer, keys.clone())?;
+            }
+        }
         Ok(AccessPoint(edge))
+    }
+
+    /// What `node` has been put on.
+    fn stands(&self, node: NodeId) -> &[Layer] {
+        let node = self.core.nodes.get(node.0);
+        node.map_or(&[], |node| &node.stands_on)
     }
 
     /// Whether `upper` is `lower` or stands on it, however deep.
     fn stands_on(&self, upper: NodeId, lower: NodeId) -> bool {
         let mut seen = vec![false; self.core.nodes.len()];
-        let mut todo = vec![upper.0];
-        while let Some(number) = todo.pop() {
-            if number == lower.0 {
+        let mut todo = vec![upper];
+        while let Some(node) = todo.pop() {
+            if node == lower {
                 return true;
             }
-            let Some(node) = self.core.nodes.get(number) else {
-                continue;
-            };
             if seen
-                .get_mut(number)
-                .is_some_and(|seen| core::mem::replace(seen, true))
+                .get_mut(node.0)
+                .is_none_or(|seen| core::mem::replace(seen, true))
             {
                 continue;
             }
-            for way in &node.below {
-                if let End::Node { node, .. } = way.to {
-                    todo.push(node as usize);
-                }
-            }
+            todo.extend(self.below(node.0));
         }
         false
     }
@@ -212,7 +298,7 @@ impl Graph {
             })
     }
 
-    fn shape(&self, node: NodeId) -> crate::Shape {
+    fn shape(&self, node: NodeId) -> Shape {
         self.protocols
             .get(node.0)
             .map(|protocol| protocol.shape())
@@ -228,7 +314,7 @@ impl Graph {
         for (number, node) in self.core.nodes.iter().enumerate() {
             let shape = self.shape(NodeId(number));
             let (fewest, most) = shape.below;
-            let found = node.below.len();
+            let found = node.stands_on.len();
             if found < usize::from(fewest) || found > usize::from(most) {
                 return Err(Misfit::Below {
                     node: node.name.clone(),
@@ -257,7 +343,7 @@ impl Graph {
         while !waiting.is_empty() {
             let (ready, rest): (Vec<usize>, Vec<usize>) = waiting
                 .iter()
-                .partition(|node| self.below(**node).all(|below| order.contains(&below)));
+                .partition(|node| self.below(**node).all(|below| order.contains(&below.0)));
             // Layers that stand on each other in a ring have no lowest; they keep their order.
             waiting = if ready.is_empty() {
                 Vec::new()
@@ -270,12 +356,12 @@ impl Graph {
     }
 
     /// The nodes that `node` stands on.
-    fn below(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
-        let node = self.core.nodes.get(node);
-        let ways = node.map(|node| node.below.as_slice()).unwrap_or_default();
-        ways.iter().filter_map(|way| match way.to {
-            End::Node { node, .. } => Some(node as usize),
-            End::Device(_) => None,
-        })
+    fn below(&self, node: usize) -> impl Iterator<Item = NodeId> + '_ {
+        self.stands(NodeId(node))
+            .iter()
+            .filter_map(|layer| match layer {
+                Layer::Node(node) => Some(*node),
+                Layer::Device(_) => None,
+            })
     }
 }
