@@ -7,11 +7,11 @@ use kumiki_octets::Message;
 use smallvec::SmallVec;
 
 use crate::context::{Pool, holder};
-use crate::graph::{Output, Tapped, TaskId};
+use crate::graph::{DeviceId, NodeId, Output, Tapped, TaskId};
 use crate::ledger::{Ledger, WakeUp};
 use crate::timers::{TimerId, Timers};
 use crate::{
-    Above, AccessPoint, Account, Address, Below, Indication, Instant, Prices, Request, Rng,
+    Above, AccessPoint, Account, Address, Below, Indication, Instant, Key, Prices, Request, Rng,
     Service, Token,
 };
 
@@ -26,6 +26,15 @@ pub(crate) struct Edge {
     pub(crate) upper: End,
     pub(crate) lower: End,
     pub(crate) tapped: bool,
+    /// Under which the upper end is found at the lower.
+    pub(crate) keys: Vec<Key>,
+}
+
+/// What a node stands on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Layer {
+    Node(NodeId),
+    Device(DeviceId),
 }
 
 /// An access point as the layer at one end of it knows it: which one, and who is at the other end.
@@ -48,6 +57,8 @@ pub(crate) struct Node {
     pub(crate) account: Account,
     pub(crate) prices: Prices,
     pub(crate) name: String,
+    /// Each layer once, however many access points there are to it.
+    pub(crate) stands_on: Vec<Layer>,
     pub(crate) rng: Rng,
 }
 

@@ -56,6 +56,16 @@ pub trait Protocol: Any + Send {
         Ok(())
     }
 
+    /// Whether the layers below tell its users apart, because it hands on their units without a number of its own: VNET, which
+    /// has no header, and ARP, whose users share its cache.
+    ///
+    /// The graph then makes an access point to each layer below for the node itself, where [`Shape::keys`] has any, and one for
+    /// each of its users, bound under the user's keys; in this order, users in theirs. [`Protocol::attach`] is called for each
+    /// of them. So what comes from one of them is for that user, and what is sent by it is the user's.
+    fn passes_users_through(&self) -> bool {
+        false
+    }
+
     /// A layer called `name` has been connected below.
     ///
     /// # Errors

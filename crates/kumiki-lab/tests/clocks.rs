@@ -103,7 +103,7 @@ fn graph(own: Ipv4Addr, peer: Ipv4Addr, load: Load) -> (Graph, DeviceId) {
     let llc = Box::new(LlcSnap::new(llc_snap::Config::default()));
     graph.add_node("llc_snap", stack, llc).unwrap();
     let device = graph.add_device("line", Service::UnitData).unwrap();
-    let bench = graph.connect("bench", "tcp").unwrap();
+    let bench = graph.connect("bench", "tcp").unwrap().unwrap();
     for (upper, lower) in [("tcp", "ip"), ("ip", "llc_snap"), ("llc_snap", "line")] {
         graph.connect(upper, lower).unwrap();
     }

@@ -8,6 +8,7 @@
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`hdlc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
+//! | virtual | [`vnet`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -44,6 +45,7 @@ pub mod tcp;
 pub mod udp;
 mod users;
 pub mod vc_mux;
+pub mod vnet;
 
 #[cfg(test)]
 mod test_bench;

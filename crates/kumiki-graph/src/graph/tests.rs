@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex};
 use kumiki_octets::Message;
 
 use super::*;
-use crate::Key;
+use crate::misfit::Misfit;
+use crate::{Above, Key, Service};
 use crate::{Shape, Token, Unit};
 
 /// What a protocol was told.
@@ -35,6 +36,9 @@ type Act = Box<dyn FnMut(Event, &mut Context<'_>) + Send>;
 struct Scripted {
     shape: Shape,
     refuses: Option<&'static str>,
+    passes_users_through: bool,
+    /// What it was bound and attached to.
+    joined: Log,
     act: Act,
 }
 
@@ -43,8 +47,18 @@ impl Protocol for Scripted {
         self.shape.clone()
     }
 
-    fn bind(&mut self, _: Above, _: &[Key]) -> Result<(), String> {
+    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
+        self.joined.write(format!("user {} {keys:?}", above.0));
         self.refuses.map_or(Ok(()), |why| Err(why.to_owned()))
+    }
+
+    fn passes_users_through(&self) -> bool {
+        self.passes_users_through
+    }
+
+    fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {
+        self.joined.write(format!("on {name} by {}", below.0));
+        Ok(())
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -82,12 +96,14 @@ fn node(act: impl FnMut(Event, &mut Context<'_>) + Send + 'static) -> Box<Script
             keys: vec![Key::Only],
         },
         refuses: None,
+        passes_users_through: false,
+        joined: Log::default(),
         act: Box::new(act),
     })
 }
 
 /// What happened, in order.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Debug)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {

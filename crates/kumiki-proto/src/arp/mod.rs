@@ -3,12 +3,14 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 826; RFC 1122 section 2.3.2 (timeout, one request a second, a queue) |
-//! | Above | IP, whose interface is configured with [`crate::ip::Neighbours::Below`] |
-//! | Below | Ethernet, as the user of both IP's and ARP's EtherType |
+//! | Above | users by [`Key::EtherType`]: IP, whose interface is configured with [`crate::ip::Neighbours::Below`], XTP, by way of VNET too |
+//! | Below | Ethernet, or LLC/SNAP over FDDI or Ethernet (RFC 1390, RFC 1042), under the EtherTypes of the users and that of ARP |
 //! | Left out | announcements and defence of our own address (RFC 5227), proxies, reverse ARP; telling IP that nobody answers |
 //!
-//! It stands between IP and the link, as [`crate::atm_arp`] does: IP hands down a datagram and the next hop, and this layer
-//! puts the station's address in its place. Groups need not be asked for (RFC 1112 section 6.4).
+//! It stands between its users and the link, as [`crate::atm_arp`] does: IP hands down a datagram and the next hop, and this
+//! layer puts the station's address in its place. Groups need not be asked for (RFC 1112 section 6.4). Several users share
+//! what is known of next hops, and each stands on the link under its own EtherType. In what ARP itself says the protocol is
+//! always IPv4, for its addresses are those of IP, whoever sends to them.
 //!
 //! # What it does
 //!
@@ -22,7 +24,6 @@
 //! over the first bound costs the entry that was used longest ago, over the second the oldest datagram.
 
 use core::net::Ipv4Addr;
-use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Indication, Instant, Key, Manage, Protocol, Report,
@@ -33,13 +34,10 @@ use kumiki_wire::arp::{Header, LEN, Operation, hardware};
 use kumiki_wire::ethernet::MacAddr;
 use thiserror::Error;
 
-use crate::resolution::{self, ABOVE, BELOW, is_own};
+use crate::resolution::{self, Bounds, Cache, Found, OWN, below, user};
 
 #[cfg(test)]
 mod tests;
-
-/// RFC 1122 section 2.3.2.1: not more often than this is one next hop asked for.
-const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,26 +100,14 @@ pub struct Counters {
     pub unresolved: u64,
 }
 
-/// What is known of a next hop.
-#[derive(Debug)]
-struct Entry {
-    /// Its station and until when that is good; `None` while it is asked for.
-    station: Option<(MacAddr, Instant)>,
-    waiting: VecDeque<Unit>,
-    /// Requests without an answer.
-    asked: u8,
-    /// When it may be asked for again.
-    next: Instant,
-    used: Instant,
-}
-
 /// The protocol.
 #[derive(Debug)]
 pub struct Arp {
     config: Config,
     /// Our own station, once Ethernet has told it.
     mac: Option<MacAddr>,
-    entries: BTreeMap<Ipv4Addr, Entry>,
+    /// What waits is a user's.
+    cache: Cache<MacAddr, (Above, Unit)>,
     timer: TimerSlot,
     counters: Counters,
 }
@@ -143,10 +129,17 @@ impl Arp {
         if let Some((what, _)) = nothing.into_iter().find(|(_, nothing)| *nothing) {
             return Err(ConfigError::Nothing(what));
         }
+        let bounds = Bounds {
+            timeout: config.timeout,
+            tries: config.tries,
+            entries: config.entries,
+            queue: config.queue,
+            refresh: true,
+        };
         Ok(Self {
             config,
             mac: None,
-            entries: BTreeMap::new(),
+            cache: Cache::new(bounds),
             timer: TimerSlot::default(),
             counters: Counters::default(),
         })
@@ -161,91 +154,50 @@ impl Arp {
     /// The station of `next_hop`, where it is known at `now`.
     #[must_use]
     pub fn station(&self, next_hop: Ipv4Addr, now: Instant) -> Option<MacAddr> {
-        let (station, until) = self.entries.get(&next_hop)?.station?;
-        (now < until).then_some(station)
+        self.cache.known(next_hop, now)
     }
 
     /// How many next hops are known or asked for, and how many datagrams wait.
     #[must_use]
     pub fn held(&self) -> (usize, usize) {
-        let waiting = self.entries.values().map(|it| it.waiting.len()).sum();
-        (self.entries.len(), waiting)
+        self.cache.held()
     }
 
-    fn send(&mut self, unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
         let Address::Ip4(next_hop) = unit.destination else {
             cx.drop("next hop is not an IPv4 address");
             return;
         };
         if next_hop.is_multicast() {
-            transmit(MacAddr::of_ipv4_group(next_hop), unit, cx);
+            transmit(MacAddr::of_ipv4_group(next_hop), (from, unit), cx);
             return;
         }
         if unit.options.group {
-            transmit(MacAddr::BROADCAST, unit, cx);
+            transmit(MacAddr::BROADCAST, (from, unit), cx);
             return;
         }
-        let now = cx.now();
-        if let Some(station) = self.station(next_hop, now) {
-            let ahead = self.config.timeout / 5;
-            let mut poll = false;
-            if let Some(entry) = self.entries.get_mut(&next_hop) {
-                entry.used = now;
-                let old = entry.station.is_some_and(|(_, until)| now + ahead >= until);
-                poll = old && entry.next <= now;
-                if poll {
-                    entry.next = now + INTERVAL;
+        let may_ask = self.mac.is_some();
+        let found = self.cache.find(next_hop, (from, unit), may_ask, cx.now());
+        match found {
+            Found::At {
+                address,
+                datagram,
+                old,
+            } => {
+                transmit(address, datagram, cx);
+                if old {
+                    self.ask(next_hop, Some(address), cx);
                 }
             }
-            transmit(station, unit, cx);
-            if poll {
-                self.ask(next_hop, Some(station), cx);
-            }
-            return;
-        }
-        self.wait(next_hop, unit, cx);
-    }
-
-    /// Keeps a datagram until its next hop is known.
-    fn wait(&mut self, next_hop: Ipv4Addr, unit: Unit, cx: &mut Context<'_>) {
-        let now = cx.now();
-        if !self.entries.contains_key(&next_hop) && self.entries.len() >= self.config.entries {
-            let oldest = self.entries.iter().min_by_key(|(_, it)| it.used);
-            let oldest = oldest.map(|(address, _)| *address);
-            if let Some(gone) = oldest.and_then(|it| self.entries.remove(&it)) {
-                self.unresolved(gone.waiting.len(), cx);
+            Found::Waits { ask, gone } => {
+                self.counters.queued += 1;
+                self.unresolved(gone, cx);
+                if ask {
+                    self.ask(next_hop, None, cx);
+                }
+                self.set_timer(cx);
             }
         }
-        let queue = self.config.queue;
-        let entry = self.entries.entry(next_hop).or_insert_with(|| Entry {
-            station: None,
-            waiting: VecDeque::new(),
-            asked: 0,
-            next: now,
-            used: now,
-        });
-        entry.used = now;
-        if entry.station.take().is_some() {
-            // What was known is no longer good: begin anew.
-            entry.asked = 0;
-        }
-        entry.waiting.push_back(unit);
-        self.counters.queued += 1;
-        let over = entry.waiting.len() > queue;
-        if over {
-            entry.waiting.pop_front();
-        }
-        let ask = entry.asked == 0 && entry.next <= now;
-        if ask {
-            (entry.asked, entry.next) = (1, now + INTERVAL);
-        }
-        if over {
-            self.unresolved(1, cx);
-        }
-        if ask {
-            self.ask(next_hop, None, cx);
-        }
-        self.set_timer(cx);
     }
 
     fn unresolved(&mut self, datagrams: usize, cx: &mut Context<'_>) {
@@ -274,34 +226,16 @@ impl Arp {
 
     /// Time has passed: asks again, or gives up.
     fn tick(&mut self, cx: &mut Context<'_>) {
-        let now = cx.now();
-        let tries = self.config.tries;
-        let (mut again, mut gone) = (Vec::new(), Vec::new());
-        for (&address, entry) in &mut self.entries {
-            if entry.station.is_some() || entry.next > now {
-                continue;
-            }
-            if entry.asked < tries {
-                entry.asked += 1;
-                entry.next = now + INTERVAL;
-                again.push(address);
-            } else {
-                gone.push(address);
-            }
-        }
-        for address in gone {
-            let waited = self.entries.remove(&address).map(|it| it.waiting.len());
-            self.unresolved(waited.unwrap_or(0), cx);
-        }
-        for address in again {
-            self.ask(address, None, cx);
+        let (again, gone) = self.cache.due(cx.now());
+        self.unresolved(gone, cx);
+        for next_hop in again {
+            self.ask(next_hop, None, cx);
         }
         self.set_timer(cx);
     }
 
     fn set_timer(&mut self, cx: &mut Context<'_>) {
-        let asked = self.entries.values().filter(|it| it.station.is_none());
-        match asked.map(|it| it.next).min() {
+        match self.cache.next_due().filter(|_| self.mac.is_some()) {
             None => cx.clear_timer(&mut self.timer),
             Some(next) if self.timer.deadline() == Some(next) => {}
             Some(next) => cx.set_timer(&mut self.timer, Token::default(), next),
@@ -310,28 +244,8 @@ impl Arp {
 
     /// `address` is at `station`; a next hop that nobody asked for is kept only if it spoke to us (RFC 826).
     fn learn(&mut self, address: Ipv4Addr, station: MacAddr, to_us: bool, cx: &mut Context<'_>) {
-        let now = cx.now();
-        let until = now + self.config.timeout;
-        if !self.entries.contains_key(&address) {
-            if !to_us || self.entries.len() >= self.config.entries {
-                return;
-            }
-            let entry = Entry {
-                station: None,
-                waiting: VecDeque::new(),
-                asked: 0,
-                next: now,
-                used: now,
-            };
-            self.entries.insert(address, entry);
-        }
-        let Some(entry) = self.entries.get_mut(&address) else {
-            return;
-        };
-        entry.station = Some((station, until));
-        entry.asked = 0;
-        for unit in core::mem::take(&mut entry.waiting) {
-            transmit(station, unit, cx);
+        for datagram in self.cache.learn(address, station, to_us, cx.now()) {
+            transmit(station, datagram, cx);
         }
         self.set_timer(cx);
     }
@@ -382,31 +296,31 @@ impl Arp {
         }
     }
 
-    fn report(&mut self, report: Report, cx: &mut Context<'_>) {
-        match report {
+    /// What the link says to us and not to a user.
+    fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
+        match *report {
             Report::Route {
                 source: Address::Mac(mac),
                 ..
             } => {
                 self.mac = Some(MacAddr(mac));
                 // Who was waited for before we had an address is asked for now.
-                for entry in self.entries.values_mut() {
-                    (entry.asked, entry.next) = (0, cx.now());
-                }
+                self.cache.begin_anew(cx.now());
                 self.tick(cx);
-                return;
             }
             // The link may be another one when it comes back.
-            Report::Down => self.entries.retain(|_, it| !it.waiting.is_empty()),
-            Report::Up | Report::Limits { .. } => {}
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
+            Report::Down => self.cache.forget_known(),
+            Report::Up
+            | Report::Limits { .. }
+            | Report::Route { .. }
+            | Report::Unreachable { .. }
+            | Report::Link(_) => {}
         }
-        cx.up(ABOVE, Indication::Report(Box::new(report)));
     }
 }
 
-fn transmit(station: MacAddr, datagram: Unit, cx: &mut Context<'_>) {
-    resolution::transmit(Address::Mac(station.0), datagram, cx);
+fn transmit(station: MacAddr, (user, unit): (Above, Unit), cx: &mut Context<'_>) {
+    resolution::transmit(user, Address::Mac(station.0), unit, cx);
 }
 
 fn packet(header: &Header, to: MacAddr, cx: &mut Context<'_>) {
@@ -420,32 +334,44 @@ impl Protocol for Arp {
         resolution::shape()
     }
 
-    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        resolution::bind("ARP", above, keys)
+    fn passes_users_through(&self) -> bool {
+        true
+    }
+
+    fn bind(&mut self, _: Above, keys: &[Key]) -> Result<(), String> {
+        resolution::bind("ARP", keys)
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let to = Address::Mac(MacAddr::BROADCAST.0);
-        cx.down(BELOW, Request::Manage(Box::new(Manage::Route { to })));
+        cx.down(OWN, Request::Manage(Box::new(Manage::Route { to })));
     }
 
-    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request.of_unit_data() {
-            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
-            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits) => {
-                cx.down(BELOW, Request::Manage(manage));
+            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
+            Some(UnitRequest::Manage(manage))
+                if matches!(*manage, Manage::Limits | Manage::Group { .. }) =>
+            {
+                cx.down(below(from), Request::Manage(manage));
             }
             Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
         }
     }
 
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication.of_unit_data() {
-            Some(UnitIndication::Unit(unit)) if is_own(&unit) => self.receive(unit, cx),
-            Some(UnitIndication::Unit(unit)) => cx.up(ABOVE, Indication::Unit(unit)),
-            Some(UnitIndication::Report(report)) => self.report(*report, cx),
-            Some(UnitIndication::Credit(_)) => {}
-            None => cx.drop("not a unit"),
+    fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
+        match (user(from), indication.of_unit_data()) {
+            (None, Some(UnitIndication::Unit(unit))) => self.receive(unit, cx),
+            (None, Some(UnitIndication::Report(report))) => self.report(&report, cx),
+            (Some(user), Some(UnitIndication::Unit(unit))) => cx.up(user, Indication::Unit(unit)),
+            (Some(user), Some(UnitIndication::Report(report))) => {
+                // How we are addressed is for us alone.
+                if !matches!(*report, Report::Route { .. }) {
+                    cx.up(user, Indication::Report(report));
+                }
+            }
+            (_, Some(UnitIndication::Credit(_))) => {}
+            (_, None) => cx.drop("not a unit"),
         }
     }
 

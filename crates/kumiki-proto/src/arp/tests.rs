@@ -197,3 +197,61 @@ fn a_claim_to_our_own_address_is_counted_and_not_believed() {
     assert!(sent(&mut bench).is_empty());
     assert_eq!(counters(&bench).conflicts, 1);
 }
+
+/// XTP's EtherType.
+const XTP: Key = Key::EtherType(0x817d);
+
+#[test]
+fn users_share_what_is_known_and_send_under_their_own_ether_types() {
+    let mut bench = Bench::new();
+    let medium = bench.device("medium");
+    let eth = eth::Config {
+        pad: false,
+        ..eth::Config::new(MAC_A)
+    };
+    // Users first, as in a chain of a scenario.
+    bench.node("arp", &[], Arp::new(Config::new(A)).unwrap());
+    let ip = bench.user("ip", "arp", &[Key::EtherType(0x0800)]);
+    let xtp = bench.user("xtp", "arp", &[Key::IpProtocol(36), XTP]);
+    bench.node("eth", &["medium"], Eth::new(eth).unwrap());
+    bench.graph.connect("arp", "eth").unwrap();
+    bench.start();
+    bench.requests();
+    bench.send(ip, to(B));
+    bench.send(xtp, to(B));
+    assert_eq!(sent(&mut bench).len(), 1);
+    bench.octets(medium, &frame(MAC_A, Operation::Reply, B, A));
+    let types = |bench: &mut Bench| -> Vec<[u8; 2]> {
+        let octets = bench.sent_octets();
+        let types = octets.iter().map(|it| [it[12], it[13]]);
+        types.collect()
+    };
+    assert_eq!(types(&mut bench), [[0x08, 0], [0x81, 0x7d]]);
+    bench.send(xtp, to(B));
+    assert_eq!(types(&mut bench), [[0x81, 0x7d]]);
+    let mut octets = vec![0; 15];
+    octets[..6].copy_from_slice(&MAC_A.0);
+    octets[12..14].copy_from_slice(&[0x81, 0x7d]);
+    bench.octets(medium, &octets);
+    assert!(bench.units(ip).is_empty());
+    let [unit] = &bench.units(xtp)[..] else {
+        panic!()
+    };
+    assert_eq!(unit.options.under, Some(XTP));
+}
+
+#[test]
+fn a_user_has_an_ether_type_and_not_that_of_arp() {
+    let mut bench = Bench::new();
+    bench.node("arp", &[], Arp::new(Config::new(A)).unwrap());
+    for (name, key, why) in [
+        ("tcp", Key::IpProtocol(6), "has none"),
+        ("arp2", Key::EtherType(0x0806), "ARP's own"),
+    ] {
+        let task = bench.graph.add_task(name);
+        let user = crate::test_bench::User::with_keys(&[key]);
+        bench.graph.add_node(name, task, Box::new(user)).unwrap();
+        let refused = bench.graph.connect(name, "arp").unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+}

@@ -3,8 +3,8 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 2225 sections 8.2, 8.5 and 8.7 (replaces RFC 1577), RFC 1293 as it is quoted there |
-//! | Above | IP, whose interface is configured with [`crate::ip::Neighbours::Below`] |
-//! | Below | LLC/SNAP, as the user of both IP's and ATMARP's EtherType |
+//! | Above | users by [`Key::EtherType`]: IP, whose interface is configured with [`crate::ip::Neighbours::Below`], XTP; they share what is known |
+//! | Below | LLC/SNAP, under the EtherTypes of the users and that of ARP |
 //! | Left out | switched circuits and with them the ATMARP server, registration and NAKs; broadcast (RFC 2225 section 9 has no mapping for it) |
 //!
 //! # Why it stands between IP and LLC/SNAP
@@ -34,7 +34,7 @@ use kumiki_octets::Message;
 use kumiki_wire::arp::Operation;
 use kumiki_wire::atm_arp::{Address as AtmAddress, Header, MAX_LEN};
 
-use crate::resolution::{self, ABOVE, BELOW, is_own, transmit};
+use crate::resolution::{self, below, transmit, user};
 
 mod config;
 #[cfg(test)]
@@ -85,6 +85,7 @@ struct Circuit {
 struct Waiting {
     next_hop: Ipv4Addr,
     since: Instant,
+    user: Above,
     unit: Unit,
 }
 
@@ -140,13 +141,13 @@ impl AtmArp {
         self.entries.iter().find(good).map(|entry| entry.vc)
     }
 
-    fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, user: Above, unit: Unit, cx: &mut Context<'_>) {
         let Address::Ip4(next_hop) = unit.destination else {
             cx.drop("next hop is not an IPv4 address");
             return;
         };
         if let Some(vc) = self.circuit(next_hop, cx.now()) {
-            transmit(vc, unit, cx);
+            transmit(user, vc, unit, cx);
             return;
         }
         if unit.options.group {
@@ -161,10 +162,10 @@ impl AtmArp {
             return;
         }
         self.counters.queued += 1;
-        unit.options.under = None;
         self.waiting.push_back(Waiting {
             next_hop,
             since: cx.now(),
+            user,
             unit,
         });
     }
@@ -207,7 +208,7 @@ impl AtmArp {
             if now.saturating_since(waiting.since) > self.config.hold {
                 self.unresolved(cx);
             } else if let Some(vc) = self.circuit(waiting.next_hop, now) {
-                transmit(vc, waiting.unit, cx);
+                transmit(waiting.user, vc, waiting.unit, cx);
             } else {
                 self.waiting.push_back(waiting);
             }
@@ -318,7 +319,8 @@ impl AtmArp {
         self.entries.retain(|entry| entry.until.is_none());
     }
 
-    fn report(&mut self, report: Report, cx: &mut Context<'_>) {
+    /// What the link says to us and not to a user.
+    fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match report {
             Report::Down => self.forget(),
             Report::Up => {
@@ -333,7 +335,6 @@ impl AtmArp {
             | Report::Unreachable { .. }
             | Report::Link(_) => {}
         }
-        cx.up(ABOVE, Indication::Report(Box::new(report)));
     }
 }
 
@@ -348,29 +349,36 @@ impl Protocol for AtmArp {
         resolution::shape()
     }
 
-    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        resolution::bind("ATMARP", above, keys)
+    fn passes_users_through(&self) -> bool {
+        true
+    }
+
+    fn bind(&mut self, _: Above, keys: &[Key]) -> Result<(), String> {
+        resolution::bind("ATMARP", keys)
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         self.ask(cx);
     }
 
-    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request.of_unit_data() {
-            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
-            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
+            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
+            Some(UnitRequest::Manage(manage)) => cx.down(below(from), Request::Manage(manage)),
             None => cx.drop("not a unit"),
         }
     }
 
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication.of_unit_data() {
-            Some(UnitIndication::Unit(unit)) if is_own(&unit) => self.receive(unit, cx),
-            Some(UnitIndication::Unit(unit)) => cx.up(ABOVE, Indication::Unit(unit)),
-            Some(UnitIndication::Report(report)) => self.report(*report, cx),
-            Some(UnitIndication::Credit(_)) => {}
-            None => cx.drop("not a unit"),
+    fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
+        match (user(from), indication.of_unit_data()) {
+            (None, Some(UnitIndication::Unit(unit))) => self.receive(unit, cx),
+            (None, Some(UnitIndication::Report(report))) => self.report(&report, cx),
+            (Some(user), Some(UnitIndication::Unit(unit))) => cx.up(user, Indication::Unit(unit)),
+            (Some(user), Some(UnitIndication::Report(report))) => {
+                cx.up(user, Indication::Report(report));
+            }
+            (_, Some(UnitIndication::Credit(_))) => {}
+            (_, None) => cx.drop("not a unit"),
         }
     }
 

@@ -40,11 +40,10 @@ use kumiki_octets::Message;
 use kumiki_wire::mapos::arp::{Header, LEN, Operation};
 use kumiki_wire::mapos::{self, Width, protocol};
 
-mod cache;
 #[cfg(test)]
 mod tests;
 
-use cache::{Bounds, Cache, Found};
+use crate::resolution::{Bounds, Cache, Found};
 
 /// What can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -127,7 +126,7 @@ pub struct Counters {
 pub struct Mapos {
     config: Config,
     known: BTreeMap<Ipv4Addr, mapos::Address>,
-    cache: Cache,
+    cache: Cache<mapos::Address, Unit>,
     /// How wide addresses are, once the driver has told it.
     width: Option<Width>,
     /// Our own address, once the driver has one.
@@ -195,6 +194,8 @@ impl Mapos {
             tries: config.tries,
             entries: config.entries,
             queue: config.queue,
+            // In use or not, what is known is good for its time (RFC 2176 section 3.4).
+            refresh: false,
         };
         Ok(Self {
             known: config.known.iter().copied().collect(),
@@ -268,7 +269,9 @@ impl Mapos {
         }
         let may_ask = self.own.is_some();
         match self.cache.find(next_hop, unit, may_ask, cx.now()) {
-            Found::At(address, unit) => transmit(address, protocol::IPV4, unit, cx),
+            Found::At {
+                address, datagram, ..
+            } => transmit(address, protocol::IPV4, datagram, cx),
             Found::Waits { ask, gone } => {
                 self.counters.queued += 1;
                 self.unresolved(gone, cx);

@@ -50,6 +50,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("tcp", super::tcp::make),
     ("udp", udp),
     ("vc_mux", vc_mux),
+    ("vnet", super::vnet::make),
 ];
 
 pub(super) const CIRCUIT: &str = "a circuit \"vpi/vci\" such as \"0/100\"";

@@ -34,6 +34,7 @@ fn every_kind_is_built_by_its_name_and_the_names_are_in_order() {
             "arp" | "atm_arp" | "mapos" => Settings::new().with("addresses", list_of(["10.0.0.1"])),
             "eth" => Settings::new().with("address", "02:00:00:00:00:01"),
             "sim_ether" => Settings::new().with("address", "10.0.0.1:7000"),
+            "vnet" => Settings::new().with("addresses", list_of(["10.0.0.1/24"])),
             _ => Settings::new(),
         };
         assert!(build(kind, &settings, here()).is_ok(), "{kind}");
@@ -114,6 +115,16 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
             "`llc_snap.vc` is \"0.100\"; it must be a circuit \"vpi/vci\"",
         ),
         ("llc_snap", one("vc", "4096/1".into()), "must be a circuit"),
+        (
+            "vnet",
+            none.clone(),
+            "`vnet.addresses` is not set; it must be a list of our addresses there",
+        ),
+        (
+            "vnet",
+            one("addresses", list_of(["10.0.0.1/33"])),
+            "it must be a list, each an IP address and the length of its prefix",
+        ),
         (
             "ip",
             none.clone(),

@@ -142,3 +142,102 @@ fn a_protocol_is_found_by_its_type() {
     assert_eq!(graph.protocol::<Scripted>(ip).unwrap().refuses, Some("no"));
     assert!(graph.node("eth0").is_none() && graph.node("nobody").is_none());
 }
+
+/// Two users on a layer that passes them through, on two others.
+fn passing(pairs: &[(&str, &str)], own: Vec<Key>) -> (Graph, [Log; 3]) {
+    let mut graph = Graph::new(1, 1);
+    let task = graph.add_task("cpu");
+    let users = [("ip", 0x0800), ("xtp", 0x817d)];
+    for (name, number) in users {
+        let mut user = idle();
+        user.shape.keys = vec![Key::EtherType(number)];
+        graph.add_node(name, task, user).unwrap();
+    }
+    let mut vnet = idle();
+    (vnet.passes_users_through, vnet.shape.keys) = (true, own);
+    let lan = [idle(), idle()];
+    let logs = [&vnet.joined, &lan[0].joined, &lan[1].joined].map(Clone::clone);
+    graph.add_node("vnet", task, vnet).unwrap();
+    for (name, node) in ["lan0", "lan1"].into_iter().zip(lan) {
+        graph.add_node(name, task, node).unwrap();
+    }
+    for (upper, lower) in pairs {
+        graph.connect(upper, lower).unwrap();
+    }
+    (graph, logs)
+}
+
+#[test]
+fn a_layer_that_passes_users_through_has_an_access_point_for_each() {
+    let users_first = [
+        ("ip", "vnet"),
+        ("xtp", "vnet"),
+        ("vnet", "lan0"),
+        ("vnet", "lan1"),
+    ];
+    let mut users_last = users_first;
+    users_last.rotate_left(2);
+    for (pairs, order) in [(users_first, [0, 1, 2, 3]), (users_last, [0, 2, 1, 3])] {
+        let (mut graph, [vnet, lan0, lan1]) = passing(&pairs, Vec::new());
+        let bound = ["user 0 [EtherType(2048)]", "user 1 [EtherType(33149)]"];
+        assert_eq!(lan0.take(), bound);
+        assert_eq!(lan1.take(), bound);
+        let vnet = vnet.take();
+        let on = |line: &&String| line.starts_with("on");
+        let places = |name: &str| -> Vec<usize> {
+            let lines = vnet.iter().filter(on).enumerate();
+            lines
+                .filter(|(_, line)| line.contains(name))
+                .map(|(n, _)| n)
+                .collect()
+        };
+        assert_eq!(places("lan0"), order[..2]);
+        assert_eq!(places("lan1"), order[2..]);
+        graph.start(Instant::ZERO).unwrap();
+        assert_eq!(graph.access_points().count(), 2 + 2 * 2);
+    }
+}
+
+#[test]
+fn a_layer_that_passes_users_through_may_have_keys_of_its_own() {
+    let (_, [_, lan0, _]) = passing(
+        &[("vnet", "lan0"), ("xtp", "vnet")],
+        vec![Key::EtherType(0x0806)],
+    );
+    assert_eq!(
+        lan0.take(),
+        ["user 0 [EtherType(2054)]", "user 1 [EtherType(33149)]"]
+    );
+}
+
+#[test]
+fn users_pass_through_several_layers() {
+    let mut graph = Graph::new(1, 1);
+    let task = graph.add_task("cpu");
+    let mut user = idle();
+    user.shape.keys = vec![Key::IpProtocol(36)];
+    let bottom = idle();
+    let bound = bottom.joined.clone();
+    graph.add_node("xtp", task, user).unwrap();
+    for name in ["vsize", "vnet"] {
+        let mut layer = idle();
+        layer.passes_users_through = true;
+        layer.shape.keys.clear();
+        graph.add_node(name, task, layer).unwrap();
+    }
+    graph.add_node("ip", task, bottom).unwrap();
+    for (upper, lower) in [("xtp", "vsize"), ("vnet", "ip"), ("vsize", "vnet")] {
+        graph.connect(upper, lower).unwrap();
+    }
+    assert_eq!(bound.take(), ["user 0 [IpProtocol(36)]"]);
+    assert!(words(graph.connect("ip", "xtp")).contains("cannot stand"));
+}
+
+#[test]
+fn no_layer_that_passes_users_through_stands_on_a_device() {
+    let mut graph = graph();
+    let mut vnet = idle();
+    vnet.passes_users_through = true;
+    graph.add_node("vnet", TaskId(0), vnet).unwrap();
+    assert!(words(graph.connect("vnet", "eth0")).contains("put a layer between"));
+}

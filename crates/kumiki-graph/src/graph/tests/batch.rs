@@ -146,7 +146,7 @@ fn trace(case: &Case, limits: &[usize]) -> Trace {
         graph.set_prices(node, prices);
     }
     for pair in names.windows(2) {
-        let access_point = graph.connect(pair[0], pair[1]).unwrap();
+        let access_point = graph.connect(pair[0], pair[1]).unwrap().unwrap();
         graph.tap(access_point);
     }
     if case.modelled {

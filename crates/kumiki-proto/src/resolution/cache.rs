@@ -1,56 +1,60 @@
-//! Which HDLC address an IPv4 address has, and what waits until that is known (RFC 2176 sections 3.1 to 3.4).
+//! Which address of the link an IPv4 address has, and what waits until that is known (RFC 1122 section 2.3.2, RFC 2176
+//! sections 3.1 to 3.4).
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_graph::{Duration, Instant, Unit};
-use kumiki_wire::mapos::Address;
+use kumiki_graph::{Duration, Instant};
 
-/// How often one next hop is asked for, as ARP on an Ethernet does (RFC 1122 section 2.3.2.1).
+/// RFC 1122 section 2.3.2.1: not more often than this is one next hop asked for.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What bounds a cache.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    pub(super) timeout: Duration,
-    pub(super) tries: u8,
-    pub(super) entries: usize,
-    pub(super) queue: usize,
+pub(crate) struct Bounds {
+    pub(crate) timeout: Duration,
+    pub(crate) tries: u8,
+    pub(crate) entries: usize,
+    pub(crate) queue: usize,
+    /// Whether who is in use is asked again before the time of what is known is over (RFC 1122 section 2.3.2.1 (2)).
+    pub(crate) refresh: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum State<A> {
     /// It was learned, and is good until then.
-    Known { address: Address, until: Instant },
-    /// It has been asked for so often, and may be again from then on.
-    Asked { times: u8, next: Instant },
+    Known { address: A, until: Instant },
+    /// It has been asked for so often.
+    Asked { times: u8 },
 }
 
 #[derive(Debug)]
-struct Entry {
-    state: State,
-    waiting: VecDeque<Unit>,
+struct Entry<A, W> {
+    state: State<A>,
+    /// It may not be asked for before.
+    next: Instant,
+    waiting: VecDeque<W>,
     used: Instant,
 }
 
 /// What is to be done with a datagram.
 #[derive(Debug)]
-pub(super) enum Found {
-    /// Send it.
-    At(Address, Unit),
+pub(crate) enum Found<A, W> {
+    /// Send it. What is known is nearly too old, and who is there is to be asked again, if `old` says so.
+    At { address: A, datagram: W, old: bool },
     /// It waits, and the next hop is to be asked for if this says so. So many others had to go.
     Waits { ask: bool, gone: usize },
 }
 
-/// The cache.
+/// The cache: addresses of a link are `A`s, and what waits for them are `W`s.
 #[derive(Debug)]
-pub(super) struct Cache {
+pub(crate) struct Cache<A, W> {
     bounds: Bounds,
-    entries: BTreeMap<Ipv4Addr, Entry>,
+    entries: BTreeMap<Ipv4Addr, Entry<A, W>>,
 }
 
-impl Cache {
-    pub(super) const fn new(bounds: Bounds) -> Self {
+impl<A: Copy + PartialEq, W> Cache<A, W> {
+    pub(crate) const fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
             entries: BTreeMap::new(),
@@ -58,7 +62,7 @@ impl Cache {
     }
 
     /// What is known at `now`.
-    pub(super) fn known(&self, next_hop: Ipv4Addr, now: Instant) -> Option<Address> {
+    pub(crate) fn known(&self, next_hop: Ipv4Addr, now: Instant) -> Option<A> {
         match self.entries.get(&next_hop)?.state {
             State::Known { address, until } if now < until => Some(address),
             State::Known { .. } | State::Asked { .. } => None,
@@ -66,24 +70,34 @@ impl Cache {
     }
 
     /// How many next hops are known or asked for, and how many datagrams wait.
-    pub(super) fn held(&self) -> (usize, usize) {
+    pub(crate) fn held(&self) -> (usize, usize) {
         let waiting = self.entries.values().map(|it| it.waiting.len()).sum();
         (self.entries.len(), waiting)
     }
 
-    /// Where `unit` goes; `may_ask` says whether we can ask.
-    pub(super) fn find(
+    /// Where `datagram` goes; `may_ask` says whether we can ask.
+    pub(crate) fn find(
         &mut self,
         next_hop: Ipv4Addr,
-        unit: Unit,
+        datagram: W,
         may_ask: bool,
         now: Instant,
-    ) -> Found {
-        if let Some(address) = self.known(next_hop, now) {
-            if let Some(entry) = self.entries.get_mut(&next_hop) {
-                entry.used = now;
+    ) -> Found<A, W> {
+        if let Some(entry) = self.entries.get_mut(&next_hop)
+            && let State::Known { address, until } = entry.state
+            && now < until
+        {
+            entry.used = now;
+            let old =
+                self.bounds.refresh && now + self.bounds.timeout / 5 >= until && entry.next <= now;
+            if old {
+                entry.next = now + INTERVAL;
             }
-            return Found::At(address, unit);
+            return Found::At {
+                address,
+                datagram,
+                old,
+            };
         }
         let mut gone = 0;
         if !self.entries.contains_key(&next_hop) && self.entries.len() >= self.bounds.entries {
@@ -91,34 +105,29 @@ impl Cache {
             let oldest = oldest.map(|(address, _)| *address);
             gone += oldest.map_or(0, |it| self.forget(it));
         }
-        let asked = State::Asked {
-            times: 0,
-            next: now,
-        };
         let entry = self.entries.entry(next_hop).or_insert_with(|| Entry {
-            state: asked,
+            state: State::Asked { times: 0 },
+            next: now,
             waiting: VecDeque::new(),
             used: now,
         });
         entry.used = now;
         if matches!(entry.state, State::Known { .. }) {
             // What was known is no longer good: begin anew.
-            entry.state = State::Asked {
-                times: 0,
-                next: now,
-            };
+            entry.state = State::Asked { times: 0 };
         }
-        entry.waiting.push_back(unit);
+        entry.waiting.push_back(datagram);
         if entry.waiting.len() > self.bounds.queue {
             entry.waiting.pop_front();
             gone += 1;
         }
         let mut ask = false;
-        if let State::Asked { times, next } = &mut entry.state
+        if let State::Asked { times } = &mut entry.state
             && *times == 0
+            && entry.next <= now
             && may_ask
         {
-            (*times, *next) = (1, now + INTERVAL);
+            (*times, entry.next) = (1, now + INTERVAL);
             ask = true;
         }
         Found::Waits { ask, gone }
@@ -126,13 +135,13 @@ impl Cache {
 
     /// `next_hop` has said that it is at `address`; gives what waited for it. Nobody new is kept unless he is to be `kept` and
     /// there is room.
-    pub(super) fn learn(
+    pub(crate) fn learn(
         &mut self,
         next_hop: Ipv4Addr,
-        address: Address,
+        address: A,
         kept: bool,
         now: Instant,
-    ) -> VecDeque<Unit> {
+    ) -> VecDeque<W> {
         let until = now + self.bounds.timeout;
         let state = State::Known { address, until };
         if let Some(entry) = self.entries.get_mut(&next_hop) {
@@ -142,6 +151,7 @@ impl Cache {
         if kept && self.entries.len() < self.bounds.entries {
             let entry = Entry {
                 state,
+                next: now,
                 waiting: VecDeque::new(),
                 used: now,
             };
@@ -151,7 +161,7 @@ impl Cache {
     }
 
     /// UNARP (section 3.3): what is known of `next_hop` goes unless it is this address.
-    pub(super) fn clear_unless(&mut self, next_hop: Ipv4Addr, address: Option<Address>) -> bool {
+    pub(crate) fn clear_unless(&mut self, next_hop: Ipv4Addr, address: Option<A>) -> bool {
         let found = self.entries.get(&next_hop).map(|it| &it.state);
         let other =
             matches!(found, Some(State::Known { address: known, .. }) if Some(*known) != address);
@@ -162,26 +172,40 @@ impl Cache {
     }
 
     /// Forgets `next_hop`; how many datagrams waited for it.
-    pub(super) fn forget(&mut self, next_hop: Ipv4Addr) -> usize {
+    pub(crate) fn forget(&mut self, next_hop: Ipv4Addr) -> usize {
         let gone = self.entries.remove(&next_hop);
         gone.map_or(0, |it| it.waiting.len())
     }
 
     /// The link is lost: all that was known goes (section 3.4), and what waited with it; how many datagrams.
-    pub(super) fn clear(&mut self) -> usize {
+    pub(crate) fn clear(&mut self) -> usize {
         let (_, waiting) = self.held();
         self.entries.clear();
         waiting
     }
 
+    /// What was known is forgotten; what waits goes on waiting.
+    pub(crate) fn forget_known(&mut self) {
+        self.entries.retain(|_, it| !it.waiting.is_empty());
+    }
+
+    /// All who are waited for are to be asked for anew: until now nobody could be.
+    pub(crate) fn begin_anew(&mut self, now: Instant) {
+        for entry in self.entries.values_mut() {
+            if let State::Asked { times } = &mut entry.state {
+                (*times, entry.next) = (0, now);
+            }
+        }
+    }
+
     /// Who is to be asked for at `now`, and how many datagrams waited for those who did not answer.
-    pub(super) fn due(&mut self, now: Instant) -> (Vec<Ipv4Addr>, usize) {
+    pub(crate) fn due(&mut self, now: Instant) -> (Vec<Ipv4Addr>, usize) {
         let (mut again, mut silent) = (Vec::new(), Vec::new());
         for (&next_hop, entry) in &mut self.entries {
             match &mut entry.state {
-                State::Asked { times, next } if *next <= now => {
+                State::Asked { times } if entry.next <= now => {
                     if *times < self.bounds.tries {
-                        (*times, *next) = (*times + 1, now + INTERVAL);
+                        (*times, entry.next) = (*times + 1, now + INTERVAL);
                         again.push(next_hop);
                     } else {
                         silent.push(next_hop);
@@ -195,11 +219,11 @@ impl Cache {
     }
 
     /// When [`Cache::due`] has something next.
-    pub(super) fn next_due(&self) -> Option<Instant> {
-        let asked = self.entries.values().filter_map(|it| match it.state {
-            State::Asked { next, .. } => Some(next),
-            State::Known { .. } => None,
-        });
-        asked.min()
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        let asked = self
+            .entries
+            .values()
+            .filter(|it| matches!(it.state, State::Asked { .. }));
+        asked.map(|it| it.next).min()
     }
 }
