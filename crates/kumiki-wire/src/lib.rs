@@ -32,6 +32,7 @@ pub mod ppp;
 pub mod sdh;
 pub mod tcp;
 pub mod udp;
+pub mod xtp;
 
 mod malformed;
 

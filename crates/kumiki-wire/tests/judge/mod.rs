@@ -6,7 +6,10 @@ use std::process::Command;
 
 /// Link types of capture files.
 pub(crate) mod link_type {
+    #[allow(dead_code, reason = "one of the tests that judge has no Ethernet")]
     pub(crate) const ETHERNET: u32 = 1;
+    #[allow(dead_code, reason = "some of the tests that judge have no bare IP")]
+    pub(crate) const RAW: u32 = 101;
     #[allow(dead_code, reason = "one of the tests that judge has no ATM")]
     pub(crate) const ATM_RFC1483: u32 = 100;
 }
