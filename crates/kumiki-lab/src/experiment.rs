@@ -7,6 +7,7 @@ mod measure;
 mod media;
 mod programs;
 mod protocols;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ use crate::scenario::{Host, Impair, Scenario};
 use fault::Fault;
 pub use measure::{Bound, Measured, SessionResult, Units};
 use programs::Load;
+pub use window::WindowUse;
 
 /// What else a run should bring.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -42,8 +42,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use kumiki_graph::Duration;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+
+use crate::quantity::Octets;
 
 mod amount;
 mod builtin;
@@ -442,12 +445,39 @@ pub struct Report {
     pub bound: bool,
     /// Whether the use of the CPUs is told below the table, for each point.
     pub cpu: bool,
+    /// The window that bounds a TCP here: what it allows is drawn as a limit, and what was used of it told below the table.
+    pub window: Option<Window>,
     /// A limit drawn in the figure: `aal5` (computed from the stack), `none`.
     pub limit: Option<String>,
     /// Below the figure.
     pub caption: Option<String>,
     /// Below the table: what the numbers do not say by themselves.
     pub notes: Vec<String>,
+}
+
+/// A window and the round trip that it goes round in: their quotient is a limit.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// The window, as in "53000 B".
+    pub octets: String,
+    /// The time of a round trip without what the ends and the line take.
+    pub round_trip: String,
+}
+
+impl Window {
+    /// What the window allows, in Mb/s; none without a round trip.
+    ///
+    /// # Errors
+    /// A [`Fault`] that names the key which is no quantity.
+    pub fn limit_mbps(&self) -> Result<Option<f64>, Fault> {
+        let path = |key| ["report", "window", key];
+        let octets: Octets = quantity(&path("octets"), &self.octets)?;
+        let round_trip: Duration = quantity(&path("round_trip"), &self.round_trip)?;
+        #[expect(clippy::cast_precision_loss, reason = "a limit for a figure")]
+        let quotient = |nanos: u64| octets.count() as f64 * 8e3 / nanos as f64;
+        Ok((!round_trip.is_zero()).then(|| quotient(round_trip.as_nanos())))
+    }
 }
 
 /// One value that the paper prints.

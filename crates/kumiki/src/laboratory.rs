@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
 use kumiki_lab::capture::{self, Layers, trace};
-use kumiki_lab::experiment::{Experiment, Measured, Options, Run};
+use kumiki_lab::experiment::{Experiment, Measured, Options, Run, WindowUse};
 use kumiki_lab::limit;
 use kumiki_lab::profile::{self, Profile};
 use kumiki_lab::reproduce::{Failure, Outcome, Runner};
@@ -89,6 +89,9 @@ impl Runner for Laboratory {
                 .map(drop)
                 .map_err(|why| Fault::at(["workload", "step"], why.to_string()));
         }
+        if let Some(window) = &point.scenario.report.window {
+            window.limit_mbps()?;
+        }
         self.build(point).map(drop)
     }
 
@@ -116,6 +119,9 @@ impl Runner for Laboratory {
         bound.name().clone_into(&mut row.bound_by);
         if point.scenario.report.cpu {
             notes.push(cpu_use(&run.measured));
+        }
+        if point.scenario.report.window.is_some() {
+            notes.extend(WindowUse::of(&run.measured).map(|used| used.to_string()));
         }
         let limit = row
             .limit_mbps

@@ -181,7 +181,7 @@ pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
     })
 }
 
-/// The address of the first interface that `settings` of an `ip` or `ipv6` node name. Only what is needed for that is looked at; the
+/// The address of the first interface that `settings` of an `ip`, `ipv6` or `vnet` node name. Only what is needed for that is looked at; the
 /// rest is judged when the node is built.
 ///
 /// # Errors
@@ -189,15 +189,19 @@ pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
 pub(super) fn address(settings: &toml::Table) -> Result<IpAddr, Fault> {
     let tables = settings.get("interface").and_then(toml::Value::as_table);
     let first = tables.and_then(|tables| tables.iter().next());
-    let (path, table) = match (settings.contains_key("address"), first) {
-        (false, Some((below, table))) => {
-            let table = table.as_table();
-            (vec!["interface", below.as_str(), "address"], table)
-        }
-        _ => (vec!["address"], Some(settings)),
+    let here = settings.contains_key("address") || settings.contains_key("addresses");
+    let (mut path, table) = match first {
+        Some((below, table)) if !here => (vec!["interface", below.as_str()], table.as_table()),
+        _ => (Vec::new(), Some(settings)),
     };
-    let text = table.and_then(|table| table.get("address"));
-    let text = text.and_then(toml::Value::as_str).unwrap_or_default();
+    // A node with several addresses lists them.
+    let several = table.is_some_and(|table| table.contains_key("addresses"));
+    let key = if several { "addresses" } else { "address" };
+    path.push(key);
+    let value = table.and_then(|table| table.get(key));
+    let first = value.and_then(|value| value.as_array()?.first());
+    let value = first.or(value);
+    let text = value.and_then(toml::Value::as_str).unwrap_or_default();
     let parsed = text
         .split_once('/')
         .and_then(|(address, _)| address.parse().ok());

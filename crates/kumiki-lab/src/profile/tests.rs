@@ -83,7 +83,7 @@ fn a_wrong_profile_gets_one_message_with_its_line() {
             "push =",
             "pusch =",
             "profiles/x.toml:15: price.tcp.pusch: unknown kind of work \"pusch\"; one of push, pop, expire, send, deliver, copy, sum, \
-             wake, call, switch, map; did you mean \"push\"?",
+             wake, call, switch, map, octet; did you mean \"push\"?",
         ),
         (
             "46.1 ns",

@@ -74,6 +74,7 @@ impl Results {
                 }
             }
         }
+        series.extend(self.window_curves(&axis, x_name));
         for curve in &mut series {
             curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
         }
@@ -106,6 +107,36 @@ impl Results {
             limits,
             caption: self.caption(first),
         })
+    }
+
+    /// What the windows allow, one curve for each window, as far as the line allows it too.
+    fn window_curves(&self, axis: &Horizontal, x_name: &str) -> Vec<Series> {
+        let mut curves: Vec<Series> = Vec::new();
+        for (point, result) in &self.points {
+            let (Some(window), Ok(done)) = (&point.scenario.report.window, result) else {
+                continue;
+            };
+            let x = point.value(x_name).and_then(|value| axis.place(value));
+            let most = done.rows.first().and_then(|row| row.limit_mbps);
+            let limit = window.limit_mbps().ok().flatten();
+            let limit = limit.filter(|limit| most.is_none_or(|most| *limit < most));
+            let (Some(x), Some(limit)) = (x, limit) else {
+                continue;
+            };
+            let label = format!("{} in each round trip", window.octets);
+            let mark = Mark::new(x, limit);
+            match curves.iter_mut().find(|curve| curve.label == label) {
+                Some(curve) if curve.points.contains(&mark) => {}
+                Some(curve) => curve.points.push(mark),
+                None => curves.push(Series {
+                    label,
+                    shape: Shape::Curve,
+                    points: vec![mark],
+                    ..Series::default()
+                }),
+            }
+        }
+        curves
     }
 
     /// Whether the value of `name` is known once that of `x` is: varied in lockstep with it, or not varied at all.

@@ -17,18 +17,10 @@ impl Results {
             return Table::default();
         };
         let report = &first.scenario.report;
-        let is_row = |name: &String| !report.series.contains(name);
-        let mut names: Vec<&String> = first
-            .varied
-            .iter()
-            .map(|(name, _)| name)
-            .filter(|name| is_row(name))
-            // What is varied in lockstep with a word goes without saying: the word stands for it.
-            .filter(|name| {
-                let mut heads = report.x.iter().chain(&report.series);
-                Some(*name) == report.x.as_ref()
-                    || !heads.any(|head| is_word(first, head) && self.follows(name, head))
-            })
+        let mut names: Vec<&String> = self
+            .heads()
+            .into_iter()
+            .filter(|name| !report.series.contains(name))
             .collect();
         // The axis first.
         names.sort_by_key(|name| Some(*name) != report.x.as_ref());
@@ -70,6 +62,23 @@ impl Results {
             rows,
             legend: self.legend(),
         }
+    }
+
+    /// The names of what is varied that say which point is meant. What is varied in lockstep with a word goes without saying: the word
+    /// stands for it.
+    fn heads(&self) -> Vec<&String> {
+        let Some((first, _)) = self.points.first() else {
+            return Vec::new();
+        };
+        let report = &first.scenario.report;
+        let says = |name: &String| {
+            let mut words = report.x.iter().chain(&report.series);
+            report.x.as_ref() == Some(name)
+                || report.series.contains(name)
+                || !words.any(|word| is_word(first, word) && self.follows(name, word))
+        };
+        let names = first.varied.iter().map(|(name, _)| name);
+        names.filter(|name| says(name)).collect()
     }
 
     fn legend(&self) -> Vec<String> {
@@ -168,11 +177,12 @@ impl Results {
         {
             add("behind each value: what bound it (link, window, host, pages)".to_owned());
         }
+        let heads = self.heads();
         // What holds for all points need not name them.
         for (point, result) in &done {
             for note in &result.notes {
                 let of_all = done.iter().all(|(_, other)| other.notes.contains(note));
-                let label = point.label();
+                let label = point.label_of(&heads);
                 add(if of_all || label.is_empty() {
                     note.clone()
                 } else {
