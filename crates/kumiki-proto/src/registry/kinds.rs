@@ -16,8 +16,10 @@ use crate::aal34::{self, Aal34};
 use crate::arp::{self, Arp};
 use crate::atm_arp::{self, AtmArp};
 use crate::eth::{self, Eth};
+use crate::fddi::{self, Fddi};
 use crate::hdlc::{self, Hdlc};
 use crate::icmp::{self, IcmpEcho};
+use crate::llc::{self, Llc};
 use crate::llc_snap::{self, LlcSnap};
 use crate::ppp::{self, Ppp};
 use crate::sim_ether::{self, SimEther};
@@ -36,10 +38,12 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("arp", arp),
     ("atm_arp", atm_arp),
     ("eth", eth),
+    ("fddi", fddi),
     ("hdlc", hdlc),
     ("icmp", icmp),
     ("ip", super::ip::make),
     ("ipv6", super::ipv6::make),
+    ("llc", llc),
     ("llc_snap", llc_snap),
     ("mapos", super::mapos::mapos),
     ("mapos_switch", super::mapos::mapos_switch),
@@ -192,13 +196,53 @@ fn atm_arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
     Ok(Box::new(node))
 }
 
+const STATION: &str = "a MAC address such as \"02:00:00:00:00:01\"";
+
+/// Our own address on a LAN, where it is given.
+fn station(settings: &Reader<'_>) -> Result<Option<MacAddr>, BuildError> {
+    let parse = |text: &str| text.parse::<MacAddr>().ok();
+    settings.text("address", "our own MAC address", STATION, "", parse)
+}
+
+fn fddi(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let address = station(settings)?;
+    let mut config = fddi::Config::new(address.unwrap_or_default());
+    settings.octets(
+        "mtu",
+        "the most octets in a frame that is sent, its header not among them, LLC's among them",
+        fddi::LEAST_MTU.into()..=fddi::MOST_MTU.into(),
+        &mut config.mtu,
+    )?;
+    settings.number(
+        "priority",
+        "priority of the frames that are sent",
+        0..=7,
+        &mut config.priority,
+    )?;
+    if address.is_none() {
+        return Err(settings.missing("address", STATION));
+    }
+    let node = Fddi::new(config).map_err(|error| BuildError::refused(&error))?;
+    Ok(Box::new(node))
+}
+
+fn llc(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = llc::Config::default();
+    settings.boolean(
+        "answer",
+        "whether XID and TEST commands are answered",
+        &mut config.answer,
+    )?;
+    Ok(Box::new(Llc::new(config)))
+}
+
 fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    const ADDRESS: &str = "a MAC address such as \"02:00:00:00:00:01\", or on SimEther its socket such as \"10.0.0.1:7000\"";
+    const STATION: &str = "a MAC address such as \"02:00:00:00:00:01\", or on SimEther its socket such as \"10.0.0.1:7000\"";
     let parse = |text: &str| {
         let station = || text.parse().ok().and_then(sim_ether::mac_of);
         text.parse::<MacAddr>().ok().or_else(station)
     };
-    let address = settings.text("address", "our own MAC address", ADDRESS, "", parse)?;
+    let address = settings.text("address", "our own MAC address", STATION, "", parse)?;
     let mut config = eth::Config::new(address.unwrap_or_default());
     settings.octets(
         "mtu",
@@ -212,7 +256,7 @@ fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &mut config.pad,
     )?;
     if address.is_none() {
-        return Err(settings.missing("address", ADDRESS));
+        return Err(settings.missing("address", STATION));
     }
     let node = Eth::new(config).map_err(|error| BuildError::refused(&error))?;
     Ok(Box::new(node))
