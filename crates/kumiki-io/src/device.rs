@@ -2,13 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | Implemented by | [`crate::tun::Tun`]: packets; [`crate::line::Line`]: octets of a line, in pieces |
+//! | Implemented by | [`crate::tun::Tun`]: packets of a TUN device, Ethernet frames of a TAP device; [`crate::udp::Udp`]: datagrams, each to and from an address; [`crate::line::Line`]: octets of a line, in pieces |
 //! | Used by | [`crate::executor`], which reads in batches, keeps what finds no room and waits for descriptors |
 //! | Left out | super-segments with their headers (`IFF_VNET_HDR`), several queues of one device |
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use kumiki_graph::{Address, Duration};
 use kumiki_octets::Message;
 
 /// What became of a packet that was to be sent.
@@ -26,11 +27,30 @@ pub enum Sent {
 #[derive(Clone, Debug)]
 pub enum Arrival {
     /// A packet, or octets of a line.
-    Unit(Message),
+    Unit {
+        /// The octets.
+        data: Message,
+        /// Who has sent it; [`Address::None`] where the device has one peer or none.
+        source: Address,
+        /// For how long it had been there before it was read; nothing where the device does not know.
+        waited: Duration,
+    },
     /// Somebody is there at the other end now.
     Up,
     /// Nobody is there at the other end any more.
     Down,
+}
+
+impl Arrival {
+    /// A unit of which nothing else is known.
+    #[must_use]
+    pub const fn of(data: Message) -> Self {
+        Self::Unit {
+            data,
+            source: Address::None,
+            waited: Duration::ZERO,
+        }
+    }
 }
 
 /// What is waited for.
@@ -64,11 +84,12 @@ pub trait RealDevice: Send {
     /// Where the device is of no more use.
     fn receive(&mut self) -> io::Result<Option<Arrival>>;
 
-    /// Hands over one packet.
+    /// Hands over one packet, which goes to `to`; [`Address::None`] is the peer that the device has, and a device with one peer
+    /// looks at no address.
     ///
     /// # Errors
     /// Where the device is of no more use.
-    fn send(&mut self, packet: &Message) -> io::Result<Sent>;
+    fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent>;
 
     /// Writes what was handed over and is held back; true where something is left that waits for room.
     ///

@@ -247,8 +247,8 @@ struct Medium {
 struct Real {
     device: Box<dyn RealDevice>,
     wire: Option<Plug>,
-    /// What found no room.
-    waiting: VecDeque<Message>,
+    /// What found no room, and where it goes.
+    waiting: VecDeque<(Message, Address)>,
     /// The device holds something back that waits for room.
     is_full: bool,
     /// What the graph is to be told of it.
@@ -551,8 +551,8 @@ impl<C: Clock> Executor<C> {
         };
         let mut failed = None;
         let waiting = real.waiting.len();
-        while let Some(packet) = real.waiting.front() {
-            match real.device.send(packet) {
+        while let Some((packet, to)) = real.waiting.front() {
+            match real.device.send(packet, *to) {
                 Ok(Sent::Full) => break,
                 Ok(sent) => {
                     real.count(sent);
@@ -568,8 +568,8 @@ impl<C: Clock> Executor<C> {
         let mut read = 0;
         let mut changed = false;
         while read < self.pace.batch.max(1) {
-            let data = match real.device.receive() {
-                Ok(Some(Arrival::Unit(data))) => data,
+            let (data, address) = match real.device.receive() {
+                Ok(Some(Arrival::Unit { data, source, .. })) => (data, source),
                 Ok(Some(Arrival::Up)) => {
                     changed = true;
                     real.state = Some(Report::Up);
@@ -591,10 +591,7 @@ impl<C: Clock> Executor<C> {
                 }
             };
             read += 1;
-            let unit = Unit::Frame {
-                data,
-                address: Address::None,
-            };
+            let unit = Unit::Frame { data, address };
             match real.wire {
                 Some(plug) => self.under_way.push_back((plug, unit)),
                 None => self.counters.unplugged += 1,

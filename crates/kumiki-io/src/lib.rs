@@ -6,7 +6,8 @@
 //! | [`executor`] | graphs and media in real time, in one thread |
 //! | [`device`] | what the executor needs of a device of the machine |
 //! | [`mod@line`] | octets to and from terminals, sockets, programs and the standard streams |
-//! | [`tun`] | TUN devices: packets to and from the kernel (Linux only) |
+//! | [`tun`] | TUN and TAP devices: packets and Ethernet frames to and from the kernel (Linux only) |
+//! | [`udp`] | a UDP socket as a device: datagrams to and from other processes |
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`pcapng`] | captures |
 //! | [`signal`] | Ctrl-C |
@@ -22,6 +23,7 @@ pub mod pcapng;
 pub mod signal;
 #[cfg(target_os = "linux")]
 pub mod tun;
+pub mod udp;
 
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
 pub use device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
@@ -34,3 +36,4 @@ pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use signal::Wish;
 #[cfg(target_os = "linux")]
 pub use tun::{KernelEnd, Tun, TunError};
+pub use udp::{Far, Udp, UdpError};

@@ -1,10 +1,11 @@
-//! TUN devices of Linux: a network interface whose packets a program reads and writes.
+//! TUN and TAP devices of Linux: a network interface whose packets, or Ethernet frames, a program reads and writes.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | Linux, `Documentation/networking/tuntap.rst`; the `ioctl` requests of `tun(4)` and `netdevice(7)` |
-//! | Packets | IPv4 and IPv6 datagrams without any header in front (`IFF_TUN`, `IFF_NO_PI`), one per read and write |
-//! | Left out | TAP (Ethernet), `IFF_VNET_HDR` (super-segments and checksums left to the kernel), several queues |
+//! | Packets of TUN | IPv4 and IPv6 datagrams without any header in front (`IFF_TUN`, `IFF_NO_PI`), one per read and write |
+//! | Frames of TAP | Ethernet frames from the destination address on, without frame check sequence (`IFF_TAP`, `IFF_NO_PI`) |
+//! | Left out | `IFF_VNET_HDR` (super-segments and checksums left to the kernel), several queues |
 //!
 //! The device lives as long as the program that made it, unless it was made before and made to last (`ip tuntap add`). To make
 //! one, or to give the kernel's end an address, takes `CAP_NET_ADMIN` in the network namespace; to use one that lasts does not,
@@ -18,6 +19,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use kumiki_graph::Address;
 use kumiki_octets::{Message, Page};
 use rustix::event::Timespec;
 use rustix::fs::{Mode, OFlags};
@@ -44,6 +46,7 @@ const SIOCGIFINDEX: Opcode = 0x8933;
 
 // Flags: linux/if_tun.h and linux/if.h.
 const IFF_TUN: u16 = 0x0001;
+const IFF_TAP: u16 = 0x0002;
 const IFF_NO_PI: u16 = 0x1000;
 const IFF_UP: u16 = 0x0001;
 
@@ -65,10 +68,49 @@ struct Request6 {
     index: i32,
 }
 
+/// What an Ethernet frame has around its payload: two addresses, a type, and perhaps a VLAN tag of IEEE 802.1Q and one of 802.1ad.
+const ETHERNET: usize = 14 + 2 * 4;
+
+/// What crosses a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layer {
+    /// TUN: datagrams of IP.
+    Ip,
+    /// TAP: Ethernet frames.
+    Ethernet,
+}
+
+impl Layer {
+    const fn flag(self) -> u16 {
+        match self {
+            Self::Ip => IFF_TUN,
+            Self::Ethernet => IFF_TAP,
+        }
+    }
+
+    /// As `ip tuntap` has it.
+    const fn mode(self) -> &'static str {
+        match self {
+            Self::Ip => "tun",
+            Self::Ethernet => "tap",
+        }
+    }
+
+    /// As people write it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ip => "TUN",
+            Self::Ethernet => "TAP",
+        }
+    }
+}
+
 /// Why there is no device: which, what went wrong, what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("TUN device `{name}`: {what}: {why}{}{remedy}", if remedy.is_empty() { "" } else { ". " })]
+#[error("{} device `{name}`: {what}: {why}{}{remedy}", layer.name(), if remedy.is_empty() { "" } else { ". " })]
 pub struct TunError {
+    /// Which kind of device.
+    pub layer: Layer,
     /// Its name.
     pub name: String,
     /// What was tried.
@@ -80,8 +122,9 @@ pub struct TunError {
 }
 
 impl TunError {
-    fn new(name: &str, what: &'static str, why: Errno, remedy: String) -> Self {
+    fn new((layer, name): (Layer, &str), what: &'static str, why: Errno, remedy: String) -> Self {
         Self {
+            layer,
             name: name.to_owned(),
             what,
             why: why.into(),
@@ -90,25 +133,41 @@ impl TunError {
     }
 }
 
-/// A TUN device, not the kernel's end of it but ours.
+/// A TUN or TAP device, not the kernel's end of it but ours.
 #[derive(Debug)]
 pub struct Tun {
     file: OwnedFd,
+    layer: Layer,
     name: String,
-    mtu: usize,
+    /// The most octets of one read.
+    most: usize,
     /// Where a packet is put together that is not in one piece.
     packet: Vec<u8>,
 }
 
 impl Tun {
-    /// Opens the device called `name`, which is made where there is none. Packets of more than `mtu` octets are not read.
+    /// Opens the TUN device called `name`, which is made where there is none. Of packets of more than `mtu` octets the rest is not
+    /// read.
     ///
     /// # Errors
     /// [`TunError`] where the name cannot be one, there is no `/dev/net/tun`, or the kernel refuses.
     pub fn open(name: &str, mtu: u16) -> Result<Self, TunError> {
+        Self::open_layer(Layer::Ip, name, mtu)
+    }
+
+    /// As [`Tun::open`] for a TAP device; `mtu` counts the payload of a frame.
+    ///
+    /// # Errors
+    /// As [`Tun::open`].
+    pub fn open_tap(name: &str, mtu: u16) -> Result<Self, TunError> {
+        Self::open_layer(Layer::Ethernet, name, mtu)
+    }
+
+    fn open_layer(layer: Layer, name: &str, mtu: u16) -> Result<Self, TunError> {
+        let (device, mode, kind) = ((layer, name), layer.mode(), layer.name());
         let mut request = request(name).ok_or_else(|| {
             let remedy = format!("a name has 1 to {MAX_NAME} octets and no slash or blank");
-            TunError::new(name, "the name cannot be one", Errno::INVAL, remedy)
+            TunError::new(device, "the name cannot be one", Errno::INVAL, remedy)
         })?;
         let file = rustix::fs::open(
             CLONE_DEVICE,
@@ -118,25 +177,33 @@ impl Tun {
         .map_err(|why| {
             let remedy = match why {
                 Errno::NOENT => "Load the driver: modprobe tun. In a container, give it the device: --device /dev/net/tun".to_owned(),
-                Errno::ACCESS | Errno::PERM => format!("Be root, or have the device made for you: sudo ip tuntap add {name} mode tun user \"$USER\", and sudo chmod a+rw {CLONE_DEVICE}"),
+                Errno::ACCESS | Errno::PERM => format!("Be root, or have the device made for you: sudo ip tuntap add {name} mode {mode} user \"$USER\", and sudo chmod a+rw {CLONE_DEVICE}"),
                 _ => String::new(),
             };
-            TunError::new(name, "cannot open /dev/net/tun", why, remedy)
+            TunError::new(device, "cannot open /dev/net/tun", why, remedy)
         })?;
-        set_octets(&mut request.value, 0, (IFF_TUN | IFF_NO_PI).to_ne_bytes());
+        set_octets(
+            &mut request.value,
+            0,
+            (layer.flag() | IFF_NO_PI).to_ne_bytes(),
+        );
         control::<TUNSETIFF>(&file, &mut request).map_err(|why| {
             let remedy = match why {
-                Errno::PERM => format!("This takes CAP_NET_ADMIN: be root, or have it made once: sudo ip tuntap add {name} mode tun user \"$USER\""),
+                Errno::PERM => format!("This takes CAP_NET_ADMIN: be root, or have it made once: sudo ip tuntap add {name} mode {mode} user \"$USER\""),
                 Errno::BUSY => "Another program has it open".to_owned(),
-                Errno::INVAL => "There is an interface of this name that is no TUN device, or one with other flags".to_owned(),
+                Errno::INVAL => format!("There is an interface of this name that is no {kind} device, or one with other flags"),
                 _ => String::new(),
             };
-            TunError::new(name, "the kernel does not make or give it", why, remedy)
+            TunError::new(device, "the kernel does not make or give it", why, remedy)
         })?;
         Ok(Self {
             file,
+            layer,
             name: name.to_owned(),
-            mtu: usize::from(mtu),
+            most: match layer {
+                Layer::Ip => usize::from(mtu),
+                Layer::Ethernet => usize::from(mtu) + ETHERNET,
+            },
             packet: Vec::new(),
         })
     }
@@ -151,6 +218,7 @@ impl Tun {
     #[must_use]
     pub fn kernel(&self) -> KernelEnd {
         KernelEnd {
+            layer: self.layer,
             name: self.name.clone(),
         }
     }
@@ -180,9 +248,10 @@ impl Tun {
     }
 }
 
-/// The kernel's end of a TUN device: what `ip addr` and `ip link` set.
+/// The kernel's end of a device: what `ip addr` and `ip link` set.
 #[derive(Clone, Debug)]
 pub struct KernelEnd {
+    layer: Layer,
     name: String,
 }
 
@@ -199,7 +268,7 @@ impl KernelEnd {
                 Errno::PERM => "This takes CAP_NET_ADMIN: be root",
                 _ => "",
             };
-            TunError::new(&self.name, what, why, remedy.to_owned())
+            TunError::new((self.layer, &self.name), what, why, remedy.to_owned())
         }
     }
 
@@ -405,7 +474,7 @@ impl RealDevice for Tun {
     fn receive(&mut self) -> io::Result<Option<Arrival>> {
         let mut result = Ok(0);
         // Pages are recycled: building one that is then not used costs little.
-        let page = Page::build(self.mtu, |octets| {
+        let page = Page::build(self.most, |octets| {
             result = rustix::io::retry_on_intr(|| rustix::io::read(&self.file, &mut *octets));
         });
         match result {
@@ -413,20 +482,20 @@ impl RealDevice for Tun {
             Ok(read) => {
                 let octets = page.octets().get(..read).unwrap_or_default();
                 // A small packet must not hold on to a page for a large one.
-                let message = if read < self.mtu / 2 {
+                let message = if read < self.most / 2 {
                     Message::from_octets(octets)
                 } else {
                     let mut message = Message::from_page(page);
                     message.truncate(read);
                     message
                 };
-                Ok(Some(Arrival::Unit(message)))
+                Ok(Some(Arrival::of(message)))
             }
             Err(why) => Err(why.into()),
         }
     }
 
-    fn send(&mut self, packet: &Message) -> io::Result<Sent> {
+    fn send(&mut self, packet: &Message, _: Address) -> io::Result<Sent> {
         self.packet.clear();
         packet.for_each(|octets| self.packet.extend_from_slice(octets));
         match rustix::io::retry_on_intr(|| rustix::io::write(&self.file, &self.packet)) {
@@ -467,6 +536,8 @@ mod tests {
         // Without a driver or the right to use it the error comes earlier, and names the device as well.
         let error = Tun::open("lo", 1500).unwrap_err().to_string();
         assert!(error.starts_with("TUN device `lo`: "), "{error}");
+        let error = Tun::open_tap("lo", 1500).unwrap_err().to_string();
+        assert!(error.starts_with("TAP device `lo`: "), "{error}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! | Model | loss (independent, or Gilbert's two states), times when the path is down, duplication, congestion marks, wrong bits, fixed delay, jitter, holding back; each direction on its own |
 //! | Order | a unit may be lost; otherwise it may be doubled; each copy may be marked and get wrong bits, then waits. Units stay in order unless they are held back |
 //! | Cells | every cell of a run meets its own fate, and the run is split where one differs. Wrong bits in a header meet the HEC (I.432.1): one is corrected, more are mostly found, and after an error the receiver only detects until a header is good |
+//! | Changes | [`Impaired::set`] while units are under way: those that have come keep their fate and their time |
 //! | Left out | holding back of cells: an ATM connection keeps their order; congestion marks in cells |
 //!
 //! Numbers come from a seed, one stream per direction, in the order of units: the same units meet the same fates, in runs
@@ -12,6 +13,7 @@
 
 mod direction;
 mod fate;
+mod spread;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +21,7 @@ use kumiki_graph::{Duration, Instant, Rng};
 
 use crate::{Element, Outlet, Unit};
 use direction::Direction;
+pub use spread::Spread;
 
 /// How units get lost.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -71,8 +74,13 @@ pub struct Impairment {
     pub flips: BTreeMap<u64, u32>,
     /// Added to every unit's time.
     pub delay: Duration,
-    /// At most so much more, evenly spread; no unit overtakes another for it.
+    /// So much more, as [`Impairment::spread`] has it.
     pub jitter: Duration,
+    /// How the times of units spread.
+    pub spread: Spread,
+    /// Whether a unit may overtake others for its jitter; otherwise none leaves before one that came earlier, unless that is
+    /// held back.
+    pub overtake: bool,
     /// Probability that a frame is held back, and for how long.
     pub hold: Option<(f64, Hold)>,
 }
@@ -160,6 +168,24 @@ impl Impaired {
                 Direction::new(from_1, Rng::new(seed, 1), 0),
             ],
         }
+    }
+
+    /// From here on units from `port` (0, or else 1) are impaired in this way.
+    ///
+    /// Those that have come keep their fate and their time; unless units may overtake, those that come now leave no earlier.
+    /// The numbers go on where they are. Meant for frames: of a run of cells that is under way, a cut may not be seen.
+    pub fn set(&mut self, port: usize, impairment: Impairment) {
+        let [from_0, from_1] = &mut self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.set(impairment);
+    }
+
+    /// How many units from `port` (0, or else 1) wait for their time.
+    #[must_use]
+    pub fn waiting(&self, port: usize) -> usize {
+        let [from_0, from_1] = &self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.waiting()
     }
 }
 

@@ -20,7 +20,7 @@ mod testing;
 mod wire;
 
 pub use element::{CellRun, Element, Outlet, Unit};
-pub use impair::{Hold, Impaired, Impairment, Loss};
+pub use impair::{Hold, Impaired, Impairment, Loss, Spread};
 pub use mark::mark;
 pub use queue::{Backlog, Discipline, DropTail, MarkFrom};
 pub use rate::Rate;

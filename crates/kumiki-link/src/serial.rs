@@ -126,14 +126,22 @@ impl Serial {
         }
     }
 
-    /// Makes the direction of frames from `port` (0, or else 1) unlike the other.
+    /// Makes the direction of frames from `port` (0, or else 1) like this from here on.
+    ///
+    /// While frames are under way: poll first. The frame on the line and those past it keep their times; those that wait go on the
+    /// line behind it as `config` has it.
     pub fn set_config(&mut self, port: usize, config: SerialConfig) {
         let [from_0, from_1] = &mut self.directions;
-        if port == 0 {
-            from_0.sending.config = config;
-        } else {
-            from_1.sending.config = config;
-        }
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.sending.set_config(config);
+    }
+
+    /// Gives the direction of frames from `port` (0, or else 1) another queue. What waits stays; `discipline` is asked about what
+    /// comes, and about what leaves.
+    pub fn set_discipline(&mut self, port: usize, discipline: Box<dyn Discipline>) {
+        let [from_0, from_1] = &mut self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.sending.set_discipline(discipline);
     }
 
     /// What waits to leave from `port` (0, or else 1).

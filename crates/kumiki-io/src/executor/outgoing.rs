@@ -131,7 +131,7 @@ impl<C: Clock> Executor<C> {
 
     /// Hands a packet to the device `number` of the machine, behind those that wait already.
     fn write(&mut self, number: usize, unit: Unit) {
-        let Unit::Frame { data, .. } = unit else {
+        let Unit::Frame { data, address } = unit else {
             self.counters.not_frames += 1;
             return;
         };
@@ -140,14 +140,14 @@ impl<C: Clock> Executor<C> {
             return;
         };
         let sent = if real.waiting.is_empty() {
-            real.device.send(&data)
+            real.device.send(&data, address)
         } else {
             Ok(Sent::Full)
         };
         match sent {
             Ok(Sent::Full) if real.waiting.len() < most => {
                 real.counters.waited += 1;
-                real.waiting.push_back(data);
+                real.waiting.push_back((data, address));
             }
             Ok(Sent::Full) => real.counters.overflowed += 1,
             Ok(sent) => real.count(sent),

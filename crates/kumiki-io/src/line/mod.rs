@@ -12,7 +12,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::{Message, Page};
 use rustix::io::Errno;
 
@@ -164,7 +164,7 @@ impl RealDevice for Line {
             return Ok(self.look());
         };
         match Self::read(ends.read()) {
-            Ok(Some(message)) => Ok(Some(Arrival::Unit(message))),
+            Ok(Some(message)) => Ok(Some(Arrival::of(message))),
             Err(Errno::AGAIN) if !self.broken => Ok(None),
             // EIO: a terminal without a far end.
             Ok(None)
@@ -180,7 +180,7 @@ impl RealDevice for Line {
         }
     }
 
-    fn send(&mut self, packet: &Message) -> io::Result<Sent> {
+    fn send(&mut self, packet: &Message, _: Address) -> io::Result<Sent> {
         if self.ends.is_none() || self.broken {
             return Ok(Sent::Refused);
         }

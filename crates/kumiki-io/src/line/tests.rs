@@ -34,7 +34,7 @@ fn next(line: &mut Line) -> Arrival {
 fn octets(line: &mut Line, many: usize) -> Vec<u8> {
     let mut octets = Vec::new();
     while octets.len() < many {
-        let Arrival::Unit(piece) = next(line) else {
+        let Arrival::Unit { data: piece, .. } = next(line) else {
             panic!("the line has changed");
         };
         octets.extend(piece.to_vec());
@@ -43,7 +43,9 @@ fn octets(line: &mut Line, many: usize) -> Vec<u8> {
 }
 
 fn say(line: &mut Line, octets: &[u8]) -> Sent {
-    let sent = line.send(&Message::from_octets(octets)).unwrap();
+    let sent = line
+        .send(&Message::from_octets(octets), Address::None)
+        .unwrap();
     line.flush().unwrap();
     sent
 }

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::Command;
 use std::time::Duration as Time;
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Address, Duration, Instant};
 use kumiki_io::{Arrival, Clock as _, RealClock, RealDevice as _, Tun};
 use kumiki_octets::Message;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -202,7 +202,7 @@ impl Kernel {
             socket.pump(*connection);
         }
         let received = |why| format!("reading from {DEVICE}: {why}");
-        while let Some(Arrival::Unit(packet)) = self.tun.receive().map_err(received)? {
+        while let Some(Arrival::Unit { data: packet, .. }) = self.tun.receive().map_err(received)? {
             let at = self.now();
             self.came.push_back((at, packet.to_vec()));
         }
@@ -331,7 +331,7 @@ impl Subject for Kernel {
     }
 
     fn inject(&mut self, packet: &[u8]) -> Result<(), String> {
-        let sent = self.tun.send(&Message::from_octets(packet));
+        let sent = self.tun.send(&Message::from_octets(packet), Address::None);
         sent.map(|_| ()).map_err(refused("writing to the device"))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, Instant, Rng};
+use kumiki_graph::{Address, Duration, Instant, Rng};
 use kumiki_octets::Message;
 use kumiki_wire::atm::{CELL_LEN, HEADER_LEN, Header, Interface, Pti, correct, syndrome};
 
@@ -87,6 +87,18 @@ impl Direction {
         }
     }
 
+    /// What comes from here on is impaired in this way.
+    pub(super) fn set(&mut self, impairment: Impairment) {
+        self.plain = impairment.is_plain();
+        self.only_lost = impairment.only_loses();
+        self.impairment = impairment;
+    }
+
+    /// How many units wait for their time.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     pub(super) const fn tally(&self) -> Tally {
         self.state.draw.tally
     }
@@ -124,10 +136,15 @@ impl Direction {
         (at, self.sequence)
     }
 
-    /// When a copy leaves that stays in order.
+    /// When a copy leaves that is not held back.
     fn in_order(&mut self, arrived: Instant, fate: &Fate) -> Due {
-        let at = (arrived + self.impairment.delay + fate.jitter).max(self.state.in_order);
-        self.state.in_order = at;
+        let delay = self.impairment.delay.as_nanos();
+        let delay = Duration::from_nanos(delay.saturating_add_signed(fate.jitter));
+        let mut at = arrived + delay;
+        if !self.impairment.overtake {
+            at = at.max(self.state.in_order);
+        }
+        self.state.in_order = self.state.in_order.max(at);
         self.due(at)
     }
 

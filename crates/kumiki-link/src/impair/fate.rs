@@ -1,6 +1,6 @@
 //! What befalls each unit, drawn in order.
 
-use kumiki_graph::{Duration, Instant, Rng};
+use kumiki_graph::{Instant, Rng};
 
 use super::{Hold, Impairment, Loss};
 
@@ -25,7 +25,8 @@ pub(super) struct Fate {
     pub(super) mark: bool,
     /// Wrong bits.
     pub(super) flips: [Option<u64>; 2],
-    pub(super) jitter: Duration,
+    /// In ns; below zero where it is earlier than the fixed delay has it.
+    pub(super) jitter: i64,
     pub(super) hold: Option<Hold>,
 }
 
@@ -33,7 +34,7 @@ impl Fate {
     pub(super) const NOTHING: Self = Self {
         mark: false,
         flips: [None; 2],
-        jitter: Duration::ZERO,
+        jitter: 0,
         hold: None,
     };
 
@@ -118,15 +119,12 @@ impl Draw {
             flips = [Some(one), other];
         }
         self.tally.corrupted += u64::from(flips != [None; 2]);
-        let jitter = match impairment.jitter.as_nanos() {
-            0 => 0,
-            most => self.rng.below(most.saturating_add(1)),
-        };
+        let jitter = impairment.spread.draw(impairment.jitter, &mut self.rng);
         let hold = impairment.hold.filter(|(p, _)| self.rng.chance(*p));
         Fate {
             mark,
             flips,
-            jitter: Duration::from_nanos(jitter),
+            jitter,
             hold: hold.map(|(_, hold)| hold),
         }
     }

@@ -418,3 +418,73 @@ proptest! {
         prop_assert_eq!(seen.len() as u64 + bench.counter(0, "a_lost"), 100 + bench.counter(0, "a_doubled"));
     }
 }
+
+/// A frame with one octet at each of these times (in ms), with `before` until the change at `at` ms and `after` from there on; (time
+/// in ms, octet) as they leave.
+fn changed(before: Impairment, after: Impairment, at: u64, times: &[u64]) -> Vec<(u64, u8)> {
+    let mut path = Impaired::new(before, Impairment::default(), 5);
+    let (mut out, mut seen) = (Outlet::default(), Vec::new());
+    let ms = |n| Instant::ZERO + Duration::from_millis(n);
+    let mut after = Some(after);
+    for now in 0..1000 {
+        if now == at
+            && let Some(after) = after.take()
+        {
+            path.set(0, after);
+        }
+        for (tag, _) in times.iter().enumerate().filter(|(_, at)| **at == now) {
+            let data = Message::from_octets(&[tag as u8]);
+            let address = Address::None;
+            path.offer(ms(now), 0, Unit::Frame { data, address }, &mut out);
+        }
+        path.poll(ms(now), &mut out);
+        for (_, unit) in out.drain() {
+            let Unit::Frame { data, .. } = unit else {
+                panic!("no frame")
+            };
+            seen.push((now, data.to_vec()[0]));
+        }
+    }
+    assert_eq!(path.waiting(0), 0);
+    seen
+}
+
+#[test]
+fn what_is_under_way_keeps_its_fate_when_the_path_changes() {
+    let ms = Duration::from_millis;
+    let (slow, quick) = (Impairment::delay(ms(100)), Impairment::delay(ms(10)));
+    let times = [0, 10, 20, 130];
+    // In order: what comes after the change leaves no earlier than what came before it.
+    let seen = changed(slow.clone(), quick.clone(), 15, &times);
+    assert_eq!(seen, [(100, 0), (110, 1), (110, 2), (140, 3)]);
+    let seen = changed(quick.clone(), slow.clone(), 15, &times);
+    assert_eq!(seen, [(10, 0), (20, 1), (120, 2), (230, 3)]);
+    let overtaking = Impairment {
+        overtake: true,
+        ..quick.clone()
+    };
+    let seen = changed(slow, overtaking, 15, &times);
+    assert_eq!(seen, [(30, 2), (100, 0), (110, 1), (140, 3)]);
+    let lossy = Impairment {
+        loss: Loss::Independent(1.0),
+        ..quick.clone()
+    };
+    assert_eq!(changed(quick, lossy, 15, &times), [(10, 0), (20, 1)]);
+}
+
+#[test]
+fn a_deviation_below_the_delay_ends_at_the_time_of_arrival() {
+    let wide = Impairment {
+        delay: Duration::from_micros(10),
+        jitter: Duration::from_millis(1),
+        spread: Spread::Normal,
+        overtake: true,
+        ..Impairment::default()
+    };
+    let (seen, _) = pass(wide, 9, 300);
+    assert_eq!(seen.len(), 300);
+    assert!(seen.iter().all(|(number, at)| at >= number));
+    let at_once = seen.iter().filter(|(number, at)| at == number).count();
+    assert!((100..200).contains(&at_once), "{at_once}");
+    assert!(!seen.is_sorted_by_key(|(number, _)| *number));
+}

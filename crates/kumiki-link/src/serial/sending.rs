@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 
-use super::SerialConfig;
 use super::carrier::Pace;
+use super::{Carrier, SerialConfig};
 use crate::mark::mark;
 use crate::{Backlog, Discipline, Outlet, Unit};
 
@@ -76,6 +76,25 @@ impl Sending {
             offered: 0,
             tally: Tally::default(),
         }
+    }
+
+    /// From here on frames are put on the line as `config` has it; the one on it keeps its time.
+    pub(crate) fn set_config(&mut self, config: SerialConfig) {
+        let same = match (&self.config.carrier, &config.carrier) {
+            // Where the next frame may begin does not depend on how it stands in the payload.
+            (Carrier::Sonet { clock, .. }, Carrier::Sonet { clock: next, .. }) => clock == next,
+            (a, b) => a == b,
+        };
+        if !same {
+            // A busy time is counted at one rate, and begins anew with the frame that comes next.
+            self.pace = Pace::default();
+        }
+        self.config = config;
+    }
+
+    /// From here on `discipline` decides.
+    pub(crate) fn set_discipline(&mut self, discipline: Box<dyn Discipline>) {
+        self.discipline = discipline;
     }
 
     /// What waits.

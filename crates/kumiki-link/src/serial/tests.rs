@@ -267,3 +267,43 @@ mod sonet {
         }
     }
 }
+
+#[test]
+fn a_rate_that_changes_meets_the_frames_that_wait_and_not_the_one_on_the_line() {
+    // 8 octets with 2 of overhead: 10 us at a million octets a second, 20 us at half of it, nothing where there is no rate.
+    let mut line = Serial::new(
+        config(Rate::bits_per_second(8_000_000)),
+        DropTail::UNLIMITED,
+    );
+    let mut out = Outlet::default();
+    for tag in 1..=5 {
+        line.offer(Instant::ZERO, 0, frame(8, tag), &mut out);
+    }
+    let now = Instant::from_nanos(15_000);
+    line.poll(Instant::from_nanos(10_000), &mut out);
+    line.poll(now, &mut out);
+    line.set_config(0, config(Rate::bits_per_second(4_000_000)));
+    assert_eq!(line.next_deadline(), Some(Instant::from_nanos(20_000)));
+    line.poll(Instant::from_nanos(20_000), &mut out);
+    line.poll(Instant::from_nanos(40_000), &mut out);
+    assert_eq!(out.drain().count(), 3);
+    line.set_config(0, config(Rate::bits_per_second(u64::MAX)));
+    assert_eq!(drain(&mut line), [(60_000, 1, 4), (60_000, 1, 5)]);
+}
+
+#[test]
+fn a_queue_that_shrinks_keeps_what_waits() {
+    let mut line = Serial::new(
+        config(Rate::bits_per_second(8_000_000)),
+        DropTail::UNLIMITED,
+    );
+    let mut out = Outlet::default();
+    for tag in 1..=4 {
+        line.offer(Instant::ZERO, 0, frame(8, tag), &mut out);
+    }
+    line.set_discipline(0, Box::new(DropTail::frames(1)));
+    line.offer(Instant::ZERO, 0, frame(8, 5), &mut out);
+    assert_eq!(line.backlog(0).frames, 3);
+    assert_eq!(counter(&line, "a_drops"), 1);
+    assert_eq!(drain(&mut line).len(), 4);
+}

@@ -23,13 +23,13 @@ impl RealDevice for Pair {
         let mut octets = [0; 64];
         match self.socket.recv(&mut octets) {
             Ok(0) => Err(io::ErrorKind::BrokenPipe.into()),
-            Ok(read) => Ok(Some(Arrival::Unit(Message::from_octets(&octets[..read])))),
+            Ok(read) => Ok(Some(Arrival::of(Message::from_octets(&octets[..read])))),
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(why) => Err(why),
         }
     }
 
-    fn send(&mut self, packet: &Message) -> io::Result<Sent> {
+    fn send(&mut self, packet: &Message, _: Address) -> io::Result<Sent> {
         let mut room = self.room.lock().unwrap();
         if packet.is_empty() {
             return Ok(Sent::Refused);
@@ -251,4 +251,71 @@ fn a_graph_is_told_when_somebody_comes_to_a_line_and_goes() {
     });
     peer.join().unwrap();
     assert_eq!(heard(&executor), ["Down", "Up", "5 octets", "Down"]);
+}
+
+/// Says each datagram back to who sent it, and puts down who that was.
+#[derive(Default)]
+struct Answer(Vec<Address>);
+
+impl Protocol for Answer {
+    fn shape(&self) -> Shape {
+        Shape {
+            needs: &[Service::Frame],
+            below: (1, 1),
+            ..Shape::default()
+        }
+    }
+
+    fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        if let Indication::Unit(unit) = indication {
+            self.0.push(unit.source);
+            let back = UnitData {
+                destination: unit.source,
+                ..UnitData::of(unit.data)
+            };
+            cx.down(Below(0), Request::Unit(back));
+        }
+    }
+}
+
+#[test]
+fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
+    use crate::udp::{Far, Udp};
+    let mut graph = Graph::new(1, 1);
+    let task = graph.add_task("cpu");
+    graph.add_device("dev", Service::Frame).unwrap();
+    let node = graph
+        .add_node("answer", task, Box::new(Answer::default()))
+        .unwrap();
+    graph.connect("answer", "dev").unwrap();
+    let any = "127.0.0.1:0";
+    let udp = Udp::open(any.parse().unwrap(), Far::Any).unwrap();
+    let at = udp.local();
+    let mut executor = Executor::new(RealClock::start(), Pace::default());
+    let id = executor.add_graph("host", graph);
+    let real = executor.add_real(Box::new(udp)).unwrap();
+    executor.plug(Plug::Device(id, DEVICE), Plug::Real(real));
+    executor.start().unwrap();
+    let peers = [(); 2].map(|()| std::net::UdpSocket::bind(any).unwrap());
+    for (peer, octet) in peers.iter().zip([7, 8]) {
+        peer.send_to(&[octet], at).unwrap();
+    }
+    let ended = executor.run(Duration::from_secs(60), |executor| {
+        executor.real_counters(real).sent == 2
+    });
+    assert_eq!(ended, Ended::Done);
+    let told = &executor
+        .graph(id)
+        .unwrap()
+        .protocol::<Answer>(node)
+        .unwrap()
+        .0;
+    for ((peer, octet), told) in peers.iter().zip([7, 8]).zip(told) {
+        let mut octets = [0; 2];
+        assert_eq!(peer.recv_from(&mut octets).unwrap(), (1, at));
+        assert_eq!(octets[0], octet);
+        assert_eq!(told.socket(), Some(peer.local_addr().unwrap()));
+    }
 }

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Address, Instant};
 use kumiki_io::{Arrival, Clock as _, Descriptors, RealClock, RealDevice, Sent};
 use kumiki_octets::Message;
 
@@ -135,14 +135,14 @@ impl RealDevice for Recorded {
 
     fn receive(&mut self) -> io::Result<Option<Arrival>> {
         let arrival = self.device.receive()?;
-        if let Some(Arrival::Unit(data)) = &arrival {
+        if let Some(Arrival::Unit { data, .. }) = &arrival {
             self.keep(RECEIVED, data)?;
         }
         Ok(arrival)
     }
 
-    fn send(&mut self, packet: &Message) -> io::Result<Sent> {
-        let sent = self.device.send(packet)?;
+    fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {
+        let sent = self.device.send(packet, to)?;
         if sent == Sent::Taken {
             self.keep(SENT, packet)?;
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use kumiki_graph::Report;
+use kumiki_graph::{Address, Report};
 use kumiki_io::{Arrival, Descriptors, Sent};
 use kumiki_octets::Message;
 
@@ -21,7 +21,7 @@ impl RealDevice for Shelf {
         Ok(self.0.pop_front())
     }
 
-    fn send(&mut self, _: &Message) -> io::Result<Sent> {
+    fn send(&mut self, _: &Message, _: Address) -> io::Result<Sent> {
         let full = core::mem::replace(&mut self.1, true);
         Ok(if full { Sent::Full } else { Sent::Taken })
     }
@@ -30,13 +30,17 @@ impl RealDevice for Shelf {
 #[test]
 fn octets_are_kept_by_direction_and_in_order_with_times() {
     let prefix = std::env::temp_dir().join(format!("kumiki-record-{}", std::process::id()));
-    let came = [Arrival::Up, Arrival::Unit(Message::from_octets(b"came"))];
+    let came = [Arrival::Up, Arrival::of(Message::from_octets(b"came"))];
     let shelf = Box::new(Shelf(came.into(), false));
     let mut recorded = Recorded::new(shelf, &prefix).unwrap();
     assert!(matches!(recorded.receive(), Ok(Some(Arrival::Up))));
-    recorded.send(&Message::from_octets(b"went!")).unwrap();
+    recorded
+        .send(&Message::from_octets(b"went!"), Address::None)
+        .unwrap();
     // What finds no room is offered again, and kept then.
-    let full = recorded.send(&Message::from_octets(b"again")).unwrap();
+    let full = recorded
+        .send(&Message::from_octets(b"again"), Address::None)
+        .unwrap();
     assert_eq!(full, Sent::Full);
     recorded.receive().unwrap();
     drop(recorded);
