@@ -1,6 +1,6 @@
 //! The command line.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Show what is in a capture, in octets or in hexadecimal text, and what is wrong with it
     Decode(Decode),
+    /// As ttcp: send a number of buffers from memory to memory over TCP or XTP, or take them, and print the rate
+    Ttcp(Ttcp),
     /// Over a TUN device: send generated octets by TCP, and print their hash, the rate and the CPU time
     Source(Source),
     /// Over a TUN device: read what comes by TCP, and print octets and hash of each connection
@@ -217,10 +219,24 @@ pub(crate) struct Results {
 
 /// The device, and the host that stands on it.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("device").required(true).args(["tun", "sim_ether"])))]
 pub(crate) struct Live {
     /// The TUN device, which is made where there is none
     #[arg(long, value_name = "NAME")]
-    pub(crate) tun: String,
+    pub(crate) tun: Option<String>,
+    /// In place of a device, an Ethernet whose frames are in UDP datagrams: our own address and an even port on this machine, such as
+    /// 127.0.0.1:7000
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "linux")]
+    pub(crate) sim_ether: Option<SocketAddrV4>,
+    /// Another station of that Ethernet, which gets what is for all of them; may be given several times
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "sim_ether")]
+    pub(crate) station: Vec<SocketAddrV4>,
+    /// A box between the stations of that Ethernet to which all frames go, such as `kumiki delay`
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "sim_ether")]
+    pub(crate) via: Option<SocketAddrV4>,
+    /// What carries the octets
+    #[arg(long, value_enum, default_value_t = Protocol::Tcp)]
+    pub(crate) protocol: Protocol,
     /// Kumiki's own address on it, such as 10.9.0.2/24 or fd00:9::2/64
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) addr: Network,
@@ -248,6 +264,37 @@ pub(crate) struct Live {
     /// Print JSON Lines
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What carries octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Protocol {
+    /// TCP over IP
+    Tcp,
+    /// XTP over IP, or straight over an Ethernet in datagrams
+    Xtp,
+}
+
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("direction").required(true).args(["transmit", "receive"])))]
+pub(crate) struct Ttcp {
+    #[command(flatten)]
+    pub(crate) live: Live,
+    /// Transmit to this host
+    #[arg(short, long, value_name = "ADDRESS")]
+    pub(crate) transmit: Option<IpAddr>,
+    /// Receive, one connection
+    #[arg(short, long)]
+    pub(crate) receive: bool,
+    /// The length of a buffer
+    #[arg(short, long, value_name = "SIZE", default_value = "8KiB")]
+    pub(crate) length: String,
+    /// How many buffers
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: u64,
+    /// The port
+    #[arg(short, long, default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
 }
 
 /// Who calls whom.

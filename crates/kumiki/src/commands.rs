@@ -103,6 +103,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             })
         }
         cli::Command::Decode(wanted) => decode::run(&wanted),
+        cli::Command::Ttcp(wanted) => live::ttcp(&wanted),
         cli::Command::Source(wanted) => live::source(&wanted),
         cli::Command::Sink(wanted) => live::take(&wanted, "sink"),
         cli::Command::Echo(wanted) => live::take(&wanted, "echo"),

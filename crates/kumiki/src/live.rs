@@ -3,7 +3,8 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kumiki_lab::live::{
-    self, Form, Line, LiveError, Pattern, Printer, Program, Quality, Stack, Watcher,
+    self, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack, Transport,
+    Watcher,
 };
 use kumiki_lab::quantity::{self, Octets, Quantity};
 use kumiki_lab::scenario::Fault;
@@ -94,6 +95,33 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     }
 }
 
+/// `kumiki ttcp`.
+pub(crate) fn ttcp(wanted: &cli::Ttcp) -> Result<(), Stop> {
+    let length: Octets = option("--length", &wanted.length)?;
+    let write = u32::try_from(length.count()).ok().filter(|it| *it > 0);
+    let Some(write) = write else {
+        let fault = Fault::at(["--length"], "no length of a buffer");
+        return Err(fault.expected("1 B to 4 GiB, such as 8KiB").into());
+    };
+    let octets = length.count().saturating_mul(wanted.count);
+    let begin = cli::Begin {
+        to: wanted
+            .transmit
+            .map(|host| SocketAddr::new(host, wanted.port)),
+        listen: wanted.receive.then_some(wanted.port),
+        connections: Some(1),
+        abort_after: None,
+        write: wanted.length.clone(),
+    };
+    let act = if wanted.receive {
+        Act::Read
+    } else {
+        let pattern = Pattern::Ttcp { write_len: write };
+        Act::Send { octets, pattern }
+    };
+    talk("ttcp", &wanted.live, &begin, act)
+}
+
 /// `kumiki ping`.
 pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
     let data: Octets = option("--bytes", &wanted.bytes)?;
@@ -137,12 +165,29 @@ fn run<P: Program>(
 where
     for<'a> Printer<'a>: Watcher<P>,
 {
-    let mut stack = Stack::tcp(name, &wanted.addr.to_string(), wanted.mtu, &wanted.tun);
+    let transport = match wanted.protocol {
+        cli::Protocol::Tcp => Transport::Tcp,
+        cli::Protocol::Xtp => Transport::Xtp,
+    };
+    let socket = wanted.sim_ether.map(|local| SimEther {
+        local,
+        stations: wanted.station.clone(),
+        via: wanted.via,
+    });
+    let tun = wanted.tun.as_deref().unwrap_or_default();
+    let mut stack = match &socket {
+        Some(socket) => Stack::sim_ether(name, transport, wanted.addr, wanted.mtu, socket)?,
+        None => Stack::tun(name, transport, &wanted.addr.to_string(), wanted.mtu, tun),
+    };
     stack.set(&wanted.set)?;
     let impair = live::impair(&wanted.impair)?;
-    let line = Line {
-        device: live::open_tun(&wanted.tun, wanted.mtu, wanted.linux)
+    let device = match &socket {
+        Some(socket) => socket.open()?,
+        None => live::open_tun(tun, wanted.mtu, wanted.linux)
             .map_err(|why| Stop::Failed(why.to_string()))?,
+    };
+    let line = Line {
+        device,
         mtu: wanted.mtu,
         impair,
         seed: wanted.seed,

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Graph | a program on `tcp` on `ip` or `ipv6` on the device, with `icmp` beside it: made by name and settings, as a host in a scenario |
+//! | Graph | a program on `tcp` or `xtp` on `ip` or `ipv6` on the device, with `icmp` beside it, or on an Ethernet in datagrams: made by name and settings, as a host in a scenario |
 //! | Clock | [`RealClock`]; the stack's secrets come from the operating system, so that no two runs have the same sequence numbers and ports |
 //! | Line | between the graph and the device stands [`Impaired`], where something is to go wrong |
 //! | Left out | several devices, UDP programs, both versions of IP at once |
@@ -11,7 +11,7 @@
 //! device, [`run`] joins both and lets them run until the program is done or somebody wants an end.
 
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddrV4};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -21,8 +21,8 @@ use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::pcapng::CaptureError;
 use kumiki_io::{
-    Clock as _, Ended, Executor, Pace, Plug, RealClock, RealCounters, RealDevice, Wish, cpu_time,
-    unguessable,
+    Clock as _, Ended, Executor, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, Wish,
+    cpu_time, unguessable,
 };
 #[cfg(target_os = "linux")]
 use kumiki_io::{Tun, TunError};
@@ -57,34 +57,158 @@ pub struct Stack {
     program: String,
     ip: &'static str,
     device: String,
+    /// Between which layers a capture is taken, where not between IP and the device.
+    frames: Option<(&'static str, &'static str)>,
     /// The settings as they were written.
     sets: Vec<String>,
+}
+
+/// What a program of octets stands on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Transport {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// XTP.
+    Xtp,
+}
+
+impl Transport {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Xtp => "xtp",
+        }
+    }
+}
+
+/// A socket that is a station of an Ethernet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SimEther {
+    /// Its own address and port.
+    pub local: SocketAddrV4,
+    /// Who gets frames for all stations.
+    pub stations: Vec<SocketAddrV4>,
+    /// A box between the stations to which all frames go.
+    pub via: Option<SocketAddrV4>,
+}
+
+impl SimEther {
+    /// What the device is called in the graph.
+    const DEVICE: &'static str = "socket";
+
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// [`LiveError::Line`], which says what would help.
+    pub fn open(&self) -> Result<Box<dyn RealDevice>, LiveError> {
+        let socket = Udp::open(self.local.into(), Far::Any);
+        let socket = socket.map_err(|why| LiveError::Line(why.to_string()))?;
+        Ok(Box::new(socket))
+    }
+}
+
+/// Nodes, each on one other.
+fn chain<'a>(
+    graph: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> impl Iterator<Item = (String, Vec<String>)> {
+    let graph = graph.into_iter();
+    graph.map(|(node, below)| (node.to_owned(), vec![below.to_owned()]))
+}
+
+fn octets(mtu: u16) -> toml::Value {
+    format!("{mtu} B").into()
 }
 
 /// Between which ends a line is: [`Impair::toward`] names one.
 const ENDS: [&str; 2] = ["linux", "kumiki"];
 
 impl Stack {
-    /// `program` on TCP on IP on `device`, with ICMP beside TCP. A program called `ping` stands on ICMP. The version of IP is
-    /// that of `address`.
+    /// `program` on `transport` on IP on the TUN device `device`, with ICMP beside it. A program called `ping` stands on ICMP. The
+    /// version of IP is that of `address`.
     #[must_use]
-    pub fn tcp(program: &str, address: &str, mtu: u16, device: &str) -> Self {
-        let below = |layer: &str| vec![layer.to_owned()];
-        let upper = if program == "ping" { "icmp" } else { "tcp" };
+    pub fn tun(program: &str, transport: Transport, address: &str, mtu: u16, device: &str) -> Self {
+        let transport = transport.kind();
+        let upper = if program == "ping" { "icmp" } else { transport };
         let ip = if address.contains(':') { "ipv6" } else { "ip" };
         let graph = [
-            (program, below(upper)),
-            ("tcp", below(ip)),
-            ("icmp", below(ip)),
-            (ip, below(device)),
+            (program, upper),
+            (transport, ip),
+            ("icmp", ip),
+            (ip, device),
         ];
-        let mut own = toml::Table::new();
-        own.insert("address".to_owned(), address.into());
-        own.insert("mtu".to_owned(), format!("{mtu} B").into());
-        let graph = graph.map(|(node, below)| (node.to_owned(), below));
-        let mut stack = Self::of(graph, program, ip, device);
-        stack.host.settings.insert(ip.to_owned(), own);
+        let mut stack = Self::of(chain(graph), program, ip, device);
+        stack.put(ip, "address", address.into());
+        stack.put(ip, "mtu", octets(mtu));
         stack
+    }
+
+    /// `program` on `transport` on an Ethernet whose frames go in datagrams of `socket`. TCP has IP below it, and ICMP beside it; XTP has
+    /// VNET, and its packets are in the frames.
+    ///
+    /// # Errors
+    /// A [`Fault`] where `address` is of IPv6: ARP resolves addresses of IPv4.
+    pub fn sim_ether(
+        program: &str,
+        transport: Transport,
+        address: Network,
+        mtu: u16,
+        socket: &SimEther,
+    ) -> Result<Self, Fault> {
+        let IpAddr::V4(own) = address.address else {
+            return Err(Fault::at(["--addr"], "ARP resolves IPv4 addresses")
+                .expected("an IPv4 address and its prefix, such as 192.168.3.1/24"));
+        };
+        let lower = [
+            ("arp", "eth"),
+            ("eth", "sim_ether"),
+            ("sim_ether", SimEther::DEVICE),
+        ];
+        let network = match transport {
+            Transport::Tcp => "ip",
+            Transport::Xtp => "vnet",
+        };
+        let kind = transport.kind();
+        let is_ping = program == "ping";
+        let upper = if is_ping { "icmp" } else { kind };
+        let mut graph = vec![(program, upper), (kind, network), (network, "arp")];
+        if network == "ip" {
+            graph.push(("icmp", network));
+        }
+        graph.extend(lower);
+        let mut stack = Self::of(chain(graph), program, network, SimEther::DEVICE);
+        stack.frames = Some(("eth", "sim_ether"));
+        match transport {
+            Transport::Tcp => {
+                stack.put("ip", "address", address.to_string().into());
+                stack.put("ip", "mtu", octets(mtu));
+                stack.put("ip", "neighbours", "below".into());
+            }
+            Transport::Xtp => {
+                let list = vec![toml::Value::from(address.to_string())];
+                stack.put("vnet", "addresses", list.into());
+            }
+        }
+        stack.put(
+            "arp",
+            "addresses",
+            vec![toml::Value::from(own.to_string())].into(),
+        );
+        stack.put("eth", "address", socket.local.to_string().into());
+        stack.put("eth", "mtu", octets(mtu));
+        stack.put("sim_ether", "address", socket.local.to_string().into());
+        let stations: Vec<toml::Value> = socket
+            .stations
+            .iter()
+            .map(|station| station.to_string().into())
+            .collect();
+        if !stations.is_empty() {
+            stack.put("sim_ether", "stations", stations.into());
+        }
+        if let Some(via) = socket.via {
+            stack.put("sim_ether", "via", via.to_string().into());
+        }
+        Ok(stack)
     }
 
     /// Nodes and what each stands on; `program` is the uppermost, `ip` the node of IP.
@@ -95,6 +219,7 @@ impl Stack {
         device: &str,
     ) -> Self {
         Self {
+            frames: None,
             host: scenario::Host {
                 graph: Some(scenario::Graph::Below(graph.into_iter().collect())),
                 ..scenario::Host::default()
@@ -118,7 +243,8 @@ impl Stack {
             Some(scenario::Graph::Below(graph)) => graph.keys().map(String::as_str).collect(),
             Some(scenario::Graph::Chain(_)) | None => Vec::new(),
         };
-        let all = ["tcp", self.ip, "icmp", "ppp", "hdlc"].into_iter();
+        let lower = ["icmp", "ppp", "hdlc", "arp", "eth", "sim_ether"];
+        let all = ["tcp", "xtp", self.ip].into_iter().chain(lower);
         all.filter(|layer| graph.contains(layer)).collect()
     }
 
@@ -155,6 +281,11 @@ impl Stack {
         }
         self.sets.extend_from_slice(sets);
         Ok(())
+    }
+
+    /// Between which layers a capture is taken.
+    fn captured(&self) -> (&str, &str) {
+        self.frames.unwrap_or((self.ip, &self.device))
     }
 
     /// The graph.
@@ -374,7 +505,7 @@ pub fn run<P: Protocol>(
     let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
     let (mut graph, device) = stack.build(Box::new(program), seed)?;
     let mut capture = match &line.pcap {
-        Some(path) => Some(begin_capture(path, &mut graph, (stack.ip, &stack.device))?),
+        Some(path) => Some(begin_capture(path, &mut graph, stack.captured())?),
         None => None,
     };
     let node = graph.node(&stack.program);

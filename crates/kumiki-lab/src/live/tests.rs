@@ -14,7 +14,7 @@ const CONTENT: Pattern = Pattern::Random { seed: SEED };
 
 fn refused(sets: &[&str]) -> String {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    let mut stack = Stack::tcp("source", "10.9.0.2/24", 1500, "k0");
+    let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
     let built = stack.set(&sets).and_then(|()| {
         let program = Talker::new(config(call(1), Act::Read));
         stack.build(Box::new(program), 1).map(|_| ())
@@ -51,7 +51,7 @@ fn config(begin: Begin, act: Act) -> TalkerConfig {
 
 #[test]
 fn settings_have_the_names_and_units_of_scenarios() {
-    let mut stack = Stack::tcp("source", "10.9.0.2/24", 1500, "k0");
+    let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
     let sets = [
         "tcp.sack=false",
         "tcp.rto.minimum=1 s",
@@ -65,7 +65,7 @@ fn settings_have_the_names_and_units_of_scenarios() {
 
 #[test]
 fn the_version_of_ip_is_that_of_the_address() {
-    let mut stack = Stack::tcp("source", "fd00:9::2/64", 1500, "k0");
+    let mut stack = Stack::tun("source", Transport::Tcp, "fd00:9::2/64", 1500, "k0");
     stack.set(&["ipv6.hop_limit=9".to_owned()]).unwrap();
     assert!(stack.set(&["ip.ttl=9".to_owned()]).is_err());
     let program = Talker::new(config(call(1), Act::Read));
@@ -163,7 +163,7 @@ fn in_virtual_time(a: TalkerConfig, b: TalkerConfig) -> [Vec<Talk>; 2] {
     let line = Box::new(Serial::new(config, DropTail::UNLIMITED));
     let line = world.add_element("line", line);
     let hosts = [(0, "10.9.0.1/24", a), (1, "10.9.0.2/24", b)].map(|(port, address, program)| {
-        let stack = Stack::tcp("talker", address, 1500, "line");
+        let stack = Stack::tun("talker", Transport::Tcp, address, 1500, "line");
         let program = Box::new(Talker::new(program));
         let (graph, device) = stack.build(program, SEED + port as u64).unwrap();
         let host = world.add_host(Host::new(address, graph));
