@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 2684 sections 5.1, 5.2 and appendix B (which replaces RFC 1483); RFC 1042; IEEE 802.2 type 1 |
-//! | Left out | VC multiplexing (there is no header); the VPN form (section 8), which is read as SNAP of organisation 00-00-5E |
+//! | Left out | all other LLC headers, which [`crate::llc`] reads; VC multiplexing (there is no header); the VPN form (section 8), which is read as SNAP of organisation 00-00-5E |
 //!
 //! The padding that RFC 2684 puts before a bridged frame counts as part of the header: sent as zeros, ignored when
 //! received.
@@ -11,10 +11,10 @@
 use core::fmt;
 
 use crate::ethernet::ethertype;
-use crate::{Malformed, put, put_slice};
+use crate::{Malformed, llc, put, put_slice};
 
 /// Octets of an LLC header alone.
-pub const LLC_LEN: usize = 3;
+pub const LLC_LEN: usize = llc::LEN;
 /// Octets of an LLC header with SNAP.
 pub const LEN: usize = 8;
 
@@ -31,8 +31,8 @@ pub mod nlpid {
     pub const PPP: u8 = 0xcf;
 }
 
-const SNAP: [u8; 3] = [0xaa, 0xaa, 0x03];
-const ISO: [u8; 3] = [0xfe, 0xfe, 0x03];
+const SNAP: [u8; LLC_LEN] = llc::information(llc::sap::SNAP);
+const ISO: [u8; LLC_LEN] = llc::information(llc::sap::ISO);
 const OUI_ETHERTYPE: [u8; 3] = [0, 0, 0];
 const OUI_802_1: [u8; 3] = [0x00, 0x80, 0xc2];
 const PID_FRAGMENT: u16 = 0x000d;
