@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
-//! | link | [`arp`], [`eth`], [`hdlc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
+//! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | virtual | [`vnet`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
@@ -26,12 +26,14 @@ pub mod arp;
 pub mod atm_arp;
 mod cpcs;
 pub mod eth;
+pub mod fddi;
 mod groups;
 pub mod hdlc;
 pub mod icmp;
 mod inet;
 pub mod ip;
 pub mod ipv6;
+pub mod llc;
 pub mod llc_snap;
 pub mod mapos;
 pub mod mapos_switch;

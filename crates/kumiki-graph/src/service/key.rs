@@ -15,7 +15,8 @@ pub enum Key {
     MaposProtocol(u16),
     /// The one user of a driver that carries PPP beside a protocol of its own: takes and hands down whole PPP frames.
     PppFrames,
-    /// The one user of a layer that does not tell users apart.
+    /// The one user of a layer that does not tell users apart, or that it has beside those with numbers: on Ethernet LLC, whose
+    /// frames have a length in place of a type.
     Only,
     /// Takes what is for no other user, and hands down what it likes: whole frames, unprocessed (DLPI's RAW access).
     Raw,

@@ -1,14 +1,17 @@
-//! Ethernet: frames with a type, from station to station.
+//! Ethernet: frames with a type or a length, from station to station.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | Ethernet II; IEEE 802.3 section 3.2 (padding), RFC 894, RFC 2464 |
-//! | Above | users by [`Key::EtherType`]: ARP, IPv6 |
+//! | Above | users by [`Key::EtherType`]: ARP, IPv6; one without a number ([`Key::Only`]), LLC, whose frames have a length in place of a type (IEEE 802.3, RFC 1042) |
 //! | Below | a device, or a line, that carries frames and takes care of preamble and frame check sequence |
-//! | Left out | frames with a length in place of a type (IEEE 802.2), VLAN tags, pause frames, promiscuous reception; sessions and credit |
+//! | Left out | VLAN tags, pause frames, promiscuous reception; sessions and credit |
 //!
 //! Where a unit goes is an [`Address::Mac`], and so is where one came from. A frame for another station is dropped. Of
 //! groups all are taken: those above know which they are in.
+//!
+//! A length says where the data ends and the padding begins. It is 1500 at most, for what is larger is a type: so much LLC may
+//! send, however large the MTU.
 //!
 //! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
 
@@ -16,7 +19,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
     Shape, Unit, UnitIndication, UnitRequest,
 };
-use kumiki_wire::ethernet::{Header, LEN, MIN_DATA, MacAddr, TypeOrLength};
+use kumiki_wire::ethernet::{Header, LEN, MAX_DATA, MIN_DATA, MacAddr, TypeOrLength};
 use thiserror::Error;
 
 use crate::users::{Users, tell_all};
@@ -71,13 +74,13 @@ pub struct Counters {
     pub sent: u64,
     /// Frames handed to a user.
     pub received: u64,
-    /// Units not sent: without a MAC address, without a type, or longer than the MTU.
+    /// Units not sent: without a MAC address, without a type, or longer than the MTU or what a length can say.
     pub refused: u64,
-    /// Frames dropped: cut short, longer than the MTU, or with a length in place of a type.
+    /// Frames dropped: cut short, longer than the MTU, or with neither a type nor a length.
     pub malformed: u64,
     /// Frames dropped: for another station.
     pub other_station: u64,
-    /// Frames dropped: a type without a user.
+    /// Frames dropped: a type without a user, or a length where LLC is no user.
     pub unknown_type: u64,
 }
 
@@ -90,6 +93,8 @@ pub struct Eth {
     burst: u32,
     /// By EtherType.
     users: Users<u16>,
+    /// The user whose frames have a length.
+    llc: Option<Above>,
     counters: Counters,
 }
 
@@ -112,6 +117,7 @@ impl Eth {
             mtu: config.mtu,
             burst: 1,
             users: Users::default(),
+            llc: None,
             counters: Counters::default(),
         })
     }
@@ -128,17 +134,21 @@ impl Eth {
             cx.drop("destination is not a MAC address");
             return;
         };
-        let Some(ethertype) = self.users.number(from, unit.options.under) else {
-            self.counters.refused += 1;
-            cx.drop("no EtherType");
-            return;
-        };
-        let super_segment = unit.data.meta().segment_size != 0;
-        if unit.data.len() > self.mtu as usize && !super_segment {
+        let super_segment = unit.data.meta().segment_size != 0 && self.llc != Some(from);
+        if unit.data.len() > self.most(from) as usize && !super_segment {
             self.counters.refused += 1;
             cx.drop("longer than the MTU");
             return;
         }
+        let type_or_length = if self.llc == Some(from) {
+            TypeOrLength::Length(u16::try_from(unit.data.len()).unwrap_or(0))
+        } else if let Some(ethertype) = self.users.number(from, unit.options.under) {
+            TypeOrLength::Type(ethertype)
+        } else {
+            self.counters.refused += 1;
+            cx.drop("no EtherType");
+            return;
+        };
         let missing = MIN_DATA.saturating_sub(unit.data.len());
         if self.config.pad && missing > 0 && !super_segment {
             // What a device would sum must end where the data does.
@@ -150,7 +160,7 @@ impl Eth {
         let header = Header {
             destination: MacAddr(destination),
             source: self.config.address,
-            type_or_length: TypeOrLength::Type(ethertype),
+            type_or_length,
         };
         header.emit(unit.data.push_header(LEN));
         unit.source = Address::Mac(self.config.address.0);
@@ -169,50 +179,69 @@ impl Eth {
             cx.drop("no frame of this Ethernet");
             return;
         };
-        let TypeOrLength::Type(ethertype) = header.type_or_length else {
-            self.counters.malformed += 1;
-            cx.drop("frame with a length");
-            return;
-        };
         let group = header.destination.is_group();
         if !group && header.destination != self.config.address {
             self.counters.other_station += 1;
             cx.drop("for another station");
             return;
         }
-        let Some(user) = self.users.find(ethertype) else {
+        let (user, under) = match header.type_or_length {
+            TypeOrLength::Type(ethertype) => {
+                let key = Key::EtherType(ethertype);
+                (self.users.find(ethertype), Some(key))
+            }
+            TypeOrLength::Length(_) => (self.llc, None),
+        };
+        let Some(user) = user else {
             self.counters.unknown_type += 1;
             cx.drop("unknown EtherType");
             return;
         };
         // The header was read, so it is there.
         let _ = unit.data.pop_header(len);
+        if let TypeOrLength::Length(length) = header.type_or_length {
+            unit.data.truncate(length.into());
+        }
         unit.source = Address::Mac(header.source.0);
         unit.destination = Address::Mac(header.destination.0);
         unit.options.group = group;
-        unit.options.under = Some(Key::EtherType(ethertype));
+        unit.options.under = under;
         self.counters.received += 1;
         cx.up(user, Indication::Unit(unit));
     }
 
-    const fn limits(&self) -> Report {
+    /// The most octets of data in a frame of `user`.
+    fn most(&self, user: Above) -> u32 {
+        if self.llc == Some(user) {
+            self.mtu.min(u32::try_from(MAX_DATA).unwrap_or(0))
+        } else {
+            self.mtu
+        }
+    }
+
+    fn limits(&self, user: Above) -> Report {
         Report::Limits {
-            unit: self.mtu,
-            burst: self.burst,
+            unit: self.most(user),
+            // What cuts super-segments knows types.
+            burst: if self.llc == Some(user) {
+                1
+            } else {
+                self.burst
+            },
         }
     }
 
     fn manage(&self, from: Above, manage: Manage, cx: &mut Context<'_>) {
         match manage {
             Manage::Limits => {
-                cx.up(from, Indication::Report(Box::new(self.limits())));
+                cx.up(from, Indication::Report(Box::new(self.limits(from))));
                 cx.down(BELOW, Request::Manage(Box::new(Manage::Limits)));
             }
             Manage::Route { to } => {
                 let report = Report::Route {
                     to,
                     source: Address::Mac(self.config.address.0),
-                    unit: self.mtu,
+                    unit: self.most(from),
                     burst: self.burst,
                     bypass: None,
                 };
@@ -233,7 +262,9 @@ impl Eth {
                 let header = u32::try_from(LEN).unwrap_or(0);
                 self.mtu = self.config.mtu.min(unit.saturating_sub(header));
                 self.burst = burst;
-                tell_all(&self.limits(), cx);
+                for user in (0..cx.users()).map(Above) {
+                    cx.up(user, Indication::Report(Box::new(self.limits(user))));
+                }
             }
             Report::Up | Report::Down => tell_all(report, cx),
             Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
@@ -252,6 +283,13 @@ impl Protocol for Eth {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
+        if keys.contains(&Key::Only) {
+            if self.llc.is_some() {
+                return Err("frames with a length have a user already".to_owned());
+            }
+            self.llc = Some(above);
+            return Ok(());
+        }
         self.users.bind("Ethernet", above, keys)
     }
 

@@ -62,7 +62,7 @@ fn frames_go_to_the_user_of_their_type_with_their_source() {
 }
 
 #[test]
-fn frames_for_others_of_no_type_and_too_long_ones_are_dropped() {
+fn frames_for_others_without_a_user_and_too_long_ones_are_dropped() {
     let (mut bench, medium, users) = bench(Config::new(OWN));
     for octets in [
         hex("020000000003 020000000002 86dd 07"),
@@ -83,7 +83,7 @@ fn frames_for_others_of_no_type_and_too_long_ones_are_dropped() {
         counters.unknown_type,
         counters.malformed,
     );
-    assert_eq!(found, (1, 1, 3));
+    assert_eq!(found, (1, 2, 2));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 2684 section 5 (replaces RFC 1483), routed PDUs with a SNAP header; RFC 1042 has the same eight octets |
 //! | Above | users by [`Key::EtherType`]: IP, ATMARP |
-//! | Below | AAL5, or a device that does AAL5 itself |
+//! | Below | AAL5, or a device that does AAL5 itself; FDDI and Ethernet with a length, where XID and TEST need no answer ([`crate::llc`] gives it) |
 //! | Left out | bridged PDUs, ISO protocols by NLPID, sessions and credit: units beyond what the device's queue takes are lost there |
 //!
 //! Virtual channels pass through: where a unit goes is the user's destination, where it came from its source. A layer
@@ -130,7 +130,9 @@ impl Protocol for LlcSnap {
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request.of_unit_data() {
             Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
-            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits) => {
+            Some(UnitRequest::Manage(manage))
+                if matches!(*manage, Manage::Limits | Manage::Route { .. }) =>
+            {
                 cx.down(BELOW, Request::Manage(manage));
             }
             Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
@@ -146,8 +148,9 @@ impl Protocol for LlcSnap {
                     let unit = unit.saturating_sub(header);
                     tell_all(&Report::Limits { unit, burst }, cx);
                 }
-                Report::Up | Report::Down => tell_all(&report, cx),
-                Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
+                // How we are addressed on a LAN; who asked is not known.
+                Report::Up | Report::Down | Report::Route { .. } => tell_all(&report, cx),
+                Report::Unreachable { .. } | Report::Link(_) => {}
             },
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a unit"),

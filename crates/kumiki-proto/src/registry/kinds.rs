@@ -16,8 +16,10 @@ use crate::aal34::{self, Aal34};
 use crate::arp::{self, Arp};
 use crate::atm_arp::{self, AtmArp};
 use crate::eth::{self, Eth};
+use crate::fddi::{self, Fddi};
 use crate::hdlc::{self, Hdlc};
 use crate::icmp::{self, IcmpEcho};
+use crate::llc::{self, Llc};
 use crate::llc_snap::{self, LlcSnap};
 use crate::ppp::{self, Ppp};
 use crate::sim_ether::{self, SimEther};
@@ -36,10 +38,12 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("arp", arp),
     ("atm_arp", atm_arp),
     ("eth", eth),
+    ("fddi", fddi),
     ("hdlc", hdlc),
     ("icmp", icmp),
     ("ip", super::ip::make),
     ("ipv6", super::ipv6::make),
+    ("llc", llc),
     ("llc_snap", llc_snap),
     ("mapos", super::mapos::mapos),
     ("mapos_switch", super::mapos::mapos_switch),
@@ -190,6 +194,40 @@ fn atm_arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
     }
     let node = AtmArp::new(config).map_err(|error| BuildError::refused(&error))?;
     Ok(Box::new(node))
+}
+
+fn fddi(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    const ADDRESS: &str = "a MAC address such as \"02:00:00:00:00:01\"";
+    let parse = |text: &str| text.parse::<MacAddr>().ok();
+    let address = settings.text("address", "our own MAC address", ADDRESS, "", parse)?;
+    let mut config = fddi::Config::new(address.unwrap_or_default());
+    settings.octets(
+        "mtu",
+        "the most octets in a frame that is sent, its header not among them, LLC's among them",
+        fddi::LEAST_MTU.into()..=fddi::MOST_MTU.into(),
+        &mut config.mtu,
+    )?;
+    settings.number(
+        "priority",
+        "priority of the frames that are sent",
+        0..=7,
+        &mut config.priority,
+    )?;
+    if address.is_none() {
+        return Err(settings.missing("address", ADDRESS));
+    }
+    let node = Fddi::new(config).map_err(|error| BuildError::refused(&error))?;
+    Ok(Box::new(node))
+}
+
+fn llc(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = llc::Config::default();
+    settings.boolean(
+        "answer",
+        "whether XID and TEST commands are answered",
+        &mut config.answer,
+    )?;
+    Ok(Box::new(Llc::new(config)))
 }
 
 fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {

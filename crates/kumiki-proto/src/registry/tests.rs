@@ -32,7 +32,7 @@ fn every_kind_is_built_by_its_name_and_the_names_are_in_order() {
         let settings = match kind {
             "ip" => interface(),
             "arp" | "atm_arp" | "mapos" => Settings::new().with("addresses", list_of(["10.0.0.1"])),
-            "eth" => Settings::new().with("address", "02:00:00:00:00:01"),
+            "eth" | "fddi" => Settings::new().with("address", "02:00:00:00:00:01"),
             "sim_ether" => Settings::new().with("address", "10.0.0.1:7000"),
             "vnet" => Settings::new().with("addresses", list_of(["10.0.0.1/24"])),
             _ => Settings::new(),
