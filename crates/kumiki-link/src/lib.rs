@@ -7,6 +7,7 @@
 
 pub mod atm;
 mod element;
+pub mod fddi;
 mod impair;
 mod mark;
 pub mod offload;
