@@ -1,5 +1,12 @@
 //! Where [`crate::arp`] (RFC 826) and [`crate::atm_arp`] (RFC 2225) stand: between those who have IPv4 addresses and a link.
 //!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 1122 section 2.3.2 (what is known gets old, what waits is kept) |
+//! | Above | [`crate::arp`], [`crate::atm_arp`], [`crate::mapos`] |
+//! | Below | nothing: there is no node here |
+//! | Left out | what is said on the link, and addresses other than IPv4's |
+//!
 //! A user hands down a unit and its next hop, and the resolver puts the link's address in the next hop's place. Users share
 //! what is known of next hops. Each stands on the link under its own EtherType (IP, XTP), and the resolver under that of ARP: the
 //! graph makes an access point for each ([`kumiki_graph::Protocol::passes_users_through`]). Who is asked, when, and what becomes
@@ -12,6 +19,8 @@ use kumiki_octets::Message;
 use kumiki_wire::ethernet::ethertype;
 
 mod cache;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cache::{Bounds, Cache, Found};
 

@@ -1,0 +1,73 @@
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{Duration, Instant};
+
+use super::{Bounds, Cache, Found};
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+fn cache(entries: usize, queue: usize) -> Cache<u8, &'static str> {
+    Cache::new(Bounds {
+        timeout: Duration::from_secs(60),
+        tries: 3,
+        entries,
+        queue,
+        refresh: true,
+    })
+}
+
+fn second(n: u64) -> Instant {
+    Instant::ZERO + Duration::from_secs(n)
+}
+
+#[test]
+fn what_waits_goes_when_its_next_hop_is_known() {
+    let mut cache = cache(4, 2);
+    let found = cache.find(A, "first", true, second(0));
+    assert!(matches!(found, Found::Waits { ask: true, gone: 0 }));
+    for (datagram, lost) in [("second", 0), ("third", 1)] {
+        let found = cache.find(A, datagram, true, second(0));
+        assert!(matches!(found, Found::Waits { ask: false, gone } if gone == lost));
+    }
+    assert_eq!(cache.learn(A, 7, true, second(1)), ["second", "third"]);
+    let found = cache.find(A, "fourth", true, second(2));
+    assert!(matches!(
+        found,
+        Found::At {
+            address: 7,
+            datagram: "fourth",
+            old: false
+        }
+    ));
+    // Nearly too old: it is sent, and asked for again once in a second.
+    let found = cache.find(A, "fifth", true, second(50));
+    assert!(matches!(found, Found::At { old: true, .. }));
+    let found = cache.find(A, "sixth", true, second(50));
+    assert!(matches!(found, Found::At { old: false, .. }));
+    assert_eq!(cache.known(A, second(61)), None);
+}
+
+#[test]
+fn who_does_not_answer_is_given_up_with_what_waits() {
+    let mut cache = cache(4, 2);
+    let _ = cache.find(A, "first", true, second(0));
+    for n in 1..3 {
+        assert_eq!(cache.next_due(), Some(second(n)));
+        assert_eq!(cache.due(second(n)), (vec![A], 0));
+    }
+    assert_eq!(cache.due(second(3)), (vec![], 1));
+    assert_eq!(cache.held(), (0, 0));
+}
+
+#[test]
+fn the_entry_least_used_makes_room() {
+    let mut cache = cache(1, 2);
+    let _ = cache.find(A, "first", true, second(0));
+    let found = cache.find(B, "second", true, second(1));
+    assert!(matches!(found, Found::Waits { ask: true, gone: 1 }));
+    assert_eq!(cache.held(), (1, 1));
+    // Nobody else is kept while it is full.
+    assert!(cache.learn(A, 7, true, second(1)).is_empty());
+    assert_eq!(cache.known(A, second(1)), None);
+}
