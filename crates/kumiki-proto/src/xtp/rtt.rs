@@ -16,7 +16,7 @@
 //! without a pause, with the round trip RTT. Then of each data packet so many control packets come back:
 //!
 //! ```text
-//! paper     1 / (floor(RTT R / P) + 1)
+//! paper     1 / max(ceil(RTT R / P), 1)
 //! mended    1 / max(ceil(I R / P), min(N / P, ceil(F R / P)))      I = max(RTT / k, T_floor), F = max(RTT, T_fresh)
 //! ```
 //!
@@ -33,13 +33,16 @@
 //! | 50 ms | 1/12 | 1/16 | 1/695 | 1/174 |
 //! | 200 ms | 1/48 | 1/16 | 1/2778 | 1/695 |
 //!
+//! Where a data packet costs a host d, and what belongs to a question c, the share of its time that goes into questions is
+//! c s / (d + c s), with s from the table.
+//!
 //! # Why these defaults
 //!
-//! *N = 16 packets* bounds the share of control packets, which is what a slow host pays for: at 3 times the cost of a data packet for both ends
-//! of a control packet it would be a fifth of its time, at a third (more likely) 2 %; TCP's share is eight times as large. *T_floor = 5 ms* bounds their number in time for
-//! hosts whose cost for a packet is microseconds: 200 in a second. *k = 4*: what a window is known to have free is as old as RTT/k, so a flow-control window W
-//! carries W / (RTT (1 + 1/k)); with k = 1 that would be half of W / RTT, with 4 it is 80 %. *T_fresh = 100 ms*: a sender of few packets knows what is
-//! going on ten times in a second, or once in a round trip that is longer.
+//! *N = 16 packets* bounds the share of control packets, which is what a slow host pays for: even with c as large as d it loses 6 %. TCP's share
+//! is eight times as large. *T_floor = 5 ms* bounds their number in time, for hosts that send so fast that N is soon reached: 200 in a
+//! second. *k = 4*: what is known to be free of a window is as old as RTT/k, so a window W of the peer carries W / (RTT (1 + 1/k)); with k = 1
+//! that would be half of W / RTT, with 4 it is 80 %. And a lost question costs a quarter of a round trip. *T_fresh = 100 ms*: a sender of few packets knows what is going
+//! on ten times in a second, or once in a longer round trip.
 
 use core::mem;
 
