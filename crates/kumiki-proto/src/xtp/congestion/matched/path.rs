@@ -2,14 +2,14 @@
 
 use kumiki_graph::{Duration, Instant};
 
-use super::{Status, scaled};
+use super::{Status, rate_of, scaled};
 
 /// Statuses remembered for the delivery rate.
 const REMEMBERED: usize = 32;
-/// The longest spacing of statuses that is taken for how they are spaced, and not for a pause.
-const LONGEST: Duration = Duration::from_millis(200);
+/// A longer time between two statuses, and longer than a round trip, is a pause and not their spacing.
+const PAUSE: Duration = Duration::from_millis(200);
 
-/// What was known at a status.
+/// What was known at a status: totals.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     at: Instant,
@@ -20,11 +20,12 @@ struct Known {
 /// The path as far as it is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
-    /// The round trip, smoothed over two samples.
+    /// The round trip: half the last sample, a quarter the one before, and so on.
     rtt: Option<Duration>,
     /// The shortest round trip as the caller has it.
     min: Option<Duration>,
-    /// The shortest ones since the last reaction and between the two before.
+    /// The shortest one since the last reaction, and the one between that and the reaction before. Where reactions are far apart, the caller
+    /// has long forgotten when the queue was shortest.
     lows: [Option<Duration>; 2],
     /// From one status to the next, smoothed.
     spacing: Duration,
@@ -36,9 +37,9 @@ impl Path {
     /// Takes a status. Where the horizon becomes another because of how statuses are spaced: what it was and what it is.
     pub(super) fn on_status(&mut self, status: &Status) -> Option<(Duration, Duration)> {
         let was = self.horizon();
-        if let Some(last) = self.last().filter(|_| !status.limited) {
-            let longest = LONGEST.max(self.rtt.unwrap_or_default());
-            let spacing = status.now.saturating_since(last.at).min(longest);
+        if !status.limited && !self.is_unknown() {
+            let longest = PAUSE.max(self.rtt.unwrap_or_default());
+            let spacing = self.since_last(status.now).min(longest);
             self.spacing = (self.spacing * 3 + spacing) / 4;
         }
         let changed = was.zip(self.horizon()).filter(|(was, is)| was != is);
@@ -63,11 +64,15 @@ impl Path {
         self.known.last().copied().flatten()
     }
 
-    /// The rate at which `delivered` octets came since the last status.
-    pub(super) fn spacing_rate(&self, now: Instant, delivered: u64) -> Option<u64> {
-        let spacing = now.saturating_since(self.last()?.at);
-        let some = delivered > 0 && !spacing.is_zero();
-        some.then(|| scaled(delivered, 1_000_000_000, spacing.as_nanos()))
+    /// Whether there was no status yet.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.last().is_none()
+    }
+
+    /// The time since the last status; none before the first.
+    pub(super) fn since_last(&self, now: Instant) -> Duration {
+        let last = self.last().map_or(now, |it| it.at);
+        now.saturating_since(last)
     }
 
     /// The round trip.
@@ -75,65 +80,71 @@ impl Path {
         self.rtt
     }
 
-    /// The time in which what goes out is told of: a round trip, or from one status to the next if that is longer.
-    pub(super) fn horizon(&self) -> Option<Duration> {
-        Some(self.rtt?.max(self.spacing).max(Duration::from_nanos(1)))
-    }
-
     /// The round trip without a queue.
-    fn base(&self) -> Option<Duration> {
+    fn base(&self) -> Duration {
         let [low, before] = self.lows;
-        [self.min, low, before].into_iter().flatten().min()
+        let known = [self.min, low, before].into_iter().flatten();
+        known.min().unwrap_or_default()
     }
 
     /// How much of the round trip is a queue.
-    pub(super) fn queueing(&self) -> Duration {
-        let base = self.base().unwrap_or_default();
-        self.rtt.unwrap_or_default().saturating_sub(base)
+    fn queueing(&self) -> Duration {
+        self.rtt.unwrap_or_default().saturating_sub(self.base())
     }
 
-    /// From the last status at least a horizon ago to now, or as far as is remembered.
+    /// Without a queue, after how long one hears of what leaves now: a round trip, or from one status to the next if that is longer.
+    pub(super) fn empty_horizon(&self) -> Duration {
+        self.base().max(self.spacing).max(Duration::from_nanos(1))
+    }
+
+    /// The same with the queue, once a round trip is known.
+    pub(super) fn horizon(&self) -> Option<Duration> {
+        self.rtt?;
+        Some(self.empty_horizon() + self.queueing())
+    }
+
+    /// The last status, and the last one before it by a horizon, or the oldest that is remembered.
     fn span(&self) -> Option<(Known, Known)> {
         let last = self.last()?;
         let horizon = self.horizon()?;
-        let old = |it: &&Known| last.at.saturating_since(it.at) >= horizon;
-        let known = self.known.iter().flatten();
-        let first = known.clone().rev().find(old).or_else(|| known.clone().next())?;
-        Some((*first, last))
+        let mut known = self.known.iter().flatten().copied();
+        let oldest = known.next()?;
+        let is_before = |it: &Known| last.at.saturating_since(it.at) >= horizon;
+        Some((known.rfind(is_before).unwrap_or(oldest), last))
+    }
+
+    /// Octets delivered and lost over the last horizon.
+    pub(super) fn of_late(&self) -> (u64, u64) {
+        let span = self.span();
+        span.map_or((0, 0), |(first, last)| {
+            let delivered = last.delivered.saturating_sub(first.delivered);
+            (delivered, last.lost.saturating_sub(first.lost))
+        })
     }
 
     /// Octets per second delivered over the last horizon.
     pub(super) fn delivery_rate(&self) -> Option<u64> {
         let (first, last) = self.span()?;
         let time = last.at.saturating_since(first.at);
-        let octets = last.delivered - first.delivered;
-        (!time.is_zero()).then(|| scaled(octets, 1_000_000_000, time.as_nanos()))
+        (!time.is_zero()).then(|| rate_of(last.delivered.saturating_sub(first.delivered), time))
     }
 
-    /// Octets delivered and lost over the last horizon.
-    pub(super) fn of_late(&self) -> (u64, u64) {
-        let Some((first, last)) = self.span() else {
-            return (0, 0);
-        };
-        (last.delivered - first.delivered, last.lost - first.lost)
-    }
-
-    /// How long `packets` halves of a packet take.
-    fn halves(&self, halves: u64, packet: u64) -> Duration {
-        let rate = self.delivery_rate().unwrap_or(0).max(1);
-        Duration::from_nanos(scaled(halves * packet, 500_000_000, rate))
+    /// Whether `rtt` is longer than without a queue, by a part of that and by what `octets` take.
+    fn is_longer(&self, rtt: Duration, part: u64, octets: u64) -> bool {
+        let rate = self.delivery_rate().unwrap_or(0);
+        let time = Duration::from_nanos(scaled(octets, 1_000_000_000, rate));
+        let base = self.base();
+        rtt.saturating_sub(base) > (base / part).max(time)
     }
 
     /// Whether a round trip of `rtt` has a queue in it: more than a packet and a half, and more than 1/32.
     pub(super) fn is_queue(&self, rtt: Duration, packet: u64) -> bool {
-        let base = self.base().unwrap_or_default();
-        rtt.saturating_sub(base) > (base / 32).max(self.halves(3, packet))
+        self.is_longer(rtt, 32, packet.saturating_mul(3) / 2)
     }
 
-    /// Whether it has more of one: of two packets, and 1/16.
+    /// Whether it has more than that: two packets, and 1/16.
     pub(super) fn is_long_queue(&self, rtt: Duration, packet: u64) -> bool {
-        let base = self.base().unwrap_or_default();
-        rtt.saturating_sub(base) > (base / 16).max(self.halves(4, packet))
+        self.is_longer(rtt, 16, packet.saturating_mul(2))
     }
 
     /// Whether there is a queue now.
@@ -141,8 +152,8 @@ impl Path {
         self.rtt.is_some_and(|rtt| self.is_queue(rtt, packet))
     }
 
-    /// The window was made smaller: what was the shortest round trip long ago is forgotten.
-    pub(super) fn on_reaction(&mut self) {
+    /// The window was made smaller, and with it the queue.
+    pub(super) const fn on_reaction(&mut self) {
         let [low, before] = &mut self.lows;
         *before = low.take();
     }

@@ -22,13 +22,14 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A line whose queue holds `bdp` times what the path holds, in packets of `packet` octets.
-    pub(super) fn new(rate: u64, rtt: Duration, bdp: f64, packet: u32) -> Self {
-        let path = rate as f64 * rtt.as_secs_f64() / 8.0 / f64::from(packet);
+    /// A line whose queue holds `percent` of what the path holds, in packets of `packet` octets.
+    pub(super) fn new(rate: u64, rtt: Duration, percent: u64, packet: u32) -> Self {
+        let path = u128::from(rate) * u128::from(rtt.as_nanos()) / (8 * 1_000_000_000);
+        let packets = path * u128::from(percent) / (100 * u128::from(packet));
         Self {
             rate,
             rtt,
-            queue: (path * bdp).round() as usize,
+            queue: usize::try_from(packets).unwrap(),
             loss: 0.0,
             seed: 1,
         }
@@ -103,8 +104,6 @@ pub(super) struct World {
     rng: Rng,
     /// Packets that did not fit into the queue, by sender.
     pub(super) dropped: Vec<u64>,
-    /// The longest that the queue was.
-    pub(super) longest: usize,
 }
 
 impl World {
@@ -118,7 +117,6 @@ impl World {
             senders: Vec::new(),
             rng: Rng::new(line.seed, 0),
             dropped: Vec::new(),
-            longest: 0,
         }
     }
 
@@ -141,8 +139,13 @@ impl World {
         self.line.rate = rate;
     }
 
-    pub(super) fn flow(&self, sender: usize) -> &dyn Flow {
-        self.senders[sender].flow.as_ref()
+    pub(super) fn set_loss(&mut self, loss: f64) {
+        self.line.loss = loss;
+    }
+
+    /// The congestion window of a sender, in octets.
+    pub(super) fn window(&self, sender: usize) -> u64 {
+        self.senders[sender].flow.window()
     }
 
     fn push(&mut self, at: Instant, event: Event) {
@@ -153,7 +156,9 @@ impl World {
     /// Octets in order at each receiver.
     pub(super) fn delivered(&self) -> Vec<u64> {
         let senders = self.senders.iter();
-        senders.map(|it| it.arrived.next * it.flow.packet()).collect()
+        senders
+            .map(|it| it.arrived.next * it.flow.packet())
+            .collect()
     }
 
     pub(super) fn run_until(&mut self, end: Instant) {
@@ -221,7 +226,6 @@ impl World {
         let time = packet.length * 8 * 1_000_000_000 / self.line.rate;
         let departure = free + Duration::from_nanos(time);
         self.departures.push_back(departure);
-        self.longest = self.longest.max(self.departures.len());
         if !self.rng.chance(self.line.loss) {
             let at = departure + self.line.rtt / 2;
             self.push(at, Event::Packet(sender, packet));

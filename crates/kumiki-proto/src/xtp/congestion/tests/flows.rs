@@ -31,8 +31,8 @@ pub(super) trait Flow: Debug {
     fn answer(&mut self, packet: &Packet, arrived: &Arrived) -> Option<Message>;
     /// That came back.
     fn on_answer(&mut self, message: &Message, now: Instant);
-    /// For looking on.
-    fn state(&self) -> String;
+    /// The congestion window, in octets.
+    fn window(&self) -> u64;
 }
 
 /// What is out, by number, with the order in which it went.
@@ -62,8 +62,6 @@ pub(super) struct Xtp {
     limited: bool,
     /// The largest at the receiver.
     seen: Option<Packet>,
-    pub(super) timeouts: u64,
-    pub(super) controls: u64,
 }
 
 impl Xtp {
@@ -86,8 +84,6 @@ impl Xtp {
             handshake: None,
             limited: false,
             seen: None,
-            timeouts: 0,
-            controls: 0,
         }
     }
 
@@ -125,7 +121,6 @@ impl Flow for Xtp {
 
     fn next(&mut self, now: Instant) -> Option<Packet> {
         if self.wtimer.is_some_and(|at| at <= now) {
-            self.timeouts += 1;
             self.controller.on_timeout(now);
             self.backed_off += 1;
             self.handshake = Some((0, false));
@@ -163,8 +158,8 @@ impl Flow for Xtp {
         let sync = due.then(|| self.ask(now));
         self.estimator.sent(self.packet);
         if let Some(rate) = self.controller.rate() {
-            let gap = self.packet as u128 * 1_000_000_000 / u128::from(rate);
-            self.may_send = self.may_send.max(now) + Duration::from_nanos(gap as u64);
+            let gap = self.packet * 1_000_000_000 / rate;
+            self.may_send = self.may_send.max(now) + Duration::from_nanos(gap);
         }
         Some(Packet {
             number: Some(number),
@@ -185,7 +180,6 @@ impl Flow for Xtp {
         if self.seen.is_none_or(|seen| seen.sync < packet.sync) {
             self.seen = Some(*packet);
         }
-        self.controls += 1;
         Some(Message {
             arrived: arrived.clone(),
             echo: self.seen?,
@@ -236,8 +230,8 @@ impl Flow for Xtp {
         });
     }
 
-    fn state(&self) -> String {
-        format!("{:?}", self.controller)
+    fn window(&self) -> u64 {
+        self.controller.window()
     }
 }
 
@@ -274,6 +268,10 @@ impl Tcp {
             rto: None,
             again: false,
         }
+    }
+
+    fn seq(&self, number: u64) -> Seq {
+        Seq(u32::try_from(number * self.packet % (1 << 32)).unwrap())
     }
 
     fn flight(&self) -> u64 {
@@ -380,15 +378,15 @@ impl Flow for Tcp {
                     flight,
                     srtt: self.rtt.srtt(),
                     rtt: sample,
-                    una: Seq((self.una * self.packet) as u32),
-                    nxt: Seq((self.next * self.packet) as u32),
+                    una: self.seq(self.una),
+                    nxt: self.seq(self.next),
                     window_limited: limited,
                 }),
             }
         }
     }
 
-    fn state(&self) -> String {
-        format!("{:?}", self.congestion)
+    fn window(&self) -> u64 {
+        self.congestion.window()
     }
 }
