@@ -104,3 +104,31 @@ fn table() {
         }
     }
 }
+
+/// The tables of `docs/xtp-congestion.md` on one sender alone; not a test of anything.
+#[test]
+#[ignore = "prints tables of docs/xtp-congestion.md"]
+fn flatness() {
+    let flows: [fn(u32) -> Box<dyn Flow>; 3] = [
+        xtp,
+        |packet| tcp(Algorithm::NewReno, packet),
+        |packet| tcp(Algorithm::Cubic, packet),
+    ];
+    for rtt in [0, 20, 60, 100, 200] {
+        print!("| {rtt} ms |");
+        for flow in flows {
+            let mut world = alone(paper(rtt), flow(9000));
+            world.run_until(Instant::ZERO + ms(5000));
+            let lost = world.dropped[0];
+            print!(" {:.2} ({lost}) |", goodput(&mut world, 5000, 65_000));
+        }
+        println!();
+    }
+    for loss in [0.0, 0.0001, 0.001, 0.01, 0.03] {
+        print!("| {} % |", loss * 100.0);
+        for flow in flows {
+            print!(" {:.2} |", with_loss(loss, flow(1500)));
+        }
+        println!();
+    }
+}
