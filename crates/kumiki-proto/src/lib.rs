@@ -48,6 +48,7 @@ pub mod udp;
 mod users;
 pub mod vc_mux;
 pub mod vnet;
+pub mod xtp;
 
 #[cfg(test)]
 mod test_bench;
