@@ -129,6 +129,12 @@ pub fn udp() -> Overhead {
     overhead("UDP", Cost::Octets(8), "RFC 768")
 }
 
+/// The header of an XTP packet; what the first packet of an association has beside it is not counted.
+#[must_use]
+pub fn xtp() -> Overhead {
+    overhead("XTP", Cost::Octets(32), "XTP 4.0b")
+}
+
 /// The TCP header (RFC 9293), with or without timestamps (RFC 7323: 10 octets and 2 to align them).
 #[must_use]
 pub fn tcp(timestamps: bool) -> Overhead {

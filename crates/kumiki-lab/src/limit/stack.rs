@@ -8,7 +8,7 @@ use kumiki_octets::hdlc::{Accm, FLAG};
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
     cell_headers, ds3, ds3_plcp, eth, framing, hdlc, ipv4, ipv6, ladder, llc_snap, mapos, oc, ppp,
-    sonet, stuffing, tcp, udp,
+    sonet, stuffing, tcp, udp, xtp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
@@ -16,6 +16,9 @@ use crate::scenario::{Link, Scenario};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
 const FREE: [&str; 6] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh"];
+
+/// Octets of XTP's header.
+const XTP_HEADER: u32 = 32;
 
 /// What the setting `aal` of a device is for AAL3/4.
 pub(crate) const AAL34: &str = "3/4";
@@ -131,9 +134,22 @@ fn layers_above<'a>(
     let (mut mtu, mut mss, mut options) = (None, None, 0);
     let mut datagrams = false;
     let mut ip_header = 20;
+    let mut transport = 20;
+    // Below SimEther a frame is the data of a datagram: what is there adds its headers and decides nothing.
+    let mut in_datagrams = false;
     // The first is the program that writes.
     for (depth, node) in path.iter().enumerate().skip(1) {
         match stack.kind(node) {
+            "sim_ether" => in_datagrams = true,
+            "udp" if in_datagrams => layers.push(udp()),
+            "ip" if in_datagrams => layers.push(ipv4()),
+            "xtp" => {
+                mss = octets(stack, node, "maxdata")?;
+                transport = XTP_HEADER;
+                // Without IP below there is none of its header.
+                ip_header = 0;
+                layers.push(xtp());
+            }
             "tcp" => {
                 let stamped = timestamps(stack, node);
                 mss = octets(stack, node, "mss")?;
@@ -147,6 +163,7 @@ fn layers_above<'a>(
             "ip" => {
                 let below = path.get(depth + 1).copied().unwrap_or_default();
                 mtu = Some(ip_mtu(stack, node, below)?);
+                ip_header = 20;
                 layers.push(ipv4());
             }
             "ipv6" => {
@@ -155,14 +172,18 @@ fn layers_above<'a>(
                 ip_header = 40;
                 layers.push(ipv6());
             }
-            "eth" => layers.push(eth()),
+            "eth" => {
+                let carries = octets(stack, node, "mtu")?.unwrap_or(1500);
+                mtu = Some(mtu.map_or(carries, |mtu: u32| mtu.min(carries)));
+                layers.push(eth());
+            }
             "llc_snap" => layers.push(llc_snap()),
             "ppp" => layers.push(ppp()),
             "mapos" => layers.push(mapos()),
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
-                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, udp, ip, ipv6, llc_snap, ppp, mapos, eth, {}",
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, xtp, udp, ip, ipv6, sim_ether, llc_snap, ppp, mapos, eth, {}",
                     FREE.join(", ")
                 ));
             }
@@ -176,7 +197,7 @@ fn layers_above<'a>(
     let payload = if datagrams {
         message()?
     } else {
-        let fits = mtu.map(|mtu| mtu.saturating_sub(ip_header + 20));
+        let fits = mtu.map(|mtu| mtu.saturating_sub(ip_header + transport));
         match (mss, fits) {
             (Some(mss), Some(fits)) => mss.min(fits).saturating_sub(options),
             (Some(size), None) | (None, Some(size)) => size.saturating_sub(options),
