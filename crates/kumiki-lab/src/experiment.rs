@@ -72,6 +72,7 @@ pub struct Experiment {
     world: World,
     hosts: BTreeMap<String, HostId>,
     load: Load,
+    beside: BTreeMap<String, Load>,
     captured: Vec<Captured>,
 }
 
@@ -105,7 +106,7 @@ impl Experiment {
             .iter()
             .filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
-        let (load, mut programs) = programs::of_workload(&scenario.workload, specs, &by_host)?;
+        let (load, beside, mut programs) = programs::of_scenario(scenario, &by_host)?;
         let mut world = World::new();
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let mut captured = Vec::new();
@@ -151,6 +152,7 @@ impl Experiment {
             world,
             hosts,
             load,
+            beside,
             captured,
         })
     }
@@ -160,7 +162,7 @@ impl Experiment {
     pub fn run(mut self) -> Run {
         let began = Instant::ZERO + self.load.warm_up;
         self.world.run_until(began);
-        let before = self.snapshot();
+        let (before, beside_before) = (self.snapshot(&self.load), self.snapshots());
         let end = began + self.load.duration;
         if self.load.until_done {
             let every = Duration::from_millis(10);
@@ -170,8 +172,16 @@ impl Experiment {
         } else {
             self.world.run_until(end);
         }
-        let after = self.snapshot();
-        let measured = measure::measure(&self.world, &self.hosts, &before, &after, &self.load);
+        let measure = |before: &measure::Snapshot, load: &Load| {
+            let after = self.snapshot(load);
+            measure::measure(&self.world, &self.hosts, before, &after, load)
+        };
+        let mut measured = measure(&before, &self.load);
+        for ((name, load), before) in self.beside.iter().zip(&beside_before) {
+            let other = measure(before, load);
+            measured.wrong = measured.wrong.or(other.wrong);
+            measured.beside.insert(name.clone(), other);
+        }
         let traces = trace::collect(self.world.hosts());
         let mut captured = self.captured;
         for (HostId(number), seen) in self.world.take_tapped() {
@@ -188,8 +198,13 @@ impl Experiment {
         }
     }
 
-    fn snapshot(&self) -> measure::Snapshot {
-        measure::Snapshot::take(&self.world, &self.hosts, &self.load)
+    fn snapshot(&self, load: &Load) -> measure::Snapshot {
+        measure::Snapshot::take(&self.world, &self.hosts, load)
+    }
+
+    fn snapshots(&self) -> Vec<measure::Snapshot> {
+        let loads = self.beside.values();
+        loads.map(|load| self.snapshot(load)).collect()
     }
 }
 

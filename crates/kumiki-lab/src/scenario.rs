@@ -49,6 +49,7 @@ use serde::{Deserialize, Deserializer};
 use crate::quantity::Octets;
 
 mod amount;
+mod beside;
 mod builtin;
 mod check;
 mod drawing;
@@ -64,6 +65,7 @@ pub(crate) mod tree;
 mod vary;
 
 pub use amount::Amount;
+pub use beside::Beside;
 pub(crate) use check::impairment as check_impair;
 pub use fault::{Fault, Place, nearest, quantity};
 pub use load::{Choice, Document, Point};
@@ -94,6 +96,9 @@ pub struct Scenario {
     pub link: BTreeMap<String, Link>,
     /// The load.
     pub workload: Workload,
+    /// Loads that run beside it, by name.
+    #[serde(default)]
+    pub beside: BTreeMap<String, Beside>,
     /// What to vary: the runs are all combinations, in the order of the names here.
     #[serde(default)]
     pub vary: toml::Table,

@@ -649,3 +649,63 @@ fn hosts_on_two_mapos_switches_find_each_other() {
     let again = run("mapos");
     assert_eq!(again.counters, measured.counters, "same seed");
 }
+
+const BESIDE: &str = r#"
+title = "Datagrams beside a TCP"
+
+[host.a]
+graph = { tcp_program = ["tcp"], udp_program = ["udp"], tcp = ["ip"], udp = ["ip"], ip = ["line0"] }
+ip = { address = "10.0.0.1/24" }
+
+[host.b]
+like = "a"
+ip = { address = "10.0.0.2/24" }
+
+[link.line]
+ends = ["a.line0", "b.line0"]
+medium = "point-to-point"
+rate = "10 Mb/s"
+propagation = "5 ms"
+
+[workload]
+kind = "netperf"
+from = "a.tcp_program"
+to = "b.tcp_program"
+message = "8 KiB"
+socket_buffer = "16 KiB"
+warm_up = "1 s"
+duration = "2 s"
+
+[beside.datagrams]
+kind = "udp"
+from = "a.udp_program"
+to = "b.udp_program"
+message = "1000 B"
+rate = "4 Mb/s"
+start = "500 ms"
+"#;
+
+#[test]
+fn two_loads_run_beside_each_other_and_each_is_measured() {
+    let document = Document::parse("beside", "beside.toml", BESIDE).unwrap();
+    let points = document.points(&Choice::default()).unwrap();
+    let built = build(&points[0], 1).unwrap_or_else(|fault| panic!("{fault}"));
+    let measured = built.run().measured;
+    assert_eq!(measured.wrong, None);
+    let datagrams = &measured.beside["datagrams"];
+    assert!(near(datagrams.goodput_mbps, 4.0, 0.01), "{datagrams:?}");
+    // What is left, less the headers: of 1500 octets 52, and of 1028 28.
+    let left = (10.0 - 4.0 * 1.028) * 1448.0 / 1500.0;
+    assert!(near(measured.goodput_mbps, left, 0.02), "{measured:?}");
+}
+
+#[test]
+fn two_loads_do_not_listen_on_one_port() {
+    let text = BESIDE
+        .replace("udp_program = [\"udp\"]", "udp_program = [\"tcp\"]")
+        .replace("kind = \"udp\"", "kind = \"netperf\"");
+    let document = Document::parse("beside", "beside.toml", &text).unwrap();
+    let fault = document.points(&Choice::default()).unwrap_err().to_string();
+    let words = "another load's reader listens on the same port of \"b.tcp\"";
+    assert!(fault.contains(words), "{fault}");
+}

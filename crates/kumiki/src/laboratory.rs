@@ -127,6 +127,12 @@ impl Runner for Laboratory {
             .limit_mbps
             .map(|limit| ("limit of the line".to_owned(), limit));
         row.counters = run.measured.counters;
+        for (name, other) in &run.measured.beside {
+            let octets = other.sessions.iter().map(|it| it.octets).sum();
+            let counted = [("octets".to_owned(), octets)];
+            row.counters
+                .insert(format!("beside.{name}"), counted.into());
+        }
         Ok(Outcome {
             rows: vec![row],
             captures,
@@ -162,6 +168,11 @@ fn notes(measured: &Measured) -> Vec<String> {
     }
     notes.extend(measured.units.map(|units| units.to_string()));
     notes.extend(measured.echoes.map(|echoes| echoes.to_string()));
+    for (name, other) in &measured.beside {
+        notes.push(format!("beside, {name}: {:.2} Mb/s", other.goodput_mbps));
+        let told = self::notes(other).into_iter();
+        notes.extend(told.map(|note| format!("beside, {name}: {note}")));
+    }
     notes
 }
 

@@ -78,6 +78,8 @@ pub struct Measured {
     pub units: Option<Units>,
     /// What became of echoes since the start, where the load is made of them.
     pub echoes: Option<Echoes>,
+    /// The same of each load beside this one, by name.
+    pub beside: BTreeMap<String, Self>,
 }
 
 /// What became of datagrams, all sessions together.
@@ -379,6 +381,7 @@ pub(super) fn measure(
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         units: (load.kind == Kind::Units).then(|| Units::of(world, hosts, load)),
         echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),
+        beside: BTreeMap::new(),
         sessions,
     }
 }

@@ -10,7 +10,7 @@ use super::fault::{Fault, fault, quantity, unknown};
 use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
 use crate::quantity::{self, Octets};
-use crate::scenario::{Host, Workload};
+use crate::scenario::{Host, Scenario, Workload};
 use crate::workload::udp_source::NUMBER_LEN;
 use crate::workload::{
     Opening, Ping, PingConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
@@ -66,12 +66,34 @@ impl Programs {
     }
 }
 
-/// Reads the workload and makes its programs.
+/// Reads the loads and makes their programs: that of the workload, and those beside it by name.
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn of_workload(
+pub(super) fn of_scenario(
+    scenario: &Scenario,
+    profiles: &BTreeMap<String, Profile>,
+) -> Result<(Load, BTreeMap<String, Load>, Programs), Fault> {
+    let (main, hosts) = (&scenario.workload, &scenario.host);
+    let (load, mut programs) = of_workload(main, Duration::ZERO, hosts, profiles)?;
+    let mut beside = BTreeMap::new();
+    for (name, other) in &scenario.beside {
+        let start = match &other.start {
+            Some(text) => quantity::<Duration>(&["beside", name, "start"], text)?,
+            None => Duration::ZERO,
+        };
+        let made = of_workload(&other.workload(main), start, hosts, profiles);
+        let (load, more) = made.map_err(|fault| fault.moved("workload", &["beside", name]))?;
+        programs.0.extend(more.0);
+        beside.insert(name.clone(), load);
+    }
+    Ok((load, beside, programs))
+}
+
+/// Reads one of them, which opens its first session after `start`.
+fn of_workload(
     workload: &Workload,
+    start: Duration,
     hosts: &BTreeMap<String, Host>,
     profiles: &BTreeMap<String, Profile>,
 ) -> Result<(Load, Programs), Fault> {
@@ -136,7 +158,7 @@ pub(super) fn of_workload(
         message,
         pattern: pattern(workload, message)?,
         opening: Opening {
-            start: Duration::ZERO,
+            start,
             stagger: time("stagger", workload.stagger.as_ref())?,
             jitter: time("jitter", workload.jitter.as_ref())?,
         },

@@ -172,9 +172,12 @@ impl Page {
     ) {
         let plug = format!("{host}.{node}");
         let load = &scenario.workload;
+        let beside = scenario.beside.values();
+        let mut loads = beside.map(|it| (&it.from, &it.to)).collect::<Vec<_>>();
+        loads.push((&load.from, &load.to));
         let role = match () {
-            () if load.from == plug => Some("writes"),
-            () if load.to.0.contains(&plug) => Some("reads"),
+            () if loads.iter().any(|(from, _)| **from == plug) => Some("writes"),
+            () if loads.iter().any(|(_, to)| to.0.contains(&plug)) => Some("reads"),
             () => None,
         };
         let fill = match role {

@@ -49,6 +49,10 @@ pub(super) fn document(scenario: &Scenario) -> String {
         load.from,
         load.to.0.join(", ")
     );
+    for (name, load) in &scenario.beside {
+        let (kind, from, to) = (&load.kind, &load.from, load.to.0.join(", "));
+        let _ = writeln!(out, "beside, {name}: {kind}, {from} -> {to}");
+    }
     out
 }
 

@@ -7,7 +7,7 @@ use kumiki_graph::Duration;
 use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Impair, Link, Report, Scenario, Workload};
+use super::{Graph, Host, Impair, Link, Report, Scenario, Targets, Workload};
 use crate::profile;
 use crate::quantity::{Octets, Quantity, Rate};
 
@@ -249,7 +249,63 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
         }
     }
     addresses(scenario)?;
-    workload(scenario, &scenario.workload)
+    workload(scenario, &scenario.workload)?;
+    beside(scenario)
+}
+
+/// The loads beside the measured one: each is a load, and no two have a node or a port in common.
+fn beside(scenario: &Scenario) -> Result<(), Fault> {
+    let main = &scenario.workload;
+    // The nodes of the loads so far, and of those that read the layers below them, where they listen.
+    let nodes = |from: &str, to: &Targets| {
+        let mut nodes = vec![from.to_owned()];
+        nodes.extend(to.0.iter().cloned());
+        nodes
+    };
+    let ports = |to: &Targets| -> Vec<String> {
+        let port = |to: &String| {
+            let (host, node) = to.split_once('.')?;
+            let below = scenario.host.get(host)?.graph.as_ref()?.below(node);
+            Some(format!("{host}.{}", below.first()?))
+        };
+        to.0.iter().filter_map(port).collect()
+    };
+    let mut taken = nodes(&main.from, &main.to);
+    let mut listening = ports(&main.to);
+    for (name, load) in &scenario.beside {
+        let path = |key| ["beside", name, key];
+        let known = ["netperf", "udp"];
+        if !known.contains(&load.kind.as_str()) {
+            let what = "load that runs beside another";
+            return Err(Fault::unknown(path("kind"), what, &load.kind, &known));
+        }
+        workload(scenario, &load.workload(main))
+            .map_err(|fault| fault.moved("workload", &["beside", name]))?;
+        optional_time(&path("start"), load.start.as_ref())?;
+        let own = nodes(&load.from, &load.to);
+        if let Some(node) = own.iter().find(|node| taken.contains(node)) {
+            let key = if *node == load.from { "from" } else { "to" };
+            return Err(Fault::at(path(key), format!("{node:?} has another load"))
+                .expected("a node for each load"));
+        }
+        let own_ports = ports(&load.to);
+        if let Some(port) = own_ports.iter().find(|port| listening.contains(port)) {
+            let problem = format!("another load's reader listens on the same port of {port:?}");
+            return Err(Fault::at(path("to"), problem).expected("a transport for each"));
+        }
+        taken.extend(own);
+        listening.extend(own_ports);
+    }
+    Ok(())
+}
+
+fn optional_time(path: &[&str], time: Option<&String>) -> Result<(), Fault> {
+    if let Some(time) = time
+        && quantity::<Duration>(path, time)? > LONGEST
+    {
+        return Err(Fault::at(path, "longer than a day").expected("at most 24 h"));
+    }
+    Ok(())
 }
 
 /// No two interfaces have one address: easily so where a host is `like` another, and then nothing arrives.

@@ -53,7 +53,9 @@ struct PointOrigin {
 const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"];
 
 /// What `--set` with a path may change.
-const SETTABLE: [&str; 6] = ["host", "switch", "link", "workload", "report", "title"];
+const SETTABLE: [&str; 7] = [
+    "host", "switch", "link", "workload", "beside", "report", "title",
+];
 
 impl Document {
     /// Reads a file.
@@ -590,7 +592,7 @@ fn set<'a>(
         });
     }
     // A host or a link that is not there would be made by a slip of the pen.
-    if matches!(first, "host" | "switch" | "link")
+    if matches!(first, "host" | "switch" | "link" | "beside")
         && let Some(second) = path.get(1)
         && source
             .root

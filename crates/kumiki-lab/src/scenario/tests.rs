@@ -186,7 +186,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "[workload]",
             "[workloads]",
-            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, workload, vary, quick, skip, report, compare, trend; did you mean workload?"#,
+            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, workload, beside, vary, quick, skip, report, compare, trend; did you mean workload?"#,
         ),
         (
             "message = \"8 KiB\"",
@@ -324,6 +324,62 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
 }
 
 #[test]
+fn a_load_beside_another_is_looked_at_as_that_one_is() {
+    let beside = |text: &str| {
+        let text = format!("{TWO_HOSTS}\n[beside.other]\n{text}\n");
+        let document = Document::parse("x", "x.toml", &text);
+        let points = document.and_then(|document| document.points(&Choice::default()));
+        points.map(|_| ()).map_err(|fault| {
+            // Without the line.
+            let text = fault.to_string();
+            let (_, words) = text.split_once(": ").unwrap();
+            words.to_owned()
+        })
+    };
+    let other = "kind = \"netperf\"\nfrom = \"a.ttcp\"\nto = \"b.ttcp\"\nmessage = \"8 KiB\"";
+    for (from, to, fault) in [
+        (
+            "8 KiB",
+            "0 B",
+            r#"beside.other.message = "0 B": messages without octets"#,
+        ),
+        (
+            "netperf",
+            "ping",
+            r#"beside.other.kind = "ping": unknown load that runs beside another "ping"; one of netperf, udp"#,
+        ),
+        (
+            "b.ttcp",
+            "c.ttcp",
+            r#"beside.other.to = "c.ttcp": unknown host "c"; one of a, b; did you mean "a"?"#,
+        ),
+        (
+            "message",
+            "start = \"2 d\"\nmessage",
+            r#"beside.other.start = "2 d": unknown unit "d""#,
+        ),
+        (
+            "message",
+            "start = \"25 h\"\nmessage",
+            r#"beside.other.start = "25 h": longer than a day; expected at most 24 h"#,
+        ),
+        (
+            "netperf",
+            "netperf",
+            r#"beside.other.from = "a.ttcp": "a.ttcp" has another load; expected a node for each load"#,
+        ),
+        (
+            "a.ttcp",
+            "a.tcp",
+            r#"beside.other.to = "b.ttcp": "b.ttcp" has another load; expected a node for each load"#,
+        ),
+    ] {
+        let found = beside(&other.replacen(from, to, 1)).unwrap_err();
+        assert!(found.starts_with(fault), "{found}");
+    }
+}
+
+#[test]
 fn an_unknown_profile_is_named_with_those_there_are() {
     let message = refused("profile = \"zero\"", "profile = \"zreo\"");
     let (start, end) = (
@@ -353,7 +409,7 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
         ),
         (
             "worklaod.sessions=3",
-            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; one of host, switch, link, workload, report, title; did you mean workload?"#,
+            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; one of host, switch, link, workload, beside, report, title; did you mean workload?"#,
         ),
         (
             "workload.sessions=many",
