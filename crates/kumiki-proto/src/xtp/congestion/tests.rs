@@ -87,7 +87,8 @@ fn the_start_overshoots_a_queue_of_five_packets_by_about_what_it_holds() {
         world.run_until(Instant::ZERO + ms(start));
         assert!(world.dropped[0] <= 10, "{rtt} ms: {:?}", world.dropped);
         let found = goodput(&mut world, start, start + 10 * rtt.max(100));
-        assert!(found > 0.85 * 17.0, "{rtt} ms: {found}");
+        // A hole in the sequence holds back what came after it for a round trip.
+        assert!(found > 0.8 * 17.0, "{rtt} ms: {found}");
     }
 }
 

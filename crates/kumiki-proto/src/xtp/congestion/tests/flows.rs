@@ -38,6 +38,9 @@ pub(super) trait Flow: Debug {
 /// What is out, by number, with the order in which it went.
 type Out = BTreeMap<u64, u64>;
 
+/// A packet is lost if so many that left later have arrived.
+const REORDERING: u64 = 3;
+
 /// XTP.
 #[derive(Debug)]
 pub(super) struct Xtp {
@@ -196,7 +199,9 @@ impl Flow for Xtp {
         self.handshake = None;
         self.backed_off = 0;
         let rtt = self.estimator.answered(echo, now);
+        // So many packets may have been overtaken by the question.
         let order = self.questions.get(&echo).copied().unwrap_or(0);
+        let order = order.saturating_sub(REORDERING);
         self.questions = self.questions.split_off(&echo);
         if echo == self.sync {
             self.wtimer = None;
@@ -346,8 +351,7 @@ impl Flow for Tcp {
         let limited = self.pipe() + 2 * self.packet > self.congestion.window();
         self.out.retain(|number, _| !arrived.has(*number));
         self.lost.retain(|number| !arrived.has(*number));
-        // Three packets later on the line have arrived.
-        let order = message.echo.order.saturating_sub(3);
+        let order = message.echo.order.saturating_sub(REORDERING);
         let lost: Vec<u64> = (self.out.iter())
             .filter(|it| *it.1 <= order)
             .map(|it| *it.0)
