@@ -5,7 +5,7 @@
 //!
 //! | layer | protocols |
 //! |---|---|
-//! | transport | [`tcp`], [`udp`] |
+//! | transport | [`tcp`], [`udp`], [`xtp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | virtual | [`vnet`] |

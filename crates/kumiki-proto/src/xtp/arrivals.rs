@@ -1,0 +1,382 @@
+//! What a packet does to the context that it belongs to.
+//!
+//! In this order: what it says of its sender; the status that it tells; its data; the status that it asks for, *before* the user
+//! gets anything, since the time until the answer is in the sender's measurement; the user gets its data; closing.
+
+use kumiki_graph::{Notice, Reason};
+use kumiki_wire::xtp::{Control, Diagnosis, Key, Options, Span, Traffic, code, val};
+use smallvec::SmallVec;
+
+use super::config::Recovery;
+use super::congestion::Status;
+use super::context::{Endpoint, Exchange, Io};
+use super::error::Lie;
+use super::packet::{Arrived, Body};
+use super::receive::{Inserted, Piece};
+use super::send::Writer;
+use super::timers::Timer;
+
+/// A packet of this context says what cannot be true: what to answer.
+pub(crate) type Untrue = Diagnosis;
+
+const LIE: Untrue = Diagnosis {
+    code: code::PROTOCOL_ERROR,
+    val: val::UNSPECIFIED,
+};
+
+type Pieces = SmallVec<[Piece; 2]>;
+
+impl Endpoint {
+    /// # Errors
+    /// The packet says what cannot be true; nothing of it has been believed.
+    pub(crate) fn on_packet(
+        &mut self,
+        packet: Arrived,
+        io: &mut Io<'_, '_>,
+    ) -> Result<(), Untrue> {
+        let Arrived { header, body, .. } = packet;
+        let options = header.options;
+        self.stirred = true;
+        let mut pieces = Pieces::new();
+        let end = match body {
+            Body::Diag(diagnosis) => {
+                self.on_diagnosis(diagnosis, io);
+                return Ok(());
+            }
+            Body::Control {
+                control,
+                spans,
+                exchange,
+                ..
+            } => {
+                self.on_control(&control, &spans, io)?;
+                self.know_peer(header.key, exchange.as_ref());
+                self.hear_modes(options);
+                self.receive.know_sent(header.seq);
+                if self.receive.noerr && header.seq > self.receive.rseq {
+                    self.pass_over(header.seq, &mut pieces, io);
+                }
+                header.seq
+            }
+            Body::Data { tag, text } => {
+                io.shared.counters.data_received += 1;
+                self.know_peer(header.key, None);
+                self.hear_modes(options);
+                let end = header.seq.saturating_add(text.len() as u64);
+                let piece = Piece {
+                    text,
+                    tag,
+                    end: options.contains(Options::EOM),
+                };
+                self.insert(header.seq, piece, &mut pieces, io);
+                end
+            }
+            // It has come before, or the context would not be here (P11).
+            Body::First { text, .. } => {
+                io.shared.counters.first_received += 1;
+                self.hear_modes(options);
+                let end = header.seq.saturating_add(text.len() as u64);
+                if !text.is_empty() {
+                    let piece = Piece {
+                        text,
+                        tag: None,
+                        end: options.contains(Options::EOM),
+                    };
+                    self.insert(header.seq, piece, &mut pieces, io);
+                }
+                end
+            }
+        };
+        self.heard(io);
+        let by_edge = self
+            .answering
+            .hear(header.sync, options.contains(Options::EDGE));
+        if options.contains(Options::WCLOSE) && !self.receive.close_at(end) {
+            io.shared.counters.lies += 1;
+            io.cx.drop("contradicts an earlier WCLOSE");
+        }
+        if let Some(end) = self.receive.end.filter(|_| self.receive.noerr)
+            && end > self.receive.rseq
+            && options.contains(Options::WCLOSE)
+        {
+            self.pass_over(end, &mut pieces, io);
+        }
+        self.finish_after(options, by_edge, pieces, io);
+        Ok(())
+    }
+
+    /// What follows the content of a packet: the answer, the data, closing.
+    fn finish_after(
+        &mut self,
+        options: Options,
+        by_edge: bool,
+        pieces: Pieces,
+        io: &mut Io<'_, '_>,
+    ) {
+        if self.receive.is_complete() && !self.read_closed {
+            self.read_closed = true;
+            // Told at once, though nobody may have asked since the last octet came (P16).
+            self.answering.due = true;
+        }
+        if options.contains(Options::RCLOSE) {
+            self.on_rclose(io);
+        }
+        let asked = options.contains(Options::SREQ);
+        io.shared.counters.sreq_received += u64::from(asked);
+        let ends = options.contains(Options::END);
+        if (asked || by_edge) && self.accepted && !ends {
+            self.answer(io);
+        }
+        if options.contains(Options::DREQ) {
+            self.answering.dreq = Some(self.receive.rseq);
+        }
+        for piece in pieces {
+            self.deliver(piece, io);
+        }
+        self.answer_if_taken();
+        self.release_if_complete(io);
+        if ends {
+            self.on_end(options, io);
+        }
+    }
+
+    /// Status was asked for.
+    fn answer(&mut self, io: &mut Io<'_, '_>) {
+        self.tell(Options::NONE, io);
+    }
+
+    /// DREQ: the answer is due when the user has taken what had come; where the peer may send no more, when half of the room is
+    /// free (P17).
+    pub(crate) fn answer_if_taken(&mut self) {
+        let Some(upto) = self.answering.dreq else {
+            return;
+        };
+        let held: u64 = self
+            .receive
+            .held
+            .iter()
+            .map(|it| it.text.len() as u64)
+            .sum();
+        let untaken = self.receive.user + held;
+        let taken = self.receive.rseq.saturating_sub(untaken);
+        let shut = self.receive.alloc.saturating_sub(self.receive.sent()) < self.room.into();
+        if taken >= upto || (shut && self.receive.room > 0 && self.receive.room >= untaken) {
+            self.answering.dreq = None;
+            self.answering.due = true;
+            self.stirred = true;
+        }
+    }
+
+    /// The peer is there.
+    fn heard(&mut self, io: &mut Io<'_, '_>) {
+        self.heard_at = io.now();
+        if core::mem::take(&mut self.silent) {
+            self.notice(Notice::Answered, io);
+        }
+    }
+
+    /// How the peer sends what it sends (P25, P26).
+    fn hear_modes(&mut self, options: Options) {
+        self.theirs = options;
+        self.receive.noerr = options.contains(Options::NOERR);
+    }
+
+    /// Which keys the peer knows and tells (P5, P13).
+    fn know_peer(&mut self, key: Key, exchange: Option<&(Key, Traffic)>) {
+        if key.is_returned() {
+            match self.exchange {
+                Exchange::Calling => self.exchange = Exchange::Heard,
+                Exchange::Telling => self.exchange = Exchange::Done,
+                Exchange::Heard | Exchange::Done => {}
+            }
+        }
+        let Some((xkey, traffic)) = exchange else {
+            return;
+        };
+        self.hear_traffic(traffic);
+        if self.exchange == Exchange::Heard && self.group.is_none() {
+            self.peer = Some(xkey.own());
+            self.exchange = Exchange::Done;
+        }
+    }
+
+    fn pass_over(&mut self, seq: u64, pieces: &mut Pieces, io: &mut Io<'_, '_>) {
+        let before = self.receive.rseq;
+        let mut got = 0;
+        self.receive.pass_over(seq, &mut |piece: Piece| {
+            got += piece.text.len() as u64;
+            pieces.push(piece);
+        });
+        io.shared.counters.passed_over += self.receive.rseq.saturating_sub(before + got);
+    }
+
+    fn insert(&mut self, seq: u64, piece: Piece, pieces: &mut Pieces, io: &mut Io<'_, '_>) {
+        io.shared.counters.octets_received += piece.text.len() as u64;
+        let before = self.receive.rseq;
+        let mut got = 0;
+        let outcome = self.receive.insert(seq, piece, |piece| {
+            got += piece.text.len() as u64;
+            pieces.push(piece);
+        });
+        let passed = self.receive.rseq.saturating_sub(before + got);
+        io.shared.counters.passed_over += passed;
+        match outcome {
+            Inserted::Queued => {}
+            Inserted::Gap => {
+                // P26.
+                if self.theirs.contains(Options::FASTNAK) {
+                    self.answering.due = true;
+                }
+            }
+            Inserted::Duplicate => io.shared.counters.duplicates += 1,
+            Inserted::Outside | Inserted::Full => {
+                io.shared.counters.no_room += 1;
+                io.cx.drop("no room");
+            }
+        }
+    }
+
+    /// The peer tells how far it is.
+    fn on_control(
+        &mut self,
+        control: &Control,
+        spans: &[Span],
+        io: &mut Io<'_, '_>,
+    ) -> Result<(), Untrue> {
+        let Control { rseq, alloc, echo } = *control;
+        let board = &mut self.send.board;
+        if !self.asking.is_possible(echo) {
+            return Err(LIE);
+        }
+        board.check(rseq, spans).map_err(|lie| match lie {
+            Lie::NeverSent => Diagnosis {
+                val: val::INVALID_RETRANSMISSION,
+                ..LIE
+            },
+            Lie::Spans => LIE,
+        })?;
+        if self.asking.is_stale(echo) {
+            return Ok(());
+        }
+        let now = io.now();
+        let question = self.asking.answered(echo, now);
+        let rtt = question.and_then(|_| self.rtt.answered(echo, now));
+        io.shared.counters.samples += u64::from(rtt.is_some());
+        let selective = self.recovery == Recovery::Selective;
+        let spans = if selective { spans } else { &[] };
+        let mut delivered = board.acknowledge(rseq);
+        for span in spans {
+            delivered += board.cover(*span);
+        }
+        // Of what overtook what nothing is known where a packet was alone.
+        let certain = question.is_some_and(|it| it.certain);
+        let limit = question.map_or(0, |it| it.order);
+        let tolerance = if certain {
+            0
+        } else {
+            u64::from(io.shared.config.reordering)
+        };
+        let mut lost = board.judge(limit, tolerance);
+        if certain && selective {
+            lost += board.believe(spans);
+        }
+        if lost > 0 && !selective {
+            board.go_back();
+        }
+        if question.is_some() && board.is_out_before(limit) && !self.asking.is_open() {
+            // The answer leaves something in doubt, and no other is on its way.
+            self.asking.doubt = true;
+        }
+        let in_flight = board.in_flight();
+        self.send.release();
+        self.send.allow(alloc);
+        if question.is_some() {
+            self.timers.clear(Timer::Wait, io.cx);
+            if self.asking.is_open() {
+                self.arm_wait(io);
+            }
+        }
+        if question.is_some() || delivered > 0 || lost > 0 {
+            let limited = !core::mem::take(&mut self.window_limited);
+            self.controller.on_status(&Status {
+                now,
+                delivered,
+                lost,
+                in_flight,
+                rtt,
+                min_rtt: self.rtt.min(),
+                sync: echo,
+                sent_sync: self.asking.sync,
+                limited,
+            });
+        }
+        Ok(())
+    }
+
+    /// The peer says that something is wrong (P35).
+    fn on_diagnosis(&mut self, diagnosis: Diagnosis, io: &mut Io<'_, '_>) {
+        let reason = match diagnosis.code {
+            // Late, or of a call that was answered before: the peer would have said so otherwise.
+            code::REFUSED | code::JOIN_REFUSED if self.exchange != Exchange::Calling => None,
+            code::REFUSED | code::JOIN_REFUSED => Some(match diagnosis.val {
+                val::NO_RESOURCE => Reason::NoResources,
+                val::ADDRESS_FORMAT | val::MALFORMED_ADDRESS => Reason::BadAddress,
+                _ => Reason::Refused,
+            }),
+            code::ABANDONED | code::INVALID_CONTEXT => Some(Reason::Reset),
+            code::PROTOCOL_ERROR | code::PACKET_SIZE => Some(Reason::Protocol),
+            _ => None,
+        };
+        match reason {
+            Some(reason) => self.end(Some(reason), io),
+            None => io.cx.drop("DIAG that changes nothing"),
+        }
+    }
+
+    /// A packet met an error on its way.
+    pub(crate) fn on_problem(&mut self, problem: kumiki_graph::Problem, io: &mut Io<'_, '_>) {
+        use kumiki_graph::Problem;
+        match problem {
+            // Nothing has ever come back: nobody is there.
+            Problem::Hard { .. } if self.exchange == Exchange::Calling => {
+                self.end(Some(Reason::Unreachable), io);
+            }
+            Problem::TooBig { mtu } => {
+                let to = self.remote.ip().into();
+                let narrow = kumiki_graph::Manage::Narrow { to, mtu };
+                io.cx.down(
+                    kumiki_graph::Below(0),
+                    kumiki_graph::Request::Manage(Box::new(narrow)),
+                );
+            }
+            Problem::Hard { .. } | Problem::Soft { .. } => {
+                self.notice(Notice::Problem(problem), io);
+            }
+        }
+    }
+
+    /// The user learns that the peer sends no more, once it has all.
+    pub(crate) fn release_if_complete(&mut self, io: &mut Io<'_, '_>) {
+        if self.read_closed && self.accepted && !self.released {
+            self.released = true;
+            let (session, data) = (self.user, None);
+            self.up(kumiki_graph::Indication::Released { session, data }, io);
+        }
+    }
+
+    /// RCLOSE: the peer has all that was written (P32).
+    fn on_rclose(&mut self, io: &mut Io<'_, '_>) {
+        match self.send.writer {
+            Writer::Closed => {}
+            Writer::Closing if self.send.is_all_sent() && self.wclose_told => {
+                self.send.writer = Writer::Closed;
+                self.send.board.finish();
+                self.send.release();
+            }
+            Writer::Open | Writer::Closing => {
+                io.shared.counters.lies += 1;
+                io.cx.drop("RCLOSE of a stream that is not closed");
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! How contexts end, and what is left of them.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | `docs/xtp.md`, P14 (hold time), P31 to P34 |
+//!
+//! Each direction closes by itself: the writer says WCLOSE with its last octet and asks until the reader, who has all, says
+//! RCLOSE. Whoever finds both directions closed says so with END, and a [`Remains`] answers in its place for the hold time,
+//! should the peer not have heard it.
+
+use kumiki_graph::{Address, Indication, Reason};
+use kumiki_octets::Message;
+use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, code, val};
+
+use super::context::{Endpoint, Exchange, Io};
+use super::diagnosis;
+use super::packet::{Arrived, Body, Front, Path, transmit};
+use super::send::Writer;
+
+/// Both directions closed in order.
+const BOTH: Options = Options::RCLOSE.with(Options::WCLOSE);
+
+/// What answers in the place of a context that is over.
+#[derive(Debug)]
+pub(crate) struct Remains {
+    /// The peer and its key: packets with that key come here.
+    pub(crate) name: Option<(Address, Key)>,
+    key: Key,
+    path: Path,
+    options: Options,
+    control: Control,
+    seq: u64,
+}
+
+impl Remains {
+    /// A packet for the context that was: who asks is told that it is over.
+    pub(crate) fn on_packet(&mut self, packet: &Arrived, io: &mut Io<'_, '_>) {
+        let asks = packet.has(Options::SREQ) || packet.has(Options::DREQ);
+        if !asks || packet.has(Options::END) || matches!(packet.body, Body::Diag(_)) {
+            io.cx.drop("the context is over");
+            return;
+        }
+        self.control.echo = packet.header.sync;
+        send(self, io);
+    }
+}
+
+fn send(it: &Remains, io: &mut Io<'_, '_>) {
+    let header = Header {
+        key: it.key,
+        options: it.options.with(Options::END),
+        format: Format::Cntl,
+        seq: it.seq,
+        ..Header::default()
+    };
+    let mut octets = [0; 20];
+    it.control.emit(&mut octets);
+    io.shared.counters.cntl_sent += 1;
+    let front = Front::Octets(&octets);
+    transmit(&it.path, header, &front, Message::new(), io.cx);
+}
+
+impl Endpoint {
+    /// What is left of the context.
+    pub(crate) fn remains(&mut self) -> Remains {
+        Remains {
+            name: self.name(),
+            key: self.key(),
+            path: self.path,
+            options: self.closing,
+            control: Control {
+                rseq: self.receive.rseq,
+                alloc: self.receive.allow(),
+                echo: self.answering.echo,
+            },
+            seq: self.send.board.nxt(),
+        }
+    }
+
+    /// Whether a peer may still ask: it has heard of us, and has not said that it is gone.
+    pub(crate) fn leaves_remains(&self) -> bool {
+        self.closing.contains(Options::END)
+    }
+
+    /// Says that this context is gone: in order with both closes, otherwise it is an abort.
+    pub(crate) fn send_end(&mut self, closes: Options, io: &mut Io<'_, '_>) {
+        self.closing = closes | Options::END;
+        let remains = self.remains();
+        send(&remains, io);
+    }
+
+    /// Both directions are closed: the user is done with it (P33).
+    pub(crate) fn finish_if_done(&mut self, io: &mut Io<'_, '_>) {
+        if self.ended || self.send.writer != Writer::Closed || !self.released {
+            return;
+        }
+        self.send_end(BOTH, io);
+        self.closed(io);
+    }
+
+    fn closed(&mut self, io: &mut Io<'_, '_>) {
+        io.shared.counters.closed += 1;
+        let session = self.user;
+        self.up(Indication::Closed { session }, io);
+        self.end(None, io);
+    }
+
+    /// END: the peer's context is gone.
+    pub(crate) fn on_end(&mut self, options: Options, io: &mut Io<'_, '_>) {
+        // Late packets are to find that it is over, and a late FIRST no listener.
+        self.closing = options.without(Options::SREQ) | Options::END;
+        let in_order = options.contains(BOTH)
+            && self.send.writer == Writer::Closed
+            && self.read_closed
+            && self.accepted;
+        if in_order {
+            self.release_if_complete(io);
+            self.closing = BOTH | Options::END;
+            self.closed(io);
+        } else {
+            self.closing = Options::END;
+            self.end(Some(Reason::Reset), io);
+        }
+    }
+
+    /// The user writes no more.
+    pub(crate) fn on_release(&mut self, io: &mut Io<'_, '_>) {
+        if self.send.writer != Writer::Open {
+            return;
+        }
+        self.stirred = true;
+        if !self.may_send() {
+            // Who only listens to a group leaves it.
+            self.on_abort(io);
+            let session = self.user;
+            self.up(Indication::Closed { session }, io);
+            return;
+        }
+        self.send.writer = Writer::Closing;
+    }
+
+    /// The user wants no more of it.
+    pub(crate) fn on_abort(&mut self, io: &mut Io<'_, '_>) {
+        if self.ended {
+            return;
+        }
+        io.shared.counters.aborted += 1;
+        if self.accepted {
+            let nothing_left = !self.passive
+                && self.exchange == Exchange::Calling
+                && self.asking.sync == 0;
+            if !nothing_left {
+                self.send_end(Options::NONE, io);
+            }
+        } else {
+            self.refuse(val::UNSPECIFIED, io);
+        }
+        self.end(None, io);
+    }
+
+    /// The caller is not wanted.
+    pub(crate) fn refuse(&mut self, val: u32, io: &mut Io<'_, '_>) {
+        io.shared.counters.refused += 1;
+        let diagnosis = Diagnosis {
+            code: code::REFUSED,
+            val,
+        };
+        let (path, key) = (self.path, self.key());
+        // Nothing is kept of it: a FIRST that comes again is offered again.
+        diagnosis::send(&path, key, diagnosis, io);
+    }
+}

@@ -1,0 +1,126 @@
+//! What a context's timers do.
+
+use kumiki_graph::{Notice, Reason};
+use kumiki_wire::xtp::Options;
+
+use super::context::{Endpoint, Exchange, Io};
+use super::timers::Timer;
+
+/// So many questions without an answer, and the user is told.
+const SILENT: u32 = 3;
+
+impl Endpoint {
+    pub(crate) fn on_timer(&mut self, timer: Timer, io: &mut Io<'_, '_>) {
+        self.timers.expired(timer);
+        if self.ended {
+            return;
+        }
+        self.stirred = true;
+        match timer {
+            Timer::Wait => self.wait_expired(io),
+            Timer::Alive => self.alive_expired(io),
+            // The end of the batch sends.
+            Timer::Rate => {}
+            Timer::Probe => self.probe_expired(io),
+            Timer::Tail => self.tail_expired(io),
+        }
+    }
+
+    /// The peer has given no answer for longer than we are willing to wait.
+    fn is_out_of_patience(&self, io: &Io<'_, '_>) -> bool {
+        let most = self.modes.ctimeout;
+        let waited = |since| io.now().saturating_since(since) >= most;
+        !most.is_zero() && self.asking.waiting.is_some_and(waited)
+    }
+
+    /// WTIMER: the synchronizing handshake begins, or goes on (P20).
+    fn wait_expired(&mut self, io: &mut Io<'_, '_>) {
+        if self.group_wait_expired(io) {
+            return;
+        }
+        if self.is_out_of_patience(io) {
+            self.give_up(io);
+            return;
+        }
+        self.controller.on_timeout(io.now());
+        self.asking.expired();
+        if self.asking.back_off >= SILENT && !self.silent {
+            self.silent = true;
+            self.notice(Notice::NoAnswer, io);
+        }
+        if self.asking.syncing.is_none() {
+            io.shared.counters.handshakes += 1;
+        }
+        self.send_handshake(io);
+    }
+
+    fn send_handshake(&mut self, io: &mut Io<'_, '_>) {
+        if self.exchange == Exchange::Calling {
+            self.send_first(io);
+        } else {
+            self.ask(true, Options::NONE, io);
+        }
+        self.asking.syncing = Some(self.asking.sync);
+        // Not before the user's patience is over.
+        self.arm_wait(io);
+        let patience = self.modes.ctimeout;
+        if !patience.is_zero()
+            && let Some(since) = self.asking.waiting
+            && self
+                .timers
+                .deadline(Timer::Wait)
+                .is_some_and(|at| at > since + patience)
+        {
+            let at = (since + patience).max(io.now() + kumiki_graph::Duration::from_nanos(1));
+            self.timers.set(Timer::Wait, at, io.cx);
+        }
+    }
+
+    /// CTIMEOUT: the peer is gone. Should it be there, it learns so that it is alone.
+    pub(crate) fn give_up(&mut self, io: &mut Io<'_, '_>) {
+        io.shared.counters.timed_out += 1;
+        self.send_end(Options::NONE, io);
+        self.end(Some(Reason::TimedOut), io);
+    }
+
+    /// CTIMER: an idle peer is asked whether it is still there (P21).
+    fn alive_expired(&mut self, io: &mut Io<'_, '_>) {
+        let due = self.heard_at + self.modes.ctimer;
+        if due > io.now() {
+            self.timers.set(Timer::Alive, due, io.cx);
+            return;
+        }
+        self.timers
+            .set(Timer::Alive, io.now() + self.modes.ctimer, io.cx);
+        let asks = self.group.as_ref().is_none_or(|it| it.is_sender());
+        if !self.asking.is_open() && self.accepted && asks {
+            self.ask(false, Options::NONE, io);
+        }
+    }
+
+    /// The peer had allowed nothing: does it now (P22)?
+    fn probe_expired(&mut self, io: &mut Io<'_, '_>) {
+        let most = io.shared.config.stall;
+        let stalled = self
+            .stalled
+            .is_some_and(|since| io.now().saturating_since(since) >= most);
+        if !most.is_zero() && stalled {
+            self.give_up(io);
+            return;
+        }
+        self.probes = self.probes.saturating_add(1);
+        io.shared.counters.probes += 1;
+        self.ask(false, Options::DREQ, io);
+    }
+
+    /// What left last has not been asked about (P19).
+    fn tail_expired(&mut self, io: &mut Io<'_, '_>) {
+        let calling = self.exchange == Exchange::Calling;
+        let nothing = self.asking.since == 0 && self.asking.is_open();
+        if calling || nothing || self.asking.syncing.is_some() || !self.accepted {
+            return;
+        }
+        let certain = core::mem::take(&mut self.asking.doubt);
+        self.ask(certain, Options::NONE, io);
+    }
+}

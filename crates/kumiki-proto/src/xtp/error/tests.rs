@@ -1,0 +1,121 @@
+use super::*;
+
+const fn span(left: u64, right: u64) -> Span {
+    Span { left, right }
+}
+
+/// Ten packets of 100 octets, orders 1 to 10.
+fn board() -> Board {
+    let mut board = Board::default();
+    for order in 1..=10 {
+        assert_eq!(board.sent(100), order);
+    }
+    board
+}
+
+#[test]
+fn what_left_before_the_question_and_is_not_in_the_answer_is_lost() {
+    let mut board = board();
+    assert_eq!(board.in_flight(), 1000);
+    // Packets 3 and 6 are missing; the question was packet 8.
+    assert_eq!(board.check(200, &[span(300, 500), span(600, 800)]), Ok(()));
+    assert_eq!(board.acknowledge(200), 200);
+    assert_eq!(board.cover(span(300, 500)) + board.cover(span(600, 800)), 400);
+    assert_eq!(board.judge(8, 0), 200);
+    assert_eq!(board.next_lost(), Some((200, 100)));
+    assert_eq!((board.in_flight(), board.una(), board.nxt()), (200, 200, 1000));
+    assert_eq!(board.resent(100), 11);
+    assert!(board.is_last_lost() && board.has_lost());
+    assert_eq!(board.resent(100), 12);
+    assert_eq!((board.has_lost(), board.in_flight()), (false, 400));
+    // The same answer once more changes nothing: both copies left after it.
+    assert_eq!(board.judge(8, 0), 0);
+    assert_eq!(board.acknowledge(1000), 400);
+    assert_eq!(board.in_flight(), 0);
+}
+
+#[test]
+fn packets_that_others_may_have_overtaken_are_not_lost_yet() {
+    let mut board = board();
+    board.acknowledge(0);
+    board.cover(span(300, 1000));
+    // Nine have overtaken the first packet, seven the third.
+    assert_eq!(board.judge(0, 10), 0);
+    assert_eq!(board.judge(0, 9), 100);
+    assert_eq!(board.judge(0, 8), 100);
+    assert!(board.is_out_before(4) && !board.is_out_before(3));
+    assert_eq!(board.judge(0, 0), 100);
+    assert!(!board.is_out_before(11));
+}
+
+#[test]
+fn of_a_packet_that_was_sent_twice_nobody_knows_which_copy_came() {
+    let mut board = board();
+    board.cover(span(100, 200));
+    assert_eq!(board.judge(0, 0), 100);
+    assert_eq!(board.resent(100), 11);
+    // The first copy may have come; nothing is said of those between.
+    board.acknowledge(200);
+    assert_eq!(board.judge(0, 0), 0);
+}
+
+#[test]
+fn reports_that_cannot_be_true_are_refused() {
+    let board = board();
+    assert_eq!(board.check(1001, &[]), Err(Lie::NeverSent));
+    assert_eq!(board.check(0, &[span(900, 1001)]), Err(Lie::NeverSent));
+    for spans in [
+        &[span(100, 100)][..],
+        &[span(200, 100)],
+        &[span(0, 100)],
+        &[span(300, 400), span(200, 250)],
+        &[span(300, 400), span(350, 500)],
+        &[span(300, 400), span(400, 500)],
+    ] {
+        assert_eq!(board.check(0, spans), Err(Lie::Spans), "{spans:?}");
+    }
+    assert_eq!(board.check(u64::MAX, &[]), Err(Lie::NeverSent));
+}
+
+#[test]
+fn spans_of_parts_of_packets_count_when_a_packet_is_whole() {
+    let mut board = board();
+    assert_eq!(board.cover(span(150, 250)), 0);
+    assert_eq!(board.cover(span(250, 350)), 100);
+    assert_eq!(board.cover(span(100, 151)), 100);
+    assert_eq!(board.acknowledge(50), 50);
+    assert_eq!(board.in_flight(), 1000 - 200 - 50);
+    assert_eq!(board.judge(4, 0), 50);
+    assert_eq!(board.next_lost(), Some((50, 50)));
+}
+
+#[test]
+fn a_lost_packet_can_leave_in_parts() {
+    let mut board = board();
+    board.judge(2, 0);
+    assert_eq!(board.next_lost(), Some((0, 100)));
+    assert_eq!(board.resent(60), 11);
+    assert_eq!(board.next_lost(), Some((60, 40)));
+    assert_eq!(board.resent(40), 12);
+    assert_eq!(board.in_flight(), 1000);
+    assert_eq!(board.judge(12, 0), 900 + 60);
+    assert_eq!(board.acknowledge(1000), 1000);
+}
+
+#[test]
+fn go_back_sends_all_again_and_a_handshake_tells_the_truth() {
+    let mut board = board();
+    board.acknowledge(200);
+    board.cover(span(300, 500));
+    assert_eq!(board.go_back(), 600);
+    assert_eq!((board.in_flight(), board.next_lost()), (0, Some((200, 100))));
+
+    let mut board = self::board();
+    board.acknowledge(200);
+    board.cover(span(300, 1000));
+    // It had said that 300 to 500 came, and now it has not.
+    assert_eq!(board.believe(&[span(500, 900)]), 200);
+    assert_eq!(board.next_lost(), Some((300, 100)));
+    // Without a span nothing above rseq has come.
+    assert_eq!(board.believe(&[]), 500);
+}

@@ -1,0 +1,409 @@
+//! Passive opens, and callers that wait for an answer.
+
+use core::net::SocketAddr;
+
+use kumiki_graph::{
+    Above, Accept, Address, Below, Context, Handle, Indication, Manage, Offered, Open, Opened,
+    Quality, Reason, Request,
+};
+use kumiki_wire::xtp::{self, Diagnosis, First, Options, code, service, val};
+
+use super::Xtp;
+use super::context::{Beginning, Endpoint, Io, first_room};
+use super::group::Group;
+use super::opening::{local_socket, may_speak, refuse};
+use super::packet::{Arrived, Body, Path};
+use super::send::Send;
+use super::table::Entry;
+use super::diagnosis;
+
+/// A passive open.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) above: Above,
+    pub(crate) user: Handle,
+    pub(crate) local: SocketAddr,
+    /// Who may call; `None`: anyone.
+    pub(crate) remote: Option<SocketAddr>,
+    pub(crate) quality: Quality,
+    pub(crate) backlog: u32,
+    /// Callers that wait for an answer.
+    pub(crate) waiting: u32,
+}
+
+/// Who calls whom, by a FIRST or JCNTL packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+}
+
+impl Call {
+    /// What the address segment and the layer below say together; `Err`: they contradict each other, or say too little (P8).
+    pub(crate) fn of(
+        address: &xtp::Address,
+        source: Address,
+        destination: Address,
+    ) -> Result<Self, u32> {
+        let call = match address {
+            xtp::Address::Ip {
+                destination,
+                source,
+                ..
+            } => Self {
+                local: *destination,
+                remote: *source,
+            },
+            xtp::Address::Null => {
+                let ends = destination.ip().zip(source.ip());
+                let (local, remote) = ends.ok_or(val::MALFORMED_ADDRESS)?;
+                Self {
+                    local: SocketAddr::new(local, 0),
+                    remote: SocketAddr::new(remote, 0),
+                }
+            }
+            xtp::Address::Other { .. } => return Err(val::ADDRESS_FORMAT),
+        };
+        let agrees = |said: Address, ip| said.ip().is_none_or(|said| said == ip);
+        let plausible = agrees(destination, call.local.ip())
+            && agrees(source, call.remote.ip())
+            && call.local.is_ipv4() == call.remote.is_ipv4()
+            && may_speak(call.remote.ip());
+        if plausible {
+            Ok(call)
+        } else {
+            Err(val::MALFORMED_ADDRESS)
+        }
+    }
+}
+
+impl Xtp {
+    pub(super) fn open_passive(
+        &mut self,
+        above: Above,
+        open: &Open,
+        backlog: u32,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Reason> {
+        let local = local_socket(open.local).filter(|it| it.port() != 0);
+        let local = local.ok_or(Reason::BadAddress)?;
+        let remote = open.remote.socket();
+        if remote.is_none() && open.remote != Address::None {
+            return Err(Reason::BadAddress);
+        }
+        let handle = self.table.reserve(cx.rng());
+        if !self.table.listen(local, handle) {
+            self.table.remove(handle);
+            return Err(Reason::BadAddress);
+        }
+        let listener = Listener {
+            above,
+            user: open.user,
+            local,
+            remote,
+            quality: open.quality,
+            backlog,
+            waiting: 0,
+        };
+        self.table.fill(handle, Entry::Listener(Box::new(listener)));
+        if local.ip().is_multicast() {
+            self.member(local, true, cx);
+        }
+        let opened = Opened {
+            user: open.user,
+            provider: handle,
+            local: Address::from(local),
+            remote: open.remote,
+            unit: self.shared.maxdata(0),
+            data: None,
+        };
+        cx.up(above, Indication::Opened(Box::new(opened)));
+        Ok(())
+    }
+
+    /// Tells the layer below whether we are in a group.
+    fn member(&self, local: SocketAddr, member: bool, cx: &mut Context<'_>) {
+        let group = local.ip().into();
+        let manage = Manage::Group { group, member };
+        cx.down(Below(0), Request::Manage(Box::new(manage)));
+    }
+
+    /// Ends a passive open, and refuses whoever waits there.
+    pub(super) fn unlisten(
+        &mut self,
+        above: Above,
+        handle: Handle,
+        confirm: bool,
+        cx: &mut Context<'_>,
+    ) {
+        if self.table.listener(handle).is_none() {
+            return;
+        }
+        let Entry::Listener(listener) = self.table.remove(handle) else {
+            return;
+        };
+        self.table.unlisten(listener.local);
+        let group = listener.local.ip();
+        if group.is_multicast() && self.table.listening_to(group).next().is_none() {
+            self.member(listener.local, false, cx);
+        }
+        let waiting: Vec<Handle> = self
+            .table
+            .all()
+            .filter(|it| it.listener == Some(handle))
+            .map(|it| it.handle)
+            .collect();
+        for session in waiting {
+            self.with(session, cx, Endpoint::on_abort);
+        }
+        if confirm {
+            let session = listener.user;
+            cx.up(above, Indication::Closed { session });
+        }
+    }
+
+    /// A FIRST packet of a context that is not known.
+    pub(super) fn called(&mut self, packet: Arrived, cx: &mut Context<'_>) {
+        let Body::First { first, text } = &packet.body else {
+            return;
+        };
+        self.shared.counters.first_received += 1;
+        if packet.header.key.is_returned() || packet.header.seq != 0 || packet.has(Options::END) {
+            self.shared.counters.strays += 1;
+            cx.drop("FIRST that begins nothing");
+            return;
+        }
+        let call = Call::of(&first.address, packet.source, packet.destination);
+        let found = call.and_then(|call| {
+            let listener = self.listener_for(&call, first, packet.header.options)?;
+            Ok((call, listener))
+        });
+        let (call, listener) = match found {
+            Ok(found) => found,
+            Err(val) => {
+                self.refuse_call(&packet, val, cx);
+                return;
+            }
+        };
+        let octets = text.len() as u64;
+        let Some(handle) = self.begin_passive(call, listener, &packet, cx) else {
+            self.refuse_call(&packet, val::NO_RESOURCE, cx);
+            return;
+        };
+        let traffic = first.traffic;
+        self.with(handle, cx, |it, io| {
+            it.hear_traffic(&traffic);
+            // What comes with a call needs no credit.
+            let room = it.receive.room;
+            it.receive.room = room.max(octets);
+            if it.on_packet(packet, io).is_ok() {
+                it.receive.room = room;
+                it.offer(io);
+            }
+        });
+    }
+
+    /// A context for `call`, with a place in the backlog.
+    fn begin_passive(
+        &mut self,
+        call: Call,
+        listener: Handle,
+        packet: &Arrived,
+        cx: &mut Context<'_>,
+    ) -> Option<Handle> {
+        let handle = self.make_room(cx)?;
+        let found = self.table.listener(listener)?;
+        found.waiting += 1;
+        let (above, user, quality) = (found.above, found.user, found.quality);
+        let mut io = Io {
+            cx,
+            shared: &mut self.shared,
+        };
+        let is_group = call.local.ip().is_multicast();
+        let mut local = call.local;
+        if is_group {
+            local.set_ip(io.shared.config.address);
+        }
+        let begin = Beginning {
+            handle,
+            above,
+            user,
+            local,
+            remote: call.remote,
+            quality: &quality,
+            unit: 0,
+            passive: true,
+            theirs: packet.header.options,
+        };
+        let mut endpoint = Endpoint::new(&begin, &mut io);
+        endpoint.listener = Some(listener);
+        endpoint.via = Some(packet.source);
+        endpoint.peer = Some(packet.header.key.own());
+        if is_group {
+            endpoint.group = Some(Group::receiver(call.local));
+        }
+        self.table
+            .fill(handle, Entry::Context(Box::new(endpoint)));
+        self.unrouted.push(handle);
+        let to = call.remote.ip().into();
+        cx.down(Below(0), Request::Manage(Box::new(Manage::Route { to })));
+        Some(handle)
+    }
+
+    /// Who listens for `call`; `Err`: why nobody takes it.
+    fn listener_for(
+        &mut self,
+        call: &Call,
+        first: &First,
+        options: Options,
+    ) -> Result<Handle, u32> {
+        let multi = options.contains(Options::MULTI);
+        if multi != call.local.ip().is_multicast() {
+            return Err(val::OPTIONS_REFUSED);
+        }
+        let service = first.traffic.service;
+        let for_groups = matches!(
+            service,
+            service::UNACKNOWLEDGED_MULTICAST | service::RELIABLE_MULTICAST
+        );
+        if service > service::RELIABLE_MULTICAST || (for_groups && !multi) {
+            return Err(val::NO_PROVIDER);
+        }
+        let handle = self.table.listening_at(call.local);
+        let handle = handle.ok_or(val::NO_LISTENER)?;
+        let listener = self.table.listener(handle).ok_or(val::NO_LISTENER)?;
+        if listener.remote.is_some_and(|it| it != call.remote) {
+            return Err(val::NO_LISTENER);
+        }
+        if listener.waiting >= listener.backlog {
+            return Err(val::NO_RESOURCE);
+        }
+        Ok(handle)
+    }
+
+    fn refuse_call(&mut self, packet: &Arrived, val: u32, cx: &mut Context<'_>) {
+        self.shared.counters.refused += 1;
+        let code = code::REFUSED;
+        let diagnosis = Diagnosis { code, val };
+        self.diagnose(
+            (packet.source, packet.destination),
+            packet.header.key,
+            packet.group,
+            diagnosis,
+            cx,
+        );
+        cx.drop("call refused");
+    }
+
+    /// Answers a packet that carried `key` and belongs to no context. Groups are not answered, nor is who has no IP address.
+    pub(super) fn diagnose(
+        &mut self,
+        (source, destination): (Address, Address),
+        key: xtp::Key,
+        is_group: bool,
+        diagnosis: Diagnosis,
+        cx: &mut Context<'_>,
+    ) {
+        let own = destination.ip().unwrap_or(self.shared.config.address);
+        let (Some(remote), false) = (source.ip(), is_group) else {
+            return;
+        };
+        let mut io = Io {
+            cx,
+            shared: &mut self.shared,
+        };
+        let path = Path {
+            local: own,
+            remote,
+            bypass: None,
+            options: io.shared.unit_options(),
+        };
+        // Whose key it was knows it still: as ours where it is the peer's, and the other way round.
+        let key = if key.is_returned() {
+            key.own()
+        } else {
+            key.returned()
+        };
+        diagnosis::send(&path, key, diagnosis, &mut io);
+    }
+
+    pub(super) fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
+        let listener = self
+            .table
+            .context(accept.session)
+            .filter(|it| it.above == above && !it.accepted)
+            .and_then(|it| it.listener.take());
+        let Some(listener) = listener else {
+            refuse(above, accept.user, Reason::NoSession, cx);
+            return;
+        };
+        if let Some(listener) = self.table.listener(listener) {
+            listener.waiting = listener.waiting.saturating_sub(1);
+        }
+        let session = accept.session;
+        self.with(session, cx, |it, io| it.accept(accept, io));
+        self.pump(session, cx);
+    }
+}
+
+impl Endpoint {
+    /// Tells the user of the passive open that somebody calls.
+    fn offer(&mut self, io: &mut Io<'_, '_>) {
+        io.shared.counters.offered += 1;
+        let with_call = self
+            .receive
+            .held
+            .pop_front_if(|it| it.tag.is_none() && !it.end);
+        let data = with_call.map(|it| it.text);
+        if let Some(waiting) = self.receive.held.front() {
+            self.receive.room = self
+                .receive
+                .room
+                .saturating_sub(waiting.text.len() as u64);
+        }
+        let local = match &self.group {
+            Some(group) => group.address().unwrap_or(self.local),
+            None => self.local,
+        };
+        let offered = Offered {
+            user: self.user,
+            provider: self.handle,
+            local: Address::from(local),
+            remote: Address::from(self.remote),
+            unit: self.room,
+            data,
+        };
+        self.up(Indication::Offered(Box::new(offered)), io);
+    }
+
+    /// The user takes the context: the caller is told our key (P13).
+    fn accept(&mut self, accept: Accept, io: &mut Io<'_, '_>) {
+        self.accepted = true;
+        self.user = accept.user;
+        let quality = &accept.quality;
+        self.on_quality(quality, io);
+        // Nothing has been sent yet, so all can still be chosen.
+        if let Some(errors) = quality.error_control {
+            self.modes.errors = errors;
+        }
+        let (buffer, alloc) = (self.send.buffer, self.send.alloc);
+        self.send = Send::new(buffer, alloc, self.is_noerr());
+        let held: usize = self.receive.held.iter().map(|it| it.text.len()).sum();
+        let room = u64::from(first_room(&io.shared.config, quality, self.is_reserved()));
+        if quality.receive_buffer.is_some() {
+            self.receive.room = room.saturating_sub(held as u64);
+        }
+        if let Some(data) = accept.data {
+            self.send.queue(data, None, false);
+        }
+        self.tell(Options::NONE, io);
+        self.arm_alive(io);
+        for piece in core::mem::take(&mut self.receive.held) {
+            self.deliver(piece, io);
+        }
+        self.answer_if_taken();
+        self.release_if_complete(io);
+        self.announce(io);
+        self.stirred = true;
+    }
+}

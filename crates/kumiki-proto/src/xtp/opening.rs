@@ -1,0 +1,224 @@
+//! Active opens: FIRST goes when the route is known, and the user is told at once (`docs/xtp.md`, P11).
+
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use kumiki_graph::{
+    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Open, Quality, Reason,
+    Request,
+};
+use kumiki_wire::xtp::Options;
+
+use super::context::{Beginning, Endpoint, Io};
+use super::group::Group;
+use super::table::Entry;
+use super::{ANSWER, ANSWER_TIME, Xtp};
+
+/// Ports that nobody asked for by number (RFC 6335).
+const DYNAMIC: core::ops::RangeInclusive<u16> = 49_152..=65_535;
+
+/// What the layer below says of a route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) unit: u32,
+    pub(crate) bypass: Option<AccessPoint>,
+}
+
+impl Xtp {
+    /// An active open waits for its route.
+    pub(super) fn open_active(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
+        let remote = open.remote.socket();
+        let Some(remote) = remote.filter(|it| it.port() != 0 && may_be_called(it.ip())) else {
+            refuse(above, open.user, Reason::BadAddress, cx);
+            return;
+        };
+        let to = remote.ip().into();
+        let at = cx.now() + ANSWER_TIME;
+        cx.set_timer(&mut self.answer, ANSWER, at);
+        self.early.push((above, open));
+        cx.down(Below(0), Request::Manage(Box::new(Manage::Route { to })));
+    }
+
+    /// The layer below has said how units to `to` travel.
+    pub(super) fn routed(&mut self, to: Address, route: Route, cx: &mut Context<'_>) {
+        let early = core::mem::take(&mut self.early);
+        let (ready, early): (Vec<_>, Vec<_>) = early.into_iter().partition(|(_, open)| {
+            let remote = open.remote.socket();
+            remote.is_some_and(|remote| Address::from(remote.ip()) == to)
+        });
+        self.early = early;
+        if self.early.is_empty() {
+            cx.clear_timer(&mut self.answer);
+        }
+        for (above, open) in ready {
+            let begun = if route.source.is_none() {
+                Err(Reason::Unreachable)
+            } else {
+                self.begin_active(above, &open, route, cx)
+            };
+            if let Err(reason) = begun {
+                refuse(above, open.user, reason, cx);
+            }
+        }
+        if route.source.is_none() {
+            return;
+        }
+        for handle in core::mem::take(&mut self.unrouted) {
+            let mut waits = false;
+            self.with(handle, cx, |it, io| {
+                if Address::from(it.remote.ip()) == to {
+                    it.routed(route.unit, route.bypass, io.shared);
+                } else {
+                    waits = it.unrouted;
+                }
+            });
+            if waits {
+                self.unrouted.push(handle);
+            }
+        }
+    }
+
+    /// The layer below knows no routes: what is configured and what it said of its limits must do.
+    pub(super) fn open_early(&mut self, cx: &mut Context<'_>) {
+        self.unrouted.clear();
+        for (above, open) in core::mem::take(&mut self.early) {
+            let route = Route {
+                source: Some(self.shared.config.address),
+                unit: self.shared.unit,
+                bypass: None,
+            };
+            if let Err(reason) = self.begin_active(above, &open, route, cx) {
+                refuse(above, open.user, reason, cx);
+            }
+        }
+    }
+
+    fn begin_active(
+        &mut self,
+        above: Above,
+        open: &Open,
+        route: Route,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Reason> {
+        let remote = open.remote.socket().ok_or(Reason::BadAddress)?;
+        let mut local = local_socket(open.local).ok_or(Reason::BadAddress)?;
+        if local.ip().is_unspecified() {
+            let configured = self.shared.config.address;
+            let usable = !configured.is_unspecified() && configured.is_ipv4() == remote.is_ipv4();
+            let source = route.source.filter(|_| !usable).unwrap_or(configured);
+            local.set_ip(source);
+        }
+        if local.ip().is_unspecified() || local.is_ipv4() != remote.is_ipv4() {
+            return Err(Reason::BadAddress);
+        }
+        if local.port() == 0 {
+            // Two contexts may have the same ports: their keys tell them apart.
+            let (least, most) = DYNAMIC.into_inner();
+            let of = cx.rng().below(u64::from(most - least) + 1);
+            local.set_port(least.saturating_add(u16::try_from(of).unwrap_or(0)));
+        }
+        let handle = self.make_room(cx).ok_or(Reason::NoResources)?;
+        let mut io = Io {
+            cx,
+            shared: &mut self.shared,
+        };
+        let begin = Beginning {
+            handle,
+            above,
+            user: open.user,
+            local,
+            remote,
+            quality: &open.quality,
+            unit: route.unit,
+            passive: false,
+            theirs: Options::NONE,
+        };
+        let mut endpoint = Endpoint::new(&begin, &mut io);
+        endpoint.path.bypass = route.bypass;
+        if remote.ip().is_multicast() {
+            endpoint.group = Some(Group::sender());
+        }
+        self.table
+            .fill(handle, Entry::Context(Box::new(endpoint)));
+        let data = open.data.clone();
+        self.with(handle, cx, |it, io| {
+            if let Some(data) = data {
+                it.send.queue(data, None, false);
+            }
+            it.opened(io);
+            it.send_first(io);
+            it.arm_alive(io);
+        });
+        self.pump(handle, cx);
+        Ok(())
+    }
+
+    /// A place for another context, if there may be one.
+    pub(super) fn make_room(&mut self, cx: &mut Context<'_>) -> Option<Handle> {
+        let most = usize::try_from(self.shared.config.max_contexts).unwrap_or(usize::MAX);
+        (self.table.contexts() < most).then(|| self.table.reserve(cx.rng()))
+    }
+
+    /// Gives up what `user` opened, if it was not confirmed yet; otherwise ends it.
+    pub(super) fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
+        self.early
+            .retain(|(from, open)| (*from, open.user) != (above, user));
+        let found = self
+            .table
+            .all()
+            .find(|it| it.above == above && it.user == user && it.accepted && !it.is_over())
+            .map(|it| it.handle);
+        if let Some(handle) = found {
+            self.with(handle, cx, Endpoint::on_abort);
+        }
+    }
+
+    /// Changes what a session was opened with.
+    pub(super) fn change(&mut self, session: Handle, quality: &Quality, cx: &mut Context<'_>) {
+        if !self.with(session, cx, |it, io| it.on_quality(quality, io)) {
+            cx.drop("no such session");
+        }
+    }
+}
+
+/// Whether somebody can be there: one host, or a group.
+const fn may_be_called(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => {
+            let [first, ..] = ip.octets();
+            first != 0 && first < 240
+        }
+        IpAddr::V6(ip) => !ip.is_unspecified(),
+    }
+}
+
+/// Whether an end of a context can have this address.
+pub(crate) const fn may_speak(ip: IpAddr) -> bool {
+    may_be_called(ip) && !ip.is_multicast()
+}
+
+/// Answers an open or an accept in the negative.
+pub(crate) fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
+    let data = None;
+    cx.up(
+        above,
+        Indication::Aborted {
+            session,
+            reason,
+            data,
+        },
+    );
+}
+
+/// The local end that `address` says, which may be left open in parts.
+pub(crate) fn local_socket(address: Address) -> Option<SocketAddr> {
+    match address {
+        Address::None => Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)),
+        Address::Ip4(ip) => Some(SocketAddr::new(ip.into(), 0)),
+        Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
+        Address::Socket { .. } => address
+            .socket()
+            .filter(|it| it.ip().is_unspecified() || may_be_called(it.ip())),
+        Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) => None,
+    }
+}

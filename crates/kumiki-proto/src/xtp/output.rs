@@ -1,0 +1,406 @@
+//! What a context sends: FIRST, new data, lost data, status, questions.
+
+use kumiki_graph::{FlowControl, Instant};
+use kumiki_octets::Message;
+use kumiki_wire::xtp::{
+    self, Control, Errors, First, Format, Header, Join, Options, TrafficControl,
+};
+
+use super::context::{Endpoint, Exchange, HEADER, Io};
+use super::packet::{Front, transmit};
+use super::send::{Cut, Send, Writer};
+use super::table::key_of;
+use super::timers::Timer;
+
+/// Octets of an ECNTL packet before its spans, and of each span.
+const ECNTL: u32 = HEADER + 24;
+const SPAN: u32 = 16;
+/// The most spans that are told: what has to be looked through for a report grows with them.
+const MOST_SPANS: u32 = 512;
+
+/// Why nothing leaves, or that something has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Emission {
+    /// A packet has left.
+    Sent,
+    /// There is nothing, or nothing may leave before an answer has come.
+    Nothing,
+    /// The peer allows no more.
+    Alloc,
+    /// The congestion window is full.
+    Window,
+    /// More may leave then.
+    Rate(Instant),
+}
+
+impl Endpoint {
+    fn header(&self, format: Format, options: Options, seq: u64) -> Header {
+        let base = self.modes.options();
+        let group = self.group.is_some();
+        let options = options
+            .with(base)
+            .with_if(group, Options::MULTI)
+            .with_if(self.asking.edge, Options::EDGE)
+            .with_if(self.read_closed, Options::RCLOSE);
+        Header {
+            key: self.key(),
+            options,
+            format,
+            dlen: 0,
+            check: 0,
+            sort: self.modes.priority.unwrap_or(0),
+            sync: self.asking.sync,
+            seq,
+        }
+    }
+
+    /// A packet that leaves as number `order` asks for status. The options for that.
+    fn ask_with(&mut self, order: u64, certain: bool, io: &mut Io<'_, '_>) -> Options {
+        let now = io.now();
+        if io.shared.config.edge {
+            self.asking.edge = !self.asking.edge;
+        }
+        let sync = self.asking.ask(order, certain, now);
+        self.rtt.asked(sync, now);
+        io.shared.counters.sreq_sent += 1;
+        self.timers.clear(Timer::Tail, io.cx);
+        if !self.timers.is_set(Timer::Wait) {
+            self.arm_wait(io);
+        }
+        Options::SREQ
+    }
+
+    /// WTIMER runs from now on.
+    pub(crate) fn arm_wait(&mut self, io: &mut Io<'_, '_>) {
+        let factor = 1_u64 << self.asking.back_off.min(16);
+        let most = io.shared.config.rtt.maximum;
+        let wait = self.rtt.wtimer().saturating_mul(factor);
+        let wait = wait.min(most.max(self.rtt.wtimer()));
+        self.timers.set(Timer::Wait, io.now() + wait, io.cx);
+    }
+
+    /// Sends FIRST, or sends it again (P11).
+    pub(crate) fn send_first(&mut self, io: &mut Io<'_, '_>) {
+        let first = First {
+            address: xtp::Address::Ip {
+                domain: 0,
+                destination: self.remote,
+                source: self.local,
+            },
+            traffic: self.traffic(io.shared),
+        };
+        let mut octets = vec![0; first.len()];
+        first.emit(&mut octets);
+        let begins = self.asking.sync == 0;
+        let room = u32::try_from(first.len()).unwrap_or(u32::MAX);
+        let room = self.packet_room().saturating_sub(room);
+        let (text, order) = if !begins {
+            let cut = Cut {
+                seq: 0,
+                octets: self.first_octets,
+                tag: None,
+                end: false,
+            };
+            // What is known to have come, by whatever came back, need not go again.
+            let text = if self.send.board.una() == 0 && self.first_octets > 0 {
+                self.send.again(&cut)
+            } else {
+                Message::new()
+            };
+            io.shared.counters.retransmitted += 1;
+            io.shared.counters.octets_retransmitted += text.len() as u64;
+            (text, self.send.board.take_order())
+        } else if let Some(cut) = self.send.next(room).filter(|it| it.tag.is_none() && !it.end) {
+            let (text, _) = self.take(&cut, io);
+            self.first_octets = cut.octets;
+            (text, self.send.board.take_order())
+        } else {
+            (Message::new(), self.send.board.take_order())
+        };
+        let ends = self.send.is_all_sent() && self.send.end() == text.len() as u64;
+        let options = self
+            .ask_with(order, true, io)
+            .with_if(ends, Options::WCLOSE);
+        self.wclose_told |= ends;
+        io.shared.counters.first_sent += 1;
+        io.shared.counters.octets_sent += text.len() as u64;
+        let header = self.header(Format::First, options, 0);
+        transmit(&self.path, header, &Front::Octets(&octets), text, io.cx);
+    }
+
+    /// The octets of `cut`, which are sent for the first time.
+    fn take(&mut self, cut: &Cut, io: &mut Io<'_, '_>) -> (Message, u64) {
+        let (text, read) = self.send.take(cut, self.modes.check);
+        if read > 0 {
+            io.cx.charge(kumiki_graph::Work::Sum, read);
+        }
+        let order = if self.send.for_good {
+            self.send.board.sent_for_good(cut.octets)
+        } else {
+            self.send.board.sent(cut.octets)
+        };
+        (text, order)
+    }
+
+    /// What would leave next: a packet, and whether it has left before.
+    fn next_cut(&self) -> Option<(Cut, bool)> {
+        let room = self.packet_room();
+        let lost = self.send.next_lost(room).map(|cut| (cut, true));
+        lost.or_else(|| self.send.next(room).map(|cut| (cut, false)))
+    }
+
+    /// Octets of data in the next packet.
+    pub(crate) fn next_octets(&self) -> u64 {
+        self.next_cut().map_or(0, |(cut, _)| cut.octets.into())
+    }
+
+    /// Octets that the peer allows from `seq` on.
+    fn allowed(&self, seq: u64) -> u64 {
+        match self.modes.flow {
+            FlowControl::None => u64::MAX,
+            FlowControl::Window | FlowControl::Reservation => self.send.alloc.saturating_sub(seq),
+        }
+    }
+
+    /// Whether there is anything that would leave if it might.
+    pub(crate) fn wants_to_send(&self) -> bool {
+        self.asking.syncing.is_none()
+            && !self.ended
+            && (self.send.unsent() > 0 || self.send.board.has_lost())
+    }
+
+    /// Sends one packet of data, if one may leave.
+    pub(crate) fn emit(&mut self, io: &mut Io<'_, '_>) -> Emission {
+        if !self.wants_to_send() || self.asking.sync == 0 && !self.passive {
+            return Emission::Nothing;
+        }
+        let Some((mut cut, again)) = self.next_cut() else {
+            return Emission::Nothing;
+        };
+        let now = io.now();
+        let in_flight = self.send.board.in_flight();
+        let allowed = self.allowed(cut.seq);
+        if allowed < cut.octets.into() {
+            if allowed == 0 || in_flight > 0 {
+                return Emission::Alloc;
+            }
+            cut = Send::shortened(cut, u32::try_from(allowed).unwrap_or(u32::MAX));
+        }
+        let octets = u64::from(cut.octets);
+        if in_flight > 0 && in_flight.saturating_add(octets) > self.controller.window() {
+            self.window_limited = true;
+            return Emission::Window;
+        }
+        let pace = self.controller.rate();
+        let paced = pace.and_then(|_| self.pacer.wait(now));
+        if let Some(at) = paced.max(self.credit.wait(octets, now)) {
+            self.window_limited = true;
+            return Emission::Rate(at);
+        }
+        self.credit.on_sent(octets);
+        if let Some(rate) = pace {
+            self.pacer.on_sent(octets, rate.max(1), now);
+        }
+        self.send_data(&cut, again, io);
+        Emission::Sent
+    }
+
+    fn send_data(&mut self, cut: &Cut, again: bool, io: &mut Io<'_, '_>) {
+        let octets = u64::from(cut.octets);
+        let last_again = again && self.send.board.is_last_lost();
+        let (text, order) = if again {
+            io.shared.counters.retransmitted += 1;
+            io.shared.counters.octets_retransmitted += octets;
+            (self.send.again(cut), self.send.board.resent(cut.octets))
+        } else {
+            self.take(cut, io)
+        };
+        let ends = self.send.is_all_sent() && cut.seq + octets == self.send.end();
+        self.wclose_told |= ends;
+        self.asking.since += octets;
+        let closes = self.closes_window();
+        let asks = ends || closes || last_again || self.is_question_due(io.now());
+        let mut options = Options::NONE
+            .with_if(ends, Options::WCLOSE)
+            .with_if(cut.end, Options::EOM)
+            .with_if(cut.tag.is_some(), Options::BTAG)
+            .with_if(closes, Options::DREQ);
+        if asks {
+            options |= self.ask_with(order, false, io);
+        }
+        self.rtt.sent(octets);
+        io.shared.counters.data_sent += 1;
+        io.shared.counters.octets_sent += octets;
+        let header = self.header(Format::Data, options, cut.seq);
+        let front = cut.tag.map_or(Front::None, Front::Tag);
+        transmit(&self.path, header, &front, text, io.cx);
+    }
+
+    /// The next packet will have to wait for the peer to allow it.
+    fn closes_window(&self) -> bool {
+        if self.send.unsent() == 0 {
+            return false;
+        }
+        let next = self.send.next(self.packet_room());
+        next.is_some_and(|next| u64::from(next.octets) > self.allowed(next.seq))
+    }
+
+    /// Whether a packet of data should ask, whatever else it is for (P19).
+    fn is_question_due(&self, now: Instant) -> bool {
+        let una = self.send.board.una();
+        let window = self
+            .send
+            .alloc
+            .saturating_sub(una)
+            .min(self.controller.window())
+            .min(self.send.buffer.into());
+        self.asking.since >= (window / 2).max(1) || self.rtt.due(now)
+    }
+
+    /// Our state as a receiver.
+    fn control(&mut self) -> Control {
+        Control {
+            rseq: self.receive.rseq,
+            alloc: self.receive.allow(),
+            echo: self.answering.echo,
+        }
+    }
+
+    /// What control packets say of the end of our stream: their `seq` is the next octet that has not been sent.
+    fn closes(&self) -> Options {
+        Options::NONE.with_if(self.send.is_all_sent(), Options::WCLOSE)
+    }
+
+    /// Tells our state: CNTL; ECNTL where something is missing; TCNTL where keys or traffic values must be told (P16).
+    pub(crate) fn tell(&mut self, mut options: Options, io: &mut Io<'_, '_>) {
+        let control = self.control();
+        self.answering.due = false;
+        let seq = self.send.board.nxt();
+        self.wclose_told |= self.send.is_all_sent();
+        options |= self.closes();
+        let exchange = self.exchange == Exchange::Telling || self.tell_traffic;
+        let misses = self.receive.misses() && !self.receive.noerr;
+        if misses {
+            let room = self.packet_room().saturating_sub(ECNTL - HEADER) / SPAN;
+            let most = usize::try_from(room.clamp(1, MOST_SPANS)).unwrap_or(1);
+            let errors = Errors {
+                control,
+                spans: self.receive.spans(most),
+            };
+            io.shared.counters.ecntl_sent += 1;
+            let mut octets = vec![0; errors.len()];
+            errors.emit(&mut octets);
+            // The last of two asks.
+            let now = if exchange {
+                options.without(Options::SREQ)
+            } else {
+                options
+            };
+            let header = self.header(Format::Ecntl, now, seq);
+            let text = Message::from_octets(&octets);
+            transmit(&self.path, header, &Front::None, text, io.cx);
+        }
+        if exchange {
+            self.tell_traffic = false;
+            let it = TrafficControl {
+                control,
+                xkey: key_of(self.handle),
+                traffic: self.traffic(io.shared),
+            };
+            io.shared.counters.tcntl_sent += 1;
+            let mut octets = vec![0; it.len()];
+            it.emit(&mut octets);
+            let header = self.header(Format::Tcntl, options, seq);
+            let front = Front::Octets(&octets);
+            transmit(&self.path, header, &front, Message::new(), io.cx);
+        } else if !misses {
+            io.shared.counters.cntl_sent += 1;
+            let mut octets = [0; 20];
+            control.emit(&mut octets);
+            let header = self.header(Format::Cntl, options, seq);
+            let front = Front::Octets(&octets);
+            transmit(&self.path, header, &front, Message::new(), io.cx);
+        }
+    }
+
+    /// Asks without data.
+    pub(crate) fn ask(&mut self, certain: bool, extra: Options, io: &mut Io<'_, '_>) {
+        let order = self.send.board.take_order();
+        let options = self.ask_with(order, certain, io);
+        self.tell(options | extra, io);
+    }
+
+    /// Sends JCNTL: to take part in a multicast, or as the answer to that.
+    pub(crate) fn send_join(&mut self, address: xtp::Address, options: Options, io: &mut Io<'_, '_>) {
+        let join = Join {
+            control: self.control(),
+            xkey: key_of(self.handle),
+            address,
+            traffic: self.traffic(io.shared),
+        };
+        io.shared.counters.jcntl_sent += 1;
+        let mut octets = vec![0; join.len()];
+        join.emit(&mut octets);
+        let seq = self.send.board.nxt();
+        let header = self.header(Format::Jcntl, options, seq);
+        let text = Message::from_octets(&octets);
+        transmit(&self.path, header, &Front::None, text, io.cx);
+    }
+
+    /// The user has written all, and all has left, but nothing has said so: the peer is told (P31).
+    pub(crate) fn tell_close(&mut self, io: &mut Io<'_, '_>) {
+        let calling = !self.passive && self.asking.sync == 0;
+        if self.send.writer == Writer::Closing
+            && self.send.is_all_sent()
+            && !self.wclose_told
+            && self.asking.syncing.is_none()
+            && !calling
+            && self.accepted
+        {
+            self.ask(false, Options::NONE, io);
+        }
+    }
+
+    /// Nothing may be left undone: where an answer is needed a timer runs.
+    pub(crate) fn see_to_it(&mut self, io: &mut Io<'_, '_>) {
+        let open = self.asking.is_open();
+        let out = self.send.board.in_flight() > 0;
+        let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
+        let unsent = self.wants_to_send();
+        if open {
+            if !self.timers.is_set(Timer::Wait) {
+                self.arm_wait(io);
+            }
+        } else {
+            self.timers.clear(Timer::Wait, io.cx);
+        }
+        let after = self.asking.since > 0;
+        let waits = !open && (out || closing || after);
+        let by_rate = self.timers.is_set(Timer::Rate);
+        if !by_rate && !self.timers.is_set(Timer::Tail) && (waits || (!unsent && after)) {
+            self.arm_tail(io);
+        }
+        let next = self.next_cut().filter(|_| unsent);
+        let shut = next.is_some_and(|(cut, _)| self.allowed(cut.seq) == 0);
+        if !shut {
+            self.stalled = None;
+            self.probes = 0;
+            self.timers.clear(Timer::Probe, io.cx);
+        } else if !open {
+            let now = io.now();
+            self.stalled.get_or_insert(now);
+            if !self.timers.is_set(Timer::Probe) {
+                let factor = 1_u64 << self.probes.min(16);
+                let most = io.shared.config.rtt.maximum;
+                let wait = self.rtt.wtimer().saturating_mul(factor).min(most);
+                self.timers.set(Timer::Probe, now + wait, io.cx);
+            }
+        }
+    }
+
+    fn arm_tail(&mut self, io: &mut Io<'_, '_>) {
+        let eighth = self.rtt.srtt().unwrap_or_default() / 8;
+        let wait = io.shared.config.tail.max(eighth);
+        self.timers.set(Timer::Tail, io.now() + wait, io.cx);
+    }
+}
