@@ -55,6 +55,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("udp", udp),
     ("vc_mux", vc_mux),
     ("vnet", super::vnet::make),
+    ("xtp", super::xtp::make),
 ];
 
 pub(super) const CIRCUIT: &str = "a circuit \"vpi/vci\" such as \"0/100\"";

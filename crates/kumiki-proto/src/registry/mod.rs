@@ -30,6 +30,7 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 mod vnet;
+mod xtp;
 
 pub use error::{BuildError, Problem};
 pub use form::{Form, Setting};

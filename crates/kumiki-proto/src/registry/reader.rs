@@ -224,6 +224,32 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// A number that need not be; `unset` says what is done without.
+    pub(super) fn maybe_number<N: Whole>(
+        &self,
+        key: &'static str,
+        meaning: &'static str,
+        range: RangeInclusive<u64>,
+        place: &mut Option<N>,
+        unset: &str,
+    ) -> Read<()> {
+        let (least, most) = range.into_inner();
+        let form = Form::Number { least, most };
+        let default = || place.map_or_else(|| unset.to_owned(), |it| it.wide().to_string());
+        let Some(value) = self.ask(key, meaning, &form, default) else {
+            return Ok(());
+        };
+        let found = if let Value::Integer(number) = value {
+            u64::try_from(*number).ok()
+        } else {
+            None
+        };
+        let found = found.filter(|number| (least..=most).contains(number));
+        let found = found.and_then(|number| N::try_from(number).ok());
+        *place = Some(found.ok_or_else(|| self.wrong(key, value, &form.to_string()))?);
+        Ok(())
+    }
+
     /// A time of at least `least`.
     pub(super) fn time(
         &self,

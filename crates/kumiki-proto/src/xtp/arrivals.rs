@@ -29,11 +29,7 @@ type Pieces = SmallVec<[Piece; 2]>;
 impl Endpoint {
     /// # Errors
     /// The packet says what cannot be true; nothing of it has been believed.
-    pub(crate) fn on_packet(
-        &mut self,
-        packet: Arrived,
-        io: &mut Io<'_, '_>,
-    ) -> Result<(), Untrue> {
+    pub(crate) fn on_packet(&mut self, packet: Arrived, io: &mut Io<'_, '_>) -> Result<(), Untrue> {
         let Arrived { header, body, .. } = packet;
         let options = header.options;
         self.stirred = true;
@@ -296,7 +292,10 @@ impl Endpoint {
                 self.arm_wait(io);
             }
         }
-        if question.is_some() || delivered > 0 || lost > 0 {
+        self.news.0 += delivered;
+        self.news.1 += lost;
+        if question.is_some() {
+            let (delivered, lost) = core::mem::take(&mut self.news);
             let limited = !core::mem::take(&mut self.window_limited);
             self.controller.on_status(&Status {
                 now,

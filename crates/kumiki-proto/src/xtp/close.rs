@@ -146,9 +146,8 @@ impl Endpoint {
         }
         io.shared.counters.aborted += 1;
         if self.accepted {
-            let nothing_left = !self.passive
-                && self.exchange == Exchange::Calling
-                && self.asking.sync == 0;
+            let nothing_left =
+                !self.passive && self.exchange == Exchange::Calling && self.asking.sync == 0;
             if !nothing_left {
                 self.send_end(Options::NONE, io);
             }

@@ -48,7 +48,7 @@ pub struct Config {
     pub edge: bool,
     /// Congestion control.
     pub congestion: congestion::Kind,
-    /// When the sender asks, and WTIMER. What it says in octets is replaced where `ask_octets` is `None`.
+    /// When the sender asks, and WTIMER.
     pub rtt: rtt::Config,
     /// How long after the last packet a question follows, where nothing more is to be sent; an eighth of the round trip where that is
     /// longer (P19).

@@ -184,6 +184,8 @@ pub(crate) struct Endpoint {
     pub(crate) answering: Answering,
     pub(crate) rtt: Estimator,
     pub(crate) controller: Box<dyn Controller>,
+    /// Octets that have become known as received and as lost since the last answer to a question.
+    pub(crate) news: (u64, u64),
     pub(crate) credit: RateCredit,
     pub(crate) pacer: Pacer,
     /// inrate and inburst of the peer.
@@ -298,6 +300,7 @@ impl Endpoint {
             answering: Answering::default(),
             rtt: Estimator::new(&config.rtt),
             controller: congestion::controller(config.congestion, room),
+            news: (0, 0),
             credit: RateCredit::default(),
             pacer: Pacer::new(now),
             peer_limit: None,

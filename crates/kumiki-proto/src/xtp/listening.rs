@@ -10,12 +10,12 @@ use kumiki_wire::xtp::{self, Diagnosis, First, Options, code, service, val};
 
 use super::Xtp;
 use super::context::{Beginning, Endpoint, Io, first_room};
+use super::diagnosis;
 use super::group::Group;
 use super::opening::{local_socket, may_speak, refuse};
 use super::packet::{Arrived, Body, Path};
 use super::send::Send;
 use super::table::Entry;
-use super::diagnosis;
 
 /// A passive open.
 #[derive(Debug)]
@@ -242,8 +242,7 @@ impl Xtp {
         if is_group {
             endpoint.group = Some(Group::receiver(call.local));
         }
-        self.table
-            .fill(handle, Entry::Context(Box::new(endpoint)));
+        self.table.fill(handle, Entry::Context(Box::new(endpoint)));
         self.unrouted.push(handle);
         let to = call.remote.ip().into();
         cx.down(Below(0), Request::Manage(Box::new(Manage::Route { to })));
@@ -356,10 +355,7 @@ impl Endpoint {
             .pop_front_if(|it| it.tag.is_none() && !it.end);
         let data = with_call.map(|it| it.text);
         if let Some(waiting) = self.receive.held.front() {
-            self.receive.room = self
-                .receive
-                .room
-                .saturating_sub(waiting.text.len() as u64);
+            self.receive.room = self.receive.room.saturating_sub(waiting.text.len() as u64);
         }
         let local = match &self.group {
             Some(group) => group.address().unwrap_or(self.local),

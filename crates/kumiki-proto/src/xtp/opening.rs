@@ -138,8 +138,7 @@ impl Xtp {
         if remote.ip().is_multicast() {
             endpoint.group = Some(Group::sender());
         }
-        self.table
-            .fill(handle, Entry::Context(Box::new(endpoint)));
+        self.table.fill(handle, Entry::Context(Box::new(endpoint)));
         let data = open.data.clone();
         self.with(handle, cx, |it, io| {
             if let Some(data) = data {

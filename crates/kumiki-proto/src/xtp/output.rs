@@ -110,7 +110,11 @@ impl Endpoint {
             io.shared.counters.retransmitted += 1;
             io.shared.counters.octets_retransmitted += text.len() as u64;
             (text, self.send.board.take_order())
-        } else if let Some(cut) = self.send.next(room).filter(|it| it.tag.is_none() && !it.end) {
+        } else if let Some(cut) = self
+            .send
+            .next(room)
+            .filter(|it| it.tag.is_none() && !it.end)
+        {
             let (text, _) = self.take(&cut, io);
             self.first_octets = cut.octets;
             (text, self.send.board.take_order())
@@ -247,14 +251,16 @@ impl Endpoint {
 
     /// Whether a packet of data should ask, whatever else it is for (P19).
     fn is_question_due(&self, now: Instant) -> bool {
-        let una = self.send.board.una();
-        let window = self
-            .send
-            .alloc
-            .saturating_sub(una)
-            .min(self.controller.window())
-            .min(self.send.buffer.into());
-        self.asking.since >= (window / 2).max(1) || self.rtt.due(now)
+        // What the peer allows and what the buffer holds are only known to move when it is asked.
+        let allowed = self.send.alloc.saturating_sub(self.send.board.una());
+        let window = allowed.min(self.send.buffer.into());
+        if self.asking.since >= (window / 2).max(1) || self.rtt.due(now) {
+            return true;
+        }
+        // The congestion window is looked after by the measurement, as long as it has room for a packet more.
+        let next = u64::from(self.packet_room());
+        let in_flight = self.send.board.in_flight();
+        !self.asking.is_open() && in_flight.saturating_add(next) > self.controller.window()
     }
 
     /// Our state as a receiver.
@@ -331,7 +337,12 @@ impl Endpoint {
     }
 
     /// Sends JCNTL: to take part in a multicast, or as the answer to that.
-    pub(crate) fn send_join(&mut self, address: xtp::Address, options: Options, io: &mut Io<'_, '_>) {
+    pub(crate) fn send_join(
+        &mut self,
+        address: xtp::Address,
+        options: Options,
+        io: &mut Io<'_, '_>,
+    ) {
         let join = Join {
             control: self.control(),
             xkey: key_of(self.handle),

@@ -2,9 +2,7 @@
 
 use core::net::IpAddr;
 
-use kumiki_graph::{
-    AccessPoint, Address, Below, Context, Request, Unit, UnitOptions, Work,
-};
+use kumiki_graph::{AccessPoint, Address, Below, Context, Request, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::xtp::{
     self, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key,

@@ -70,7 +70,10 @@ impl Queue {
         if self.credit == Some(0) {
             return Err(());
         }
-        Ok(self.total.as_mut().and_then(|total| total.wait(octets, now)))
+        Ok(self
+            .total
+            .as_mut()
+            .and_then(|total| total.wait(octets, now)))
     }
 
     fn on_sent(&mut self, octets: u64) {

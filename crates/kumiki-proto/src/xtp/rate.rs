@@ -86,11 +86,7 @@ impl Pacer {
     /// `octets` have left at `rate` octets a second. Who is late by no more than a millisecond makes up for it.
     pub(crate) fn on_sent(&mut self, octets: u64, rate: u64, now: Instant) {
         let late = now.saturating_since(self.next);
-        let from = if late > QUANTUM {
-            now
-        } else {
-            self.next
-        };
+        let from = if late > QUANTUM { now } else { self.next };
         self.next = from + time_for(octets, rate);
     }
 }
@@ -103,7 +99,12 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    fn schedule(credit: &mut Credit, octets: u64, from: Instant, time: Duration) -> Vec<(u64, u32)> {
+    fn schedule(
+        credit: &mut Credit,
+        octets: u64,
+        from: Instant,
+        time: Duration,
+    ) -> Vec<(u64, u32)> {
         let (mut now, mut sent) = (from, Vec::new());
         while now < from + time {
             let mut packets = 0;

@@ -360,7 +360,10 @@ mod tests {
             (180, 10, false, true),
         ];
         assert_eq!(sent(&mut send, 64), expected);
-        assert!(!send.queue(Message::new(), None, true), "nothing to end with");
+        assert!(
+            !send.queue(Message::new(), None, true),
+            "nothing to end with"
+        );
         // Sent again with less room, they keep to the same places.
         send.board.judge(100, 0);
         let mut again = Vec::new();
@@ -413,7 +416,10 @@ mod tests {
         send.board.sent_for_good(cut.octets);
         assert_eq!(send.held(), 40);
         let cut = send.next(64).unwrap();
-        assert_eq!((cut.seq, cut.octets, cut.tag, cut.end), (20, 40, None, true));
+        assert_eq!(
+            (cut.seq, cut.octets, cut.tag, cut.end),
+            (20, 40, None, true)
+        );
         send.take(&cut, false);
         assert_eq!((send.held(), send.marks.len()), (0, 0));
     }

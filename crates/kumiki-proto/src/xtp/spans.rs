@@ -60,7 +60,9 @@ impl Spans {
 
     /// The first run.
     pub(crate) fn first(&self) -> Option<(u64, u64)> {
-        self.0.first_key_value().map(|(&left, &right)| (left, right))
+        self.0
+            .first_key_value()
+            .map(|(&left, &right)| (left, right))
     }
 
     /// How many runs there are.

@@ -18,13 +18,7 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Self; 5] = [
-        Self::Wait,
-        Self::Alive,
-        Self::Rate,
-        Self::Probe,
-        Self::Tail,
-    ];
+    const ALL: [Self; 5] = [Self::Wait, Self::Alive, Self::Rate, Self::Probe, Self::Tail];
 
     pub(crate) fn of_kind(kind: u32) -> Option<Self> {
         Self::ALL

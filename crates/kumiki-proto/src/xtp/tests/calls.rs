@@ -95,7 +95,10 @@ fn who_is_not_listened_for_is_refused() {
     pair.run_for(ms(100));
     assert_eq!(pair.heard(A), ["opened", "aborted: Refused"]);
     let refusal = pair.log[1].diagnosis();
-    assert_eq!((refusal.code, refusal.val), (code::REFUSED, val::NO_LISTENER));
+    assert_eq!(
+        (refusal.code, refusal.val),
+        (code::REFUSED, val::NO_LISTENER)
+    );
     assert_eq!(pair.xtp(A).contexts() + pair.xtp(B).contexts(), 0);
 }
 
@@ -147,10 +150,7 @@ fn there_are_no_more_contexts_than_the_setting_says() {
         pair.call(A);
     }
     pair.run_for(ms(100));
-    assert_eq!(
-        pair.heard(A),
-        ["opened", "opened", "aborted: NoResources"]
-    );
+    assert_eq!(pair.heard(A), ["opened", "opened", "aborted: NoResources"]);
 }
 
 #[test]
@@ -218,7 +218,10 @@ fn traffic_values_are_told_and_a_change_is_told_by_tcntl() {
     let told: Traffic = TrafficControl::parse(&pair.log[1].payload).unwrap().traffic;
     let rates = told.rates.unwrap();
     assert_eq!(told.service, service::RELIABLE_STREAM);
-    assert_eq!((rates.maxdata, rates.inrate, rates.inburst), (1000, 1_000_000, 5000));
+    assert_eq!(
+        (rates.maxdata, rates.inrate, rates.inburst),
+        (1000, 1_000_000, 5000)
+    );
     pair.news();
     let rate = RateLimit {
         octets_per_second: 50_000,

@@ -98,13 +98,11 @@ fn both_may_close_at_once() {
 fn closing_over(lost: impl FnMut(&Packet) -> bool + 'static) {
     let mut lost = lost;
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
-    pair.rule(move |packet| {
-        if lost(packet) {
-            vec![]
-        } else {
-            vec![ms(10)]
-        }
-    });
+    pair.rule(
+        move |packet| {
+            if lost(packet) { vec![] } else { vec![ms(10)] }
+        },
+    );
     pair.app(B).release_when_released = true;
     pair.write(A, &numbered(3300));
     pair.release(A);
@@ -169,7 +167,11 @@ fn an_abort_is_told_and_is_the_end_at_once() {
     assert_eq!(pair.heard(A), ["opened"]);
     assert_eq!(pair.heard(B), ["offered", "aborted: Reset"]);
     let end = pair.log.iter().find(|it| it.has(Options::END)).unwrap();
-    assert!(!end.header.options.intersects(Options::RCLOSE | Options::WCLOSE));
+    assert!(
+        !end.header
+            .options
+            .intersects(Options::RCLOSE | Options::WCLOSE)
+    );
     gone(&mut pair);
 }
 

@@ -106,7 +106,10 @@ fn lost_questions_and_answers_are_made_up_for_by_the_handshake() {
         .filter(|it| it.from == A && it.is(Format::Cntl) && it.has(Options::SREQ))
         .map(|it| it.header.sync)
         .collect();
-    assert!(asked.is_sorted_by(|a, b| a < b), "each has a number of its own");
+    assert!(
+        asked.is_sorted_by(|a, b| a < b),
+        "each has a number of its own"
+    );
 }
 
 #[test]
@@ -204,14 +207,25 @@ fn without_error_control_what_is_lost_stays_lost() {
     pair.release(A);
     pair.run_for(ms(1000));
     let tags: Vec<u8> = pair.app(B).tags.iter().map(|(_, tag)| tag[0]).collect();
-    assert_eq!(tags, [1, 3, 4, 5], "what came, and what became of the others");
+    assert_eq!(
+        tags,
+        [1, 3, 4, 5],
+        "what came, and what became of the others"
+    );
     assert_eq!(pair.counters(A).retransmitted, 0);
     assert_eq!(pair.counters(B).passed_over, 2700);
-    assert_eq!(pair.heard(B), ["offered", "released"], "closing is reliable");
+    assert_eq!(
+        pair.heard(B),
+        ["offered", "released"],
+        "closing is reliable"
+    );
     pair.release(B);
     pair.run_for(ms(1000));
     assert_eq!(pair.heard(A)[1..], ["released", "closed"]);
-    let mut said = pair.log.iter().filter(|it| it.from == A && !it.has(Options::END));
+    let mut said = pair
+        .log
+        .iter()
+        .filter(|it| it.from == A && !it.has(Options::END));
     assert!(said.all(|it| it.has(Options::NOERR)));
 }
 

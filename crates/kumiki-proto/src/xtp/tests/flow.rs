@@ -34,7 +34,10 @@ fn no_more_is_sent_than_is_allowed_and_a_slow_reader_is_waited_for() {
     let news = pair.news();
     let last = news.iter().rfind(|it| it.is(Format::Data)).unwrap();
     assert_eq!(last.header.seq, 4000);
-    assert!(last.has(Options::SREQ | Options::DREQ), "it closes the window");
+    assert!(
+        last.has(Options::SREQ | Options::DREQ),
+        "it closes the window"
+    );
     let probes = pair.counters(A).probes;
     assert!((4..8).contains(&probes), "{probes} probes, with back-off");
     // As soon as half of the room is free the waiting question is answered.
@@ -94,8 +97,14 @@ fn under_reservation_alloc_is_what_the_user_granted() {
         pair.run_for(ms(3000));
         assert!(pair.app(B).received.len() == granted, "{}", pair.tail());
     }
-    let told = pair.log.iter().filter(|it| it.from == B && it.header.format.is_control());
-    assert_eq!(told.map(|it| it.control().alloc).max(), Some(granted as u64));
+    let told = pair
+        .log
+        .iter()
+        .filter(|it| it.from == B && it.header.format.is_control());
+    assert_eq!(
+        told.map(|it| it.control().alloc).max(),
+        Some(granted as u64)
+    );
 }
 
 #[test]
@@ -135,7 +144,11 @@ fn windows_of_a_gigabyte_are_filled() {
     let data = Message::generated(pattern, 0, 20_000_000);
     pair.app(A).outbox.push_back((data, None, false));
     pair.ask(A, vec![]);
-    assert_eq!(pair.counters(A).octets_sent, 20_000_000, "in one round trip");
+    assert_eq!(
+        pair.counters(A).octets_sent,
+        20_000_000,
+        "in one round trip"
+    );
     pair.run_for(ms(5000));
     assert_eq!(pair.app(B).received.len(), 20_000_000);
     assert!(pair.counters(A).sreq_sent < 10);

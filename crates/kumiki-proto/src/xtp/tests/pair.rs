@@ -81,7 +81,10 @@ impl core::fmt::Display for Packet {
         let ns = self.at.as_nanos();
         let who = if self.from == A { 'a' } else { 'b' };
         let Header {
-            format, options, seq, ..
+            format,
+            options,
+            seq,
+            ..
         } = self.header;
         let options = options.without(Options::EDGE);
         let (s, ms) = (ns / 1_000_000_000, ns / 1_000_000 % 1000);

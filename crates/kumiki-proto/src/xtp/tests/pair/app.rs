@@ -83,8 +83,7 @@ impl App {
         assert!(!data.is_empty(), "data without octets");
         assert_eq!(session, Handle::default());
         let credit = Credit::octets(data.len() as u64);
-        self.tags
-            .extend(tag.map(|tag| (self.received.len(), tag)));
+        self.tags.extend(tag.map(|tag| (self.received.len(), tag)));
         self.received.extend(data.to_vec());
         if end {
             self.ends.push(self.received.len());
