@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Account, Pool};
 use kumiki_proto::tcp::Tcp;
+use kumiki_proto::xtp::Xtp;
 use kumiki_sim::{Host, World};
 
 use crate::rows::Counters;
@@ -18,6 +19,7 @@ pub(super) fn of(world: &World) -> Counters {
         for (node, account) in host.graph.accounts() {
             let mut counts = of_account(&account);
             counts.extend(of_tcp(host, node));
+            counts.extend(of_xtp(host, node));
             add(node, counts);
         }
         for (device, adapter) in host.adapters() {
@@ -89,6 +91,36 @@ fn of_account(account: &Account) -> BTreeMap<String, u64> {
     let drops = account.drops.iter();
     counts.extend(drops.map(|(reason, count)| (format!("dropped, {reason}"), *count)));
     counts
+}
+
+fn of_xtp(host: &Host, node: &str) -> Vec<(String, u64)> {
+    let xtp = host
+        .graph
+        .node(node)
+        .and_then(|node| host.graph.protocol::<Xtp>(node));
+    let Some(counters) = xtp.map(Xtp::counters) else {
+        return Vec::new();
+    };
+    [
+        ("data_sent", counters.data_sent),
+        ("data_received", counters.data_received),
+        ("control_sent", counters.control_sent()),
+        ("control_received", counters.control_received),
+        ("ecntl_sent", counters.ecntl_sent),
+        ("sreq_sent", counters.sreq_sent),
+        ("samples", counters.samples),
+        ("handshakes", counters.handshakes),
+        ("probes", counters.probes),
+        ("retransmitted", counters.retransmitted),
+        ("duplicates", counters.duplicates),
+        ("no_room", counters.no_room),
+        ("passed_over", counters.passed_over),
+        ("malformed", counters.malformed),
+        ("lies", counters.lies),
+        ("strays", counters.strays),
+    ]
+    .map(|(name, count)| (name.to_owned(), count))
+    .into()
 }
 
 fn of_tcp(host: &Host, node: &str) -> Vec<(String, u64)> {

@@ -238,6 +238,10 @@ impl Endpoint {
         let header = self.header(Format::Data, options, cut.seq);
         let front = cut.tag.map_or(Front::None, Front::Tag);
         transmit(&self.path, header, &front, text, io.cx);
+        if self.rtt.measures() {
+            self.ask(false, Options::NONE, io);
+            self.rtt.measured(self.asking.sync);
+        }
     }
 
     /// The next packet will have to wait for the peer to allow it.

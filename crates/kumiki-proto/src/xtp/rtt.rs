@@ -16,13 +16,15 @@
 //! without a pause, with the round trip RTT. Then of each data packet so many control packets come back:
 //!
 //! ```text
-//! paper     1 / max(ceil(RTT R / P), 1)
+//! paper     1 / max(ceil(RTT R / P), 1), and the questions that mended asks
 //! mended    1 / max(ceil(I R / P), min(N / P, ceil(F R / P)))      I = max(RTT / k, T_floor), F = max(RTT, T_fresh)
 //! ```
 //!
-//! The paper asks anew with the first data packet after an answer: a measurement takes RTT and what is left until the next packet. With
-//! RTT below P/R that is one control packet for *every* data packet, twice as many as TCP's delayed acknowledgments, which is why
-//! its XTP is slowest at no delay. Mended, it is at most P/N whatever the round trip, and at most 1/T_floor in a second.
+//! The paper says that round trips are measured more often the shorter they are, and that more packets are *sent and received* for it. So
+//! here a measurement is an exchange of its own, a question in a control packet and its answer, and the next one begins with the first
+//! data packet after the answer: it takes RTT and what is left until the next packet. Errors and flow are controlled by questions in data
+//! packets, as mended. With RTT below P/R that is one exchange for *every* data packet, which is why its XTP is slowest at no
+//! delay. Mended, it is at most P/N whatever the round trip, and at most 1/T_floor in a second.
 //! With packets of 9000 octets, the default N, and k = 4:
 //!
 //! | RTT | 17 Mb/s, paper | mended | 1 Gb/s, paper | mended |
@@ -51,7 +53,8 @@ use kumiki_graph::{Duration, Instant};
 /// When to ask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Algorithm {
-    /// With the first data packet after the last answer, as paper 3's words can be read (section 4.3): the shorter the round trip, the more often.
+    /// Behind the first data packet after the last answer, in an exchange of its own, as paper 3's words can be read (section 4.3): the
+    /// shorter the round trip, the more often. Beside it as [`Algorithm::Mended`].
     Paper,
     /// Not more often than what is measured is worth: the mending that the paper asks for.
     #[default]
@@ -72,7 +75,7 @@ impl Algorithm {
 /// The constants of an estimator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// When to ask. What follows up to `fresh` is for [`Algorithm::Mended`].
+    /// When to ask.
     pub algorithm: Algorithm,
     /// k: so many questions in a round trip. From 1; with 0 as with 1.
     pub per_rtt: u64,
@@ -130,6 +133,8 @@ pub struct Estimator {
     config: Config,
     /// sync and when its question left, oldest first; at most [`ASKED`].
     asked: [Option<(u32, Instant)>; ASKED],
+    /// Paper: the measurement that is not answered yet.
+    under_way: Option<u32>,
     /// When the last question left.
     last: Option<Instant>,
     /// Octets of data sent since.
@@ -152,6 +157,7 @@ impl Estimator {
         Self {
             config: *config,
             asked: [None; ASKED],
+            under_way: None,
             last: None,
             since: 0,
             estimate: None,
@@ -167,15 +173,21 @@ impl Estimator {
             return true;
         };
         let rtt = self.srtt().unwrap_or_default();
-        match self.config.algorithm {
-            Algorithm::Paper => self.asked.iter().all(Option::is_none),
-            Algorithm::Mended => {
-                let passed = now.saturating_since(last);
-                let interval = (rtt / self.config.per_rtt.max(1)).max(self.config.floor);
-                passed >= interval
-                    && (self.since >= self.config.octets || passed >= rtt.max(self.config.fresh))
-            }
-        }
+        let passed = now.saturating_since(last);
+        let interval = (rtt / self.config.per_rtt.max(1)).max(self.config.floor);
+        passed >= interval
+            && (self.since >= self.config.octets || passed >= rtt.max(self.config.fresh))
+    }
+
+    /// Whether a measurement should follow this data packet, in a control packet of its own.
+    #[must_use]
+    pub fn measures(&self) -> bool {
+        self.config.algorithm == Algorithm::Paper && self.under_way.is_none()
+    }
+
+    /// The question `sync`, of which [`Estimator::asked`] has been told, is the measurement.
+    pub const fn measured(&mut self, sync: u32) {
+        self.under_way = Some(sync);
     }
 
     /// A data packet of `octets` leaves. The one that asks counts for the time after its question: `asked` comes first.
@@ -201,6 +213,7 @@ impl Estimator {
 
     /// A control packet came that echoes `echo`. Gives the sample, unless that question is not known or has been answered.
     pub fn answered(&mut self, echo: u32, now: Instant) -> Option<Duration> {
+        self.under_way.take_if(|sync| at_or_before(*sync, echo));
         let mut departure = None;
         let asked = mem::replace(&mut self.asked, [None; ASKED]);
         let mut kept = self.asked.iter_mut();

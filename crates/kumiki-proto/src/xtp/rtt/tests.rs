@@ -40,9 +40,14 @@ fn packets_per_question(algorithm: Algorithm, rate: u64, rtt: Duration) -> u64 {
             }
             !has_come
         });
-        if estimator.due(now) {
+        let asks = match algorithm {
+            Algorithm::Paper => estimator.measures(),
+            Algorithm::Mended => estimator.due(now),
+        };
+        if asks {
             questions += 1;
             estimator.asked(questions, now);
+            estimator.measured(questions);
             answers.push((questions, now + rtt));
             last = packets;
         }
@@ -114,10 +119,17 @@ fn the_first_packet_asks() {
 #[test]
 fn after_an_answer_the_paper_asks_at_once() {
     let mut estimator = Estimator::new(&config(Algorithm::Paper));
+    assert!(estimator.measures());
     estimator.asked(1, at(0));
-    assert!(!estimator.due(at(5000)), "however long it takes");
-    estimator.answered(1, at(5000));
-    assert!(estimator.due(at(5000)));
+    estimator.measured(1);
+    assert!(!estimator.measures(), "however long it takes");
+    estimator.asked(2, at(10));
+    estimator.answered(0, at(20));
+    assert!(!estimator.measures());
+    // Its answer was lost; that of a later question takes its place.
+    estimator.answered(2, at(5000));
+    assert!(estimator.measures());
+    assert!(!Estimator::new(&config(Algorithm::Mended)).measures());
 }
 
 #[test]
