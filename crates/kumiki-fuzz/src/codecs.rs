@@ -8,7 +8,8 @@ use kumiki_wire::mapos::{self, Address, Subnet, Width};
 use kumiki_wire::ppp::{chap, control, ipcp, ipv6cp, lcp, lqr, pap, protocol};
 use kumiki_wire::tcp::options::{Options, SackBlocks, items};
 use kumiki_wire::{
-    aal5, aal34, arp, atm_arp, ethernet, icmpv4, icmpv6, ipv4, ipv6, llc_snap, ppp, tcp, udp,
+    aal5, aal34, arp, atm_arp, ethernet, fddi, icmpv4, icmpv6, ipv4, ipv6, llc, llc_snap, ppp, tcp,
+    udp, xtp,
 };
 
 use crate::{Draw, Target};
@@ -42,7 +43,7 @@ fn run(octets: &[u8]) {
     let total = octets.len();
     match which {
         0 => ethernet(octets),
-        1 => drop(again!(octets, |it: &[u8]| llc_snap::Header::parse(it))),
+        1 => lan(octets),
         2 => drop(again!(octets, |it: &[u8]| arp::Header::parse(it))),
         3 => drop(again!(octets, |it: &[u8]| atm_arp::Header::parse(it))),
         4 => drop(again!(octets, |it: &[u8]| ipv4::Header::parse(it, 65_535))),
@@ -50,7 +51,10 @@ fn run(octets: &[u8]) {
         6 => drop(again!(octets, |it: &[u8]| icmpv4::Header::parse(it))),
         7 => ipv6(octets),
         8 => icmpv6(octets),
-        9 => drop(again!(octets, |it: &[u8]| udp::Header::parse(it, 65_535))),
+        9 => {
+            again!(octets, |it: &[u8]| udp::Header::parse(it, 65_535));
+            xtp(octets);
+        }
         10 => tcp(octets),
         11 => tcp_options(octets),
         12 => cell(octets),
@@ -75,6 +79,43 @@ fn run(octets: &[u8]) {
 fn ethernet(octets: &[u8]) {
     // The length of a frame of IEEE 802.3 is checked against the whole.
     again!(octets, |it: &[u8]| ethernet::Header::parse(it, 2000));
+}
+
+fn lan(octets: &[u8]) {
+    again!(octets, |it: &[u8]| llc_snap::Header::parse(it));
+    again!(octets, |it: &[u8]| fddi::Header::parse(it));
+    if let Some((header, len)) = again!(octets, |it: &[u8]| llc::Header::parse(it)) {
+        // No bit of LLC is without a meaning.
+        let mut out = vec![0; len];
+        header.emit(&mut out);
+        assert_eq!(out, octets[..len]);
+    }
+}
+
+/// As `again`, for payloads: they end where the octets do, or their length is not asked for.
+macro_rules! payload {
+    ($octets:expr, $parse:expr) => {{
+        let parse = $parse;
+        if let Ok(found) = parse($octets) {
+            let _ = found.to_string();
+            let mut out = vec![0; found.len()];
+            found.emit(&mut out);
+            assert_eq!(parse(&out), Ok(found));
+        }
+    }};
+}
+
+fn xtp(octets: &[u8]) {
+    again!(octets, |it: &[u8]| xtp::Header::parse(it, 1 << 17));
+    again!(octets, |it: &[u8]| xtp::Control::parse(it));
+    again!(octets, |it: &[u8]| xtp::Diagnosis::parse(it));
+    payload!(octets, |it: &[u8]| xtp::First::parse(it).map(|(it, _)| it));
+    payload!(octets, |it: &[u8]| xtp::Errors::parse(it));
+    payload!(octets, |it: &[u8]| xtp::TrafficControl::parse(it));
+    payload!(octets, |it: &[u8]| xtp::Join::parse(it));
+    if let Some(covered) = xtp::covered(octets, octets.len()) {
+        assert!((xtp::LEN..=octets.len()).contains(&covered));
+    }
 }
 
 fn ipv4_quoted(octets: &[u8]) {

@@ -7,7 +7,10 @@ mod measure;
 mod media;
 mod programs;
 mod protocols;
+mod rings;
 mod window;
+
+pub(crate) use rings::of as ring;
 
 use std::collections::BTreeMap;
 
@@ -145,6 +148,7 @@ impl Experiment {
             seed,
         };
         media::add_links(scenario, &ends, &mut world)?;
+        rings::add_rings(scenario, &ends, &mut world)?;
         world.start().map_err(|(host, misfit)| {
             fault::fault(&["host", &host, "graph"], misfit.to_string())
         })?;

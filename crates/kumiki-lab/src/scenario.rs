@@ -93,7 +93,11 @@ pub struct Scenario {
     #[serde(default)]
     pub switch: BTreeMap<String, Switch>,
     /// The lines.
+    #[serde(default)]
     pub link: BTreeMap<String, Link>,
+    /// The rings.
+    #[serde(default)]
+    pub ring: BTreeMap<String, Ring>,
     /// The load.
     pub workload: Workload,
     /// Loads that run beside it, by name.
@@ -290,6 +294,62 @@ pub struct Link {
     /// What goes wrong on it, both ways unless it says which.
     #[serde(default)]
     pub impair: Option<Impair>,
+}
+
+/// A ring of hosts.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ring {
+    /// The stations, each `host.device`, in the order in which the token goes; two at least.
+    pub ends: Vec<String>,
+    /// What it is: `fddi`.
+    pub medium: String,
+    /// Propagation from each station to the next.
+    #[serde(default)]
+    pub propagation: Option<String>,
+    /// Latency of each station; 600 ns unless given.
+    #[serde(default)]
+    pub latency: Option<String>,
+    /// The target token rotation time; 8 ms unless given.
+    #[serde(default)]
+    pub ttrt: Option<String>,
+    /// Frames that may wait for the token at each station.
+    #[serde(default)]
+    pub queue_frames: Option<u32>,
+    /// From so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
+    #[serde(default)]
+    pub mark_frames: Option<u32>,
+    /// What goes wrong on the way from the ring into a station, all of them unless it says which.
+    #[serde(default)]
+    pub impair: Option<Impair>,
+}
+
+impl Ring {
+    /// Each station and the next, the last and the first among them where there are more than two.
+    pub fn hops(&self) -> impl Iterator<Item = [&str; 2]> {
+        let names = self.ends.iter().map(String::as_str);
+        let next = names.clone().cycle().skip(1);
+        let count = match self.ends.len() {
+            2 => 1,
+            count => count,
+        };
+        names.zip(next).map(|(one, other)| [one, other]).take(count)
+    }
+
+    /// What it is, in a few words: medium, target, propagation, and whether something goes wrong on it.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let ttrt = self.ttrt.as_ref().map(|time| format!("TTRT {time}"));
+        let impaired = self.impair.as_ref().map(|_| "impaired".to_owned());
+        let parts = [
+            Some(self.medium.clone()),
+            ttrt,
+            self.propagation.clone(),
+            impaired,
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.join(", ")
+    }
 }
 
 /// What goes wrong on a line. All chances are per frame or cell, from 0 to 1.

@@ -274,3 +274,79 @@ fn tshark_reads_the_negotiation_of_a_link_and_the_datagrams_that_pass_then() {
     assert_eq!(count("icmp", 3, "8"), 4);
     assert_eq!(count("icmp", 3, "0"), 4);
 }
+
+const LLC_ON_ETHERNET: &str = r#"
+title = "LLC on Ethernet"
+[host.a]
+graph = ["app", "tcp", "ip", "arp", "llc", "eth", "lan"]
+ip = { address = "10.0.0.1/24", mtu = "1492 B", neighbours = "below" }
+arp = { addresses = ["10.0.0.1"] }
+eth = { address = "02:00:00:00:00:01" }
+[host.b]
+like = "a"
+ip = { address = "10.0.0.2/24" }
+arp = { addresses = ["10.0.0.2"] }
+eth = { address = "02:00:00:00:00:02" }
+[link.line]
+ends = ["a.lan", "b.lan"]
+medium = "point-to-point"
+rate = "100 Mb/s"
+[workload]
+kind = "netperf"
+from = "a.app"
+to = "b.app"
+message = "8192 B"
+warm_up = "10 ms"
+duration = "20 ms"
+"#;
+
+/// FDDI is link type 10, its addresses turned around (RFC 1390). On an Ethernet LLC's frames have a length.
+#[test]
+fn frames_of_fddi_and_of_llc_on_ethernet_are_as_tshark_wants_them() {
+    let fields = [
+        "frame.protocols",
+        "fddi.src",
+        "eth.src",
+        "ip.src",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+        "_ws.malformed",
+        "_ws.expert.message",
+    ];
+    let short = ["workload.duration=20 ms", "workload.warm_up=10 ms"];
+    for (name, document, source) in [
+        ("fddi", scenario("fddi"), 1),
+        ("llc", arrange::parse(LLC_ON_ETHERNET), 2),
+    ] {
+        let run = run(&document, &short, 1, &captured(Layers::Device));
+        let host = &run.captured[0];
+        let octets = capture::pcapng(core::slice::from_ref(host), Vec::new()).unwrap();
+        let Some(rows) = tshark(name, &octets, &fields) else {
+            return;
+        };
+        let medium = if name == "fddi" { "fddi" } else { "eth" };
+        let mut data = 0;
+        for row in &rows {
+            assert!(row[0].starts_with(&format!("{medium}:llc:")), "{row:?}");
+            let arp = row[0].ends_with(":arp");
+            let sums = if arp { ["", ""] } else { ["1", "1"] };
+            assert_eq!(row[4..6], sums, "{row:?}");
+            assert_eq!(row[6], "", "{row:?}");
+            for remark in row[7].split(';').filter(|remark| !remark.is_empty()) {
+                assert!(ALLOWED.contains(&remark), "{row:?}");
+            }
+            if !arp {
+                data += 1;
+                let last = row[3].rsplit('.').next().unwrap();
+                // tshark gives FDDI's twice, as address and as source.
+                let station = row[source].split(';').next();
+                assert_eq!(
+                    station,
+                    Some(&*format!("02:00:00:00:00:0{last}")),
+                    "{row:?}"
+                );
+            }
+        }
+        assert!(data > 50, "{name}: {data}");
+    }
+}

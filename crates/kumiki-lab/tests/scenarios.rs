@@ -69,6 +69,7 @@ fn every_scenario_that_repeats_no_paper_has_a_test_here() {
     let tested = [
         "buffers",
         "classical-ip",
+        "fddi",
         "interleaved-vcs",
         "lossy",
         "mapos",
@@ -708,4 +709,53 @@ fn two_loads_do_not_listen_on_one_port() {
     let fault = document.points(&Choice::default()).unwrap_err().to_string();
     let words = "another load's reader listens on the same port of \"b.tcp\"";
     assert!(fault.contains(words), "{fault}");
+}
+
+/// Acknowledgments cost the ring what the limit, which has only data, does not know.
+#[test]
+fn tcp_on_an_fddi_ring_comes_near_what_the_ring_leaves_it() {
+    let measured = run("fddi");
+    let point = points("fddi", &[]).unwrap_or_else(|fault| panic!("{fault}"));
+    let limit = kumiki_lab::limit::of_scenario(&point[0].scenario).unwrap();
+    let limit = limit.goodput_mbps().as_f64();
+    assert!(measured.goodput_mbps < limit);
+    assert!(near(measured.goodput_mbps, limit, 0.02), "{measured:?}");
+    let [b, c] = &measured.sessions[..] else {
+        panic!("{measured:?}")
+    };
+    let share = b.octets as f64 / (b.octets + c.octets) as f64;
+    assert!(near(share, 0.5, 0.05), "{share}");
+    let of = |name| count(&measured, "ring", name);
+    // Every frame was copied by somebody, and no turn of the token took twice the target.
+    assert_eq!((of("unknown"), of("drops"), of("strangers")), (0, 0, 0));
+    assert!(of("copied") > 1000 && of("ttrt_ns") == 8_000_000);
+    assert!(of("longest_rotation_ns") < 16_000_000);
+    // Who was not meant was not bothered: an adapter copies its own frames and those to all.
+    let heard = |host: &str| count(&measured, &format!("{host}.fddi"), "messages_up");
+    assert!(heard("b") + heard("c") < count(&measured, "a.fddi", "messages_down") + 10);
+}
+
+#[test]
+fn what_cannot_be_of_a_ring_is_said_at_its_place() {
+    let said = |set: &str| {
+        let points = points("fddi", &[set]);
+        let fault = points.map_or_else(Some, |points| build(&points[0], 1).err());
+        fault.map(|fault| fault.to_string()).unwrap_or_default()
+    };
+    for (set, words) in [
+        ("ring.ring.medium=token-ring", "there is only fddi"),
+        ("ring.ring.ttrt=300 us", "expected at least"),
+        ("ring.ring.latency=10 ns", "one symbol"),
+        ("ring.ring.ends=[\"a.fddi0\"]", "at least two stations"),
+        (
+            "ring.ring.ends=[\"a.fddi0\", \"b.fddi0\"]",
+            "no line ends on the device",
+        ),
+        ("ring.ring.impair={toward=\"d.fddi0\"}", "toward"),
+        ("ring.wrong.ttrt=8 ms", "there is no ring"),
+        ("host.a.fddi.mtu=4479 B", "from 76 B to 4478 B"),
+    ] {
+        let said = said(set);
+        assert!(said.contains(words), "{set}: {said}");
+    }
 }

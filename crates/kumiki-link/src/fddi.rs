@@ -182,7 +182,7 @@ impl Fddi {
         let lowest = configs.iter().enumerate().min_by_key(|(_, it)| it.ttrt);
         let (winner, ttrt) = lowest.map_or((0, Duration::ZERO), |(it, config)| (it, config.ttrt));
         let longest = octets(LINE_OVERHEAD + MAX_INFORMATION);
-        let least = longest + around + octets(TOKEN_LEN);
+        let least = longest + around + token_time();
         if ttrt < least {
             let found = ttrt;
             return Err(FddiError::Target { found, least });
@@ -318,7 +318,7 @@ impl Fddi {
         let Some((data, address)) = started else {
             self.holder = Holder::Nobody(Token {
                 left: number,
-                at: now + octets(TOKEN_LEN),
+                at: now + token_time(),
             });
             self.look_for_capture();
             return;
@@ -372,6 +372,12 @@ impl Fddi {
     fn is_frame(data: &Message) -> bool {
         (LEN..=LEN + MAX_INFORMATION).contains(&data.len())
     }
+}
+
+/// How long a token lasts on the ring.
+#[must_use]
+pub fn token_time() -> Duration {
+    octets(TOKEN_LEN)
 }
 
 /// How long `n` octets last on the ring.

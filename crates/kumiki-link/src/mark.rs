@@ -3,17 +3,19 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 3168 section 5 (the ECN field), RFC 8200 section 3, RFC 1624 (the header's checksum) |
-//! | Found | an IPv4 or IPv6 header at the front of a frame, or behind an Ethernet header |
+//! | Found | an IPv4 or IPv6 header at the front of a frame, or behind an Ethernet header, or behind those of FDDI, LLC and SNAP |
 //! | Left out | what other headers and trailers enclose, which may have a sum of their own; cells, whose header has a mark of its own (EFCI) |
 //!
 //! A queue that marks must read what an IP router reads, as queues of routers do.
 
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::ipv4::{self, Ecn};
-use kumiki_wire::{ethernet, ipv6};
+use kumiki_wire::{ethernet, fddi, ipv6, llc_snap};
 
 /// Octets of an Ethernet header.
 const ETHERNET: usize = 14;
+/// Octets of an FDDI header, and of LLC and SNAP behind it.
+const FDDI: usize = fddi::LEN + llc_snap::LEN;
 
 /// Marks the packet in `frame` with CE, where its sender says that it may be (ECT); false where it was not, or was marked
 /// already.
@@ -22,6 +24,8 @@ pub fn mark(frame: &mut Message) -> bool {
     let at = if frame.copy_to(ETHERNET - 2, &mut types) && is_ethernet(u16::from_be_bytes(types)) {
         // An address of IP may have these octets too.
         if is_ip(frame) { 0 } else { ETHERNET }
+    } else if is_fddi(frame) {
+        FDDI
     } else {
         0
     };
@@ -30,6 +34,16 @@ pub fn mark(frame: &mut Message) -> bool {
 
 const fn is_ethernet(ethertype: u16) -> bool {
     ethertype == ethernet::ethertype::IPV4 || ethertype == ethernet::ethertype::IPV6
+}
+
+/// Whether this is a frame of FDDI with IP in it: no version of IP begins so, and no Ethernet has these octets around its type.
+fn is_fddi(frame: &Message) -> bool {
+    let mut front = [0; FDDI];
+    if !frame.copy_to(0, &mut front) || front.first().is_none_or(|fc| fc & 0xf8 != 0x50) {
+        return false;
+    }
+    let snap = front.get(fddi::LEN..).map(llc_snap::Header::parse);
+    matches!(snap, Some(Ok((llc_snap::Header::EtherType(it), _))) if is_ethernet(it))
 }
 
 /// Whether an IP packet begins with the frame, and with it ends it.
@@ -48,7 +62,7 @@ fn is_ip(frame: &Message) -> bool {
 
 /// As [`mark`], of an IP header that begins with octet `at`.
 fn mark_at(frame: &mut Message, at: usize) -> bool {
-    let mut octets = [0; ETHERNET + ipv6::LEN];
+    let mut octets = [0; FDDI + ipv6::LEN];
     let Some(front) = octets.get_mut(..at + ipv4::MIN_LEN) else {
         return false;
     };
@@ -153,10 +167,14 @@ mod tests {
         #[test]
         fn a_mark_changes_one_field_and_the_sum(
             version in prop::sample::select(vec![4_u8, 6]), class: u8,
-            text in prop::collection::vec(any::<u8>(), 1..100), ethernet: bool, at in 0..60_usize,
+            text in prop::collection::vec(any::<u8>(), 1..100), medium in 0..3, at in 0..60_usize,
         ) {
-            let mut link = if ethernet { vec![2; ETHERNET - 2] } else { Vec::new() };
-            if ethernet {
+            let mut link = match medium {
+                0 => Vec::new(),
+                1 => vec![2; ETHERNET - 2],
+                _ => [&[0x50], &[2; 12][..], &[0xaa, 0xaa, 3, 0, 0, 0]].concat(),
+            };
+            if medium > 0 {
                 link.extend(if version == 4 { [8, 0] } else { [0x86, 0xdd] });
             }
             let frame = |class| [link.clone(), packet(version, class, &text)].concat();

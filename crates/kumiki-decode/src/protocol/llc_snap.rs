@@ -3,12 +3,12 @@
 //! | | |
 //! |---|---|
 //! | Codec | [`kumiki_wire::llc_snap`] |
-//! | Found | IEEE 802.3 frames, AAL5 SDUs, link types 11 and 100 |
-//! | Other LLC | two access points and a control octet are shown without a codec; what they carry is found by the DSAP |
-//! | Left out | LLC of types 2 and 3, whose control field may have two octets; bridged media other than Ethernet are shown as data |
+//! | Found | IEEE 802.3 and FDDI frames, AAL5 SDUs, link types 11 and 100 |
+//! | Other LLC | is read by [`super::llc`] |
+//! | Left out | bridged media other than Ethernet and FDDI are shown as data |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::llc_snap::{Header, LLC_LEN, Media};
+use kumiki_wire::llc_snap::{Header, Media};
 
 use super::emitted;
 use crate::key::Key;
@@ -27,7 +27,8 @@ pub(super) const DISSECTOR: Dissector = Dissector {
 fn dissect(reading: &mut Reading<'_>) {
     let (header, len) = match Header::parse(reading.octets()) {
         Ok(found) => found,
-        Err(Malformed::Field { .. }) => return other(reading),
+        // LLC that is none of these two is not wrong.
+        Err(Malformed::Field { .. }) => return reading.reread_as(Key::Named("llc")),
         Err(why) => return reading.malformed(&why),
     };
     reading.header_len(len);
@@ -62,6 +63,13 @@ fn dissect(reading: &mut Reading<'_>) {
             reading.around.fcs_len = if fcs { 4 } else { 0 };
             reading.follow(&[Key::Named("ethernet")], len, inside);
         }
+        Header::Bridged {
+            media: Media::Fddi,
+            fcs,
+        } => {
+            reading.around.fcs_len = if fcs { 4 } else { 0 };
+            reading.follow(&[Key::Named("fddi")], len, inside);
+        }
         Header::Bridged { media, .. } => {
             reading.rest(
                 len,
@@ -74,20 +82,4 @@ fn dissect(reading: &mut Reading<'_>) {
         Header::Snap { .. } => reading.rest(len, inside, format!("no decoder for {header}")),
         Header::Nlpid => {}
     }
-}
-
-/// LLC that our codec does not know, which does not make it wrong.
-fn other(reading: &mut Reading<'_>) {
-    let Some(&[dsap, ssap, control]) = reading.octets().first_chunk::<LLC_LEN>() else {
-        return;
-    };
-    reading.header_len(LLC_LEN);
-    reading.summary(format!(
-        "LLC DSAP {dsap:#04x} SSAP {ssap:#04x} control {control:#04x}"
-    ));
-    reading.field("dsap", 0, 1, Value::Hex(dsap.into(), 2));
-    reading.field("ssap", 1, 1, Value::Hex(ssap.into(), 2));
-    reading.field("control", 2, 1, Value::Hex(control.into(), 2));
-    let inside = reading.total().saturating_sub(LLC_LEN);
-    reading.follow(&[Key::Sap(dsap)], LLC_LEN, inside);
 }

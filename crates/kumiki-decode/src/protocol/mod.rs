@@ -18,12 +18,14 @@ mod erf;
 mod ethernet;
 mod exported;
 pub(crate) mod fcs;
+mod fddi;
 mod icmpv4;
 mod icmpv6;
 mod ip;
 mod ipv4;
 mod ipv6;
 mod ipv6_extension;
+mod llc;
 mod llc_snap;
 mod lqr;
 mod mapos;
@@ -35,11 +37,14 @@ mod sdh;
 mod sunatm;
 mod tcp;
 mod udp;
+mod xtp;
 
 /// Every dissector, link layers first.
 pub const ALL: &[&Dissector] = &[
     &ethernet::DISSECTOR,
     &llc_snap::DISSECTOR,
+    &llc::DISSECTOR,
+    &fddi::DISSECTOR,
     &ppp::DISSECTOR,
     &ppp::DIRECTED,
     &ppp::BARE,
@@ -88,6 +93,7 @@ pub const ALL: &[&Dissector] = &[
     &icmpv6::DISSECTOR,
     &udp::DISSECTOR,
     &tcp::DISSECTOR,
+    &xtp::DISSECTOR,
 ];
 
 /// `len` octets of a header that knows how to write itself, compared with the wire.

@@ -27,6 +27,9 @@ fn decoded(file: &Path) -> Vec<Packet> {
     records.map(|record| decoder.decode(&record)).collect()
 }
 
+/// The packets of the handmade capture of XTP that were given a wrong checksum; tshark says so of the same ones.
+const WRONG: [usize; 2] = [12, 13];
+
 #[test]
 fn what_is_read_is_written_as_the_same_octets() {
     let Some(folder) = folder() else {
@@ -46,6 +49,10 @@ fn what_is_read_is_written_as_the_same_octets() {
     for file in files {
         for (number, packet) in (1..).zip(decoded(&file)) {
             let place = format!("{}, packet {number}", file.display());
+            if file.ends_with("xtp-4.0b-handmade.pcap") && WRONG.contains(&number) {
+                assert!(bad(&packet)[0].starts_with("xtp: check is"), "{place}");
+                continue;
+            }
             assert_eq!(bad(&packet), [""; 0], "{place}");
             for layer in &packet.layers {
                 // `None`: no codec, as for LLC with other access points than SNAP's.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | pcapng, by [`kumiki_io::pcapng`] |
 //! | Interfaces | one for each access point on record, named `host.device` or `host.upper/lower` |
-//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram, an Ethernet or a PPP frame: as it is; of any other layer: behind tags that name its dissector |
+//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram, an Ethernet, FDDI or PPP frame: as it is; of any other layer: behind tags that name its dissector |
 //! | Comments | `dropped:` and the reason, where the graph threw a PDU away before it came to another tap |
 //! | Left out | cells, and what the media do to frames: taps are in hosts. Super-segments are not cut |
 //!
@@ -115,6 +115,8 @@ pub enum Content {
     Datagram,
     /// Ethernet frames.
     Ethernet,
+    /// FDDI frames from frame control on, without their check sequence.
+    Fddi,
     /// PPP frames without flags and frame check sequence.
     Ppp,
     /// MAPOS frames without flags and frame check sequence; on a line that carries PPP too, PPP frames as well.
@@ -128,9 +130,10 @@ impl Content {
     #[must_use]
     pub fn between(upper: &str, lower: &str) -> Self {
         match (upper, lower) {
-            ("llc_snap", _) => Self::Llc,
+            ("llc" | "llc_snap", _) => Self::Llc,
             ("ip" | "ipv6" | "vc_mux", _) => Self::Datagram,
             ("eth", _) => Self::Ethernet,
+            ("fddi", _) => Self::Fddi,
             ("ppp", _) | ("ppp_daemon", "ppp") => Self::Ppp,
             ("sdh" | "mapos_switch", _) => Self::Mapos,
             ("tcp", "ip" | "ipv6") => Self::Payload("tcp"),
@@ -263,6 +266,7 @@ enum Form {
     Llc,
     Datagram,
     Ethernet,
+    Fddi,
     Ppp,
     Mapos,
     Tagged(&'static str),
@@ -278,6 +282,7 @@ impl Form {
             Content::Llc => Self::Llc,
             Content::Datagram => Self::Datagram,
             Content::Ethernet => Self::Ethernet,
+            Content::Fddi => Self::Fddi,
             Content::Ppp => Self::Ppp,
             Content::Mapos => Self::Mapos,
             Content::Payload(dissector) => Self::Tagged(dissector),
@@ -290,6 +295,7 @@ impl Form {
             Self::Llc => LinkType::AtmLlc,
             Self::Datagram => LinkType::RawIp,
             Self::Ethernet => LinkType::Ethernet,
+            Self::Fddi => LinkType::Fddi,
             Self::Ppp => LinkType::Ppp,
             Self::Mapos => LinkType::User(14),
             Self::Tagged(_) => LinkType::UpperPdu,
@@ -308,7 +314,9 @@ impl Form {
                 let [_, vpi] = vpi.to_be_bytes();
                 sunatm(direction, vpi, vci).to_vec()
             }
-            Self::Llc | Self::Datagram | Self::Ethernet | Self::Ppp | Self::Mapos => Vec::new(),
+            Self::Llc | Self::Datagram | Self::Ethernet | Self::Fddi | Self::Ppp | Self::Mapos => {
+                Vec::new()
+            }
             Self::Tagged(dissector) => {
                 upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip())
             }

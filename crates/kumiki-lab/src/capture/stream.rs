@@ -33,6 +33,7 @@ impl<W: Write> Stream<W> {
             Content::Llc => Form::Llc,
             Content::Datagram => Form::Datagram,
             Content::Ethernet => Form::Ethernet,
+            Content::Fddi => Form::Fddi,
             Content::Ppp => Form::Ppp,
             Content::Mapos => Form::Mapos,
             Content::Payload(dissector) => Form::Tagged(dissector),

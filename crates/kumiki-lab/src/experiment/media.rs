@@ -191,7 +191,7 @@ fn no_use(link: &Link, keys: &[&str]) -> Result<(), Fault> {
     }
 }
 
-fn time(key: &str, text: Option<&String>) -> Result<Duration, Fault> {
+pub(super) fn time(key: &str, text: Option<&String>) -> Result<Duration, Fault> {
     text.map_or(Ok(Duration::ZERO), |text| quantity(&[key], text))
 }
 
@@ -205,7 +205,8 @@ pub(super) fn impairments(impair: &Impair, ends: [&str; 2]) -> Result<[Impairmen
     }))
 }
 
-fn impairment(impair: &Impair, cells: bool) -> Result<Impairment, Fault> {
+/// What goes wrong, by frames or by `cells`.
+pub(super) fn impairment(impair: &Impair, cells: bool) -> Result<Impairment, Fault> {
     let hold = time("reorder_by", impair.reorder_by.as_ref())?;
     if impair.reorder > 0.0 {
         if cells {
@@ -238,7 +239,7 @@ fn impairment(impair: &Impair, cells: bool) -> Result<Impairment, Fault> {
 }
 
 /// A seed for one end of a line: the same for the same names, whatever else is in the scenario.
-fn seed_of(seed: u64, name: &str, port: usize) -> u64 {
+pub(super) fn seed_of(seed: u64, name: &str, port: usize) -> u64 {
     // FNV-1a, for it is short; the generator behind spreads the bits.
     let mut mixed = seed ^ 0xcbf2_9ce4_8422_2325;
     for octet in name.bytes().chain([if port == 0 { b'0' } else { b'1' }]) {
@@ -483,7 +484,8 @@ fn frame_rate(link: &Link) -> Result<Rate, Fault> {
     ))
 }
 
-fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
+/// The device of a host that `end` names.
+pub(super) fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
     let names = || {
         ends.hosts
             .iter()

@@ -123,6 +123,49 @@ pub fn eth() -> Overhead {
     )
 }
 
+/// An FDDI ring, in what its stations signal as data.
+#[must_use]
+pub fn fddi_ring() -> Line {
+    Line {
+        name: "FDDI ring".to_owned(),
+        bits_per_second: 100_000_000,
+    }
+}
+
+/// What one station can have of a ring at most: of each target rotation, in nanoseconds, the token is `away` at least so long as it
+/// takes around the ring and to be sent again.
+#[must_use]
+pub fn token(away: u32, target: u32) -> Overhead {
+    let cost = Cost::Share {
+        kept: target.saturating_sub(away),
+        of: target,
+    };
+    let note = format!("{away} ns around and of its own in each target of {target} ns");
+    overhead("token", cost, &note)
+}
+
+/// What is around a frame on an FDDI ring (ISO 9314): preamble, delimiters, check sequence and frame status.
+#[must_use]
+pub fn fddi_framing() -> Overhead {
+    overhead(
+        "FDDI framing",
+        Cost::Octets(15),
+        "preamble 8, SD 1, FCS 4, ED and FS 2",
+    )
+}
+
+/// The FDDI header: frame control and two addresses.
+#[must_use]
+pub fn fddi() -> Overhead {
+    overhead("FDDI", Cost::Octets(13), "frame control and addresses")
+}
+
+/// The header of LLC type 1 with SNAP, as users by EtherType have it (RFC 1042).
+#[must_use]
+pub fn llc() -> Overhead {
+    overhead("LLC and SNAP", Cost::Octets(8), "RFC 1042")
+}
+
 /// The UDP header (RFC 768).
 #[must_use]
 pub fn udp() -> Overhead {

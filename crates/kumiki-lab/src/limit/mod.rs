@@ -18,8 +18,8 @@ mod tests;
 
 pub use layers::{
     aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, cell_headers, ds3,
-    ds3_plcp, eth, framing, hdlc, ipv4, ipv6, llc_snap, mapos, oc, ppp, sonet, stuffing, tcp, udp,
-    xtp,
+    ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, ipv4, ipv6, llc, llc_snap, mapos,
+    oc, ppp, sonet, stuffing, tcp, token, udp, xtp,
 };
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use kumiki_graph::Duration;
 use kumiki_octets::Pattern;
 use kumiki_octets::hdlc::{Accm, FLAG};
 
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
-    cell_headers, ds3, ds3_plcp, eth, framing, hdlc, ipv4, ipv6, ladder, llc_snap, mapos, oc, ppp,
-    sonet, stuffing, tcp, udp, xtp,
+    cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, ipv4, ipv6,
+    ladder, llc, llc_snap, mapos, oc, ppp, sonet, stuffing, tcp, token, udp, xtp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
-use crate::scenario::{Link, Scenario};
+use crate::scenario::{Link, Ring, Scenario};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
 const FREE: [&str; 6] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh"];
@@ -50,6 +51,7 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
             .link
             .values()
             .any(|link| link.ends.contains(&format!("{name}.{device}")))
+            || ring_of(scenario, &format!("{name}.{device}")).is_some()
     };
     if !way_down(&stack, node, &plugged, &mut path) {
         return Err(format!(
@@ -58,10 +60,13 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
     }
     let device = path.pop().unwrap_or_default();
     let (upper, payload) = layers_above(scenario, &stack, &path)?;
-    let lines = lines_from(scenario, &format!("{name}.{device}"));
+    let plug = format!("{name}.{device}");
+    let lines = lines_from(scenario, &plug);
+    let ring = ring_of(scenario, &plug);
     let reached = |to: &String| {
         let owner = |end: &str| end.split_once('.').map(|(owner, _)| owner.to_owned());
-        let mut ends = lines.iter().flat_map(|link| &link.ends);
+        let around = ring.into_iter().flat_map(|ring| &ring.ends);
+        let mut ends = lines.iter().flat_map(|link| &link.ends).chain(around);
         ends.any(|end| owner(end) == owner(to))
     };
     if let Some(to) = scenario.workload.to.0.iter().find(|to| !reached(to)) {
@@ -81,8 +86,12 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
         vec![cell_headers(), aal5_padding(), aal5_trailer()]
     };
     let stuffed = || stuffed(scenario);
-    let ladders = lines.into_iter().map(|link| {
-        let (line, mut layers) = medium(link, &cells, &stuffed)?;
+    let lines = lines
+        .into_iter()
+        .map(|link| medium(link, &cells, &stuffed))
+        .chain(ring.map(around));
+    let ladders = lines.map(|line| {
+        let (line, mut layers) = line?;
         layers.extend(upper.iter().cloned());
         ladder(&line, &layers, payload).map_err(|error| error.to_string())
     });
@@ -177,13 +186,22 @@ fn layers_above<'a>(
                 mtu = Some(mtu.map_or(carries, |mtu: u32| mtu.min(carries)));
                 layers.push(eth());
             }
+            "fddi" => {
+                // LLC and SNAP are among the octets of a frame.
+                let carries = octets(stack, node, "mtu")?
+                    .unwrap_or(4360)
+                    .saturating_sub(8);
+                mtu = Some(mtu.map_or(carries, |mtu: u32| mtu.min(carries)));
+                layers.push(fddi());
+            }
+            "llc" => layers.push(llc()),
             "llc_snap" => layers.push(llc_snap()),
             "ppp" => layers.push(ppp()),
             "mapos" => layers.push(mapos()),
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
-                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, xtp, udp, ip, ipv6, sim_ether, llc_snap, ppp, mapos, eth, {}",
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, xtp, udp, ip, ipv6, sim_ether, llc, llc_snap, ppp, mapos, eth, fddi, {}",
                     FREE.join(", ")
                 ));
             }
@@ -282,6 +300,22 @@ fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
         }
     }
     found
+}
+
+/// The ring that `plug` is a station of.
+fn ring_of<'a>(scenario: &'a Scenario, plug: &str) -> Option<&'a Ring> {
+    let mut rings = scenario.ring.values();
+    rings.find(|ring| ring.ends.iter().any(|end| end == plug))
+}
+
+/// A ring and what it takes, lowest first.
+fn around(ring: &Ring) -> Result<(Line, Vec<Overhead>), String> {
+    let built = crate::experiment::ring(ring).map_err(|fault| fault.to_string())?;
+    let nanos = |time: Duration| u32::try_from(time.as_nanos()).unwrap_or(u32::MAX);
+    // Whoever has held the token sends it on.
+    let away = built.around() + kumiki_link::fddi::token_time();
+    let layers = vec![token(nanos(away), nanos(built.ttrt())), fddi_framing()];
+    Ok((fddi_ring(), layers))
 }
 
 /// What octet stuffing adds to the content of the load, on average; of headers it is not counted.

@@ -26,8 +26,17 @@ impl Page {
         let hosts_end = self.bottom;
         let switches = self.place_switches(scenario, plugs);
         let mut runs = Vec::new();
-        for (name, link) in &scenario.link {
+        let lines = scenario.link.iter().map(|(name, link)| {
             let [one, other] = &link.ends;
+            let ends = [one.as_str(), other.as_str()];
+            (ends, format!("{name}: {}", line(link)))
+        });
+        // A ring is drawn hop by hop.
+        let rings = scenario.ring.iter().flat_map(|(name, ring)| {
+            let words = format!("{name}: {}", ring.words());
+            ring.hops().map(move |hop| (hop, words.clone()))
+        });
+        for ([one, other], words) in lines.chain(rings) {
             // The height of a switch is known when it is known how many lines run above it.
             let side = |end: &str| {
                 let port = switches.iter().find_map(|switch| switch.port(end));
@@ -37,7 +46,7 @@ impl Page {
             let (Some(from), Some(to)) = (side(one), side(other)) else {
                 continue;
             };
-            let words = clean(&format!("{name}: {}", line(link)));
+            let words = clean(&words);
             runs.push(Run { words, from, to });
         }
         let lanes = lanes(&runs);

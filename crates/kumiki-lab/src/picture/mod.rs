@@ -61,7 +61,7 @@ fn service(kind: &str) -> Option<Service> {
     match kind {
         "tcp" => Some(Service::Stream),
         "udp" | "ppp" | "mapos" | "sdh" | "ip" | "ipv6" | "arp" | "llc_snap" | "vc_mux"
-        | "aal5" | "aal34" | "vnet" | "eth" => Some(Service::UnitData),
+        | "aal5" | "aal34" | "vnet" | "eth" | "llc" | "fddi" => Some(Service::UnitData),
         _ => None,
     }
 }

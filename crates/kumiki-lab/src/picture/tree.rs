@@ -41,6 +41,13 @@ pub(super) fn document(scenario: &Scenario) -> String {
         let [one, other] = &link.ends;
         let _ = writeln!(out, "  {name}: {one} -- {other}, {}", line(link));
     }
+    if !scenario.ring.is_empty() {
+        out.push_str("\nrings\n");
+    }
+    for (name, ring) in &scenario.ring {
+        let stations = ring.ends.join(" -- ");
+        let _ = writeln!(out, "  {name}: {stations}, {}", ring.words());
+    }
     let load = &scenario.workload;
     let _ = writeln!(
         out,
@@ -103,6 +110,10 @@ impl<'a> Tree<'a> {
                 .filter(|(_, link)| link.ends.contains(&plug))
             {
                 let _ = write!(words, " on line {name}");
+            }
+            let mut rings = self.scenario.ring.iter();
+            if let Some((name, _)) = rings.find(|(_, ring)| ring.ends.contains(&plug)) {
+                let _ = write!(words, " on ring {name}");
             }
         }
         let again = !self.shown.insert(node) && !self.stack.below(node).is_empty();

@@ -7,7 +7,7 @@ use kumiki_graph::Duration;
 use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Impair, Link, Report, Scenario, Targets, Workload};
+use super::{Graph, Host, Impair, Link, Report, Ring, Scenario, Targets, Workload};
 use crate::profile;
 use crate::quantity::{Octets, Quantity, Rate};
 
@@ -235,6 +235,18 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
         }
         link(name, line)?;
     }
+    for (name, round) in &scenario.ring {
+        for (number, end) in round.ends.iter().enumerate() {
+            let number = number.to_string();
+            let path = ["ring", name.as_str(), "ends", number.as_str()];
+            plug(scenario, &path, end)?;
+            if plugged.contains(&end) {
+                return Err(Fault::at(path, "another line ends here already"));
+            }
+            plugged.push(end);
+        }
+        ring(name, round)?;
+    }
     for (name, host) in &scenario.host {
         let devices = host.graph.as_ref().map(Graph::devices);
         for device in devices.unwrap_or_default() {
@@ -244,7 +256,9 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
                     ["host", name, "graph"],
                     format!("no line ends on the device {device:?}"),
                 );
-                return Err(fault.expected(format!("{end:?} among the `ends` of a [link]")));
+                return Err(
+                    fault.expected(format!("{end:?} among the `ends` of a [link] or a [ring]"))
+                );
             }
         }
     }
@@ -465,6 +479,24 @@ fn link(name: &str, link: &Link) -> Result<(), Fault> {
     optional::<Duration>(&["link", name, "propagation"], link.propagation.as_deref())?;
     if let Some(impair) = &link.impair {
         impairment(impair, &link.ends).map_err(|fault| fault.under(&["link", name, "impair"]))?;
+    }
+    Ok(())
+}
+
+fn ring(name: &str, ring: &Ring) -> Result<(), Fault> {
+    if ring.ends.len() < 2 {
+        let fault = Fault::at(["ring", name, "ends"], "nobody to speak to");
+        return Err(fault.expected("at least two stations"));
+    }
+    for (key, time) in [
+        ("propagation", &ring.propagation),
+        ("latency", &ring.latency),
+        ("ttrt", &ring.ttrt),
+    ] {
+        optional::<Duration>(&["ring", name, key], time.as_deref())?;
+    }
+    if let Some(impair) = &ring.impair {
+        impairment(impair, &ring.ends).map_err(|fault| fault.under(&["ring", name, "impair"]))?;
     }
     Ok(())
 }

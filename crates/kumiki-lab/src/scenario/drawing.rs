@@ -52,6 +52,14 @@ impl Scenario {
                 self.line(name)
             );
         }
+        for (name, ring) in &self.ring {
+            let _ = writeln!(
+                text,
+                "\nring {name}: {}, {}",
+                ring.ends.join(" - "),
+                ring.words()
+            );
+        }
         text
     }
 
@@ -108,6 +116,9 @@ impl Scenario {
                 .map_or("", String::as_str);
             let _ = write!(text, "  -- {link} -- {other}");
         }
+        if let Some((ring, _)) = self.ring.iter().find(|(_, ring)| ring.ends.contains(&plug)) {
+            let _ = write!(text, "  -- {ring}");
+        }
         text.push('\n');
         if depth < DEEPEST {
             for layer in below {
@@ -157,8 +168,17 @@ impl Scenario {
             left += width + PAD * 2.0;
         }
         let mut low = base;
-        for (name, link) in &self.link {
-            let ends = [&link.ends[0], &link.ends[1]].map(|end| plugs.get(end).copied());
+        let lines = self.link.iter().map(|(name, link)| {
+            let [one, other] = &link.ends;
+            let words = format!("{name}: {}", self.line(name));
+            ([one.as_str(), other.as_str()], words)
+        });
+        let rings = self.ring.iter().flat_map(|(name, ring)| {
+            let words = format!("{name}: {}", ring.words());
+            ring.hops().map(move |hop| (hop, words.clone()))
+        });
+        for (ends, about) in lines.chain(rings) {
+            let ends = ends.map(|end| plugs.get(end).copied());
             let [Some((x1, y1)), Some((x2, y2))] = ends else {
                 continue;
             };
@@ -168,12 +188,12 @@ impl Scenario {
                 .add(stroke((x1, low), (x2, low)))
                 .add(stroke((x2, low), (x2, y2)))
                 .add(words(
-                    &format!("{name}: {}", self.line(name)),
+                    &about,
                     x1.min(x2) + 6.0,
                     low + LETTER * 0.95,
                     LETTER * 0.85,
                 ));
-            left = left.max(x1.min(x2) + box_width(&self.line(name)) + box_width(name));
+            left = left.max(x1.min(x2) + box_width(&about));
         }
         let width = (left - PAD).max(box_width(&self.title) * TITLE / LETTER + PAD * 2.0);
         let height = low + LETTER + PAD;

@@ -53,8 +53,8 @@ struct PointOrigin {
 const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"];
 
 /// What `--set` with a path may change.
-const SETTABLE: [&str; 7] = [
-    "host", "switch", "link", "workload", "beside", "report", "title",
+const SETTABLE: [&str; 8] = [
+    "host", "switch", "link", "ring", "workload", "beside", "report", "title",
 ];
 
 impl Document {
@@ -592,7 +592,7 @@ fn set<'a>(
         });
     }
     // A host or a link that is not there would be made by a slip of the pen.
-    if matches!(first, "host" | "switch" | "link" | "beside")
+    if matches!(first, "host" | "switch" | "link" | "ring" | "beside")
         && let Some(second) = path.get(1)
         && source
             .root

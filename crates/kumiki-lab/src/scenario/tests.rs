@@ -186,7 +186,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "[workload]",
             "[workloads]",
-            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, workload, beside, vary, quick, skip, report, compare, trend; did you mean workload?"#,
+            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, ring, workload, beside, vary, quick, skip, report, compare, trend; did you mean workload?"#,
         ),
         (
             "message = \"8 KiB\"",
@@ -409,7 +409,7 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
         ),
         (
             "worklaod.sessions=3",
-            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; one of host, switch, link, workload, beside, report, title; did you mean workload?"#,
+            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; one of host, switch, link, ring, workload, beside, report, title; did you mean workload?"#,
         ),
         (
             "workload.sessions=many",

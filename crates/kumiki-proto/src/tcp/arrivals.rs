@@ -79,8 +79,12 @@ impl Tcp {
                 (self.shared.unit, self.shared.burst) = (*unit, *burst);
             }
             Report::Route {
-                to, source, unit, ..
-            } => self.routed(*to, *source, *unit, cx),
+                to,
+                source,
+                unit,
+                bypass,
+                ..
+            } => self.routed(*to, *source, (*unit, *bypass), cx),
             Report::Unreachable {
                 source,
                 destination,

@@ -62,11 +62,11 @@ impl Session {
         let size = self.send.mss;
         let is_long = text.len() > usize::try_from(size).unwrap_or(0);
         if is_long && self.may_lengthen(seq, io) && !self.is_path_probe(seq) {
-            let how = (size, self.counts_marks());
+            let how = (size, self.counts_marks(), self.way.past);
             segment::transmit_train(&self.pair, &header, text, how, options, io.cx);
         } else {
-            let route = self.way.route.as_deref();
-            segment::transmit_by(route, &self.pair, &header, text, options, io.cx);
+            let by = self.way.by();
+            segment::transmit_by(by, &self.pair, &header, text, options, io.cx);
         }
         self.receive.acknowledged(io.now(), &mut io.shared.counters);
         self.timers.clear(Timer::DelayedAck);
@@ -126,7 +126,7 @@ impl Session {
         io.shared.counters.segments_sent += 1;
         let options = self.unit_options();
         segment::transmit_by(
-            self.way.route.as_deref(),
+            self.way.by(),
             &self.pair,
             &header,
             Message::new(),

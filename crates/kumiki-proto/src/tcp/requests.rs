@@ -3,8 +3,8 @@
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened, Quality,
-    Reason, Request,
+    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened,
+    Quality, Reason, Request,
 };
 use kumiki_wire::tcp::Seq;
 
@@ -38,8 +38,14 @@ impl Tcp {
         }
     }
 
-    /// The layer below has said how units to `to` travel.
-    pub(super) fn routed(&mut self, to: Address, source: Address, unit: u32, cx: &mut Context<'_>) {
+    /// The layer below has said how units to `to` travel: how long they may be, and how to send them past it.
+    pub(super) fn routed(
+        &mut self,
+        to: Address,
+        source: Address,
+        how: (u32, Option<AccessPoint>),
+        cx: &mut Context<'_>,
+    ) {
         let early = core::mem::take(&mut self.early);
         let (ready, early) = early.into_iter().partition(|(_, open)| {
             let remote = open.remote.socket();
@@ -52,7 +58,7 @@ impl Tcp {
         let ready: Vec<(Above, Box<Open>)> = ready;
         for (above, open) in ready {
             let opened = match source.ip() {
-                Some(source) => self.open_active(above, &open, source, unit, cx),
+                Some(source) => self.open_active(above, &open, source, how, cx),
                 None => Err(Reason::Unreachable),
             };
             if let Err(reason) = opened {
@@ -65,7 +71,8 @@ impl Tcp {
     pub(super) fn open_early(&mut self, cx: &mut Context<'_>) {
         let (source, unit) = (self.shared.config.address, self.shared.unit);
         for (above, open) in core::mem::take(&mut self.early) {
-            if let Err(reason) = self.open_active(above, &open, source, unit, cx) {
+            let how = (unit, None);
+            if let Err(reason) = self.open_active(above, &open, source, how, cx) {
                 refuse(above, open.user, reason, cx);
             }
         }
@@ -76,7 +83,7 @@ impl Tcp {
         above: Above,
         open: &Open,
         source: IpAddr,
-        unit: u32,
+        (unit, past): (u32, Option<AccessPoint>),
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
         let remote = open.remote.socket().ok_or(Reason::BadAddress)?;
@@ -98,6 +105,7 @@ impl Tcp {
         }
         let handle = self.begin(above, open.user, pair, &open.quality, (unit, None), cx);
         self.with(handle, cx, |session, io| {
+            session.way.past = past;
             if let Some(route) = &open.route {
                 session.choose_way(route.clone());
             }

@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use kumiki_graph::{Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
+use kumiki_graph::{AccessPoint, Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Meta, Sum};
 use kumiki_wire::ipv4::{Ecn as Codepoint, protocol};
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
@@ -161,13 +161,14 @@ pub(crate) fn transmit_train(
     pair: &Pair,
     header: &Header,
     mut text: Message,
-    (size, ace): (u32, bool),
+    (size, ace, past): (u32, bool, Option<AccessPoint>),
     options: UnitOptions,
     cx: &mut Context<'_>,
 ) {
     let size = u16::try_from(size).unwrap_or(u16::MAX);
     if text.len() <= usize::from(size) {
-        transmit(pair, header, text, options, cx);
+        let by = By { route: None, past };
+        transmit_by(by, pair, header, text, options, cx);
         return;
     }
     let len = header.len();
@@ -195,7 +196,15 @@ pub(crate) fn transmit_train(
         route: None,
         data: text,
     };
-    cx.down(Below(0), Request::Unit(unit));
+    hand_down(past, unit, cx);
+}
+
+/// To the layer below, or past it where it has stepped out of the path.
+fn hand_down(past: Option<AccessPoint>, unit: Unit, cx: &mut Context<'_>) {
+    match past {
+        None => cx.down(Below(0), Request::Unit(unit)),
+        Some(past) => cx.down_past(past, Request::Unit(unit)),
+    }
 }
 
 /// Sends `header` and `text` from `pair.local` to `pair.remote`.
@@ -206,7 +215,7 @@ pub(crate) fn transmit(
     options: UnitOptions,
     cx: &mut Context<'_>,
 ) {
-    transmit_by(None, pair, header, text, options, cx);
+    transmit_by(By::default(), pair, header, text, options, cx);
 }
 
 /// The options of a SYN that go into `room` octets beside both headers: what a peer can do without stays away where a link
@@ -223,16 +232,32 @@ pub(crate) fn fitted(options: Options, room: u32) -> Options {
     fitted
 }
 
-/// As [`transmit`], by the gateways of a source route. The checksum is put in here (MUST-2), and the source address is always
+/// How a segment goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct By<'a> {
+    /// By these gateways.
+    pub(crate) route: Option<&'a SourceRoute>,
+    /// Past the layer below.
+    pub(crate) past: Option<AccessPoint>,
+}
+
+impl<'a> From<Option<&'a SourceRoute>> for By<'a> {
+    fn from(route: Option<&'a SourceRoute>) -> Self {
+        Self { route, past: None }
+    }
+}
+
+/// As [`transmit`], by the gateways of a source route or past the layer below. The checksum is put in here (MUST-2), and the source address is always
 /// that of the connection (MUST-45).
-pub(crate) fn transmit_by(
-    route: Option<&SourceRoute>,
+pub(crate) fn transmit_by<'a>(
+    by: impl Into<By<'a>>,
     pair: &Pair,
     header: &Header,
     mut text: Message,
     options: UnitOptions,
     cx: &mut Context<'_>,
 ) {
+    let By { route, past } = by.into();
     let unread = text.unsummed();
     if unread > 0 {
         cx.charge(Work::Sum, unread as u64);
@@ -256,7 +281,7 @@ pub(crate) fn transmit_by(
         route: route.map(|route| Box::new(route.clone())),
         data: text,
     };
-    cx.down(Below(0), Request::Unit(unit));
+    hand_down(past, unit, cx);
 }
 
 /// Answers `segment`, which belongs to no connection, with a reset (RFC 9293 section 3.10.7.1); false where it is none

@@ -1,4 +1,4 @@
-//! Source routes: by which gateways segments go.
+//! By which way segments go: the gateways of a source route, and past a layer that has stepped out of their path.
 //!
 //! | | |
 //! |---|---|
@@ -7,12 +7,12 @@
 //!
 //! All other IP options are IP's; no layer passes them up.
 
-use kumiki_graph::SourceRoute;
+use kumiki_graph::{AccessPoint, SourceRoute};
 
-use super::segment::Segment;
+use super::segment::{By, Segment};
 use super::session::{Io, Session};
 
-/// By which gateways the segments of one connection go.
+/// By which way the segments of one connection go.
 #[derive(Debug, Default)]
 pub(crate) struct Way {
     pub(crate) route: Option<Box<SourceRoute>>,
@@ -20,9 +20,19 @@ pub(crate) struct Way {
     chosen: bool,
     /// The largest text of a segment that both ends can take, before options.
     pub(crate) text: u32,
+    /// The layer below adds nothing, and has said how to send past it.
+    pub(crate) past: Option<AccessPoint>,
 }
 
 impl Way {
+    /// How the segments go.
+    pub(crate) fn by(&self) -> By<'_> {
+        By {
+            route: self.route.as_deref(),
+            past: self.past,
+        }
+    }
+
     /// Octets of the IP option.
     pub(crate) fn option_octets(&self) -> u32 {
         let gateways = self.route.as_ref().map_or(0, |route| route.gateways.len());

@@ -27,7 +27,7 @@
 //! The x-kernel has TCP over IP over VNET. IP has interfaces and routes of its own, so it needs VNET only where several networks
 //! are to look like one: it then has one interface on VNET, whose neighbours are known below, with one of VNET's addresses and a
 //! prefix that covers all networks. IP does not ask for routes to its next hops, so VNET stays in the path of its datagrams. TCP
-//! over VNET over several IPs asks, and sends past VNET what belongs to a connection that it opened.
+//! over VNET over several IPs asks, and sends past VNET what belongs to a connection that it opened: such a connection keeps its interface.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -401,3 +401,54 @@ fn a_user_without_a_key_is_refused() {
     let refused = bench.graph.connect("user", "vnet").unwrap_err().to_string();
     assert!(refused.contains("no key"), "{refused}");
 }
+
+/// TCP over VNET over two IPs: a connection that it opens goes past VNET from its SYN on, and what comes back comes through.
+#[test]
+fn tcp_sends_past_vnet_what_belongs_to_a_connection_that_it_opened() {
+    use kumiki_graph::{Handle, Mode, Open, Quality};
+
+    use crate::tcp::{Tcp, defaults};
+
+    let mut bench = Bench::new();
+    let devices = ["ip0", "ip1"].map(|name| {
+        let number = usize::from(name == "ip1");
+        let device = format!("dev{number}");
+        let found = bench.device(&device);
+        let interface = ip::Interface::new(&device, OWN[number], 24);
+        let ip = Ip::new(ip::Config::host(interface)).unwrap();
+        bench.node(name, &[&device], ip);
+        found
+    });
+    let config = Config {
+        interfaces: vec![interface("ip0", OWN[0]), interface("ip1", OWN[1])],
+        routes: Vec::new(),
+    };
+    bench.node("vnet", &["ip0", "ip1"], Vnet::new(config).unwrap());
+    bench.node("tcp", &["vnet"], Tcp::new(defaults::modern()));
+    let user = bench.user("user", "tcp", &[]);
+    bench.start();
+    bench.requests();
+    bench.say(
+        user,
+        Request::Open(Box::new(Open {
+            user: Handle::default(),
+            mode: Mode::Active,
+            remote: Address::Socket {
+                ip: PEER[1].into(),
+                port: 80,
+            },
+            quality: Quality::default(),
+            ..Open::default()
+        })),
+    );
+    let sent = bench.sent();
+    let (device, unit) = &sent[0];
+    assert_eq!((sent.len(), *device), (1, devices[1]));
+    assert_eq!(
+        unit.data.to_vec()[12..20],
+        [OWN[1].octets(), PEER[1].octets()].concat()
+    );
+    let node = bench.graph.node("vnet").unwrap();
+    let counters = *bench.graph.protocol::<Vnet>(node).unwrap().counters();
+    assert_eq!((counters.routes, counters.sent), (1, 0));
+}
