@@ -5,11 +5,13 @@
 //! | `tcp` | both ends of TCP in one thread, against smoltcp: CPU seconds per GiB |
 //! | `sim` | worlds in virtual time, against ns-3: CPU seconds for each world and each packet |
 //! | `kernels` | stuffing, scrambling, parity and frame check sequences, against plain loops and a copy: octets in each second |
+//! | `delay` | how exact `kumiki delay` is, against a forwarder that sleeps: lateness |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
-//! | Left out | real devices, more than one thread, wall-clock time |
+//! | Left out | but for `delay`: real devices, more than one thread, wall-clock time |
 //!
 //! No result decides whether a change passes.
 
+mod delay;
 mod kernels;
 mod link;
 mod load;
@@ -39,6 +41,8 @@ enum Command {
     Sim(sim::Comparison),
     /// The kernels for octets: stuffing, scrambling, parity, frame check sequences
     Kernels(kernels::Kernels),
+    /// How exact a delay of `kumiki delay` is, against a forwarder that sleeps
+    Delay(delay::Exactness),
     /// One run of the simulator, printed as JSON
     #[command(hide = true)]
     SimOne(sim::Parameters),
@@ -75,6 +79,7 @@ fn main() -> ExitCode {
         Command::Tcp(what) => tcp::measure(&what),
         Command::Sim(comparison) => sim::compare(&comparison),
         Command::Kernels(what) => kernels::measure(&what),
+        Command::Delay(what) => delay::measure(&what),
         Command::SimOne(parameters) => sim::one(&parameters),
     };
     match done {

@@ -91,6 +91,11 @@ pub trait RealDevice: Send {
     /// Where the device is of no more use.
     fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent>;
 
+    /// Whether it tells of each unit how long it had been there: then nothing is lost by reading late.
+    fn tells_waits(&self) -> bool {
+        false
+    }
+
     /// Writes what was handed over and is held back; true where something is left that waits for room.
     ///
     /// # Errors

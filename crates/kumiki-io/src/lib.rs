@@ -11,6 +11,7 @@
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`pcapng`] | captures |
 //! | [`signal`] | Ctrl-C |
+//! | [`priority`] | running ahead of other programs, where lateness is what counts |
 //!
 //! The same graphs run in virtual time; nothing in them knows which of the two clocks it is.
 
@@ -20,6 +21,7 @@ pub mod executor;
 pub mod line;
 pub mod memory_link;
 pub mod pcapng;
+pub mod priority;
 pub mod signal;
 #[cfg(target_os = "linux")]
 pub mod tun;

@@ -1,4 +1,4 @@
-//! Ctrl-C: a wish to end, heard by an executor between two passes.
+//! Ctrl-C: a wish to end, heard by an executor between two passes; and whether the terminal is ours.
 
 use std::io;
 use std::sync::Arc;
@@ -41,4 +41,11 @@ impl Wish {
     pub fn is_made(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
+}
+
+/// Whether this process may read from the terminal on its standard input: a process in the background is stopped for that.
+#[must_use]
+pub fn is_in_foreground() -> bool {
+    let foreground = rustix::termios::tcgetpgrp(io::stdin());
+    foreground.is_ok_and(|group| group == rustix::process::getpgrp())
 }

@@ -188,6 +188,10 @@ impl RealDevice for Udp {
         Ok(None)
     }
 
+    fn tells_waits(&self) -> bool {
+        self.stamped && cfg!(target_os = "linux")
+    }
+
     fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {
         let Some(to) = to.socket().or(self.peer) else {
             return Ok(Sent::Refused);

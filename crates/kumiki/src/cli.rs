@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Ping(Ping),
     /// Bring up a PPP link on a line with any PPP at the other end, and carry IP over it
     Ppp(Box<crate::ppp::Wanted>),
+    /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs
+    Delay(Box<crate::delay::Wanted>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
     Unkind(Unkind),
     /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's

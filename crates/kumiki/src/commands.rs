@@ -9,6 +9,7 @@ use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 use kumiki_lab::table::{Layout, Lines};
 
 use crate::cli;
+use crate::delay;
 use crate::laboratory::Laboratory;
 use crate::live;
 use crate::ppp;
@@ -109,6 +110,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Echo(wanted) => live::take(&wanted, "echo"),
         cli::Command::Ping(wanted) => live::ping(&wanted),
         cli::Command::Ppp(wanted) => ppp::run(&wanted),
+        cli::Command::Delay(wanted) => delay::run(&wanted),
         cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
         cli::Command::Script(wanted) => script::script(&wanted),
     }

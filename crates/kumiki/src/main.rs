@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod delay;
 mod laboratory;
 mod live;
 mod ppp;

@@ -32,6 +32,7 @@ use crate::capture::Stream;
 use crate::scenario::tree::{Node, Origin};
 use crate::scenario::{self, Fault, Impair, Place};
 
+pub mod delay;
 pub mod ppp;
 pub mod report;
 #[cfg(test)]

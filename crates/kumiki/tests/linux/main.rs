@@ -21,6 +21,7 @@
     reason = "a test: what fails stops it"
 )]
 
+mod delay;
 mod host;
 mod marks;
 mod matrix;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     cases.extend(single::cases());
     cases.extend(marks::cases());
     cases.extend(path::cases());
+    cases.extend(delay::cases());
     cases.extend(matrix::cases(if full { FULL } else { PART }, full));
     if let Some(at) = arguments.iter().position(|argument| argument == INSIDE) {
         return inside(&cases, arguments.get(at + 1).map_or("", String::as_str));
@@ -172,6 +174,9 @@ fn told(failed: &[Failure], cases: usize) -> ExitCode {
 fn inside(cases: &[Case], name: &str) -> ExitCode {
     if name == path::PEER {
         return path::peer();
+    }
+    if name == delay::PEER {
+        return delay::peer();
     }
     if name == PROBE {
         return match host::probe() {

@@ -73,7 +73,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// Runs `ip`, and what it says; `None` where there is none.
-fn ip(arguments: &str) -> Said<Option<String>> {
+pub(crate) fn ip(arguments: &str) -> Said<Option<String>> {
     let version = if is_ipv6() { "-6" } else { "-4" };
     let mut command = Command::new("ip");
     command.arg(version).args(arguments.split_whitespace());
@@ -96,7 +96,7 @@ fn ip(arguments: &str) -> Said<Option<String>> {
 }
 
 /// As [`ip`], where it is known to be there.
-fn needed(arguments: &str) -> Said<String> {
+pub(crate) fn needed(arguments: &str) -> Said<String> {
     ip(arguments)?.ok_or_else(|| "ip has gone".to_owned())
 }
 
@@ -112,7 +112,7 @@ fn carries(device: &str) -> Said<()> {
 }
 
 /// The peer's process; it ends with its input.
-struct Peer {
+pub(crate) struct Peer {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -126,9 +126,10 @@ impl Drop for Peer {
 }
 
 impl Peer {
-    fn start() -> Said<Self> {
+    /// Starts this program once more, as the peer `which`.
+    pub(crate) fn start(which: &str) -> Said<Self> {
         let mut command = crate::itself(&["--net"]);
-        command.args([INSIDE, PEER]);
+        command.args([INSIDE, which]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(when("the peer does not start"))?;
         let input = child.stdin.take().ok_or("no input")?;
@@ -143,17 +144,22 @@ impl Peer {
         Ok(peer)
     }
 
-    fn told(&mut self, what: &str) -> Said<()> {
+    /// The process, whose network namespace is the peer's.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn told(&mut self, what: &str) -> Said<()> {
         writeln!(self.input, "{what}").map_err(when("the peer"))
     }
 
-    fn line(&mut self) -> Said<String> {
+    pub(crate) fn line(&mut self) -> Said<String> {
         let mut line = String::new();
         self.output.read_line(&mut line).map_err(when("the peer"))?;
         Ok(line.trim().to_owned())
     }
 
-    fn said(&mut self, expected: &str) -> Said<()> {
+    pub(crate) fn said(&mut self, expected: &str) -> Said<()> {
         let line = self.line()?;
         holds(line == expected, || format!("the peer said \"{line}\""))
     }
@@ -201,7 +207,7 @@ fn use_addresses_at_once() -> Said<()> {
 
 impl Path {
     fn run(self) -> Said<String> {
-        let mut peer = Peer::start()?;
+        let mut peer = Peer::start(PEER)?;
         use_addresses_at_once()?;
         let Some(_) = ip("link add v0 type veth peer name v1")? else {
             return Ok("nothing: there is no ip of iproute2".to_owned());

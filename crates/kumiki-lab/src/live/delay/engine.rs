@@ -1,0 +1,384 @@
+//! The loop between two devices: what has come is offered to the path, what leaves it is handed over, and commands are heard between.
+//!
+//! | | |
+//! |---|---|
+//! | Pass | what the schedule has for now; what has come at each end, a batch at most; what has left, to the other end; commands |
+//! | Time | a unit came when the device says that it did, or else when it was read; it leaves as soon after its due time as the thread runs |
+//! | Wait | in one `poll` for both devices, the bell of commands and Ctrl-C, and the next due time; there is no busy waiting, which has not been found to be needed (docs/speed.md) |
+//! | Left out | more than one thread: at the rates that this is for, one has little to do |
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use kumiki_graph::{Address, Duration, Instant};
+use kumiki_io::{Arrival, Bell, Clock, Descriptors, RealDevice, Sent, Watch};
+use serde_json::{Value, json};
+
+use super::command::{Command, HELP};
+use super::path::{Leaving, Path};
+
+/// The most units that are read from one end before what is due leaves.
+const BATCH: usize = 32;
+
+/// So many units may wait for room in a device; more are dropped and counted. As the transmit queue of a network interface of Linux.
+const QUEUE: usize = 1000;
+
+/// How often a wish to end is looked at where nothing else happens.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Reading is not put off for longer: a socket of Linux holds 90 datagrams of 1500 octets where nobody has allowed it more.
+const PUT_OFF: Duration = Duration::from_millis(1);
+
+/// The names of the directions, by the end that they come from.
+pub(super) const NAMES: [&str; 2] = ["a>b", "b>a"];
+
+/// A command and where its answer goes.
+#[derive(Debug)]
+pub struct Asked {
+    /// The command.
+    pub command: Command,
+    /// Whether the answer is to be JSON.
+    pub json: bool,
+    /// Gets the answer, empty where there is nothing to say but that it was done.
+    pub answer: Sender<String>,
+}
+
+/// Hands commands to an engine from another thread.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    commands: Sender<Asked>,
+    bell: Bell,
+}
+
+impl Asking {
+    /// Has the engine carry out `command`, and waits for its answer; `None` where it has ended.
+    #[must_use]
+    pub fn ask(&self, command: Command, json: bool) -> Option<String> {
+        let (answer, answered) = channel();
+        let asked = Asked {
+            command,
+            json,
+            answer,
+        };
+        self.commands.send(asked).ok()?;
+        self.bell.ring();
+        answered.recv().ok()
+    }
+}
+
+/// An end: a device, and what waits for room in it.
+struct End {
+    device: Box<dyn RealDevice>,
+    waiting: VecDeque<Leaving>,
+    is_full: bool,
+}
+
+/// Why an engine came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// By `quit`.
+    Quit,
+    /// The caller's wish.
+    Wish,
+    /// The time is up.
+    TimedOut,
+}
+
+/// A device that is of no more use.
+#[derive(Debug)]
+pub struct Failed {
+    /// Which end, 0 or 1.
+    pub end: usize,
+    /// What it said.
+    pub why: io::Error,
+}
+
+/// The loop; see the module.
+pub struct Engine<C> {
+    clock: C,
+    bell: Bell,
+    ends: [End; 2],
+    path: Path,
+    schedule: VecDeque<(Instant, Command)>,
+    commands: Receiver<Asked>,
+    asking: Sender<Asked>,
+    began: Instant,
+    /// From when on is counted.
+    counting_since: Instant,
+}
+
+impl<C: Clock> Engine<C> {
+    /// Between `a` and `b`, on `path`. What is in `schedule` happens at its time of `clock`.
+    ///
+    /// # Errors
+    /// Where the process may have no more descriptors.
+    pub fn new(
+        clock: C,
+        [a, b]: [Box<dyn RealDevice>; 2],
+        path: Path,
+        mut schedule: Vec<(Instant, Command)>,
+    ) -> io::Result<Self> {
+        let bell = Bell::default();
+        bell.open_pipe()?;
+        // Equal times stay in the order of the file.
+        schedule.sort_by_key(|(at, _)| *at);
+        let (asking, commands) = channel();
+        let end = |device| End {
+            device,
+            waiting: VecDeque::new(),
+            is_full: false,
+        };
+        let now = clock.now();
+        Ok(Self {
+            clock,
+            bell,
+            ends: [end(a), end(b)],
+            path,
+            schedule: schedule.into(),
+            commands,
+            asking,
+            began: now,
+            counting_since: now,
+        })
+    }
+
+    /// By which other threads have commands carried out.
+    #[must_use]
+    pub fn asking(&self) -> Asking {
+        Asking {
+            commands: self.asking.clone(),
+            bell: self.bell.clone(),
+        }
+    }
+
+    /// Ringing it ends a wait.
+    #[must_use]
+    pub fn bell(&self) -> Bell {
+        self.bell.clone()
+    }
+
+    /// The path.
+    #[must_use]
+    pub const fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs until `quit` comes, `wish` says so, or `until`.
+    ///
+    /// # Errors
+    /// [`Failed`] where a device is of no more use.
+    pub fn run(
+        &mut self,
+        until: Option<Instant>,
+        mut wish: impl FnMut() -> bool,
+    ) -> Result<Ended, Failed> {
+        loop {
+            let more = self.pass()?;
+            if self.obey() {
+                return Ok(Ended::Quit);
+            }
+            if wish() {
+                return Ok(Ended::Wish);
+            }
+            let now = self.clock.now();
+            if until.is_some_and(|until| until <= now) {
+                return Ok(Ended::TimedOut);
+            }
+            if !more {
+                let look = now + LOOK;
+                let deadlines = [self.next_deadline(), until, Some(look)];
+                let next = deadlines.into_iter().flatten().min();
+                self.wait(next.unwrap_or(look));
+            }
+        }
+    }
+
+    /// Does what is due, once; true where more may be there to be read.
+    ///
+    /// # Errors
+    /// [`Failed`] where a device is of no more use.
+    pub fn pass(&mut self) -> Result<bool, Failed> {
+        self.follow();
+        let mut more = false;
+        for from in [0, 1] {
+            more |= self.read(from).map_err(|why| Failed { end: from, why })?;
+        }
+        self.path.run(self.clock.now());
+        for from in [0, 1] {
+            self.write(from)
+                .map_err(|why| Failed { end: 1 - from, why })?;
+        }
+        Ok(more)
+    }
+
+    fn end(&mut self, number: usize) -> &mut End {
+        let [a, b] = &mut self.ends;
+        if number == 0 { a } else { b }
+    }
+
+    /// Does what the schedule has, at its time.
+    fn follow(&mut self) {
+        let now = self.clock.now();
+        while let Some((at, command)) = self.schedule.pop_front_if(|(at, _)| *at <= now) {
+            self.carry_out(at, command, false);
+        }
+    }
+
+    /// Offers to the path what has come at the end `from`; true where there may be more.
+    fn read(&mut self, from: usize) -> io::Result<bool> {
+        for _ in 0..BATCH {
+            match self.end(from).device.receive()? {
+                Some(Arrival::Unit { data, waited, .. }) => {
+                    let now = self.clock.now().as_nanos();
+                    let came = Instant::from_nanos(now.saturating_sub(waited.as_nanos()));
+                    self.path.offer(came, from, data);
+                }
+                Some(Arrival::Up | Arrival::Down) => {}
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Hands to the other end what has left, behind what waits for room there.
+    fn write(&mut self, from: usize) -> io::Result<()> {
+        let Self {
+            clock, ends, path, ..
+        } = self;
+        let [a, b] = ends;
+        let to = if from == 0 { b } else { a };
+        while let Some(unit) = to.waiting.pop_front().or_else(|| path.take(from)) {
+            match to.device.send(&unit.data, Address::None)? {
+                Sent::Taken => path.counted(from).went(&unit, clock.now()),
+                Sent::Refused => path.counted(from).refused += 1,
+                Sent::Full => {
+                    to.waiting.push_front(unit);
+                    break;
+                }
+            }
+        }
+        // What else has left waits in order.
+        while let Some(unit) = path.take(from) {
+            if to.waiting.len() < QUEUE {
+                to.waiting.push_back(unit);
+            } else {
+                path.counted(from).overflowed += 1;
+            }
+        }
+        to.is_full = to.device.flush()?;
+        Ok(())
+    }
+
+    /// Carries out what others ask for; true where it is to end.
+    fn obey(&mut self) -> bool {
+        let mut quit = false;
+        while let Ok(Asked {
+            command,
+            json,
+            answer,
+        }) = self.commands.try_recv()
+        {
+            quit |= command == Command::Quit;
+            let said = self.carry_out(self.clock.now(), command, json);
+            // Who asked may have gone.
+            let _ = answer.send(said);
+        }
+        quit
+    }
+
+    fn carry_out(&mut self, at: Instant, command: Command, json: bool) -> String {
+        match command {
+            Command::Set(way, changes) => {
+                self.path.set(at, way, &changes);
+                String::new()
+            }
+            Command::Stats { json: wanted } => self.told("stats", json || wanted),
+            Command::Settings => self.settings(json),
+            Command::Reset => {
+                self.path.reset();
+                self.counting_since = at;
+                String::new()
+            }
+            Command::Help if json => json!({ "event": "help", "text": HELP }).to_string(),
+            Command::Help => HELP.to_owned(),
+            Command::Quit | Command::Nothing => String::new(),
+        }
+    }
+
+    fn settings(&self, json: bool) -> String {
+        let [a, b] = NAMES;
+        let [to_b, to_a] = [0, 1].map(|from| self.path.settings(from).to_string());
+        if json {
+            json!({ "event": "settings", a: to_b, b: to_a }).to_string()
+        } else {
+            format!("{a} {to_b}\n{b} {to_a}\n")
+        }
+    }
+
+    /// What has crossed, as text or as one line of JSON with this `event`.
+    #[must_use]
+    pub fn told(&self, event: &str, json: bool) -> String {
+        let now = self.clock.now();
+        let since = |then: Instant| now.saturating_since(then).as_secs_f64();
+        let [to_b, to_a] = self.path.statistics();
+        let [a, b] = NAMES;
+        if json {
+            let mut told = json!({
+                "event": event,
+                "seconds": since(self.began),
+                "counted_seconds": since(self.counting_since),
+            });
+            if let Value::Object(told) = &mut told {
+                told.insert(a.to_owned(), to_b.json());
+                told.insert(b.to_owned(), to_a.json());
+            }
+            told.to_string()
+        } else {
+            let counted = since(self.counting_since);
+            format!("{}{}     in {counted:.3} s\n", to_b.text(a), to_a.text(b))
+        }
+    }
+
+    /// When there is something to do next that does not come from outside.
+    fn next_deadline(&self) -> Option<Instant> {
+        let scheduled = self.schedule.front().map(|(at, _)| *at);
+        [scheduled, self.path.next_deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn wait(&self, until: Instant) {
+        let left = until.saturating_since(self.clock.now());
+        let watches: Vec<Watch<'_>> = self
+            .ends
+            .iter()
+            .enumerate()
+            .flat_map(|(from, end)| {
+                // What comes meanwhile is due later, and the device says when it came: it can be read then. So where units come
+                // and leave one by one, the thread wakes up for half as many.
+                let later = left <= PUT_OFF.min(self.path.settings(from).least_delay());
+                end.watches(later && end.device.tells_waits())
+            })
+            .collect();
+        self.clock.wait(until, &self.bell, &watches);
+    }
+}
+
+impl End {
+    /// What is waited for; what has come is not, where it is to be read later.
+    fn watches(&self, later: bool) -> impl Iterator<Item = Watch<'_>> {
+        let Descriptors { read, write } = self.device.descriptors();
+        let read = read.filter(|_| !later);
+        let write = write.filter(|_| self.is_full || !self.waiting.is_empty());
+        let watch = |descriptor, reading| Watch {
+            descriptor,
+            reading,
+            writing: !reading,
+        };
+        let read = read.map(|descriptor| watch(descriptor, true));
+        read.into_iter()
+            .chain(write.map(|descriptor| watch(descriptor, false)))
+    }
+}

@@ -1,0 +1,252 @@
+//! The two directions between the ends, in the time that they are given.
+//!
+//! | | |
+//! |---|---|
+//! | A direction | a line with its queue ([`Serial`]), then what goes wrong and the delay ([`Impaired`]): the elements of runs in virtual time, so that a setting means the same here and there |
+//! | Time | a unit is offered at the time at which it came, and leaves at its due time, in whatever steps [`Path::run`] is called: lateness of the caller changes neither |
+//! | Left out | clocks, devices: see [`super::engine`] |
+//!
+//! Elements hand on the address of a unit without looking at it, and two ends need none. So it is where a unit's ticket travels: its
+//! number and when it came, which is all that is needed to find what has overtaken what, and how long it took.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv6Addr};
+
+use kumiki_graph::{Address, Instant};
+use kumiki_link::{Element as _, Impaired, Impairment, Outlet, Serial, Unit};
+use kumiki_octets::Message;
+
+use super::command::{Change, Way};
+use super::settings::Settings;
+use super::statistics::{Direction, Statistics};
+
+/// So many units may be under way in each direction, waiting or delayed; more are dropped and counted.
+pub const MOST_UNITS: usize = 1 << 18;
+
+/// A unit that leaves.
+#[derive(Debug)]
+pub struct Leaving {
+    /// Its octets.
+    pub data: Message,
+    /// When it came.
+    pub came: Instant,
+    /// When it leaves, as the settings had it.
+    pub due: Instant,
+    /// How many came before it.
+    pub number: u64,
+}
+
+/// What travels in place of an address.
+fn ticket(came: Instant, number: u64) -> Address {
+    let bits = u128::from(came.as_nanos()) << 64 | u128::from(number);
+    Address::Socket {
+        ip: IpAddr::V6(Ipv6Addr::from_bits(bits)),
+        port: 0,
+    }
+}
+
+fn punched(ticket: Address) -> Option<(Instant, u64)> {
+    let IpAddr::V6(address) = ticket.socket()?.ip() else {
+        return None;
+    };
+    let bits = address.to_bits();
+    let low = u64::try_from(bits & u128::from(u64::MAX)).ok()?;
+    let came = u64::try_from(bits >> 64).ok()?;
+    Some((Instant::from_nanos(came), low))
+}
+
+/// One direction. Both of its elements could carry the other one too, which has its own, so that neither waits for the other's time.
+struct One {
+    /// Which port of the elements units come in by, and so which stream of the seed they meet.
+    port: usize,
+    settings: Settings,
+    line: Serial,
+    impaired: Impaired,
+    /// What leaves the line, and what leaves the other element.
+    off_line: Outlet,
+    out: Outlet,
+    /// Up to when the elements have been run.
+    time: Instant,
+    came: u64,
+    ready: VecDeque<Leaving>,
+    counted: Direction,
+}
+
+impl One {
+    fn new(port: usize, seed: u64) -> Self {
+        let settings = Settings::default();
+        let nothing = Impairment::default();
+        Self {
+            port,
+            line: Serial::new(settings.line(), settings.room()),
+            impaired: Impaired::new(nothing.clone(), nothing, seed),
+            settings,
+            off_line: Outlet::default(),
+            out: Outlet::default(),
+            time: Instant::ZERO,
+            came: 0,
+            ready: VecDeque::new(),
+            counted: Direction::default(),
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let both = [self.line.next_deadline(), self.impaired.next_deadline()];
+        both.into_iter().flatten().min()
+    }
+
+    /// Lets everything happen that is due by `until`, in order of time and at its time.
+    fn run(&mut self, until: Instant) {
+        while let Some(due) = self.next_deadline().filter(|due| *due <= until) {
+            self.time = self.time.max(due);
+            self.line.poll(self.time, &mut self.off_line);
+            while let Some((_, unit)) = self.off_line.take() {
+                let (time, port) = (self.time, self.port);
+                self.impaired.offer(time, port, unit, &mut self.out);
+            }
+            self.impaired.poll(self.time, &mut self.out);
+            self.collect();
+        }
+    }
+
+    /// Takes what has left the last element.
+    fn collect(&mut self) {
+        while let Some((_, unit)) = self.out.take() {
+            if let Unit::Frame { data, address } = unit
+                && let Some((came, number)) = punched(address)
+            {
+                self.ready.push_back(Leaving {
+                    data,
+                    came,
+                    due: self.time,
+                    number,
+                });
+            }
+        }
+    }
+
+    fn under_way(&self) -> usize {
+        let waiting = usize::try_from(self.line.backlog(self.port).frames).unwrap_or(usize::MAX);
+        waiting
+            .saturating_add(self.impaired.waiting(self.port))
+            .saturating_add(self.ready.len())
+    }
+
+    fn offer(&mut self, at: Instant, data: Message) {
+        self.run(at);
+        self.counted.came(data.len());
+        if self.under_way() >= MOST_UNITS {
+            self.counted.no_room += 1;
+            return;
+        }
+        // What came before something that has happened is late by that little.
+        self.time = self.time.max(at);
+        let unit = Unit::Frame {
+            data,
+            address: ticket(at, self.came),
+        };
+        self.came += 1;
+        self.line
+            .offer(self.time, self.port, unit, &mut self.off_line);
+        self.counted.waits(self.line.backlog(self.port));
+        self.run(self.time);
+    }
+
+    fn set(&mut self, at: Instant, changes: &[Change]) {
+        self.run(at);
+        for change in changes {
+            change.apply(&mut self.settings);
+        }
+        self.line.set_config(self.port, self.settings.line());
+        self.line
+            .set_discipline(self.port, Box::new(self.settings.room()));
+        self.impaired.set(self.port, self.settings.impairment());
+    }
+}
+
+/// Both directions between two ends; see the module.
+pub struct Path {
+    ways: [One; 2],
+}
+
+impl Path {
+    /// A path that does nothing to units; `seed` fixes what random settings will do.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            ways: [One::new(0, seed), One::new(1, seed)],
+        }
+    }
+
+    fn way(&mut self, from: usize) -> &mut One {
+        let [a, b] = &mut self.ways;
+        if from == 0 { a } else { b }
+    }
+
+    /// At `at` a unit comes from the end `from` (0, or else 1).
+    pub fn offer(&mut self, at: Instant, from: usize, data: Message) {
+        self.way(from).offer(at, data);
+    }
+
+    /// When something happens next by itself.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.ways.iter().filter_map(One::next_deadline).min()
+    }
+
+    /// Lets everything happen that is due by `until`.
+    pub fn run(&mut self, until: Instant) {
+        for way in &mut self.ways {
+            way.run(until);
+        }
+    }
+
+    /// The next unit from the end `from` (0, or else 1) that has left, in order of their times.
+    pub fn take(&mut self, from: usize) -> Option<Leaving> {
+        self.way(from).ready.pop_front()
+    }
+
+    /// Changes settings at `at`: what has come keeps its fate.
+    pub fn set(&mut self, at: Instant, way: Way, changes: &[Change]) {
+        for (from, one) in self.ways.iter_mut().enumerate() {
+            if way.has(from) {
+                one.set(at, changes);
+            }
+        }
+    }
+
+    /// How the direction from the end `from` (0, or else 1) is set.
+    #[must_use]
+    pub const fn settings(&self, from: usize) -> &Settings {
+        let [a, b] = &self.ways;
+        if from == 0 { &a.settings } else { &b.settings }
+    }
+
+    /// What the direction from the end `from` (0, or else 1) has counted of what left it.
+    pub fn counted(&mut self, from: usize) -> &mut Direction {
+        &mut self.way(from).counted
+    }
+
+    /// Counts from nothing again.
+    pub fn reset(&mut self) {
+        for way in &mut self.ways {
+            let elements = (way.line.counters(), way.impaired.counters());
+            way.counted.reset(way.port, &elements.0, &elements.1);
+            way.counted.waits(way.line.backlog(way.port));
+        }
+    }
+
+    /// What has crossed, in each direction.
+    #[must_use]
+    pub fn statistics(&self) -> [Statistics; 2] {
+        self.ways.each_ref().map(|way| {
+            way.counted.statistics(
+                way.port,
+                &way.line.counters(),
+                &way.impaired.counters(),
+                way.line.backlog(way.port),
+                way.under_way(),
+            )
+        })
+    }
+}

@@ -1,0 +1,217 @@
+//! `kumiki delay`: from the command line to [`kumiki_lab::live::delay`].
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kumiki_lab::live::delay::{self, Command, Config, End, HELP};
+use kumiki_lab::live::{Duration, Form};
+
+use crate::commands::{Stop, print};
+use crate::live::option;
+
+/// What stands below the options.
+fn lines() -> String {
+    format!(
+        "Lines, for --set, --at, --schedule, --send and the standard input:\n\n{HELP}\n\nA quantity is one word or two: 50ms or 50 ms."
+    )
+}
+
+/// `kumiki delay`.
+#[derive(Args, Debug)]
+#[command(after_help = lines())]
+pub(crate) struct Wanted {
+    /// One end: tun:NAME or tap:NAME, an interface that is made where there is none (behind it mtu=9000, addr=10.9.0.1/24 and up,
+    /// with commas between, set the kernel's end), or udp:LOCAL or udp:LOCAL,REMOTE, a socket (addresses such as 5001, which is on
+    /// the loopback interface, or 127.0.0.1:5001); without REMOTE whoever sends first is the peer
+    #[arg(value_name = "A", required_unless_present = "send")]
+    a: Option<End>,
+    /// The other end
+    #[arg(value_name = "B", required_unless_present = "send")]
+    b: Option<End>,
+    /// How it is at the beginning: a line such as 'both delay 50ms' or 'a>b rate 45Mb/s queue 100 packets'; may be given several times
+    #[arg(long, value_name = "LINE")]
+    set: Vec<String>,
+    /// Carry out a line so long after the beginning, as in --at 10s 'both delay 100ms'; may be given several times
+    #[arg(long, num_args = 2, value_names = ["TIME", "LINE"])]
+    at: Vec<String>,
+    /// The same from a file: on each line a time and a line, as in 10s both delay 100ms
+    #[arg(long, value_name = "FILE")]
+    schedule: Option<PathBuf>,
+    /// Take lines on a Unix socket too, which is made here
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Have the delay generator with this control socket carry out a line, print its answer, and end
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["PATH", "LINE"],
+        conflicts_with_all = ["a", "b", "set", "at", "schedule", "control", "for_", "json"]
+    )]
+    send: Option<Vec<String>>,
+    /// Do not read lines from the standard input
+    #[arg(long)]
+    no_stdin: bool,
+    /// Do not ask for a priority ahead of other programs; without this it is asked for, and given to root and to whom a limit for it
+    /// was set (rtprio)
+    #[arg(long)]
+    ordinary_priority: bool,
+    /// Sockets may be reached by, and send to, other machines
+    #[arg(long)]
+    beyond_loopback: bool,
+    /// End after so long; without it at Ctrl-C or quit
+    #[arg(long = "for", value_name = "TIME")]
+    for_: Option<String>,
+    /// Fixes what is random: the same units meet the same fates
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// That nobody reads it to the end is no reason to stop what is under way.
+fn say(text: &str) {
+    let _ = print(&format!("{text}\n"));
+}
+
+pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
+    if let Some([path, line]) = wanted.send.as_deref() {
+        Command::parse(line).map_err(|why| Stop::Input(format!("--send: {why}")))?;
+        let answer = delay::send(Path::new(path), line)
+            .map_err(|why| Stop::Failed(format!("--send {why}")))?;
+        return print(&answer);
+    }
+    delay::run(config(wanted)?, say)?;
+    Ok(())
+}
+
+fn config(wanted: &Wanted) -> Result<Config, Stop> {
+    let (Some(a), Some(b)) = (wanted.a.clone(), wanted.b.clone()) else {
+        return Err(Stop::Input(
+            "two ends are needed, such as udp:5001 udp:5002,127.0.0.1:5003".to_owned(),
+        ));
+    };
+    if !wanted.beyond_loopback {
+        for end in [&a, &b] {
+            end.keep_to_loopback().map_err(Stop::Input)?;
+        }
+    }
+    let set = wanted.set.iter().map(|line| {
+        let command = Command::parse(line).map_err(|why| Stop::Input(format!("--set: {why}")))?;
+        if !matches!(command, Command::Set(..)) {
+            return Err(Stop::Input(format!(
+                "--set: `{line}` sets nothing; write a direction and settings, as in 'both delay 50ms'"
+            )));
+        }
+        Ok(command)
+    });
+    let set = set.collect::<Result<_, _>>()?;
+    let mut schedule = Vec::new();
+    for pair in wanted.at.chunks_exact(2) {
+        let at = Command::parse_timed(&pair.join(" "));
+        schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
+    }
+    if let Some(path) = &wanted.schedule {
+        let wrong = |why: &dyn core::fmt::Display| {
+            Stop::Input(format!("--schedule: {}{why}", path.display()))
+        };
+        let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
+        for (number, line) in text.lines().enumerate() {
+            let at = Command::parse_timed(line);
+            schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);
+        }
+    }
+    let at_most: Option<Duration> = wanted
+        .for_
+        .as_deref()
+        .map(|text| option("--for", text))
+        .transpose()?;
+    Ok(Config {
+        ends: [a, b],
+        set,
+        schedule,
+        control: wanted.control.clone(),
+        at_most,
+        seed: wanted.seed,
+        form: if wanted.json { Form::Json } else { Form::Text },
+        stdin: !wanted.no_stdin && may_read(),
+        first: !wanted.ordinary_priority,
+    })
+}
+
+/// Whether the standard input is ours to read: a job in the background would be stopped for it.
+fn may_read() -> bool {
+    let stdin = std::io::stdin();
+    !stdin.is_terminal() || delay::control::is_in_foreground()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(text: &str) -> Result<Wanted, String> {
+        use clap::Parser as _;
+        // What stands between two bars is one argument.
+        let words = text.split('|').enumerate().flat_map(|(part, text)| {
+            if part % 2 == 1 {
+                vec![text.to_owned()]
+            } else {
+                text.split_whitespace().map(str::to_owned).collect()
+            }
+        });
+        let all = ["kumiki", "delay"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(words);
+        match crate::cli::Cli::try_parse_from(all) {
+            Ok(crate::cli::Cli {
+                command: crate::cli::Command::Delay(wanted),
+            }) => Ok(*wanted),
+            Ok(_) => panic!("another command"),
+            Err(why) => Err(why.to_string()),
+        }
+    }
+
+    fn refused(text: &str) -> String {
+        match wanted(text).map(|wanted| config(&wanted)) {
+            Err(why) => why,
+            Ok(Err(Stop::Input(why))) => why,
+            Ok(_) => panic!("{text} is no mistake"),
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_what_is_done() {
+        let text = "udp:5001 udp:5002,5003 --for 3s --json --set |both delay 5ms| --at 2s |a>b loss 1%| --at 1s quit";
+        let config = config(&wanted(text).unwrap()).unwrap();
+        assert_eq!(
+            config.ends[1].to_string(),
+            "udp:127.0.0.1:5002,127.0.0.1:5003"
+        );
+        assert_eq!((config.set.len(), config.schedule.len()), (1, 2));
+        assert_eq!(config.at_most, Some(Duration::from_secs(3)));
+        assert_eq!(config.form, Form::Json);
+    }
+
+    #[test]
+    fn mistakes_are_answered_with_what_would_be_right() {
+        for (text, part) in [
+            ("udp:5001", "<B>"),
+            ("udp:5001 eth0", "tun:NAME, tap:NAME or udp:PORT"),
+            ("udp:5001 udp:10.0.0.1:5002", "--beyond-loopback"),
+            ("udp:5001 udp:5002,0.0.0.0:5003", "--beyond-loopback"),
+            ("udp:5001 udp:5002 --set |both dely 5ms|", "try delay"),
+            ("udp:5001 udp:5002 --set stats", "sets nothing"),
+            ("udp:5001 udp:5002 --at 5 |both delay 5ms|", "--at: "),
+            (
+                "udp:5001 udp:5002 --schedule /nowhere/at/all",
+                "--schedule: /nowhere",
+            ),
+            ("udp:5001 udp:5002 --for ever", "--for"),
+        ] {
+            let said = refused(text);
+            assert!(said.contains(part), "{text}: {said}");
+        }
+    }
+}
