@@ -283,12 +283,6 @@ fn bounds(settings: &Reader<'_>, config: &mut Config) -> Read {
         0..=1 << 20,
         &mut config.max_held,
     )?;
-    settings.number(
-        "max_members",
-        "receivers that one multicast sender knows of at a time",
-        1..=1 << 20,
-        &mut config.max_members,
-    )?;
     settings.table("diag", |table| {
         table.time(
             "interval",

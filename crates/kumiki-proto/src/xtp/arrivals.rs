@@ -190,7 +190,7 @@ impl Endpoint {
             return;
         };
         self.hear_traffic(traffic);
-        if self.exchange == Exchange::Heard && self.group.is_none() {
+        if self.exchange == Exchange::Heard {
             self.peer = Some(xkey.own());
             self.exchange = Exchange::Done;
         }

@@ -124,18 +124,11 @@ impl Endpoint {
     }
 
     /// The user writes no more.
-    pub(crate) fn on_release(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_release(&mut self) {
         if self.send.writer != Writer::Open {
             return;
         }
         self.stirred = true;
-        if !self.may_send() {
-            // Who only listens to a group leaves it.
-            self.on_abort(io);
-            let session = self.user;
-            self.up(Indication::Closed { session }, io);
-            return;
-        }
         self.send.writer = Writer::Closing;
     }
 

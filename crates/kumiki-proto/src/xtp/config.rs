@@ -77,8 +77,6 @@ pub struct Config {
     pub max_contexts: u32,
     /// How many contexts that are over still answer; beyond that the oldest is forgotten.
     pub max_held: u32,
-    /// How many receivers one multicast sender knows of at a time.
-    pub max_members: u32,
     /// The same key is sent a DIAG only once in this time (P35).
     pub diag_interval: Duration,
     /// How many DIAG packets are sent in a second.
@@ -121,7 +119,6 @@ impl Default for Config {
             total_burst: 0,
             max_contexts: 65_536,
             max_held: 65_536,
-            max_members: 1024,
             diag_interval: Duration::from_secs(1),
             diag_rate: 100,
             ttl: 0,

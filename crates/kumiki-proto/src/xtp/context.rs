@@ -14,7 +14,6 @@ use super::congestion::{self, Controller};
 use super::control::{Answering, Asking};
 use super::counters::Counters;
 use super::diagnosis::Limiter;
-use super::group::Group;
 use super::packet::Path;
 use super::rate::{Credit as RateCredit, Pacer};
 use super::receive::{Piece, Receive};
@@ -208,8 +207,6 @@ pub(crate) struct Endpoint {
     pub(crate) released: bool,
     /// A traffic segment is to be told.
     pub(crate) tell_traffic: bool,
-    /// A multicast: who takes part, where we send; that we take part, where we receive.
-    pub(crate) group: Option<Group>,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// What the last packet said, where something is left of it.
@@ -314,7 +311,6 @@ impl Endpoint {
             read_closed: false,
             released: false,
             tell_traffic: false,
-            group: None,
             ended: false,
             closing: Options::NONE,
             stirred: true,
@@ -333,9 +329,6 @@ impl Endpoint {
     /// The key that packets to the peer carry (P5).
     pub(crate) fn key(&self) -> Key {
         let own = key_of(self.handle);
-        if self.group.as_ref().is_some_and(Group::is_sender) {
-            return own;
-        }
         self.peer.map_or(own, Key::returned)
     }
 
@@ -361,12 +354,10 @@ impl Endpoint {
     /// The traffic segment that we tell (P9).
     pub(crate) fn traffic(&self, shared: &Shared) -> Traffic {
         let config = &shared.config;
-        let noerr = self.is_noerr();
-        let service = match (self.group.is_some(), noerr) {
-            (false, false) => service::RELIABLE_STREAM,
-            (false, true) => service::UNACKNOWLEDGED_DATAGRAM,
-            (true, false) => service::RELIABLE_MULTICAST,
-            (true, true) => service::UNACKNOWLEDGED_MULTICAST,
+        let service = if self.is_noerr() {
+            service::UNACKNOWLEDGED_DATAGRAM
+        } else {
+            service::RELIABLE_STREAM
         };
         let out = self.modes.rate;
         Traffic {
@@ -441,18 +432,13 @@ impl Endpoint {
 
     /// Tells the user of room in the send buffer.
     pub(crate) fn announce(&mut self, io: &mut Io<'_, '_>) {
-        if !self.accepted || self.ended || self.send.writer != Writer::Open || !self.may_send() {
+        if !self.accepted || self.ended || self.send.writer != Writer::Open {
             return;
         }
         if let Some(credit) = self.send.credit(io.shared.config.low_water) {
             let session = self.user;
             self.up(Indication::Credit { session, credit }, io);
         }
-    }
-
-    /// Who receives a multicast does not send in it.
-    pub(crate) fn may_send(&self) -> bool {
-        self.group.as_ref().is_none_or(Group::is_sender)
     }
 
     pub(crate) fn notice(&self, notice: Notice, io: &mut Io<'_, '_>) {
@@ -497,7 +483,7 @@ impl Endpoint {
         end: bool,
         io: &mut Io<'_, '_>,
     ) {
-        if self.send.writer != Writer::Open || !self.accepted || !self.may_send() {
+        if self.send.writer != Writer::Open || !self.accepted {
             io.cx.drop("the user sends no more");
             return;
         }

@@ -29,8 +29,6 @@ pub struct Counters {
     pub ecntl_sent: u64,
     /// TCNTL packets sent.
     pub tcntl_sent: u64,
-    /// JCNTL packets sent.
-    pub jcntl_sent: u64,
     /// DIAG packets sent.
     pub diag_sent: u64,
     /// Questions asked (SREQ).
@@ -47,7 +45,7 @@ pub struct Counters {
     pub data_received: u64,
     /// Octets of data received in both, duplicates too.
     pub octets_received: u64,
-    /// Control packets received, of all four kinds.
+    /// Control packets received, of all kinds.
     pub control_received: u64,
     /// DIAG packets received.
     pub diag_received: u64,
@@ -67,14 +65,12 @@ pub struct Counters {
     pub strays: u64,
     /// Calls refused.
     pub refused: u64,
-    /// Receivers that a multicast went on without.
-    pub members_dropped: u64,
 }
 
 impl Counters {
-    /// Control packets sent, of all four kinds.
+    /// Control packets sent, of all kinds.
     #[must_use]
     pub const fn control_sent(&self) -> u64 {
-        self.cntl_sent + self.ecntl_sent + self.tcntl_sent + self.jcntl_sent
+        self.cntl_sent + self.ecntl_sent + self.tcntl_sent
     }
 }

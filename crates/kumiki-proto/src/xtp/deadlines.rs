@@ -35,9 +35,6 @@ impl Endpoint {
 
     /// WTIMER: the synchronizing handshake begins, or goes on (P20).
     fn wait_expired(&mut self, io: &mut Io<'_, '_>) {
-        if self.group_wait_expired(io) {
-            return;
-        }
         if self.is_out_of_patience(io) {
             self.give_up(io);
             return;
@@ -92,8 +89,7 @@ impl Endpoint {
         }
         self.timers
             .set(Timer::Alive, io.now() + self.modes.ctimer, io.cx);
-        let asks = self.group.as_ref().is_none_or(|it| it.is_sender());
-        if !self.asking.is_open() && self.accepted && asks {
+        if !self.asking.is_open() && self.accepted {
             self.ask(false, Options::NONE, io);
         }
     }

@@ -11,7 +11,6 @@ use kumiki_wire::xtp::{self, Diagnosis, First, Options, code, service, val};
 use super::Xtp;
 use super::context::{Beginning, Endpoint, Io, first_room};
 use super::diagnosis;
-use super::group::Group;
 use super::opening::{local_socket, may_speak, refuse};
 use super::packet::{Arrived, Body, Path};
 use super::send::Send;
@@ -68,7 +67,8 @@ impl Call {
         let plausible = agrees(destination, call.local.ip())
             && agrees(source, call.remote.ip())
             && call.local.is_ipv4() == call.remote.is_ipv4()
-            && may_speak(call.remote.ip());
+            && may_speak(call.remote.ip())
+            && may_speak(call.local.ip());
         if plausible {
             Ok(call)
         } else {
@@ -106,9 +106,6 @@ impl Xtp {
             waiting: 0,
         };
         self.table.fill(handle, Entry::Listener(Box::new(listener)));
-        if local.ip().is_multicast() {
-            self.member(local, true, cx);
-        }
         let opened = Opened {
             user: open.user,
             provider: handle,
@@ -119,13 +116,6 @@ impl Xtp {
         };
         cx.up(above, Indication::Opened(Box::new(opened)));
         Ok(())
-    }
-
-    /// Tells the layer below whether we are in a group.
-    fn member(&self, local: SocketAddr, member: bool, cx: &mut Context<'_>) {
-        let group = local.ip().into();
-        let manage = Manage::Group { group, member };
-        cx.down(Below(0), Request::Manage(Box::new(manage)));
     }
 
     /// Ends a passive open, and refuses whoever waits there.
@@ -143,10 +133,6 @@ impl Xtp {
             return;
         };
         self.table.unlisten(listener.local);
-        let group = listener.local.ip();
-        if group.is_multicast() && self.table.listening_to(group).next().is_none() {
-            self.member(listener.local, false, cx);
-        }
         let waiting: Vec<Handle> = self
             .table
             .all()
@@ -219,16 +205,11 @@ impl Xtp {
             cx,
             shared: &mut self.shared,
         };
-        let is_group = call.local.ip().is_multicast();
-        let mut local = call.local;
-        if is_group {
-            local.set_ip(io.shared.config.address);
-        }
         let begin = Beginning {
             handle,
             above,
             user,
-            local,
+            local: call.local,
             remote: call.remote,
             quality: &quality,
             unit: 0,
@@ -239,9 +220,6 @@ impl Xtp {
         endpoint.listener = Some(listener);
         endpoint.via = Some(packet.source);
         endpoint.peer = Some(packet.header.key.own());
-        if is_group {
-            endpoint.group = Some(Group::receiver(call.local));
-        }
         self.table.fill(handle, Entry::Context(Box::new(endpoint)));
         self.unrouted.push(handle);
         let to = call.remote.ip().into();
@@ -256,16 +234,11 @@ impl Xtp {
         first: &First,
         options: Options,
     ) -> Result<Handle, u32> {
-        let multi = options.contains(Options::MULTI);
-        if multi != call.local.ip().is_multicast() {
+        if options.contains(Options::MULTI) {
             return Err(val::OPTIONS_REFUSED);
         }
         let service = first.traffic.service;
-        let for_groups = matches!(
-            service,
-            service::UNACKNOWLEDGED_MULTICAST | service::RELIABLE_MULTICAST
-        );
-        if service > service::RELIABLE_MULTICAST || (for_groups && !multi) {
+        if service > service::RELIABLE_STREAM {
             return Err(val::NO_PROVIDER);
         }
         let handle = self.table.listening_at(call.local);
@@ -357,14 +330,10 @@ impl Endpoint {
         if let Some(waiting) = self.receive.held.front() {
             self.receive.room = self.receive.room.saturating_sub(waiting.text.len() as u64);
         }
-        let local = match &self.group {
-            Some(group) => group.address().unwrap_or(self.local),
-            None => self.local,
-        };
         let offered = Offered {
             user: self.user,
             provider: self.handle,
-            local: Address::from(local),
+            local: Address::from(self.local),
             remote: Address::from(self.remote),
             unit: self.room,
             data,

@@ -5,7 +5,7 @@
 //! | Specification | XTP 4.0b, with what Kumiki has settled where no text is public: `docs/xtp.md`, whose items the code names (P1 and so on) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, tags, release, abort; `end` is EOM and is preserved |
 //! | Below | [`Service::UnitData`] that takes IP addresses: IP of either version under protocol 36; address resolution or VNET on a LAN under Ethernet type 817d |
-//! | Left out | revision 3.6 and before; path MTU discovery (what is too long is fragmented by IP); transactions as a service of their own; small writes are not held back (`Quality::coalesce`); ECN; a bound on the number of tries (`Quality::retransmissions`): time decides |
+//! | Left out | revision 3.6 and before; multicast (MULTI, JCNTL): groups cannot be opened, and calls to them are refused; path MTU discovery (what is too long is fragmented by IP); transactions as a service of their own; small writes are not held back (`Quality::coalesce`); ECN; a bound on the number of tries (`Quality::retransmissions`): time decides |
 //!
 //! | read | for |
 //! |---|---|
@@ -20,7 +20,6 @@
 //! | `deadlines`, `timers` | WTIMER, CTIMER and the others |
 //! | `close` | WCLOSE, RCLOSE, END, and what is left of a context |
 //! | `diagnosis` | DIAG |
-//! | `group` | multicast |
 //! | [`congestion`], [`rtt`] | the algorithms |
 //!
 //! # How a user sees it
@@ -47,7 +46,6 @@ mod counters;
 mod deadlines;
 mod diagnosis;
 mod error;
-mod group;
 mod listening;
 mod opening;
 mod output;
@@ -170,7 +168,7 @@ impl Xtp {
             self.stirred.push(handle);
         }
         let ended = endpoint.ended;
-        if !endpoint.named && endpoint.group.as_ref().is_none_or(|it| !it.is_sender()) {
+        if !endpoint.named {
             endpoint.named = endpoint.via.is_some() && endpoint.peer.is_some();
             if let Some(name) = endpoint.name() {
                 self.table.know_peer(name, handle);
@@ -271,9 +269,7 @@ impl Xtp {
             let endpoint = self.table.context(handle)?;
             // Only from the peer; where the layer below does not know of IP, from where its packets came at first.
             let from = packet.source;
-            let group = endpoint.group.is_some();
             let right = match (from.ip(), endpoint.via) {
-                _ if group => true,
                 (Some(ip), _) => ip == endpoint.remote.ip(),
                 (None, Some(via)) => via == from,
                 (None, None) => true,
@@ -469,7 +465,7 @@ impl Protocol for Xtp {
                 if let Some(data) = data {
                     self.write(session, data, None, true, cx);
                 }
-                if !self.with(session, cx, Endpoint::on_release) {
+                if !self.with(session, cx, |it, _| it.on_release()) {
                     self.unlisten(from, session, true, cx);
                 }
             }

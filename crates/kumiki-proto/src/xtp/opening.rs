@@ -9,7 +9,6 @@ use kumiki_graph::{
 use kumiki_wire::xtp::Options;
 
 use super::context::{Beginning, Endpoint, Io};
-use super::group::Group;
 use super::table::Entry;
 use super::{ANSWER, ANSWER_TIME, Xtp};
 
@@ -28,7 +27,7 @@ impl Xtp {
     /// An active open waits for its route.
     pub(super) fn open_active(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
         let remote = open.remote.socket();
-        let Some(remote) = remote.filter(|it| it.port() != 0 && may_be_called(it.ip())) else {
+        let Some(remote) = remote.filter(|it| it.port() != 0 && may_speak(it.ip())) else {
             refuse(above, open.user, Reason::BadAddress, cx);
             return;
         };
@@ -135,9 +134,6 @@ impl Xtp {
         };
         let mut endpoint = Endpoint::new(&begin, &mut io);
         endpoint.path.bypass = route.bypass;
-        if remote.ip().is_multicast() {
-            endpoint.group = Some(Group::sender());
-        }
         self.table.fill(handle, Entry::Context(Box::new(endpoint)));
         let data = open.data.clone();
         self.with(handle, cx, |it, io| {
@@ -180,20 +176,15 @@ impl Xtp {
     }
 }
 
-/// Whether somebody can be there: one host, or a group.
-const fn may_be_called(ip: IpAddr) -> bool {
+/// Whether an end of a context can have this address: it is one host's.
+pub(crate) const fn may_speak(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => {
             let [first, ..] = ip.octets();
-            first != 0 && first < 240
+            first != 0 && first < 224
         }
-        IpAddr::V6(ip) => !ip.is_unspecified(),
+        IpAddr::V6(ip) => !ip.is_unspecified() && !ip.is_multicast(),
     }
-}
-
-/// Whether an end of a context can have this address.
-pub(crate) const fn may_speak(ip: IpAddr) -> bool {
-    may_be_called(ip) && !ip.is_multicast()
 }
 
 /// Answers an open or an accept in the negative.
@@ -217,7 +208,7 @@ pub(crate) fn local_socket(address: Address) -> Option<SocketAddr> {
         Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
         Address::Socket { .. } => address
             .socket()
-            .filter(|it| it.ip().is_unspecified() || may_be_called(it.ip())),
+            .filter(|it| it.ip().is_unspecified() || may_speak(it.ip())),
         Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) => None,
     }
 }

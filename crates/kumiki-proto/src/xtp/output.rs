@@ -2,9 +2,7 @@
 
 use kumiki_graph::{FlowControl, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::xtp::{
-    self, Control, Errors, First, Format, Header, Join, Options, TrafficControl,
-};
+use kumiki_wire::xtp::{self, Control, Errors, First, Format, Header, Options, TrafficControl};
 
 use super::context::{Endpoint, Exchange, HEADER, Io};
 use super::packet::{Front, transmit};
@@ -36,10 +34,8 @@ pub(crate) enum Emission {
 impl Endpoint {
     fn header(&self, format: Format, options: Options, seq: u64) -> Header {
         let base = self.modes.options();
-        let group = self.group.is_some();
         let options = options
             .with(base)
-            .with_if(group, Options::MULTI)
             .with_if(self.asking.edge, Options::EDGE)
             .with_if(self.read_closed, Options::RCLOSE);
         Header {
@@ -338,28 +334,6 @@ impl Endpoint {
         let order = self.send.board.take_order();
         let options = self.ask_with(order, certain, io);
         self.tell(options | extra, io);
-    }
-
-    /// Sends JCNTL: to take part in a multicast, or as the answer to that.
-    pub(crate) fn send_join(
-        &mut self,
-        address: xtp::Address,
-        options: Options,
-        io: &mut Io<'_, '_>,
-    ) {
-        let join = Join {
-            control: self.control(),
-            xkey: key_of(self.handle),
-            address,
-            traffic: self.traffic(io.shared),
-        };
-        io.shared.counters.jcntl_sent += 1;
-        let mut octets = vec![0; join.len()];
-        join.emit(&mut octets);
-        let seq = self.send.board.nxt();
-        let header = self.header(Format::Jcntl, options, seq);
-        let text = Message::from_octets(&octets);
-        transmit(&self.path, header, &Front::None, text, io.cx);
     }
 
     /// The user has written all, and all has left, but nothing has said so: the peer is told (P31).

@@ -30,7 +30,6 @@ pub(crate) enum Body {
         control: Control,
         spans: Vec<Span>,
         exchange: Option<(Key, Traffic)>,
-        address: Option<xtp::Address>,
     },
     Diag(Diagnosis),
 }
@@ -208,7 +207,6 @@ fn control(format: Format, payload: &[u8]) -> Result<Body, kumiki_wire::Malforme
                 control,
                 spans,
                 exchange: None,
-                address: None,
             }
         }
         Format::Tcntl => {
@@ -217,7 +215,6 @@ fn control(format: Format, payload: &[u8]) -> Result<Body, kumiki_wire::Malforme
                 control: it.control,
                 spans: Vec::new(),
                 exchange: Some((it.xkey, it.traffic)),
-                address: None,
             }
         }
         Format::Jcntl => {
@@ -226,14 +223,12 @@ fn control(format: Format, payload: &[u8]) -> Result<Body, kumiki_wire::Malforme
                 control: it.control,
                 spans: Vec::new(),
                 exchange: Some((it.xkey, it.traffic)),
-                address: Some(it.address),
             }
         }
         Format::Cntl | Format::Data | Format::First | Format::Diag => Body::Control {
             control: Control::parse_whole(payload)?,
             spans: Vec::new(),
             exchange: None,
-            address: None,
         },
     })
 }

@@ -338,7 +338,7 @@ mod tests {
             let cut = send.next(room)?;
             let (packet, _) = send.take(&cut, true);
             send.board.sent(cut.octets);
-            assert_eq!(packet.len() as u32, cut.octets);
+            assert_eq!(packet.len() as u64, u64::from(cut.octets));
             Some((cut.seq, cut.octets, cut.tag.is_some(), cut.end))
         })
         .collect()
@@ -369,7 +369,7 @@ mod tests {
         let mut again = Vec::new();
         while let Some(cut) = send.next_lost(40) {
             let packet = send.again(&cut);
-            assert_eq!(packet.len() as u32, cut.octets);
+            assert_eq!(packet.len() as u64, u64::from(cut.octets));
             again.push((cut.seq, cut.octets, cut.tag.is_some(), cut.end));
             send.board.resent(cut.octets);
         }

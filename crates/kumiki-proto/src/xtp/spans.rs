@@ -129,12 +129,12 @@ mod tests {
             spans.remove_below(below.into());
             bits[..usize::from(below)].fill(false);
             let found: Vec<u64> = spans.iter().flat_map(|it| it.left..it.right).collect();
-            let set = (0..256).filter(|&n| bits[n as usize]).collect::<Vec<u64>>();
+            let set = (0..256).filter(|&n| bits[n]).map(|n| n as u64).collect::<Vec<u64>>();
             prop_assert_eq!(found, set);
             let runs = (1..256).filter(|&n| bits[n] && !bits[n - 1]).count() + usize::from(bits[0]);
             prop_assert_eq!(spans.len(), runs);
-            for n in 0..=255u64 {
-                prop_assert_eq!(spans.contains(n, n + 1), bits[n as usize]);
+            for (n, bit) in (0..).zip(bits) {
+                prop_assert_eq!(spans.contains(n, n + 1), bit);
             }
         }
     }

@@ -233,20 +233,10 @@ impl Table {
 
     /// Who listens at `local`: for this address before for any. 0.0.0.0 is any of IPv4, :: is any of both versions.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Handle> {
-        if local.ip().is_multicast() {
-            return self.listeners.get(&(local.port(), local.ip())).copied();
-        }
         let any4 = local.is_ipv4().then_some(Ipv4Addr::UNSPECIFIED.into());
         let any = [Some(local.ip()), any4, Some(Ipv6Addr::UNSPECIFIED.into())];
         let mut any = any.into_iter().flatten();
         any.find_map(|ip| self.listeners.get(&(local.port(), ip)))
             .copied()
-    }
-
-    /// Those who listen to the group `ip`, whatever the port.
-    pub(crate) fn listening_to(&self, group: IpAddr) -> impl Iterator<Item = Handle> {
-        let all = self.listeners.iter();
-        all.filter(move |((_, ip), _)| *ip == group)
-            .map(|(_, handle)| *handle)
     }
 }

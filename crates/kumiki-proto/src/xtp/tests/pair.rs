@@ -34,8 +34,6 @@ type Rule = Box<dyn FnMut(&Packet) -> Fate>;
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
     pub(super) at: Instant,
-    /// Counted from 0 over both directions.
-    pub(super) number: usize,
     pub(super) from: usize,
     pub(super) header: Header,
     pub(super) payload: Vec<u8>,
@@ -432,7 +430,6 @@ impl Pair {
         assert_eq!(octets.len(), len + header.dlen as usize);
         let packet = Packet {
             at: self.now,
-            number: self.log.len(),
             from,
             header,
             payload: octets[len..].to_vec(),
