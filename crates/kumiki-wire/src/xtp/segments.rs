@@ -38,7 +38,7 @@ pub enum Address {
     /// Format 0: nothing is said.
     #[default]
     Null,
-    /// Formats 1 (IPv4) and 6 (IPv6). Both addresses are of one version; the layout of format 6 is Kumiki's own (`docs/xtp.md`, P20).
+    /// Formats 1 (IPv4) and 6 (IPv6). Both addresses are of one version; the layout of format 6 is Kumiki's own (`docs/xtp.md`, P8).
     Ip {
         /// adomain; 0 where the sender does not know of domains.
         domain: u8,
