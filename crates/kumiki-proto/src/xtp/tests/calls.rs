@@ -253,3 +253,94 @@ fn a_lan_that_knows_no_ip_addresses_carries_it_too() {
         assert_eq!(pair.app(to).received, numbered(5000));
     }
 }
+
+#[test]
+fn over_ipv6_a_call_has_longer_addresses() {
+    use crate::test_bench::Bench;
+    use crate::xtp::Xtp;
+    use kumiki_wire::xtp::{First, Header};
+
+    let ip = |n| core::net::IpAddr::from(core::net::Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, n));
+    let socket = |n, port| Address::from(core::net::SocketAddr::new(ip(n), port));
+    let mut bench = Bench::new();
+    let wire = bench.device("wire");
+    let xtp = Xtp::new(crate::xtp::Config::default());
+    bench.node("xtp", &["wire"], xtp);
+    let user = bench.user("user", "xtp", &[]);
+    bench.start();
+    bench.say(user, open(Mode::Active, Address::None, socket(2, 7)));
+    let asked = bench.requests().into_iter().any(|(_, request)| {
+        matches!(request, Request::Manage(manage) if matches!(*manage, Manage::Route { .. }))
+    });
+    assert!(asked);
+    let route = Report::Route {
+        to: ip(2).into(),
+        source: ip(1).into(),
+        unit: 1232,
+        burst: 1,
+        bypass: None,
+    };
+    bench.indicate(wire, Indication::Report(Box::new(route)));
+    let opened = bench.heard(user).into_iter().find_map(|it| match it {
+        Indication::Opened(opened) => Some(*opened),
+        _ => None,
+    });
+    let opened = opened.unwrap();
+    assert_eq!(opened.unit, 1200);
+    let sent = bench.sent();
+    let [(_, unit)] = &sent[..] else {
+        panic!("{sent:?}");
+    };
+    assert_eq!(
+        (unit.source, unit.destination),
+        (ip(1).into(), ip(2).into())
+    );
+    let octets = unit.data.to_vec();
+    let (header, len) = Header::parse(&octets, octets.len()).unwrap();
+    assert_eq!((header.format, header.dlen), (Format::First, 64));
+    let (first, _) = First::parse(&octets[len..]).unwrap();
+    assert_eq!(first.address.len(), 40);
+    // And it is understood.
+    let mut peer = Bench::new();
+    let wire = peer.device("wire");
+    peer.node("xtp", &["wire"], Xtp::new(crate::xtp::Config::default()));
+    let listener = peer.user("user", "xtp", &[]);
+    peer.start();
+    let any = Address::from(core::net::SocketAddr::new(
+        core::net::Ipv6Addr::UNSPECIFIED.into(),
+        7,
+    ));
+    let passive = Mode::Passive { backlog: 1 };
+    peer.say(listener, open(passive, any, Address::None));
+    peer.receive(wire, unit.clone());
+    let offered = peer.heard(listener).into_iter().find_map(|it| match it {
+        Indication::Offered(offered) => Some(*offered),
+        _ => None,
+    });
+    let offered = offered.unwrap();
+    assert_eq!(
+        (offered.local, offered.remote),
+        (socket(2, 7), opened.local)
+    );
+}
+
+#[test]
+fn what_is_over_answers_for_the_hold_time_and_only_so_many_do() {
+    let config = crate::xtp::Config {
+        max_held: 3,
+        hold: Duration::from_secs(10),
+        ..plain()
+    };
+    let mut pair = Pair::new(config.clone(), config, ms(1));
+    pair.listen(B, 5);
+    for _ in 0..8 {
+        pair.call(A);
+        pair.run_for(ms(50));
+        pair.abort(A);
+        pair.run_for(ms(50));
+    }
+    assert_eq!((pair.xtp(A).contexts(), pair.xtp(B).contexts()), (0, 0));
+    assert_eq!((pair.xtp(A).inactive(), pair.xtp(B).inactive()), (3, 3));
+    pair.run_for(ms(11_000));
+    assert_eq!((pair.xtp(A).inactive(), pair.xtp(B).inactive()), (0, 0));
+}

@@ -196,3 +196,85 @@ fn a_seed_decides_everything() {
         assert_eq!(run(seed), run(seed), "seed {seed}");
     }
 }
+
+#[test]
+fn without_error_control_messages_come_whole_and_in_order_and_closing_is_reliable() {
+    for seed in 0..100 {
+        let mut rng = Rng::new(seed, 8);
+        let loss = 0.3 * rng.unit();
+        let rule = move |_: &Packet| {
+            let late = u64::from(rng.chance(0.2)) * rng.below(20);
+            if rng.chance(loss) {
+                vec![]
+            } else {
+                vec![ms(5 + late)]
+            }
+        };
+        let mut pair = Pair::of_many(vec![plain(), plain()], seed, Box::new(rule));
+        pair.app(A).quality.error_control = Some(ErrorControl::None);
+        pair.app(B).release_when_released = true;
+        pair.listen(B, 5);
+        for n in 0..100u8 {
+            let data = Message::from_octets(&[n; 500]);
+            pair.app(A).outbox.push_back((data, Some([n; 8]), true));
+        }
+        pair.app(A).release_when_sent = true;
+        pair.call(A);
+        pair.run_for(ms(200_000));
+        let tail = pair.tail();
+        for host in [A, B] {
+            let heard = pair.heard(host);
+            assert_eq!(heard.last().unwrap(), "closed", "seed {seed}\n{tail}");
+        }
+        assert_eq!(
+            pair.counters(A).retransmitted,
+            pair.counters(A).first_sent - 1
+        );
+        let app = pair.app(B);
+        let tags: Vec<u8> = app.tags.iter().map(|(_, tag)| tag[0]).collect();
+        assert!(tags.is_sorted_by(|a, b| a < b), "seed {seed} {tags:?}");
+        for ((at, tag), message) in app.tags.iter().zip(app.received.chunks(500)) {
+            assert_eq!(at % 500, 0);
+            assert!(message.iter().all(|octet| *octet == tag[0]), "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_down_for_a_while_is_waited_for() {
+    for seed in 0..40 {
+        let mut rng = Rng::new(seed, 9);
+        let outages: Vec<(u64, u64)> = (0..3)
+            .map(|n| (n * 60_000 + rng.below(10_000), 1 + rng.below(25_000)))
+            .collect();
+        let rule = move |packet: &Packet| {
+            let at = packet.at.as_nanos() / 1_000_000;
+            let down = outages
+                .iter()
+                .any(|(from, len)| (*from..from + len).contains(&at));
+            if down { vec![] } else { vec![ms(20)] }
+        };
+        let config = Config {
+            rate: 2000,
+            burst: 1000,
+            ..plain()
+        };
+        let mut pair = Pair::of_many(vec![config, plain()], seed, Box::new(rule));
+        pair.app(B).release_when_released = true;
+        pair.app(A).release_when_sent = true;
+        pair.listen(B, 5);
+        let data = Message::from_octets(&numbered(200_000));
+        pair.app(A).outbox.push_back((data, None, true));
+        pair.call(A);
+        pair.run_for(ms(400_000));
+        let tail = pair.tail();
+        assert!(
+            pair.app(B).received == numbered(200_000),
+            "seed {seed}\n{tail}"
+        );
+        for host in [A, B] {
+            let heard = pair.heard(host);
+            assert_eq!(heard.last().unwrap(), "closed", "seed {seed}\n{tail}");
+        }
+    }
+}
