@@ -24,7 +24,7 @@ use crate::scenario::{Host, Impair, Scenario};
 use fault::Fault;
 pub use measure::{Bound, Measured, SessionResult, Units};
 use programs::Load;
-pub use window::WindowUse;
+pub use window::{ControlShare, WindowUse};
 
 /// What else a run should bring.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -1,4 +1,4 @@
-//! What papers 1, 2 and 5 print or say, and what Kumiki must therefore show. Tolerances are those stated in the scenarios'
+//! What papers 1, 2, 3 and 5 print or say, and what Kumiki must therefore show. Tolerances are those stated in the scenarios'
 //! sources: a printed value with its stated room, or the paper's own words.
 
 #![allow(
@@ -12,7 +12,7 @@ mod arrange;
 use arrange::{profiles, run, run_point, scenario};
 use kumiki_lab::experiment::{Measured, Options};
 use kumiki_lab::limit;
-use kumiki_lab::scenario::Choice;
+use kumiki_lab::scenario::{Choice, Point};
 
 fn measured(name: &str, set: &[&str]) -> Measured {
     run(&scenario(name), set, 1, &Options::default()).measured
@@ -325,5 +325,70 @@ fn each_adaptation_layer_fills_its_share_of_the_line() {
         near(ladder.goodput_mbps().as_f64(), limit, 0.001);
         let ours = goodput("paper5-aal34", &set);
         assert!((0.995 * limit..=limit).contains(&ours), "{aal}: {ours}");
+    }
+}
+
+/// A point of paper 3's figure 3, measured for less time than there.
+fn delayed(series: &str, algorithm: &str, rtt_ms: u32) -> Measured {
+    let choice = Choice {
+        set: vec![
+            format!("rtt={rtt_ms} ms"),
+            "workload.duration=15 s".to_owned(),
+        ],
+        quick: false,
+        runs: None,
+    };
+    let points = scenario("paper3-fig3").points(&choice).unwrap();
+    let is = |point: &Point, name, word: &str| {
+        point.value(name).and_then(toml::Value::as_str) == Some(word)
+    };
+    let mut found = points
+        .iter()
+        .filter(|point| is(point, "series", series) && is(point, "rtt_algorithm", algorithm));
+    let point = found.next().unwrap();
+    run_point(point, &profiles(point), 1, &Options::default()).measured
+}
+
+#[test]
+fn what_was_fitted_of_paper_3_is_met() {
+    let xtp = delayed("xtp-nocheck", "paper", 100).goodput_mbps;
+    near(xtp, 17.0, 1.7);
+    near(delayed("tcp-os", "-", 0).goodput_mbps, 19.0, 1.0);
+    let tcp = delayed("tcp-xkernel", "-", 0).goodput_mbps;
+    assert!((0.4..=0.6).contains(&(tcp / xtp)), "{tcp} against {xtp}");
+}
+
+#[test]
+fn xtp_is_flat_and_dips_at_no_delay_only_as_the_paper_measures() {
+    for series in ["xtp", "xtp-nocheck"] {
+        for (algorithm, dips) in [("paper", true), ("mended", false)] {
+            let rate = |rtt| delayed(series, algorithm, rtt).goodput_mbps;
+            let flat = [20, 60, 100, 200].map(rate);
+            let (low, high) = flat.iter().fold((f64::MAX, 0.0_f64), |(low, high), it| {
+                (low.min(*it), high.max(*it))
+            });
+            assert!(high - low <= 0.03 * high, "{series}, {algorithm}: {flat:?}");
+            let dip = 1.0 - rate(0) / high;
+            assert_eq!(dip >= 0.03, dips, "{series}, {algorithm}: {dip}");
+            assert!(dips || dip < 0.01, "{series}, {algorithm}: {dip}");
+        }
+    }
+}
+
+/// Beyond the knee the rate is W_eff in each RTT, sending and handling of a segment, and wait for its acknowledgment. Of these W_eff and the wait
+/// are counted; what sending and handling take is found at one delay and holds at all others.
+#[test]
+fn beyond_the_knee_tcp_is_bound_by_its_window() {
+    use kumiki_lab::experiment::WindowUse;
+    for series in ["tcp-xkernel", "tcp-os"] {
+        let used = |rtt| WindowUse::of(&delayed(series, "-", rtt)).unwrap();
+        let at_60 = used(60);
+        let handling = at_60.round_ms - 60.0 - at_60.wait_ms;
+        assert!((3.0..30.0).contains(&handling), "{series}: {handling} ms");
+        for rtt in [40, 100, 140, 200] {
+            let used = used(rtt);
+            let expected = f64::from(rtt) + handling + used.wait_ms;
+            near(used.round_ms, expected, 0.05 * expected);
+        }
     }
 }

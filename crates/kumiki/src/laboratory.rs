@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
 use kumiki_lab::capture::{self, Layers, trace};
-use kumiki_lab::experiment::{Experiment, Measured, Options, Run, WindowUse};
+use kumiki_lab::experiment::{ControlShare, Experiment, Measured, Options, Run, WindowUse};
 use kumiki_lab::limit;
 use kumiki_lab::profile::{self, Profile};
 use kumiki_lab::reproduce::{Failure, Outcome, Runner};
@@ -122,6 +122,7 @@ impl Runner for Laboratory {
         }
         if point.scenario.report.window.is_some() {
             notes.extend(WindowUse::of(&run.measured).map(|used| used.to_string()));
+            notes.extend(ControlShare::of(&run.measured).map(|share| share.to_string()));
         }
         let limit = row
             .limit_mbps

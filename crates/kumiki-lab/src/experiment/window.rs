@@ -46,6 +46,41 @@ impl WindowUse {
     }
 }
 
+/// What asking costs an XTP: control packets against data packets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ControlShare {
+    /// Data packets sent by the writer.
+    pub data: u64,
+    /// Control packets that its peer sent.
+    pub control: u64,
+}
+
+impl ControlShare {
+    /// That of the XTP that sent most data; `None` where none did.
+    #[must_use]
+    pub fn of(measured: &Measured) -> Option<Self> {
+        let writer = format!("{}.", measured.writer);
+        let most = |key: &str, writes: bool| {
+            let nodes = measured.counters.iter();
+            nodes
+                .filter(|(name, _)| name.starts_with(&writer) == writes)
+                .filter_map(|(_, counts)| counts.get(key).copied())
+                .max()
+        };
+        let data = most("data_sent", true).filter(|data| *data > 0)?;
+        let control = most("control_sent", false)?;
+        Some(Self { data, control })
+    }
+}
+
+impl fmt::Display for ControlShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { data, control } = *self;
+        let share = as_f64(control) / as_f64(data);
+        write!(f, "{share:.3} control packets for each data packet")
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a mean for a printed figure")]
 const fn as_f64(count: u64) -> f64 {
     count as f64
