@@ -243,7 +243,7 @@ pub struct Switch {
     /// What to do when a queue fills: `tail` (drop cells), `ppd`, `epd`.
     #[serde(default)]
     pub discard: Option<String>,
-    /// The rate of its ports, as for a link.
+    /// What its ports are, as for a link; without it each port is what its line is.
     #[serde(default)]
     pub medium: Option<String>,
 }

@@ -552,7 +552,8 @@ pub(super) fn add_switches(
 ) -> Result<BTreeMap<String, Plug>, Fault> {
     let mut plugs = BTreeMap::new();
     for (name, spec) in &scenario.switch {
-        let switch = build_switch(spec).map_err(|fault| fault.under(&["switch", name]))?;
+        let switch =
+            build_switch(name, spec, scenario).map_err(|fault| fault.under(&["switch", name]))?;
         let element = world.add_element(name, Box::new(switch));
         for port in 0..spec.ports {
             plugs.insert(format!("{name}.{port}"), Plug::Port(element, port));
@@ -564,16 +565,28 @@ pub(super) fn add_switches(
 /// The most ports of a switch: more than any had, and few enough to have memory for each.
 const MOST_PORTS: usize = 65536;
 
-fn build_switch(spec: &Switch) -> Result<atm::Switch, Fault> {
+/// The medium of the line that ends on `port` of the switch `name`; `None` where none does.
+fn medium_of<'a>(name: &str, port: usize, scenario: &'a Scenario) -> Option<&'a str> {
+    let end = format!("{name}.{port}");
+    let mut links = scenario.link.values();
+    links
+        .find(|link| link.ends.contains(&end))
+        .map(|link| link.medium.as_str())
+}
+
+fn build_switch(name: &str, spec: &Switch, scenario: &Scenario) -> Result<atm::Switch, Fault> {
     if spec.ports > MOST_PORTS {
         let problem = format!("no switch has {} ports", spec.ports);
         return Err(fault(&["ports"], problem).expected(format!("at most {MOST_PORTS}")));
     }
-    let medium = spec.medium.as_deref().unwrap_or("oc3c-atm");
-    let rate = cell_rate(medium).ok_or_else(|| {
-        let known: Vec<&str> = ATM.iter().map(|(name, _)| *name).collect();
-        unknown(&["medium"], "medium with cells", medium, &known)
-    })?;
+    let own = spec.medium.as_deref();
+    let rate_of = |medium: &str| {
+        cell_rate(medium).ok_or_else(|| {
+            let known: Vec<&str> = ATM.iter().map(|(name, _)| *name).collect();
+            unknown(&["medium"], "medium with cells", medium, &known)
+        })
+    };
+    let rate = rate_of(own.unwrap_or("oc3c-atm"))?;
     let latency = match spec.latency.as_str() {
         "" => Duration::ZERO,
         text => quantity(&["latency"], text)?,
@@ -594,7 +607,20 @@ fn build_switch(spec: &Switch) -> Result<atm::Switch, Fault> {
             ));
         }
     }
-    let mut switch = atm::Switch::new(latency, &vec![output; spec.ports]);
+    let mut outputs = vec![output; spec.ports];
+    for (port, output) in outputs.iter_mut().enumerate() {
+        // A port sends as its line does. A line that carries no cells is refused where it is plugged in.
+        let medium = medium_of(name, port, scenario);
+        if let Some(medium) = medium.filter(|medium| cell_rate(medium).is_some()) {
+            if own.is_some_and(|own| own != medium) {
+                let problem = format!("the line at port {port} is {medium}");
+                return Err(fault(&["medium"], problem)
+                    .expected("none, or that of all its lines: each port sends as its line does"));
+            }
+            output.slots = Slots::new(rate_of(medium)?);
+        }
+    }
+    let mut switch = atm::Switch::new(latency, &outputs);
     for text in &spec.channels {
         connect(&mut switch, text, spec.ports)?;
     }
