@@ -28,15 +28,21 @@ struct Carried {
     end: Value,
 }
 
-/// A host of the Ethernet: `host` is the last octet of its IP address; `peer` the socket of the other one.
-fn ttcp(protocol: &str, host: u8, socket: u16, peer: u16, options: &str) -> Command {
+/// A program of a host of the Ethernet: `number` is the last octet of its IP address; `peer` the socket of the other one.
+fn host(program: &str, number: u8, socket: u16, peer: u16, options: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     let what = format!(
-        "ttcp --json --protocol {protocol} --mtu 9000 --addr 192.168.3.{host}/24 \
+        "{program} --json --mtu 9000 --addr 192.168.3.{number}/24 \
          --sim-ether 127.0.0.1:{socket} --station 127.0.0.1:{peer} {options}"
     );
     command.args(what.split_whitespace());
     command
+}
+
+/// `ttcp` on such a host.
+fn ttcp(protocol: &str, number: u8, socket: u16, peer: u16, options: &str) -> Command {
+    let options = format!("--protocol {protocol} {options}");
+    host("ttcp", number, socket, peer, &options)
 }
 
 /// Carries so many octets in writes of [`WRITE`] from one process to the other and holds both to what the other one says.
@@ -182,6 +188,17 @@ fn tshark(path: &Path, filter: &str) -> Option<String> {
         }
         Err(why) => panic!("tshark: {why}"),
     }
+}
+
+#[test]
+fn an_echo_comes_back_whatever_transport_was_asked_for() {
+    let [near, far] = ports();
+    let mut other = Running::start(&mut host("ttcp", 2, far, near, "--receive"));
+    other.wait_for("listening");
+    let options = "--protocol xtp --to 192.168.3.2 --count 2 --interval 1ms";
+    let ping = Running::start(&mut host("ping", 1, near, far, options)).end();
+    assert_eq!(ping.status, 0, "{ping:?}");
+    assert_eq!(ping.event("ping")["answered"], 2);
 }
 
 /// A caller of a host that has no listener on the port: why its call ended.
