@@ -145,10 +145,10 @@ impl Stack {
     }
 
     /// `program` on `transport` on an Ethernet whose frames go in datagrams of `socket`. TCP has IP below it, and ICMP beside it; XTP has
-    /// VNET, and its packets are in the frames.
+    /// VNET, and its packets are in the frames. A program called `ping` stands on ICMP, so on IP, whatever `transport` is.
     ///
     /// # Errors
-    /// A [`Fault`] where `address` is of IPv6: ARP resolves addresses of IPv4.
+    /// A [`Fault`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's cannot be a station's.
     pub fn sim_ether(
         program: &str,
         transport: Transport,
@@ -160,6 +160,14 @@ impl Stack {
             return Err(Fault::at(["--addr"], "ARP resolves IPv4 addresses")
                 .expected("an IPv4 address and its prefix, such as 192.168.3.1/24"));
         };
+        let station = socket.local;
+        if station.ip().is_unspecified() || station.port() == 0 || station.port() % 2 == 1 {
+            let why = format!("no station can be at {station}");
+            return Err(Fault::at(["--sim-ether"], why)
+                .expected("a host's IPv4 address and an even port, such as 127.0.0.1:7000"));
+        }
+        let is_ping = program == "ping";
+        let transport = if is_ping { Transport::Tcp } else { transport };
         let lower = [
             ("arp", "eth"),
             ("eth", "sim_ether"),
@@ -170,7 +178,6 @@ impl Stack {
             Transport::Xtp => "vnet",
         };
         let kind = transport.kind();
-        let is_ping = program == "ping";
         let upper = if is_ping { "icmp" } else { kind };
         let mut graph = vec![(program, upper), (kind, network), (network, "arp")];
         if network == "ip" {

@@ -267,3 +267,34 @@ fn nobody_listens_and_the_caller_is_refused() {
     assert!(refused, "{:?}", caller[0].ending);
     assert_eq!(caller[0].remote, Address::from(socket([10, 9, 0, 1], 5001)));
 }
+
+/// A station of an Ethernet in datagrams, or why there can be none.
+fn station(program: &str, transport: Transport, local: &str) -> Result<Stack, String> {
+    let socket = SimEther {
+        local: local.parse().unwrap(),
+        stations: Vec::new(),
+        via: None,
+    };
+    let address = "192.168.3.1/24".parse().unwrap();
+    let stack = Stack::sim_ether(program, transport, address, 9000, &socket);
+    stack.map_err(|fault| fault.to_string())
+}
+
+#[test]
+fn a_socket_that_can_be_no_station_is_refused_with_what_could() {
+    for local in ["127.0.0.1:7001", "127.0.0.1:0", "0.0.0.0:7000"] {
+        let why = station("ttcp", Transport::Xtp, local).unwrap_err();
+        assert!(
+            why.starts_with("--sim-ether") && why.contains(local),
+            "{why}"
+        );
+        assert!(why.contains("even port"), "{why}");
+    }
+    assert!(station("ttcp", Transport::Xtp, "127.0.0.1:7000").is_ok());
+}
+
+#[test]
+fn a_ping_over_an_ethernet_stands_on_ip_whatever_the_transport() {
+    let ping = |transport| station("ping", transport, "127.0.0.1:7000").unwrap();
+    assert_eq!(ping(Transport::Xtp), ping(Transport::Tcp));
+}

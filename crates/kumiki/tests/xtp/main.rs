@@ -1,0 +1,230 @@
+//! `kumiki ttcp` in real time: XTP, and TCP, over an Ethernet whose frames are in UDP datagrams on the loopback interface.
+//!
+//! Two processes, each a whole host, carry generated octets; the hashes that both ends compute must be the same. Each test has
+//! ports of its own, ends what it started, and gives up when a process says nothing for [`PATIENCE`]. tshark is asked where there
+//! is one; with `KUMIKI_REQUIRE_TSHARK` set there must be one.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test: what fails stops it"
+)]
+
+mod process;
+
+use std::path::Path;
+use std::process::Command;
+
+use process::{Folder, Running, ports};
+use serde_json::Value;
+
+/// Octets in one write: ttcp's `-l`.
+const WRITE: u64 = 8192;
+
+/// What becomes of a transfer: the connection in the words of both ends, and the end of the sender.
+struct Carried {
+    sent: Value,
+    received: Value,
+    end: Value,
+}
+
+/// A program of a host of the Ethernet: `number` is the last octet of its IP address; `peer` the socket of the other one.
+fn host(program: &str, number: u8, socket: u16, peer: u16, options: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    let what = format!(
+        "{program} --json --mtu 9000 --addr 192.168.3.{number}/24 \
+         --sim-ether 127.0.0.1:{socket} --station 127.0.0.1:{peer} {options}"
+    );
+    command.args(what.split_whitespace());
+    command
+}
+
+/// `ttcp` on such a host.
+fn ttcp(protocol: &str, number: u8, socket: u16, peer: u16, options: &str) -> Command {
+    let options = format!("--protocol {protocol} {options}");
+    host("ttcp", number, socket, peer, &options)
+}
+
+/// Carries so many octets in writes of [`WRITE`] from one process to the other and holds both to what the other one says.
+/// `options` are those of the sender and those of the receiver.
+fn carry(protocol: &str, [near, far]: [u16; 2], octets: u64, options: [&str; 2]) -> Carried {
+    let receive = format!("--receive {}", options[1]);
+    let mut receiver = Running::start(&mut ttcp(protocol, 2, far, near, &receive));
+    receiver.wait_for("listening");
+    let transmit = format!(
+        "--transmit 192.168.3.2 -l {WRITE}B -n {} {}",
+        octets / WRITE,
+        options[0]
+    );
+    let sender = Running::start(&mut ttcp(protocol, 1, near, far, &transmit)).end();
+    let receiver = receiver.end();
+    assert_eq!(
+        sender.status, 0,
+        "sender: {sender:?}\nreceiver: {receiver:?}"
+    );
+    assert_eq!(receiver.status, 0, "receiver: {receiver:?}");
+    let (sent, received) = (sender.event("connection"), receiver.event("connection"));
+    assert_eq!(sent["sent"], octets, "{sent}");
+    assert_eq!(received["received"], octets, "{received}");
+    assert_eq!(sent["sent_sha256"], received["received_sha256"]);
+    assert_eq!(
+        [&sent["ended"], &received["ended"]],
+        ["closed"; 2],
+        "{sent}\n{received}"
+    );
+    Carried {
+        end: sender.event("end"),
+        sent,
+        received,
+    }
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn xtp_carries_octets_over_an_ethernet_in_datagrams() {
+    let carried = carry("xtp", ports(), 16 * MIB, ["", ""]);
+    // The other way nothing was carried, and both know whom they spoke with.
+    assert_eq!(carried.sent["received"], 0);
+    assert_eq!(carried.sent["remote"], "192.168.3.2:5001");
+    assert_eq!(carried.sent["local"], carried.received["remote"]);
+}
+
+#[test]
+fn xtp_repairs_what_a_line_loses() {
+    let carried = carry("xtp", ports(), 16 * MIB, ["--impair loss=0.01", ""]);
+    let lost = carried.end["line"]["b_lost"].as_u64().unwrap();
+    assert!(lost > 0, "nothing was lost: {}", carried.end);
+}
+
+#[test]
+fn tcp_carries_octets_over_an_ethernet_in_datagrams() {
+    carry("tcp", ports(), 16 * MIB, ["", ""]);
+}
+
+#[test]
+fn xtp_crosses_a_delay_generator_that_loses() {
+    let [near, far] = ports();
+    let [box_near, box_far] = ports();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    command
+        .args(["delay", "--json", "--no-stdin", "--ordinary-priority"])
+        .args(["--for", "300s", "--set", "both delay 20ms loss 1%"])
+        .arg(format!("udp:{box_near},{near}"))
+        .arg(format!("udp:{box_far},{far}"));
+    let mut delay = Running::start(&mut command);
+    delay.wait_for("ready");
+    let via = [box_near, box_far].map(|port| format!("--via 127.0.0.1:{port}"));
+    let carried = carry("xtp", [near, far], 4 * MIB, [&via[0], &via[1]]);
+    // Nothing goes past the box: a round trip takes 40 ms at least, and there were several.
+    let seconds = carried.sent["seconds"].as_f64().unwrap();
+    assert!(seconds > 0.08, "{}", carried.sent);
+}
+
+#[test]
+fn a_capture_of_xtp_has_no_fault() {
+    let folder = Folder::new("capture");
+    let captures = ["sender", "receiver"].map(|name| folder.path(&format!("{name}.pcapng")));
+    let options = captures
+        .each_ref()
+        .map(|path| format!("--pcap {}", path.display()));
+    let carried = carry("xtp", ports(), 2 * MIB, [&options[0], &options[1]]);
+    for path in &captures {
+        let all = decode(path, &["--only", "xtp"]);
+        let packets = all.lines().count();
+        // A packet has no more than the 9000 octets of the MTU.
+        assert!(packets as u64 > 2 * MIB / 9000, "{all}");
+        assert_eq!(decode(path, &["--bad"]), "");
+        let Some(seen) = tshark(path, "xtp") else {
+            println!("not looked at by tshark, which is absent");
+            continue;
+        };
+        assert_eq!(seen.lines().count(), packets, "{seen}");
+        assert_eq!(tshark(path, "xtp.bad_checksum").unwrap(), "");
+    }
+    assert_eq!(carried.end["packets_refused"], 0);
+}
+
+#[test]
+fn a_capture_of_a_line_that_spoils_shows_it_and_xtp_repairs_it() {
+    let folder = Folder::new("spoilt");
+    let path = folder.path("receiver.pcapng");
+    let spoils = format!("--impair corrupt=0.05 --pcap {}", path.display());
+    carry("xtp", ports(), 2 * MIB, ["", &spoils]);
+    // So it is no wonder of the capture above that nothing was found in it.
+    assert_ne!(decode(&path, &["--bad"]), "");
+    if let Some(seen) = tshark(&path, "xtp.bad_checksum") {
+        assert_ne!(seen, "");
+    }
+}
+
+/// What `kumiki decode` prints of a capture.
+fn decode(path: &Path, options: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    command.arg("decode").arg(path).args(options);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The packets that pass tshark's `filter`; `None` where there is no tshark and none is required.
+fn tshark(path: &Path, filter: &str) -> Option<String> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = here.join("../kumiki-decode/dissectors/xtp.lua");
+    let mut command = Command::new("tshark");
+    command.arg("-X");
+    command.arg(format!("lua_script:{}", script.display()));
+    command.arg("-r").arg(path).args(["-Y", filter]);
+    match command.output() {
+        Ok(output) => {
+            assert!(output.status.success(), "{output:?}");
+            Some(String::from_utf8(output.stdout).unwrap())
+        }
+        Err(why)
+            if why.kind() == std::io::ErrorKind::NotFound
+                && std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() =>
+        {
+            None
+        }
+        Err(why) => panic!("tshark: {why}"),
+    }
+}
+
+#[test]
+fn an_echo_comes_back_whatever_transport_was_asked_for() {
+    let [near, far] = ports();
+    let mut other = Running::start(&mut host("ttcp", 2, far, near, "--receive"));
+    other.wait_for("listening");
+    let options = "--protocol xtp --to 192.168.3.2 --count 2 --interval 1ms";
+    let ping = Running::start(&mut host("ping", 1, near, far, options)).end();
+    assert_eq!(ping.status, 0, "{ping:?}");
+    assert_eq!(ping.event("ping")["answered"], 2);
+}
+
+/// A caller of a host that has no listener on the port: why its call ended.
+fn refused(protocol: &str, options: &str) -> String {
+    let [near, far] = ports();
+    let mut other = Running::start(&mut ttcp(protocol, 2, far, near, "--receive --port 6000"));
+    other.wait_for("listening");
+    let transmit = format!("--transmit 192.168.3.2 --port 6001 {options}");
+    let sender = Running::start(&mut ttcp(protocol, 1, near, far, &transmit)).end();
+    assert_eq!(sender.status, 1, "{sender:?}");
+    assert!(sender.errors.contains("aborted"), "{sender:?}");
+    let connection = sender.event("connection");
+    assert_eq!(connection["ended"], "aborted", "{connection}");
+    connection["reason"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_tcp_that_nobody_listens_for_says_so() {
+    assert_eq!(refused("tcp", ""), "the peer refused");
+}
+
+/// Over an Ethernet XTP knows its caller by a MAC address and sends it no DIAG (`docs/xtp.md`, P35), so it is CTIMEOUT that ends the
+/// call; a DIAG would do so earlier.
+#[test]
+fn an_xtp_that_nobody_listens_for_gives_up() {
+    let why = refused("xtp", "--set xtp.ctimeout=2s");
+    let possible = ["the peer stopped answering", "the peer refused"];
+    assert!(possible.contains(&why.as_str()), "{why}");
+}
