@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Pass | what the schedule has for now; what has come at each end, a batch at most; what has left, to the other end; commands |
 //! | Time | a unit came when the device says that it did, or else when it was read; it leaves as soon after its due time as the thread runs |
-//! | Wait | in one `poll` for both devices, the bell of commands and Ctrl-C, and the next due time; there is no busy waiting, which has not been found to be needed (docs/speed.md) |
+//! | Wait | in one `poll` for both devices, the bell of commands and Ctrl-C, and the next due time; there is no busy waiting, which has not been tried (docs/speed.md) |
 //! | Left out | more than one thread: at the rates that this is for, one has little to do |
 
 use std::collections::VecDeque;
