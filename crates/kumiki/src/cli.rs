@@ -33,13 +33,13 @@ pub(crate) enum Command {
     Decode(Decode),
     /// As ttcp: send a number of buffers from memory to memory over TCP or XTP, or take them, and print the rate
     Ttcp(Ttcp),
-    /// Over a TUN device: send generated octets by TCP, and print their hash, the rate and the CPU time
+    /// Over a TUN device, or an Ethernet in datagrams: send generated octets by TCP or XTP, and print their hash, the rate and the CPU time
     Source(Source),
-    /// Over a TUN device: read what comes by TCP, and print octets and hash of each connection
+    /// Over the same: read what comes, and print octets and hash of each connection
     Sink(Sink),
-    /// Over a TUN device: send back what comes by TCP
+    /// Over the same: send back what comes
     Echo(Sink),
-    /// Over a TUN device: ask for echoes by ICMP
+    /// Over the same: ask for echoes by ICMP
     Ping(Ping),
     /// Bring up a PPP link on a line with any PPP at the other end, and carry IP over it
     Ppp(Box<crate::ppp::Wanted>),
