@@ -113,7 +113,7 @@ fn the_switch_counts_the_cells_of_the_datagrams_that_were_sent() {
 fn the_switch_counts_what_it_drops() {
     // It sends on at 40 Mb/s what comes at 150, and can hold three PDUs.
     let run = transfer(&[
-        "switch.exchange.medium=ds3-plcp",
+        "link.two.medium=ds3-plcp",
         "switch.exchange.queue_cells=512",
         "host.sender.tcp.congestion=newreno",
     ]);
