@@ -1,6 +1,6 @@
 //! Passive opens, and callers that wait for an answer.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Handle, Indication, Manage, Offered, Open, Opened,
@@ -75,6 +75,12 @@ impl Call {
             Err(val::MALFORMED_ADDRESS)
         }
     }
+}
+
+/// Whether an address is one host's, as far as can be seen.
+const fn is_host(address: &IpAddr) -> bool {
+    let broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !(address.is_multicast() || broadcast)
 }
 
 impl Xtp {
@@ -159,21 +165,24 @@ impl Xtp {
             cx.drop("FIRST that begins nothing");
             return;
         }
+        let mut ends = (packet.source, packet.destination);
         let call = Call::of(&first.address, packet.source, packet.destination);
         let found = call.and_then(|call| {
+            // On a LAN only the call itself says who calls.
+            ends = (call.remote.ip().into(), call.local.ip().into());
             let listener = self.listener_for(&call, first, packet.header.options)?;
             Ok((call, listener))
         });
         let (call, listener) = match found {
             Ok(found) => found,
             Err(val) => {
-                self.refuse_call(&packet, val, cx);
+                self.refuse_call(&packet, ends, val, cx);
                 return;
             }
         };
         let octets = text.len() as u64;
         let Some(handle) = self.begin_passive(call, listener, &packet, cx) else {
-            self.refuse_call(&packet, val::NO_RESOURCE, cx);
+            self.refuse_call(&packet, ends, val::NO_RESOURCE, cx);
             return;
         };
         let traffic = first.traffic;
@@ -253,17 +262,17 @@ impl Xtp {
         Ok(handle)
     }
 
-    fn refuse_call(&mut self, packet: &Arrived, val: u32, cx: &mut Context<'_>) {
+    fn refuse_call(
+        &mut self,
+        packet: &Arrived,
+        ends: (Address, Address),
+        val: u32,
+        cx: &mut Context<'_>,
+    ) {
         self.shared.counters.refused += 1;
         let code = code::REFUSED;
         let diagnosis = Diagnosis { code, val };
-        self.diagnose(
-            (packet.source, packet.destination),
-            packet.header.key,
-            packet.group,
-            diagnosis,
-            cx,
-        );
+        self.diagnose(ends, packet.header.key, packet.group, diagnosis, cx);
         cx.drop("call refused");
     }
 
@@ -277,7 +286,8 @@ impl Xtp {
         cx: &mut Context<'_>,
     ) {
         let own = destination.ip().unwrap_or(self.shared.config.address);
-        let (Some(remote), false) = (source.ip(), is_group) else {
+        let remote = source.ip().filter(is_host);
+        let (Some(remote), false) = (remote, is_group || !is_host(&own)) else {
             return;
         };
         let mut io = Io {
