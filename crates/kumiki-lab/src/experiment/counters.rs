@@ -109,6 +109,7 @@ fn of_xtp(host: &Host, node: &str) -> Vec<(String, u64)> {
         ("ecntl_sent", counters.ecntl_sent),
         ("sreq_sent", counters.sreq_sent),
         ("samples", counters.samples),
+        ("repeated", counters.repeated),
         ("handshakes", counters.handshakes),
         ("probes", counters.probes),
         ("retransmitted", counters.retransmitted),

@@ -279,7 +279,8 @@ impl Endpoint {
         if lost > 0 && !selective {
             board.go_back();
         }
-        if question.is_some() && board.is_out_before(limit) && !self.asking.is_open() {
+        let doubtful = board.is_out_before(limit) || board.contradicts_itself();
+        if question.is_some() && doubtful && !self.asking.is_open() {
             // The answer leaves something in doubt, and no other is on its way.
             self.asking.doubt = true;
         }
@@ -288,6 +289,7 @@ impl Endpoint {
         self.send.allow(alloc);
         if question.is_some() {
             self.timers.clear(Timer::Wait, io.cx);
+            self.timers.clear(Timer::Late, io.cx);
             if self.asking.is_open() {
                 self.arm_wait(io);
             }

@@ -40,6 +40,8 @@ pub(crate) struct Asking {
     pub(crate) since: u64,
     /// Since when there has been no answer, where one is waited for.
     pub(crate) waiting: Option<Instant>,
+    /// Since the last answer a question was repeated because its answer was late (P20).
+    pub(crate) repeated: bool,
     /// How often WTIMER has expired without an answer.
     pub(crate) back_off: u32,
     /// The synchronizing handshake that is under way: nothing is sent, and older echoes are ignored.
@@ -93,6 +95,7 @@ impl Asking {
         if answered.is_some() {
             self.echoed = echo;
             self.back_off = 0;
+            self.repeated = false;
             self.waiting = self.is_open().then_some(now);
             self.syncing = None;
         }

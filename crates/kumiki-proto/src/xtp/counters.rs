@@ -35,6 +35,8 @@ pub struct Counters {
     pub sreq_sent: u64,
     /// Round trips measured.
     pub samples: u64,
+    /// Of the questions: asked once more because an answer was late.
+    pub repeated: u64,
     /// Synchronizing handshakes begun: WTIMER had expired.
     pub handshakes: u64,
     /// Questions to a peer that allowed nothing more.

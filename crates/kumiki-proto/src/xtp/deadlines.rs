@@ -23,6 +23,7 @@ impl Endpoint {
             Timer::Rate => {}
             Timer::Probe => self.probe_expired(io),
             Timer::Tail => self.tail_expired(io),
+            Timer::Late => self.late_expired(io),
         }
     }
 
@@ -107,6 +108,15 @@ impl Endpoint {
         self.probes = self.probes.saturating_add(1);
         io.shared.counters.probes += 1;
         self.ask(false, Options::DREQ, io);
+    }
+
+    /// An answer is late: the question is put once more (P20).
+    fn late_expired(&mut self, io: &mut Io<'_, '_>) {
+        if self.asking.is_open() && self.asking.syncing.is_none() {
+            self.asking.repeated = true;
+            io.shared.counters.repeated += 1;
+            self.ask(false, Options::NONE, io);
+        }
     }
 
     /// What left last has not been asked about (P19).

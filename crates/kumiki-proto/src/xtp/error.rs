@@ -302,6 +302,11 @@ impl Board {
         lost
     }
 
+    /// Whether nothing is out or lost, although not all is acknowledged: what was reported once is not any more.
+    pub(crate) fn contradicts_itself(&self) -> bool {
+        self.una < self.nxt && self.in_flight == 0 && self.lost.is_empty()
+    }
+
     /// Whether anything that left before `limit` is still out.
     pub(crate) fn is_out_before(&self, limit: u64) -> bool {
         self.flight.iter().take_while(|it| it.0 < limit).any(|it| {

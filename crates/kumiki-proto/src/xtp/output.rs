@@ -60,6 +60,7 @@ impl Endpoint {
         self.rtt.asked(sync, now);
         io.shared.counters.sreq_sent += 1;
         self.timers.clear(Timer::Tail, io.cx);
+        self.timers.clear(Timer::Late, io.cx);
         if !self.timers.is_set(Timer::Wait) {
             self.arm_wait(io);
         }
@@ -353,15 +354,17 @@ impl Endpoint {
     /// Nothing may be left undone: where an answer is needed a timer runs.
     pub(crate) fn see_to_it(&mut self, io: &mut Io<'_, '_>) {
         let open = self.asking.is_open();
-        let out = self.send.board.in_flight() > 0;
+        let out = self.send.board.in_flight() > 0 || self.asking.doubt;
         let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
         let unsent = self.wants_to_send();
         if open {
             if !self.timers.is_set(Timer::Wait) {
                 self.arm_wait(io);
             }
+            self.arm_repeat(io);
         } else {
             self.timers.clear(Timer::Wait, io.cx);
+            self.timers.clear(Timer::Late, io.cx);
         }
         let after = self.asking.since > 0;
         let waits = !open && (out || closing || after);
@@ -384,6 +387,21 @@ impl Endpoint {
                 let wait = self.rtt.wtimer().saturating_mul(factor).min(most);
                 self.timers.set(Timer::Probe, now + wait, io.cx);
             }
+        }
+    }
+
+    /// Where an answer is late, the question is put once more before WTIMER stops everything (P20).
+    fn arm_repeat(&mut self, io: &mut Io<'_, '_>) {
+        let barred = self.asking.repeated || self.asking.syncing.is_some();
+        if barred || self.exchange == Exchange::Calling || self.timers.is_set(Timer::Late) {
+            return;
+        }
+        let Some(late) = self.rtt.late() else {
+            return;
+        };
+        let at = io.now() + late + io.shared.config.tail;
+        if self.timers.deadline(Timer::Wait).is_some_and(|it| at < it) {
+            self.timers.set(Timer::Late, at, io.cx);
         }
     }
 

@@ -275,6 +275,13 @@ impl Estimator {
         self.min
     }
 
+    /// After how long an answer is late, where there has been a sample: SRTT + max(G, 4 RTTVAR), without the bounds of WTIMER.
+    #[must_use]
+    pub fn late(&self) -> Option<Duration> {
+        let Estimate { srtt, rttvar } = self.estimate?;
+        Some(srtt + (rttvar * 4).max(self.config.granularity))
+    }
+
     /// WTIMER: how long to wait for the answer to a question, SRTT + max(G, 4 RTTVAR), within its bounds.
     #[must_use]
     pub fn wtimer(&self) -> Duration {
@@ -282,13 +289,9 @@ impl Estimator {
             initial,
             minimum,
             maximum,
-            granularity,
             ..
         } = self.config;
-        let wait = self.estimate.map_or(initial, |Estimate { srtt, rttvar }| {
-            srtt + (rttvar * 4).max(granularity)
-        });
-        wait.max(minimum).min(maximum)
+        self.late().unwrap_or(initial).max(minimum).min(maximum)
     }
 }
 

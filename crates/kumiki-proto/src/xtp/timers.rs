@@ -15,10 +15,19 @@ pub(crate) enum Timer {
     Probe,
     /// What left last has not been asked about.
     Tail,
+    /// An answer is late: ask again.
+    Late,
 }
 
 impl Timer {
-    const ALL: [Self; 5] = [Self::Wait, Self::Alive, Self::Rate, Self::Probe, Self::Tail];
+    const ALL: [Self; 6] = [
+        Self::Wait,
+        Self::Alive,
+        Self::Rate,
+        Self::Probe,
+        Self::Tail,
+        Self::Late,
+    ];
 
     pub(crate) fn of_kind(kind: u32) -> Option<Self> {
         Self::ALL
@@ -35,6 +44,7 @@ impl Timer {
             Self::Rate => 2,
             Self::Probe => 3,
             Self::Tail => 4,
+            Self::Late => 5,
         }
     }
 }
