@@ -194,12 +194,14 @@ impl Endpoint {
         }
         let pace = self.controller.rate();
         let paced = pace.and_then(|_| self.pacer.wait(now));
-        if let Some(at) = paced.max(self.credit.wait(octets, now)) {
+        let by_credit = self.credit.wait(octets, now);
+        let leaps = paced.is_some() && by_credit.is_none() && self.controller.leaps(octets);
+        if let Some(at) = paced.filter(|_| !leaps).max(by_credit) {
             self.window_limited = true;
             return Emission::Rate(at);
         }
         self.credit.on_sent(octets);
-        if let Some(rate) = pace {
+        if let Some(rate) = pace.filter(|_| !leaps) {
             self.pacer.on_sent(octets, rate.max(1), now);
         }
         self.send_data(&cut, again, io);

@@ -15,7 +15,7 @@ mod path;
 use path::Path;
 
 /// Name and version; with other rules or constants it is another version.
-pub const NAME: &str = "matched-1";
+pub const NAME: &str = "matched-2";
 
 /// No window is larger, in octets, so that no product below leaves its type.
 const MOST: u64 = 1 << 40;
@@ -40,6 +40,11 @@ const CLEAN_GROWTH: u64 = 60;
 /// After so long without a reaction it grows faster too, by the square of the milliseconds since then, divided by this, in 1/1000 packets.
 const LONG: Duration = Duration::from_secs(4);
 const LONG_DIVISOR: u64 = 4000;
+/// This part of what W asks for, or so many packets, more or less, is in balance with it.
+const BALANCE: u64 = 16;
+const BALANCE_LEAST: u64 = 4;
+/// Packets that leave at once after a status, at most.
+const LEAP: u64 = 2;
 /// It never grows by more than this part of itself in a round trip.
 const PART: u64 = 8;
 
@@ -144,6 +149,10 @@ pub struct Matched {
     kept: u64,
     /// Octets that one status tells of: the most of late.
     told: u64,
+    /// As much leaves as is delivered, at this rate.
+    balanced: Option<u64>,
+    /// What W asks for beyond that: whole packets of it leave at once.
+    leap: u64,
 }
 
 impl Matched {
@@ -165,7 +174,14 @@ impl Matched {
             silent: false,
             kept: KEEPS_LEAST,
             told: 0,
+            balanced: None,
+            leap: 0,
         }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn w(&self) -> u64 {
+        self.w
     }
 
     fn set_window(&mut self, w: u64) {
@@ -273,6 +289,25 @@ impl Matched {
         self.set_window(self.w.saturating_add(octets));
     }
 
+    /// R1, where a queue stands: whether as much is out as should be when as much leaves as is delivered, but for a few packets. These leave
+    /// at once.
+    fn balance(&mut self, in_flight: u64) {
+        (self.balanced, self.leap) = (None, 0);
+        if self.start.is_some() || !self.path.queue_stands(self.packet) {
+            return;
+        }
+        let Some((rate, (unheard, horizon))) = self.path.delivery_rate().zip(self.path.unheard())
+        else {
+            return;
+        };
+        let should = scaled(self.w, (horizon + unheard).as_nanos(), horizon.as_nanos());
+        let will = in_flight.saturating_add(octets_in(rate, self.path.spacing()));
+        if should.abs_diff(will) <= (should / BALANCE).max(BALANCE_LEAST * self.packet) {
+            self.balanced = Some(rate.max(1));
+            self.leap = should.saturating_sub(will).min(LEAP * self.packet);
+        }
+    }
+
     /// Whether about as much is out as may be (R9).
     fn is_in_use(&self, status: &Status) -> bool {
         let (Some(rtt), Some(horizon)) = (self.path.rtt(), self.path.horizon()) else {
@@ -319,7 +354,7 @@ impl Controller for Matched {
             self.set_window(scaled(self.w, is.as_nanos(), was.as_nanos()));
         }
         let told = status.delivered.saturating_add(status.lost);
-        self.told = told.max(self.told / 8 * 7).min(MOST);
+        self.told = told.max(self.told / 8 * 7).min(MOST / 2);
         if core::mem::take(&mut self.silent) {
             self.react(status);
         }
@@ -348,6 +383,7 @@ impl Controller for Matched {
             self.round.after = Some(status.sent_sync);
             self.on_round(&round);
         }
+        self.balance(status.in_flight);
     }
 
     /// R8.
@@ -364,14 +400,32 @@ impl Controller for Matched {
         self.clean_rounds = 0;
         self.rest = 0;
         self.path.on_timeout();
+        (self.balanced, self.leap) = (None, 0);
     }
 
     fn window(&self) -> u64 {
-        // R1: what is known of what is out is as old as the last status.
-        self.w.saturating_add(self.told)
+        // R1: what is known of what is out is as old as the last status; or as the last but one, where one lost answer would otherwise
+        // stop everything.
+        let told = if self.path.is_seldom_told() {
+            2 * self.told
+        } else {
+            self.told
+        };
+        self.w.saturating_add(told)
+    }
+
+    fn leaps(&mut self, octets: u64) -> bool {
+        let leaps = self.leap >= octets;
+        if leaps {
+            self.leap -= octets;
+        }
+        leaps
     }
 
     fn rate(&self) -> Option<u64> {
+        if let Some(rate) = self.balanced {
+            return Some(rate);
+        }
         Some(rate_of(self.w, self.path.horizon()?).max(1))
     }
 }

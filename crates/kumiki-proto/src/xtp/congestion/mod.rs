@@ -53,6 +53,12 @@ pub trait Controller: Debug + Send {
     /// Octets that may be out at once: sent and neither known to be received nor held lost.
     fn window(&self) -> u64;
 
+    /// Whether a packet of `octets` may leave now, whatever the pace. It does, if so.
+    fn leaps(&mut self, octets: u64) -> bool {
+        let _ = octets;
+        false
+    }
+
     /// Octets in a second at which they leave, headers of XTP not counted; none where there is no limit.
     fn rate(&self) -> Option<u64>;
 }
@@ -68,7 +74,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Name and version, for settings and reports: `off`, `matched-1`.
+    /// Name and version, for settings and reports: `off`, `matched-2`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -103,6 +103,22 @@ impl Path {
         Some(self.empty_horizon() + self.queueing())
     }
 
+    /// From one status to the next.
+    pub(super) const fn spacing(&self) -> Duration {
+        self.spacing
+    }
+
+    /// Whether statuses are further apart than round trips are long.
+    pub(super) fn is_seldom_told(&self) -> bool {
+        self.spacing > self.base()
+    }
+
+    /// The time for which, when the next status comes, nothing has been heard of what left, beyond the horizon; and the horizon. What is out then
+    /// left in a round trip and the time between two statuses, of which the horizon has the longer and the queue.
+    pub(super) fn unheard(&self) -> Option<(Duration, Duration)> {
+        Some((self.base().min(self.spacing), self.horizon()?))
+    }
+
     /// The last status, and the last one before it by a horizon, or the oldest that is remembered.
     fn span(&self) -> Option<(Known, Known)> {
         let last = self.last()?;

@@ -59,6 +59,9 @@ pub(super) struct Xtp {
     questions: BTreeMap<u32, u64>,
     may_send: Instant,
     wtimer: Option<Instant>,
+    /// When the last answer is late, and whether the question has been repeated for that.
+    late: Option<Instant>,
+    repeated: bool,
     backed_off: u32,
     /// The question that must be answered before data goes on.
     handshake: Option<(u32, bool)>,
@@ -83,6 +86,8 @@ impl Xtp {
             questions: BTreeMap::new(),
             may_send: Instant::ZERO,
             wtimer: None,
+            late: None,
+            repeated: false,
             backed_off: 0,
             handshake: None,
             limited: false,
@@ -105,7 +110,24 @@ impl Xtp {
         self.estimator.asked(self.sync, now);
         let wait = self.estimator.wtimer() * (1 << self.backed_off.min(6));
         self.wtimer = Some(now + wait);
+        self.expect(now);
         self.sync
+    }
+
+    fn expect(&mut self, now: Instant) {
+        let late = self.estimator.late().filter(|_| !self.repeated);
+        self.late = late.map(|late| now + late + Duration::from_millis(5));
+    }
+
+    fn question(&mut self, now: Instant) -> Packet {
+        self.order += 1;
+        let sync = self.ask(now);
+        Packet {
+            number: None,
+            order: self.order,
+            sync: Some(sync),
+            length: 52,
+        }
     }
 
     fn has_room(&self) -> bool {
@@ -132,17 +154,19 @@ impl Flow for Xtp {
             if asked && self.wtimer.is_some_and(|at| at > now) {
                 return None;
             }
-            self.order += 1;
-            let sync = self.ask(now);
-            self.handshake = Some((sync, true));
-            return Some(Packet {
-                number: None,
-                order: self.order,
-                sync: Some(sync),
-                length: 52,
-            });
+            let packet = self.question(now);
+            self.handshake = Some((self.sync, true));
+            return Some(packet);
         }
-        if now < self.may_send || !self.has_room() {
+        if self.wtimer.is_some() && self.late.take_if(|at| *at <= now).is_some() {
+            self.repeated = true;
+            return Some(self.question(now));
+        }
+        if !self.has_room() {
+            return None;
+        }
+        let leaps = now < self.may_send && self.controller.leaps(self.packet);
+        if now < self.may_send && !leaps {
             return None;
         }
         let number = if let Some(number) = self.lost.pop_first() {
@@ -160,7 +184,7 @@ impl Flow for Xtp {
         let due = last || self.estimator.due(now);
         let sync = due.then(|| self.ask(now));
         self.estimator.sent(self.packet);
-        if let Some(rate) = self.controller.rate() {
+        if let Some(rate) = self.controller.rate().filter(|_| !leaps) {
             let gap = self.packet * 1_000_000_000 / rate;
             self.may_send = self.may_send.max(now) + Duration::from_nanos(gap);
         }
@@ -175,7 +199,10 @@ impl Flow for Xtp {
     fn wake(&mut self, now: Instant) -> Option<Instant> {
         let paced = (now < self.may_send && self.handshake.is_none() && self.has_room())
             .then_some(self.may_send);
-        [paced, self.wtimer].into_iter().flatten().min()
+        let late = self
+            .late
+            .filter(|_| self.wtimer.is_some() && self.handshake.is_none());
+        [paced, self.wtimer, late].into_iter().flatten().min()
     }
 
     fn answer(&mut self, packet: &Packet, arrived: &Arrived) -> Option<Message> {
@@ -203,6 +230,8 @@ impl Flow for Xtp {
         let order = self.questions.get(&echo).copied().unwrap_or(0);
         let order = order.saturating_sub(REORDERING);
         self.questions = self.questions.split_off(&echo);
+        self.repeated = false;
+        self.expect(now);
         if echo == self.sync {
             self.wtimer = None;
         }
