@@ -13,6 +13,8 @@ use super::timers::Timer;
 /// Octets of an ECNTL packet before its spans, and of each span.
 const ECNTL: u32 = HEADER + 24;
 const SPAN: u32 = 16;
+/// The first packets, of which each asks: FIRST, and two of data. How far apart the answers are says how fast the path is.
+const PAIR: u64 = 3;
 /// The most spans that are told: what has to be looked through for a report grows with them.
 const MOST_SPANS: u32 = 512;
 
@@ -222,7 +224,8 @@ impl Endpoint {
         self.wclose_told |= ends;
         self.asking.since += octets;
         let closes = self.closes_window();
-        let asks = ends || closes || last_again || self.is_question_due(io.now());
+        let pair = !again && order <= PAIR;
+        let asks = ends || closes || last_again || pair || self.is_question_due(io.now());
         let mut options = Options::NONE
             .with_if(ends, Options::WCLOSE)
             .with_if(cut.end, Options::EOM)

@@ -202,7 +202,8 @@ impl Matched {
         if status.limited || start.limit < u64::MAX {
             start.burst = None;
         } else if self.path.is_unknown() {
-            start.burst = Some(status.sent_sync);
+            // FIRST may have had no data: its answer promises nothing.
+            start.burst = (status.delivered > 0).then_some(status.sent_sync);
         } else if let Some(burst) = start.burst.take()
             && !after(status.sync, burst)
         {
@@ -423,6 +424,11 @@ impl Controller for Matched {
     }
 
     fn rate(&self) -> Option<u64> {
+        let first = self.start.is_some_and(|it| it.limit == u64::MAX);
+        if first && self.path.is_unknown() {
+            // R2: the first burst goes at once.
+            return None;
+        }
         if let Some(rate) = self.balanced {
             return Some(rate);
         }

@@ -266,6 +266,9 @@ fn edge_makes_up_for_a_lost_question() {
     for edge in [true, false] {
         let config = Config { edge, ..plain() };
         let mut pair = Pair::new(config, plain(), ms(10)).connected();
+        // Of the first packets each asks.
+        pair.write(A, &numbered(2000));
+        pair.run_for(ms(500));
         let mut lost = false;
         pair.rule(move |packet| {
             let asks = packet.is(Format::Data) && packet.has(Options::SREQ);

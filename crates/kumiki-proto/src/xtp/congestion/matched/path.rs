@@ -64,9 +64,9 @@ impl Path {
         self.known.last().copied().flatten()
     }
 
-    /// Whether there was no status yet.
+    /// Whether nothing is known to have been delivered yet.
     pub(super) fn is_unknown(&self) -> bool {
-        self.last().is_none()
+        self.last().is_none_or(|last| last.delivered == 0)
     }
 
     /// The time since the last status; none before the first.
