@@ -18,7 +18,7 @@ impl Results {
             .varied
             .iter()
             .map(|(name, _)| name)
-            .filter(|name| report.series.contains(name) || !self.follows(name, x_name))
+            .filter(|name| report.series.contains(name) || !self.follows(name, &[x_name]))
             .collect();
         let x_values: Vec<&toml::Value> = self
             .points
@@ -139,14 +139,16 @@ impl Results {
         curves
     }
 
-    /// Whether the value of `name` is known once that of `x` is: varied in lockstep with it, or not varied at all.
-    pub(super) fn follows(&self, name: &str, x: &str) -> bool {
+    /// Whether the value of `name` is known once those of `others` are: varied in lockstep with them, or not varied at all.
+    pub(super) fn follows(&self, name: &str, others: &[&str]) -> bool {
         let mut values = BTreeMap::new();
         self.points.iter().all(|(point, _)| {
-            let (Some(x), Some(value)) = (point.value(x), point.value(name)) else {
+            let others: Option<Vec<_>> = others.iter().map(|other| point.value(other)).collect();
+            let (Some(others), Some(value)) = (others, point.value(name)) else {
                 return true;
             };
-            *values.entry(x.to_string()).or_insert(value) == value
+            let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+            *values.entry(others).or_insert(value) == value
         })
     }
 

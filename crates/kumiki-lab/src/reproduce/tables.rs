@@ -64,18 +64,21 @@ impl Results {
         }
     }
 
-    /// The names of what is varied that say which point is meant. What is varied in lockstep with a word goes without saying: the word
-    /// stands for it.
+    /// The names of what is varied that say which point is meant. What is varied in lockstep with a word, or with the series where one of
+    /// their names is a word, goes without saying: the word stands for it.
     fn heads(&self) -> Vec<&String> {
         let Some((first, _)) = self.points.first() else {
             return Vec::new();
         };
         let report = &first.scenario.report;
+        let series: Vec<&str> = report.series.iter().map(String::as_str).collect();
+        let x = report.x.as_deref();
+        let of_x = x.filter(|x| is_word(first, x));
+        let of_series = series.iter().any(|it| is_word(first, it));
         let says = |name: &String| {
-            let mut words = report.x.iter().chain(&report.series);
-            report.x.as_ref() == Some(name)
-                || report.series.contains(name)
-                || !words.any(|word| is_word(first, word) && self.follows(name, word))
+            let stands_for = of_x.is_some_and(|x| self.follows(name, &[x]))
+                || of_series && self.follows(name, &series);
+            x == Some(name) || series.contains(&name.as_str()) || !stands_for
         };
         let names = first.varied.iter().map(|(name, _)| name);
         names.filter(|name| says(name)).collect()
