@@ -62,17 +62,15 @@ impl Drop for Between {
 
 impl Between {
     fn start(kind: &str, set: &str) -> Said<Self> {
-        let control = std::env::temp_dir().join(format!("kumiki-box-{}", std::process::id()));
         let near = format!("{kind}:d0,addr={}/{}", address(0, 1), prefix());
+        Self::of(&[near, format!("{kind}:d1")], set)
+    }
+
+    /// Between these ends.
+    pub(crate) fn of([near, far]: &[String; 2], set: &str) -> Said<Self> {
+        let control = std::env::temp_dir().join(format!("kumiki-box-{}", std::process::id()));
         let mut child = Command::new(env!("CARGO_BIN_EXE_kumiki"))
-            .args([
-                "delay",
-                &near,
-                &format!("{kind}:d1"),
-                "--json",
-                "--set",
-                set,
-            ])
+            .args(["delay", near, far, "--json", "--set", set])
             .arg("--control")
             .arg(&control)
             .stdin(Stdio::null())

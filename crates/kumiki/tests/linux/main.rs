@@ -26,6 +26,7 @@ mod delay;
 mod host;
 mod marks;
 mod matrix;
+mod pair;
 mod path;
 mod scripts;
 mod single;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
     cases.extend(path::cases());
     cases.extend(delay::cases());
     cases.extend(curve::cases(full));
+    cases.extend(pair::cases(full));
     cases.extend(matrix::cases(if full { FULL } else { PART }, full));
     if let Some(at) = arguments.iter().position(|argument| argument == INSIDE) {
         return inside(&cases, arguments.get(at + 1).map_or("", String::as_str));
@@ -182,6 +184,9 @@ fn inside(cases: &[Case], name: &str) -> ExitCode {
     }
     if name == curve::PEER {
         return curve::peer();
+    }
+    if name == pair::PEER {
+        return pair::peer();
     }
     if name == PROBE {
         return match host::probe() {
