@@ -215,6 +215,19 @@ fn refused(protocol: &str) -> String {
     connection["reason"].as_str().unwrap().to_owned()
 }
 
+/// ARP asks three times, a second apart; after that nothing is tried any more.
+#[test]
+fn a_host_that_is_not_there_ends_a_call() {
+    for protocol in ["tcp", "xtp"] {
+        let [near, nobody] = ports();
+        let transmit = "--transmit 192.168.3.9";
+        let sender = Running::start(&mut ttcp(protocol, 1, near, nobody, transmit)).end();
+        assert_eq!(sender.status, 1, "{sender:?}");
+        let connection = sender.event("connection");
+        assert_eq!(connection["reason"], "no path to the peer", "{connection}");
+    }
+}
+
 #[test]
 fn a_tcp_that_nobody_listens_for_says_so() {
     assert_eq!(refused("tcp"), "the peer refused");
