@@ -122,27 +122,35 @@ fn xtp_crosses_a_delay_generator_that_loses() {
 }
 
 #[test]
-fn a_capture_of_xtp_has_no_fault() {
-    let folder = Folder::new("capture");
-    let captures = ["sender", "receiver"].map(|name| folder.path(&format!("{name}.pcapng")));
-    let options = captures
-        .each_ref()
-        .map(|path| format!("--pcap {}", path.display()));
-    let carried = carry("xtp", ports(), 2 * MIB, [&options[0], &options[1]]);
-    for path in &captures {
-        let all = decode(path, &["--only", "xtp"]);
-        let packets = all.lines().count();
-        // A packet has no more than the 9000 octets of the MTU.
-        assert!(packets as u64 > 2 * MIB / 9000, "{all}");
-        assert_eq!(decode(path, &["--bad"]), "");
-        let Some(seen) = tshark(path, "xtp") else {
-            println!("not looked at by tshark, which is absent");
-            continue;
-        };
-        assert_eq!(seen.lines().count(), packets, "{seen}");
-        assert_eq!(tshark(path, "xtp.bad_checksum").unwrap(), "");
+fn a_capture_has_no_fault() {
+    for (protocol, wrong) in [
+        ("xtp", "xtp.bad_checksum"),
+        (
+            "tcp",
+            "tcp.checksum.status==0 || ip.checksum.status==0 || _ws.malformed",
+        ),
+    ] {
+        let folder = Folder::new(&format!("capture-{protocol}"));
+        let captures = ["sender", "receiver"].map(|name| folder.path(&format!("{name}.pcapng")));
+        let options = captures
+            .each_ref()
+            .map(|path| format!("--pcap {}", path.display()));
+        let carried = carry(protocol, ports(), 2 * MIB, [&options[0], &options[1]]);
+        for path in &captures {
+            let all = decode(path, &["--only", protocol]);
+            let packets = all.lines().count();
+            // A packet has no more than the 9000 octets of the MTU.
+            assert!(packets as u64 > 2 * MIB / 9000, "{all}");
+            assert_eq!(decode(path, &["--bad"]), "");
+            let Some(seen) = tshark(path, protocol) else {
+                println!("not looked at by tshark, which is absent");
+                continue;
+            };
+            assert_eq!(seen.lines().count(), packets, "{seen}");
+            assert_eq!(tshark(path, wrong).unwrap(), "");
+        }
+        assert_eq!(carried.end["packets_refused"], 0);
     }
-    assert_eq!(carried.end["packets_refused"], 0);
 }
 
 #[test]
@@ -174,6 +182,9 @@ fn tshark(path: &Path, filter: &str) -> Option<String> {
     let mut command = Command::new("tshark");
     command.arg("-X");
     command.arg(format!("lua_script:{}", script.display()));
+    for sums in ["ip.check_checksum:TRUE", "tcp.check_checksum:TRUE"] {
+        command.args(["-o", sums]);
+    }
     command.arg("-r").arg(path).args(["-Y", filter]);
     match command.output() {
         Ok(output) => {
