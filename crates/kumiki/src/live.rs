@@ -89,10 +89,9 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     if let Some(why) = printer.refused() {
         return Err(Stop::Failed(why.to_owned()));
     }
-    match printer.aborted() {
-        0 => Ok(()),
-        n => Err(Stop::Failed(format!("{n} connections were aborted"))),
-    }
+    printer
+        .aborted()
+        .map_or(Ok(()), |why| Err(Stop::Failed(why)))
 }
 
 /// `kumiki ttcp`.

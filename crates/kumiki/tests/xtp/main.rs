@@ -220,7 +220,9 @@ fn refused(protocol: &str) -> String {
     let transmit = "--transmit 192.168.3.2 --port 6001";
     let sender = Running::start(&mut ttcp(protocol, 1, near, far, transmit)).end();
     assert_eq!(sender.status, 1, "{sender:?}");
-    assert!(sender.errors.contains("aborted"), "{sender:?}");
+    // Errors go to standard error, with their reason.
+    let why = "kumiki: connection 1, with 192.168.3.2:6001, was aborted: the peer refused\n";
+    assert_eq!(sender.errors, why);
     let connection = sender.event("connection");
     assert_eq!(connection["ended"], "aborted", "{connection}");
     connection["reason"].as_str().unwrap().to_owned()
@@ -237,6 +239,22 @@ fn a_host_that_is_not_there_ends_a_call() {
         let connection = sender.event("connection");
         assert_eq!(connection["reason"], "no path to the peer", "{connection}");
     }
+}
+
+#[test]
+fn what_was_refused_was_not_sent() {
+    let [near, nobody] = ports();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    let text = format!(
+        "ttcp --protocol xtp --addr 192.168.3.1/24 --transmit 192.168.3.1 \
+         --sim-ether 127.0.0.1:{near} --station 127.0.0.1:{nobody}"
+    );
+    let sender = Running::start(command.args(text.split_whitespace())).end();
+    assert_eq!(sender.status, 1, "{sender:?}");
+    assert!(sender.said.contains("handed to the stack"), "{sender:?}");
+    assert!(!sender.said.contains("   sent "), "{sender:?}");
+    assert!(!sender.said.contains("Mb/s"), "{sender:?}");
+    assert!(sender.errors.contains("the peer refused"), "{sender:?}");
 }
 
 #[test]
