@@ -17,6 +17,9 @@ use crate::commands::{Stop, print};
 /// Callers that may wait before they are accepted; the program accepts at once.
 pub(crate) const BACKLOG: u32 = 128;
 
+/// The longest buffer of `ttcp`, which is held in memory.
+const LONGEST: u64 = 1 << 30;
+
 impl From<LiveError> for Stop {
     fn from(why: LiveError) -> Self {
         match why {
@@ -97,11 +100,17 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
 /// `kumiki ttcp`.
 pub(crate) fn ttcp(wanted: &cli::Ttcp) -> Result<(), Stop> {
     let length: Octets = option("--length", &wanted.length)?;
-    let write = u32::try_from(length.count()).ok().filter(|it| *it > 0);
-    let Some(write) = write else {
-        let fault = Fault::at(["--length"], "no length of a buffer");
-        return Err(fault.expected("1 B to 4 GiB, such as 8KiB").into());
+    let why = match length.count() {
+        0 => Some("a buffer of nothing"),
+        1..=LONGEST => None,
+        _ => Some("a buffer that is too long"),
     };
+    if let Some(why) = why {
+        let why = format!("{:?} is {why}", wanted.length);
+        let fault = Fault::at(["--length"], why);
+        return Err(fault.expected("1 B to 1 GiB, such as 8KiB").into());
+    }
+    let write = u32::try_from(length.count()).unwrap_or(u32::MAX);
     let octets = length.count().saturating_mul(wanted.count);
     let begin = cli::Begin {
         to: wanted

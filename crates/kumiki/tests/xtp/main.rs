@@ -258,6 +258,22 @@ fn what_was_refused_was_not_sent() {
 }
 
 #[test]
+fn mistakes_of_the_command_line_say_what_would_be_right() {
+    for (options, words) in [
+        ("-l 5GiB", ["\"5GiB\"", "too long", "1 GiB"]),
+        ("-l 0B", ["\"0B\"", "nothing", "1 GiB"]),
+    ] {
+        let options = format!("--transmit 192.168.3.2 {options}");
+        let [near, far] = ports();
+        let sender = Running::start(&mut ttcp("xtp", 1, near, far, &options)).end();
+        assert_eq!((sender.status, &sender.said[..]), (2, ""), "{sender:?}");
+        for word in words {
+            assert!(sender.errors.contains(word), "{word}: {sender:?}");
+        }
+    }
+}
+
+#[test]
 fn a_tcp_that_nobody_listens_for_says_so() {
     assert_eq!(refused("tcp"), "the peer refused");
 }
