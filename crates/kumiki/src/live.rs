@@ -182,6 +182,11 @@ where
         stations: wanted.station.clone(),
         via: wanted.via,
     });
+    if let Some(socket) = &socket
+        && !wanted.beyond_loopback
+    {
+        socket.keep_to_loopback()?;
+    }
     let tun = wanted.tun.as_deref().unwrap_or_default();
     let mut stack = match &socket {
         Some(socket) => Stack::sim_ether(name, transport, wanted.addr, wanted.mtu, socket)?,

@@ -262,6 +262,10 @@ fn mistakes_of_the_command_line_say_what_would_be_right() {
     for (options, words) in [
         ("-l 5GiB", ["\"5GiB\"", "too long", "1 GiB"]),
         ("-l 0B", ["\"0B\"", "nothing", "1 GiB"]),
+        (
+            "--station 192.0.2.1:7000",
+            ["--station", "192.0.2.1:7000", "--beyond-loopback"],
+        ),
     ] {
         let options = format!("--transmit 192.168.3.2 {options}");
         let [near, far] = ports();
