@@ -707,6 +707,9 @@ pub enum Problem {
         /// ICMP code.
         code: u8,
     },
+    /// Nobody answers at the next hop, a neighbour on our own link. That was found out here: no message said it that anybody
+    /// could have forged.
+    NoNeighbour,
 }
 
 impl Request {

@@ -69,6 +69,7 @@ fn every_scenario_that_repeats_no_paper_has_a_test_here() {
     let tested = [
         "buffers",
         "classical-ip",
+        "delayed-line",
         "fddi",
         "interleaved-vcs",
         "lossy",
@@ -757,5 +758,28 @@ fn what_cannot_be_of_a_ring_is_said_at_its_place() {
     ] {
         let said = said(set);
         assert!(said.contains(words), "{set}: {said}");
+    }
+}
+
+/// The virtual curve beside Linux's TCP through `kumiki delay`, whose test is in the crate `kumiki`.
+#[test]
+fn beyond_the_knee_of_a_delayed_line_each_round_trip_carries_a_window() {
+    let points = points("delayed-line", &[]).unwrap_or_else(|fault| panic!("{fault}"));
+    let at = |rtt_ms: u64| run_with("delayed-line", &[&format!("rtt=\"{rtt_ms} ms\"")], 1);
+    assert_eq!(points.len(), 8);
+    // Of 1500 octets 52 are headers; 36 segments of 1448 take 12 ms of the line.
+    let line = 36.0 * 1448.0 / 1500.0;
+    for rtt_ms in [0, 10] {
+        let measured = at(rtt_ms);
+        assert!(near(measured.goodput_mbps, line, 0.001), "{measured:?}");
+    }
+    for rtt_ms in [20, 200] {
+        let measured = at(rtt_ms);
+        // A round trip is the delay, the time for a segment on the line and the wait for an acknowledgment of two.
+        let least = 36.0 * 1448.0 * 8.0 / (1000.0 * (rtt_ms as f64 + 1.0));
+        let most = 36.0 * 1448.0 * 8.0 / (1000.0 * rtt_ms as f64);
+        let found = measured.goodput_mbps;
+        assert!(least < found && found < most, "{rtt_ms} ms: {found}");
+        assert_eq!(count(&measured, "near.tcp", "retransmissions"), 0);
     }
 }

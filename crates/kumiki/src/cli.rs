@@ -236,6 +236,9 @@ pub(crate) struct Live {
     /// A box between the stations of that Ethernet to which all frames go, such as `kumiki delay`
     #[arg(long, value_name = "ADDRESS:PORT", requires = "sim_ether")]
     pub(crate) via: Option<SocketAddrV4>,
+    /// Stations of that Ethernet may be on other machines, which can send to this one then
+    #[arg(long, requires = "sim_ether")]
+    pub(crate) beyond_loopback: bool,
     /// What carries the octets
     #[arg(long, value_enum, default_value_t = Protocol::Tcp)]
     pub(crate) protocol: Protocol,

@@ -17,6 +17,9 @@ use crate::commands::{Stop, print};
 /// Callers that may wait before they are accepted; the program accepts at once.
 pub(crate) const BACKLOG: u32 = 128;
 
+/// The longest buffer of `ttcp`, which is held in memory.
+const LONGEST: u64 = 1 << 30;
+
 impl From<LiveError> for Stop {
     fn from(why: LiveError) -> Self {
         match why {
@@ -89,20 +92,25 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     if let Some(why) = printer.refused() {
         return Err(Stop::Failed(why.to_owned()));
     }
-    match printer.aborted() {
-        0 => Ok(()),
-        n => Err(Stop::Failed(format!("{n} connections were aborted"))),
-    }
+    printer
+        .aborted()
+        .map_or(Ok(()), |why| Err(Stop::Failed(why)))
 }
 
 /// `kumiki ttcp`.
 pub(crate) fn ttcp(wanted: &cli::Ttcp) -> Result<(), Stop> {
     let length: Octets = option("--length", &wanted.length)?;
-    let write = u32::try_from(length.count()).ok().filter(|it| *it > 0);
-    let Some(write) = write else {
-        let fault = Fault::at(["--length"], "no length of a buffer");
-        return Err(fault.expected("1 B to 4 GiB, such as 8KiB").into());
+    let why = match length.count() {
+        0 => Some("a buffer of nothing"),
+        1..=LONGEST => None,
+        _ => Some("a buffer that is too long"),
     };
+    if let Some(why) = why {
+        let why = format!("{:?} is {why}", wanted.length);
+        let fault = Fault::at(["--length"], why);
+        return Err(fault.expected("1 B to 1 GiB, such as 8KiB").into());
+    }
+    let write = u32::try_from(length.count()).unwrap_or(u32::MAX);
     let octets = length.count().saturating_mul(wanted.count);
     let begin = cli::Begin {
         to: wanted
@@ -174,6 +182,11 @@ where
         stations: wanted.station.clone(),
         via: wanted.via,
     });
+    if let Some(socket) = &socket
+        && !wanted.beyond_loopback
+    {
+        socket.keep_to_loopback()?;
+    }
     let tun = wanted.tun.as_deref().unwrap_or_default();
     let mut stack = match &socket {
         Some(socket) => Stack::sim_ether(name, transport, wanted.addr, wanted.mtu, socket)?,

@@ -528,9 +528,8 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     if let Some(why) = printer.refused() {
         return Err(Stop::Failed(why.to_owned()));
     }
-    if printer.aborted() > 0 {
-        let n = printer.aborted();
-        return Err(Stop::Failed(format!("{n} connections were aborted")));
+    if let Some(why) = printer.aborted() {
+        return Err(Stop::Failed(why));
     }
     ended(&summary)
 }

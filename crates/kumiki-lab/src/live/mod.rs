@@ -98,6 +98,25 @@ impl SimEther {
     /// What the device is called in the graph.
     const DEVICE: &'static str = "socket";
 
+    /// Refuses addresses of other machines, and those by which others reach this one.
+    ///
+    /// # Errors
+    /// A [`Fault`] that says which, and what to do.
+    pub fn keep_to_loopback(&self) -> Result<(), Fault> {
+        let own = [("--sim-ether", self.local)];
+        let via = self.via.map(|via| ("--via", via));
+        let others = self.stations.iter().map(|it| ("--station", *it));
+        let mut all = own.into_iter().chain(via).chain(others);
+        match all.find(|(_, address)| !address.ip().is_loopback()) {
+            Some((option, address)) => {
+                let why = format!("{address} is not on the loopback interface");
+                Err(Fault::at([option], why)
+                    .expected("an address of 127.0.0.0/8, or --beyond-loopback as well"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Opens the socket.
     ///
     /// # Errors

@@ -33,6 +33,8 @@ pub struct Printer<'a> {
     told: Vec<bool>,
     octets: u64,
     aborted: usize,
+    /// What is to be said of the first of them.
+    first_abort: Option<String>,
     refused: Option<String>,
     echoes: Option<Echoes>,
     waits_since: Option<Instant>,
@@ -51,16 +53,22 @@ impl<'a> Printer<'a> {
             told: Vec::new(),
             octets: 0,
             aborted: 0,
+            first_abort: None,
             refused: None,
             echoes: None,
             waits_since: None,
         }
     }
 
-    /// How many connections ended otherwise than in order and by our wish.
+    /// What is to be said of the connections that ended otherwise than in order and by our wish: how many, and why the first
+    /// of them did; `None` where none did.
     #[must_use]
-    pub const fn aborted(&self) -> usize {
-        self.aborted
+    pub fn aborted(&self) -> Option<String> {
+        let first = self.first_abort.as_ref()?;
+        Some(match self.aborted {
+            1 => first.clone(),
+            n => format!("{n} connections were aborted; {first}"),
+        })
     }
 
     /// Why the program could not do its work at all.
@@ -82,10 +90,21 @@ impl<'a> Printer<'a> {
             Some(Ending::Aborted(at, reason)) => (at, Err(reason)),
             None => return,
         };
-        if matches!(how, Err(reason) if reason != kumiki_graph::Reason::User) {
+        if let Err(reason) = how
+            && reason != kumiki_graph::Reason::User
+        {
             self.aborted += 1;
+            let remote = talk.remote;
+            let number = number + 1;
+            self.first_abort.get_or_insert_with(|| {
+                format!("connection {number}, with {remote}, was aborted: {reason}")
+            });
         }
-        let octets = talk.sent.max(talk.received);
+        // Of what was handed to the stack nobody knows how much arrived where the connection was aborted.
+        let (handed, octets) = match how {
+            Ok(()) => ("sent", talk.sent.max(talk.received)),
+            Err(_) => ("handed to the stack", talk.received),
+        };
         self.octets += talk.sent + talk.received;
         let took = end.saturating_since(begun).as_secs_f64();
         let mbps = megabits(octets, took);
@@ -108,7 +127,7 @@ impl<'a> Printer<'a> {
             Form::Text => {
                 let mut line = format!("{}: {} with {}", number + 1, talk.local, talk.remote);
                 for (octets, what, hash) in [
-                    (talk.sent, "sent", talk.sent_hash()),
+                    (talk.sent, handed, talk.sent_hash()),
                     (talk.received, "received", talk.received_hash()),
                 ] {
                     if octets > 0 {

@@ -294,6 +294,26 @@ fn a_socket_that_can_be_no_station_is_refused_with_what_could() {
 }
 
 #[test]
+fn an_ethernet_beyond_this_machine_must_be_meant() {
+    let socket = |local: &str, station: &str, via: Option<&str>| SimEther {
+        local: local.parse().unwrap(),
+        stations: vec![station.parse().unwrap()],
+        via: via.map(|it| it.parse().unwrap()),
+    };
+    let (near, far) = ("127.0.0.1:7000", "10.0.0.1:7000");
+    assert!(socket(near, near, Some(near)).keep_to_loopback().is_ok());
+    for (option, socket) in [
+        ("--sim-ether", socket(far, near, None)),
+        ("--station", socket(near, far, None)),
+        ("--via", socket(near, near, Some(far))),
+    ] {
+        let why = socket.keep_to_loopback().unwrap_err().to_string();
+        assert!(why.starts_with(option) && why.contains(far), "{why}");
+        assert!(why.contains("--beyond-loopback"), "{why}");
+    }
+}
+
+#[test]
 fn a_ping_over_an_ethernet_stands_on_ip_whatever_the_transport() {
     let ping = |transport| station("ping", transport, "127.0.0.1:7000").unwrap();
     assert_eq!(ping(Transport::Xtp), ping(Transport::Tcp));

@@ -5,7 +5,7 @@
 //! | Specification | RFC 826; RFC 1122 section 2.3.2 (timeout, one request a second, a queue) |
 //! | Above | users by [`Key::EtherType`]: IP, whose interface is configured with [`crate::ip::Neighbours::Below`], XTP, by way of VNET too |
 //! | Below | Ethernet, or LLC/SNAP over FDDI or Ethernet (RFC 1390, RFC 1042), under the EtherTypes of the users and that of ARP |
-//! | Left out | announcements and defence of our own address (RFC 5227), proxies, reverse ARP; telling IP that nobody answers |
+//! | Left out | announcements and defence of our own address (RFC 5227), proxies, reverse ARP |
 //!
 //! It stands between its users and the link, as [`crate::atm_arp`] does: IP hands down a datagram and the next hop, and this
 //! layer puts the station's address in its place. Groups need not be asked for (RFC 1112 section 6.4). Several users share
@@ -15,7 +15,7 @@
 //! # What it does
 //!
 //! A next hop that is not known is asked for by a broadcast, once a second and [`Config::tries`] times; what is for it
-//! waits. What was learned is good for [`Config::timeout`]. From four fifths of that time on its station is asked again,
+//! waits, and whose it was is told where nobody answers ([`Problem::NoNeighbour`](kumiki_graph::Problem::NoNeighbour)). What was learned is good for [`Config::timeout`]. From four fifths of that time on its station is asked again,
 //! alone, whenever something is sent to it: a station that is there is never lost (RFC 1122 section 2.3.2.1 (2)).
 //!
 //! # Bounds
@@ -227,7 +227,10 @@ impl Arp {
     /// Time has passed: asks again, or gives up.
     fn tick(&mut self, cx: &mut Context<'_>) {
         let (again, gone) = self.cache.due(cx.now());
-        self.unresolved(gone, cx);
+        self.unresolved(gone.len(), cx);
+        for (next_hop, (user, unit)) in gone {
+            resolution::silent(user, next_hop, unit, cx);
+        }
         for next_hop in again {
             self.ask(next_hop, None, cx);
         }

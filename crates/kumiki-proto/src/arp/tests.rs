@@ -1,6 +1,6 @@
 //! Address resolution between IP and an Ethernet.
 
-use kumiki_graph::{DeviceId, NodeId};
+use kumiki_graph::{DeviceId, NodeId, Problem};
 
 use super::*;
 use crate::eth::{self, Eth};
@@ -129,8 +129,24 @@ fn silence_is_asked_three_times_a_second_apart_and_then_given_up() {
         bench.pass(Duration::from_millis(500));
     }
     assert_eq!(sent(&mut bench).len(), 3);
+    assert!(bench.reports(user).is_empty());
     bench.pass(Duration::from_millis(500));
     assert_eq!(counters(&bench).unresolved, 5);
+    // Whose they were is told of each.
+    let reports = bench.reports(user);
+    assert_eq!(reports.len(), 5);
+    for report in reports {
+        let Report::Unreachable {
+            destination,
+            problem,
+            ..
+        } = report
+        else {
+            panic!("{report:?}")
+        };
+        assert_eq!(destination, Address::Ip4(B));
+        assert_eq!(problem, Problem::NoNeighbour);
+    }
     // It is asked for anew when there is something to send again.
     bench.send(user, to(B));
     assert_eq!(sent(&mut bench).len(), 1);

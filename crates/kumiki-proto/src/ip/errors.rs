@@ -154,6 +154,7 @@ impl Ip {
                 _ => return,
             },
             Problem::TooBig { mtu } => too_big(mtu),
+            Problem::NoNeighbour => unreachable_by(unreachable::HOST),
         };
         let (Some(protocol), Ok(total_length)) = (
             self.users.number(from, options.under),
@@ -208,16 +209,43 @@ impl Ip {
             cx.drop("ICMP error about a datagram of others");
             return;
         }
-        let Some(user) = self.users.find(quoted.protocol) else {
+        if self.users.find(quoted.protocol).is_none() {
             cx.drop("ICMP error for nobody");
             return;
-        };
+        }
         self.counters.icmp_in_errors += 1;
+        self.tell_of(&quoted, problem, error, cx);
+    }
+
+    /// A datagram of ours, or of somebody for whom we forward, has no next hop: nobody answers for it (RFC 1812 section
+    /// 3.3.2). It begins with its header.
+    pub(super) fn unresolved(&mut self, mut datagram: Message, cx: &mut Context<'_>) {
+        let parsed = Header::parse_quoted(datagram.front_at_least(ipv4::MAX_LEN));
+        let Ok((header, len)) = parsed else {
+            return;
+        };
+        if self.is_local(header.source) {
+            let _ = datagram.pop(len);
+            self.tell_of(&header, Problem::NoNeighbour, datagram, cx);
+        } else {
+            let about = About {
+                header,
+                group: false,
+            };
+            self.error(&about, unreachable_by(unreachable::HOST), &datagram, cx);
+        }
+    }
+
+    /// Tells the user of a datagram of ours what happened to it; `start` is what followed its header.
+    fn tell_of(&self, quoted: &Header, problem: Problem, start: Message, cx: &mut Context<'_>) {
+        let Some(user) = self.users.find(quoted.protocol) else {
+            return;
+        };
         let report = Report::Unreachable {
             source: Address::Ip4(quoted.source),
-            destination: Address::Ip4(last_hop(&quoted)),
+            destination: Address::Ip4(last_hop(quoted)),
             problem,
-            start: error,
+            start,
         };
         cx.up(user, Indication::Report(Box::new(report)));
     }

@@ -41,8 +41,8 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, LinkReport, Manage, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, LinkReport, Manage, Problem, Protocol, Report,
+    Request, Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 
 mod config;
@@ -365,6 +365,15 @@ impl Ip {
     }
 
     fn report(&mut self, from: Below, report: &Report, cx: &mut Context<'_>) {
+        if let Report::Unreachable {
+            problem: Problem::NoNeighbour,
+            start,
+            ..
+        } = report
+        {
+            self.unresolved(start.clone(), cx);
+            return;
+        }
         let Some(interface) = self.by_below.get(usize::from(from.0)).copied() else {
             return;
         };

@@ -170,6 +170,7 @@ impl Ip {
                 _ => return,
             },
             Problem::TooBig { mtu } => Icmp::PacketTooBig { mtu },
+            Problem::NoNeighbour => unreachable_by(unreachable::ADDRESS),
         };
         let (Some(protocol), Ok(payload_length)) = (
             self.users.number(from, options.under),
@@ -274,7 +275,7 @@ impl Ip {
             let report = Report::Unreachable {
                 source: Address::Ip6(header.source),
                 destination: Address::Ip6(header.destination),
-                problem: soft(code),
+                problem: Problem::NoNeighbour,
                 start: packet,
             };
             cx.up(user, Indication::Report(Box::new(report)));

@@ -43,7 +43,7 @@ use kumiki_wire::mapos::{self, Width, protocol};
 #[cfg(test)]
 mod tests;
 
-use crate::resolution::{Bounds, Cache, Found};
+use crate::resolution::{self, Bounds, Cache, Found};
 
 /// What can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -305,7 +305,10 @@ impl Mapos {
             return;
         }
         let (again, gone) = self.cache.due(cx.now());
-        self.unresolved(gone, cx);
+        self.unresolved(gone.len(), cx);
+        for (next_hop, unit) in gone {
+            resolution::silent(ABOVE, next_hop, unit, cx);
+        }
         for next_hop in again {
             self.ask(next_hop, cx);
         }

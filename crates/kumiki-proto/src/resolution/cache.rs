@@ -198,8 +198,8 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
         }
     }
 
-    /// Who is to be asked for at `now`, and how many datagrams waited for those who did not answer.
-    pub(crate) fn due(&mut self, now: Instant) -> (Vec<Ipv4Addr>, usize) {
+    /// Who is to be asked for at `now`, and those who did not answer, with what waited for them.
+    pub(crate) fn due(&mut self, now: Instant) -> (Vec<Ipv4Addr>, Vec<(Ipv4Addr, W)>) {
         let (mut again, mut silent) = (Vec::new(), Vec::new());
         for (&next_hop, entry) in &mut self.entries {
             match &mut entry.state {
@@ -214,7 +214,12 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
                 State::Asked { .. } | State::Known { .. } => {}
             }
         }
-        let gone = silent.into_iter().map(|it| self.forget(it)).sum();
+        let mut gone = Vec::new();
+        for next_hop in silent {
+            let entry = self.entries.remove(&next_hop);
+            let waiting = entry.into_iter().flat_map(|entry| entry.waiting);
+            gone.extend(waiting.map(|datagram| (next_hop, datagram)));
+        }
         (again, gone)
     }
 

@@ -12,8 +12,11 @@
 //! graph makes an access point for each ([`kumiki_graph::Protocol::passes_users_through`]). Who is asked, when, and what becomes
 //! of units meanwhile is not here: in that the two standards differ.
 
+use core::net::Ipv4Addr;
+
 use kumiki_graph::{
-    Above, Address, Below, Context, Key, Request, Service, Shape, Unit, ether_types,
+    Above, Address, Below, Context, Indication, Key, Problem, Report, Request, Service, Shape,
+    Unit, ether_types,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ethernet::ethertype;
@@ -65,6 +68,17 @@ pub(crate) fn bind(name: &str, keys: &[Key]) -> Result<(), String> {
 pub(crate) fn transmit(user: Above, station: Address, mut unit: Unit, cx: &mut Context<'_>) {
     unit.destination = station;
     cx.down(below(user), Request::Unit(unit));
+}
+
+/// Tells `user` that nobody answers for a unit of its that waited.
+pub(crate) fn silent(user: Above, next_hop: Ipv4Addr, unit: Unit, cx: &mut Context<'_>) {
+    let report = Report::Unreachable {
+        source: unit.source,
+        destination: Address::Ip4(next_hop),
+        problem: Problem::NoNeighbour,
+        start: unit.data,
+    };
+    cx.up(user, Indication::Report(Box::new(report)));
 }
 
 /// Sends a packet of the resolver's own protocol to `station`.

@@ -54,9 +54,9 @@ fn who_does_not_answer_is_given_up_with_what_waits() {
     let _ = cache.find(A, "first", true, second(0));
     for n in 1..3 {
         assert_eq!(cache.next_due(), Some(second(n)));
-        assert_eq!(cache.due(second(n)), (vec![A], 0));
+        assert_eq!(cache.due(second(n)), (vec![A], vec![]));
     }
-    assert_eq!(cache.due(second(3)), (vec![], 1));
+    assert_eq!(cache.due(second(3)), (vec![], vec![(A, "first")]));
     assert_eq!(cache.held(), (0, 0));
 }
 

@@ -128,6 +128,7 @@ impl Tcp {
             match problem {
                 Problem::TooBig { mtu } => session.on_too_big(mtu, seq, io),
                 Problem::Hard { .. } => session.on_hard_error(io),
+                Problem::NoNeighbour => session.on_no_neighbour(io),
                 Problem::Soft { .. } => session.on_soft_error(problem, io),
             }
         });

@@ -339,7 +339,7 @@ impl Endpoint {
         use kumiki_graph::Problem;
         match problem {
             // Nothing has ever come back: nobody is there.
-            Problem::Hard { .. } if self.exchange == Exchange::Calling => {
+            Problem::Hard { .. } | Problem::NoNeighbour if self.exchange == Exchange::Calling => {
                 self.end(Some(Reason::Unreachable), io);
             }
             Problem::TooBig { mtu } => {
@@ -350,7 +350,7 @@ impl Endpoint {
                     kumiki_graph::Request::Manage(Box::new(narrow)),
                 );
             }
-            Problem::Hard { .. } | Problem::Soft { .. } => {
+            Problem::Hard { .. } | Problem::Soft { .. } | Problem::NoNeighbour => {
                 self.notice(Notice::Problem(problem), io);
             }
         }

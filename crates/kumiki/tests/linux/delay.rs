@@ -46,7 +46,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// The program, running.
-struct Between {
+pub(crate) struct Between {
     child: Child,
     output: BufReader<ChildStdout>,
     control: PathBuf,
@@ -62,17 +62,15 @@ impl Drop for Between {
 
 impl Between {
     fn start(kind: &str, set: &str) -> Said<Self> {
-        let control = std::env::temp_dir().join(format!("kumiki-box-{}", std::process::id()));
         let near = format!("{kind}:d0,addr={}/{}", address(0, 1), prefix());
+        Self::of(&[near, format!("{kind}:d1")], set)
+    }
+
+    /// Between these ends.
+    pub(crate) fn of([near, far]: &[String; 2], set: &str) -> Said<Self> {
+        let control = std::env::temp_dir().join(format!("kumiki-box-{}", std::process::id()));
         let mut child = Command::new(env!("CARGO_BIN_EXE_kumiki"))
-            .args([
-                "delay",
-                &near,
-                &format!("{kind}:d1"),
-                "--json",
-                "--set",
-                set,
-            ])
+            .args(["delay", near, far, "--json", "--set", set])
             .arg("--control")
             .arg(&control)
             .stdin(Stdio::null())
@@ -97,7 +95,7 @@ impl Between {
     }
 
     /// Has it carry out a line, by the program itself.
-    fn told(&self, line: &str) -> Said<String> {
+    pub(crate) fn told(&self, line: &str) -> Said<String> {
         let output = Command::new(env!("CARGO_BIN_EXE_kumiki"))
             .args(["delay", "--send"])
             .arg(&self.control)
@@ -112,7 +110,7 @@ impl Between {
     }
 
     /// What has crossed.
-    fn statistics(&self) -> Said<Value> {
+    pub(crate) fn statistics(&self) -> Said<Value> {
         let text = self.told("stats json")?;
         serde_json::from_str(&text).map_err(|why| format!("stats are \"{text}\": {why}"))
     }
@@ -130,20 +128,20 @@ impl Between {
 }
 
 /// Neither side says anything by itself.
-fn without_ipv6() {
+pub(crate) fn without_ipv6() {
     for which in ["all", "default"] {
         // Where there is no IPv6 there is nothing to switch off.
         let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
     }
 }
 
-/// The box and the peer behind it; `None` where there is no `ip`.
-fn set_up(kind: &str, set: &str) -> Said<Option<(Between, Peer)>> {
+/// The box, and the peer `which` behind it; `None` where there is no `ip`.
+pub(crate) fn set_up(kind: &str, set: &str, which: &str) -> Said<Option<(Between, Peer)>> {
     if ip("-V")?.is_none() {
         return Ok(None);
     }
     without_ipv6();
-    let mut peer = Peer::start(PEER)?;
+    let mut peer = Peer::start(which)?;
     let between = Between::start(kind, set)?;
     needed(&format!("link set d1 netns {}", peer.id()))?;
     peer.told("moved")?;
@@ -151,7 +149,7 @@ fn set_up(kind: &str, set: &str) -> Said<Option<(Between, Peer)>> {
     Ok(Some((between, peer)))
 }
 
-const ABSENT: &str = "nothing: there is no ip of iproute2";
+pub(crate) const ABSENT: &str = "nothing: there is no ip of iproute2";
 
 /// The peer's process, in its own namespace.
 pub(crate) fn peer() -> ExitCode {
@@ -196,7 +194,7 @@ pub(crate) fn peer() -> ExitCode {
 /// Both ways, through everything that can go wrong.
 fn crosses(kind: &str) -> Said<String> {
     let set = "both delay 3ms jitter 1ms normal loss 0.5% duplicate 1% corrupt 0.1% reorder 1% by 2ms rate 200Mb/s queue 500 packets";
-    let Some((between, mut peer)) = set_up(kind, set)? else {
+    let Some((between, mut peer)) = set_up(kind, set, PEER)? else {
         return Ok(ABSENT.to_owned());
     };
     let mut stream = TcpStream::connect((address(0, 2), PORT)).map_err(when("connect"))?;
@@ -253,7 +251,7 @@ fn socket() -> Said<UdpSocket> {
 }
 
 fn changes() -> Said<String> {
-    let Some((between, _peer)) = set_up("tun", "b>a loss 100%")? else {
+    let Some((between, _peer)) = set_up("tun", "b>a loss 100%", PEER)? else {
         return Ok(ABSENT.to_owned());
     };
     let socket = socket()?;
@@ -280,7 +278,7 @@ fn changes() -> Said<String> {
 }
 
 fn echoes() -> Said<String> {
-    let Some((between, _peer)) = set_up("tun", "both delay 20ms")? else {
+    let Some((between, _peer)) = set_up("tun", "both delay 20ms", PEER)? else {
         return Ok(ABSENT.to_owned());
     };
     let socket = socket()?;

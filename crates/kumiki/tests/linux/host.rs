@@ -83,11 +83,18 @@ impl Kumiki {
     pub(crate) fn start(command: &str, arguments: &[&str]) -> Said<Self> {
         let with_prefix = |address| format!("{address}/{}", prefix());
         let (kumiki, linux) = (with_prefix(kumiki()), with_prefix(linux()));
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kumiki"))
+        let mut program = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+        program
             .args([
                 command, "--tun", "k0", "--json", "--addr", &kumiki, "--linux", &linux,
             ])
-            .args(arguments)
+            .args(arguments);
+        Self::run(program)
+    }
+
+    /// Starts what tells of what it does as JSON Lines.
+    pub(crate) fn run(mut program: Command) -> Said<Self> {
+        let mut child = program
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

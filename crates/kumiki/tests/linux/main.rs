@@ -21,10 +21,12 @@
     reason = "a test: what fails stops it"
 )]
 
+mod curve;
 mod delay;
 mod host;
 mod marks;
 mod matrix;
+mod pair;
 mod path;
 mod scripts;
 mod single;
@@ -61,6 +63,8 @@ fn main() -> ExitCode {
     cases.extend(marks::cases());
     cases.extend(path::cases());
     cases.extend(delay::cases());
+    cases.extend(curve::cases(full));
+    cases.extend(pair::cases(full));
     cases.extend(matrix::cases(if full { FULL } else { PART }, full));
     if let Some(at) = arguments.iter().position(|argument| argument == INSIDE) {
         return inside(&cases, arguments.get(at + 1).map_or("", String::as_str));
@@ -177,6 +181,12 @@ fn inside(cases: &[Case], name: &str) -> ExitCode {
     }
     if name == delay::PEER {
         return delay::peer();
+    }
+    if name == curve::PEER {
+        return curve::peer();
+    }
+    if name == pair::PEER {
+        return pair::peer();
     }
     if name == PROBE {
         return match host::probe() {

@@ -122,27 +122,35 @@ fn xtp_crosses_a_delay_generator_that_loses() {
 }
 
 #[test]
-fn a_capture_of_xtp_has_no_fault() {
-    let folder = Folder::new("capture");
-    let captures = ["sender", "receiver"].map(|name| folder.path(&format!("{name}.pcapng")));
-    let options = captures
-        .each_ref()
-        .map(|path| format!("--pcap {}", path.display()));
-    let carried = carry("xtp", ports(), 2 * MIB, [&options[0], &options[1]]);
-    for path in &captures {
-        let all = decode(path, &["--only", "xtp"]);
-        let packets = all.lines().count();
-        // A packet has no more than the 9000 octets of the MTU.
-        assert!(packets as u64 > 2 * MIB / 9000, "{all}");
-        assert_eq!(decode(path, &["--bad"]), "");
-        let Some(seen) = tshark(path, "xtp") else {
-            println!("not looked at by tshark, which is absent");
-            continue;
-        };
-        assert_eq!(seen.lines().count(), packets, "{seen}");
-        assert_eq!(tshark(path, "xtp.bad_checksum").unwrap(), "");
+fn a_capture_has_no_fault() {
+    for (protocol, wrong) in [
+        ("xtp", "xtp.bad_checksum"),
+        (
+            "tcp",
+            "tcp.checksum.status==0 || ip.checksum.status==0 || _ws.malformed",
+        ),
+    ] {
+        let folder = Folder::new(&format!("capture-{protocol}"));
+        let captures = ["sender", "receiver"].map(|name| folder.path(&format!("{name}.pcapng")));
+        let options = captures
+            .each_ref()
+            .map(|path| format!("--pcap {}", path.display()));
+        let carried = carry(protocol, ports(), 2 * MIB, [&options[0], &options[1]]);
+        for path in &captures {
+            let all = decode(path, &["--only", protocol]);
+            let packets = all.lines().count();
+            // A packet has no more than the 9000 octets of the MTU.
+            assert!(packets as u64 > 2 * MIB / 9000, "{all}");
+            assert_eq!(decode(path, &["--bad"]), "");
+            let Some(seen) = tshark(path, protocol) else {
+                println!("not looked at by tshark, which is absent");
+                continue;
+            };
+            assert_eq!(seen.lines().count(), packets, "{seen}");
+            assert_eq!(tshark(path, wrong).unwrap(), "");
+        }
+        assert_eq!(carried.end["packets_refused"], 0);
     }
-    assert_eq!(carried.end["packets_refused"], 0);
 }
 
 #[test]
@@ -174,6 +182,9 @@ fn tshark(path: &Path, filter: &str) -> Option<String> {
     let mut command = Command::new("tshark");
     command.arg("-X");
     command.arg(format!("lua_script:{}", script.display()));
+    for sums in ["ip.check_checksum:TRUE", "tcp.check_checksum:TRUE"] {
+        command.args(["-o", sums]);
+    }
     command.arg("-r").arg(path).args(["-Y", filter]);
     match command.output() {
         Ok(output) => {
@@ -209,10 +220,61 @@ fn refused(protocol: &str) -> String {
     let transmit = "--transmit 192.168.3.2 --port 6001";
     let sender = Running::start(&mut ttcp(protocol, 1, near, far, transmit)).end();
     assert_eq!(sender.status, 1, "{sender:?}");
-    assert!(sender.errors.contains("aborted"), "{sender:?}");
+    // Errors go to standard error, with their reason.
+    let why = "kumiki: connection 1, with 192.168.3.2:6001, was aborted: the peer refused\n";
+    assert_eq!(sender.errors, why);
     let connection = sender.event("connection");
     assert_eq!(connection["ended"], "aborted", "{connection}");
     connection["reason"].as_str().unwrap().to_owned()
+}
+
+/// ARP asks three times, a second apart; after that nothing is tried any more.
+#[test]
+fn a_host_that_is_not_there_ends_a_call() {
+    for protocol in ["tcp", "xtp"] {
+        let [near, nobody] = ports();
+        let transmit = "--transmit 192.168.3.9";
+        let sender = Running::start(&mut ttcp(protocol, 1, near, nobody, transmit)).end();
+        assert_eq!(sender.status, 1, "{sender:?}");
+        let connection = sender.event("connection");
+        assert_eq!(connection["reason"], "no path to the peer", "{connection}");
+    }
+}
+
+#[test]
+fn what_was_refused_was_not_sent() {
+    let [near, nobody] = ports();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    let text = format!(
+        "ttcp --protocol xtp --addr 192.168.3.1/24 --transmit 192.168.3.1 \
+         --sim-ether 127.0.0.1:{near} --station 127.0.0.1:{nobody}"
+    );
+    let sender = Running::start(command.args(text.split_whitespace())).end();
+    assert_eq!(sender.status, 1, "{sender:?}");
+    assert!(sender.said.contains("handed to the stack"), "{sender:?}");
+    assert!(!sender.said.contains("   sent "), "{sender:?}");
+    assert!(!sender.said.contains("Mb/s"), "{sender:?}");
+    assert!(sender.errors.contains("the peer refused"), "{sender:?}");
+}
+
+#[test]
+fn mistakes_of_the_command_line_say_what_would_be_right() {
+    for (options, words) in [
+        ("-l 5GiB", ["\"5GiB\"", "too long", "1 GiB"]),
+        ("-l 0B", ["\"0B\"", "nothing", "1 GiB"]),
+        (
+            "--station 192.0.2.1:7000",
+            ["--station", "192.0.2.1:7000", "--beyond-loopback"],
+        ),
+    ] {
+        let options = format!("--transmit 192.168.3.2 {options}");
+        let [near, far] = ports();
+        let sender = Running::start(&mut ttcp("xtp", 1, near, far, &options)).end();
+        assert_eq!((sender.status, &sender.said[..]), (2, ""), "{sender:?}");
+        for word in words {
+            assert!(sender.errors.contains(word), "{word}: {sender:?}");
+        }
+    }
 }
 
 #[test]

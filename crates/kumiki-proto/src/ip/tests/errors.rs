@@ -236,3 +236,49 @@ fn an_error_about_a_routed_datagram_names_who_it_was_for() {
         assert_eq!(*destination, Address::Ip4(B), "{pointer}");
     }
 }
+
+// RFC 1812 section 3.3.2 for those for whom we forward.
+#[test]
+fn who_waited_for_a_silent_neighbour_is_told() {
+    let (mut bench, eth, user) = bench(host(1500));
+    let silent = |source: Ipv4Addr| {
+        let change = |header: &mut Header| {
+            (header.protocol, header.source, header.destination) = (6, source, B);
+        };
+        let waited = datagram(change, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        let report = Report::Unreachable {
+            source: Address::None,
+            destination: Address::Ip4(B),
+            problem: Problem::NoNeighbour,
+            start: Message::from_octets(&waited),
+        };
+        (Indication::Report(Box::new(report)), waited)
+    };
+    bench.indicate(eth, silent(A).0);
+    let reports = bench.reports(user);
+    let [
+        Report::Unreachable {
+            source,
+            destination,
+            problem,
+            start,
+        },
+    ] = &reports[..]
+    else {
+        panic!("{reports:?}")
+    };
+    assert_eq!((*source, *destination), (Address::Ip4(A), Address::Ip4(B)));
+    assert_eq!(*problem, Problem::NoNeighbour);
+    assert_eq!(start.to_vec(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert!(bench.sent().is_empty());
+
+    let other = Ipv4Addr::new(10, 0, 0, 7);
+    let (indication, waited) = silent(other);
+    bench.indicate(eth, indication);
+    assert!(bench.reports(user).is_empty());
+    let (header, icmp) = parsed(&bench.sent_octets()[0]);
+    assert_eq!((header.source, header.destination), (A, other));
+    // Host unreachable, and the datagram.
+    assert_eq!(icmp[..2], [3, 1]);
+    assert_eq!(icmp[8..], waited);
+}

@@ -131,7 +131,7 @@ fn silence_is_told_after_three_questions() {
         panic!("{reports:?}")
     };
     assert_eq!(*destination, Address::Ip6(B));
-    assert_eq!(*problem, Problem::Soft { kind: 1, code: 3 });
+    assert_eq!(*problem, Problem::NoNeighbour);
     assert_eq!(start.to_vec(), [7; 60]);
 }
 

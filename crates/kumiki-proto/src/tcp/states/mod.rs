@@ -9,7 +9,7 @@ mod time_wait;
 
 pub(crate) use listen::{Listener, Verdict};
 
-use kumiki_graph::{Credit, Handle, Indication, Quality, Reason};
+use kumiki_graph::{Credit, Handle, Indication, Problem, Quality, Reason};
 use kumiki_octets::Message;
 
 use super::segment::Segment;
@@ -177,6 +177,16 @@ impl Session {
     /// The user ends at once (RFC 9293 section 3.10.5).
     pub(crate) fn on_abort(&mut self, io: &mut Io<'_, '_>) {
         self.reset(None, io);
+    }
+
+    /// The next hop does not answer. What MUST-56 keeps a connection from is what ICMP says; this our own link tells, and while
+    /// nobody has answered there is nothing to keep.
+    pub(crate) fn on_no_neighbour(&mut self, io: &mut Io<'_, '_>) {
+        if self.state.is_before_established() {
+            self.end(Some(Reason::Unreachable), io);
+        } else {
+            self.on_soft_error(Problem::NoNeighbour, io);
+        }
     }
 
     /// The layer below says that the peer, or its port, cannot be reached.

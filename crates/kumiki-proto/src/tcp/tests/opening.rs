@@ -271,7 +271,11 @@ fn many_connections_have_ports_of_their_own() {
 // RFC 9293: MUST-54, MUST-56
 #[test]
 fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
-    let unreachable = |pair: &Pair, hard: bool| {
+    let (hard, soft) = (
+        Problem::Hard { kind: 3, code: 3 },
+        Problem::Soft { kind: 3, code: 0 },
+    );
+    let unreachable = |pair: &Pair, problem: Problem| {
         let first = pair.log.last().unwrap();
         let mut start = vec![0; 20];
         let header = Header {
@@ -279,35 +283,39 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
             ..first.header
         };
         header.emit(&mut start);
-        let (kind, code) = (3, u8::from(hard) * 3);
         Report::Unreachable {
             source: ip(A),
             destination: ip(B),
-            problem: if hard {
-                Problem::Hard { kind, code }
-            } else {
-                Problem::Soft { kind, code }
-            },
+            problem,
             start: Message::from_octets(&start[..8]),
         }
     };
-    let mut pair = Pair::with_rule(plain(), plain(), |_| Vec::new());
-    pair.call(A);
-    let report = unreachable(&pair, false);
-    pair.report(A, report);
-    assert_eq!(
-        core::mem::take(&mut pair.app(A).heard),
-        ["notice: Problem(Soft { kind: 3, code: 0 })"]
-    );
-    let report = unreachable(&pair, true);
-    pair.report(A, report);
-    assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+    // That the next hop is silent our own link tells, and not ICMP.
+    for end in [hard, Problem::NoNeighbour] {
+        let mut pair = Pair::with_rule(plain(), plain(), |_| Vec::new());
+        pair.call(A);
+        let report = unreachable(&pair, soft);
+        pair.report(A, report);
+        assert_eq!(
+            core::mem::take(&mut pair.app(A).heard),
+            ["notice: Problem(Soft { kind: 3, code: 0 })"]
+        );
+        let report = unreachable(&pair, end);
+        pair.report(A, report);
+        assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+    }
 
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
     pair.write(A, b"under way");
-    let report = unreachable(&pair, true);
+    let report = unreachable(&pair, hard);
     pair.report(A, report);
     assert_eq!(pair.app(A).heard, ["opened"]);
+    let report = unreachable(&pair, Problem::NoNeighbour);
+    pair.report(A, report);
+    assert_eq!(
+        pair.app(A).heard,
+        ["opened", "notice: Problem(NoNeighbour)"]
+    );
 }
 
 // RFC 9293: MUST-14, MUST-15, MUST-65, SHLD-5, MAY-3

@@ -364,21 +364,23 @@ fn a_tiny_maxdata_does_not_make_packets_of_nothing() {
 }
 
 #[test]
-fn icmp_says_that_nobody_is_there() {
-    let mut pair = Pair::with_rule(plain(), plain(), |_| vec![]);
-    pair.call(A);
-    let octets = octets_of(pair.log[0].header, &pair.log[0].payload);
-    let report = |problem| Report::Unreachable {
-        source: ip(A),
-        destination: ip(B),
-        problem,
-        start: Message::from_octets(&octets[..8]),
-    };
-    pair.report(A, report(Problem::Soft { kind: 3, code: 0 }));
-    pair.report(A, report(Problem::Hard { kind: 3, code: 2 }));
-    let heard = pair.heard(A);
-    assert_eq!(heard.last().unwrap(), "aborted: Unreachable");
-    assert_eq!(heard.len(), 3);
+fn icmp_or_the_link_says_that_nobody_is_there() {
+    for end in [Problem::Hard { kind: 3, code: 2 }, Problem::NoNeighbour] {
+        let mut pair = Pair::with_rule(plain(), plain(), |_| vec![]);
+        pair.call(A);
+        let octets = octets_of(pair.log[0].header, &pair.log[0].payload);
+        let report = |problem| Report::Unreachable {
+            source: ip(A),
+            destination: ip(B),
+            problem,
+            start: Message::from_octets(&octets[..8]),
+        };
+        pair.report(A, report(Problem::Soft { kind: 3, code: 0 }));
+        pair.report(A, report(end));
+        let heard = pair.heard(A);
+        assert_eq!(heard.last().unwrap(), "aborted: Unreachable");
+        assert_eq!(heard.len(), 3);
+    }
 }
 
 proptest! {
