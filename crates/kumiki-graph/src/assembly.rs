@@ -71,6 +71,17 @@ pub(crate) enum Input {
     Ready(Pool, Token),
 }
 
+impl Input {
+    /// The message that it carries.
+    pub(crate) fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Push(_, request) => request.message(),
+            Self::Pop(_, indication) => indication.message(),
+            Self::Start | Self::Expire(..) | Self::Ready(..) => None,
+        }
+    }
+}
+
 /// What a tap put on record, numbered from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Record(NonZeroU64);
@@ -145,6 +156,10 @@ pub(crate) struct Core {
     pub(crate) clock: Instant,
     pub(crate) spent_ps: u64,
     pub(crate) running: Option<TaskId>,
+    /// Work on messages of fewer octets is free.
+    pub(crate) free_below: u32,
+    /// What is handled now is such a message.
+    pub(crate) exempt: bool,
     /// The record of a tap that the present input follows from.
     pub(crate) following: Option<Record>,
     pub(crate) nodes: Vec<Node>,
@@ -165,6 +180,12 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// Whether work on `message` is free.
+    pub(crate) fn is_free(&self, message: Option<&Message>) -> bool {
+        let below = u64::from(self.free_below);
+        below > 0 && message.is_some_and(|message| (message.len() as u64) < below)
+    }
+
     pub(crate) const fn now(&self) -> Instant {
         Instant::from_nanos(self.clock.as_nanos().saturating_add(self.spent_ps / 1_000))
     }

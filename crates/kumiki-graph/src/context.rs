@@ -1,6 +1,6 @@
 //! What a protocol can see and do while it handles one input.
 
-use kumiki_octets::Lease;
+use kumiki_octets::{Lease, Message};
 
 use crate::assembly::{Core, End, Input, Item, Way};
 use crate::graph::{DeviceId, Output};
@@ -64,9 +64,7 @@ impl Context<'_> {
 
     /// Hands `indication` to the user `to`. Counted as a drop where there is no such user.
     pub fn up(&mut self, to: Above, indication: Indication) {
-        if indication.message().is_some() {
-            self.charge(Work::Deliver, 1);
-        }
+        self.charge_for(Work::Deliver, indication.message());
         let way = self.info().above.get(usize::from(to.0)).copied();
         let Some(Way {
             edge,
@@ -110,9 +108,7 @@ impl Context<'_> {
     }
 
     fn cross(&mut self, way: Option<Way>, request: Request) {
-        if request.message().is_some() {
-            self.charge(Work::Send, 1);
-        }
+        self.charge_for(Work::Send, request.message());
         let at = self.core.now();
         let Some(Way { edge, to }) = way else {
             self.drop("no layer below");
@@ -147,8 +143,21 @@ impl Context<'_> {
         }
     }
 
+    /// Does one unit of `work` on `message`, if there is one.
+    fn charge_for(&mut self, work: Work, message: Option<&Message>) {
+        if message.is_none() {
+            return;
+        }
+        // What is handed on has its own length, not that of what led to it.
+        let free = self.core.is_free(message);
+        let exempt = core::mem::replace(&mut self.core.exempt, free);
+        self.charge(work, 1);
+        self.core.exempt = exempt;
+    }
+
     /// Does `amount` units of `work`: counts them, and lets their price pass.
     pub fn charge(&mut self, work: Work, amount: u64) {
+        let exempt = self.core.exempt;
         let info = self.info();
         match work {
             Work::Copy => info.account.copied += amount,
@@ -159,7 +168,7 @@ impl Context<'_> {
             Work::Switch => info.account.switches += amount,
             Work::Map => info.account.mapped += amount,
         }
-        if info.priced {
+        if info.priced && !exempt {
             let price = info.prices.of(work);
             let spent = price.saturating_mul(amount);
             info.busy_ps = info.busy_ps.saturating_add(spent);

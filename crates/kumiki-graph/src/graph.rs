@@ -99,6 +99,8 @@ impl Graph {
                 clock: Instant::ZERO,
                 spent_ps: 0,
                 running: None,
+                free_below: 0,
+                exempt: false,
                 following: None,
                 nodes: Vec::new(),
                 local: VecDeque::new(),
@@ -241,6 +243,25 @@ impl Graph {
         }
     }
 
+    /// From now on work on messages of fewer than `octets` costs nothing, whatever the prices: to see what such messages cost. It is counted
+    /// all the same.
+    pub const fn set_free_below(&mut self, octets: u32) {
+        self.core.free_below = octets;
+    }
+
+    /// Whether work on `message` costs nothing for that.
+    #[must_use]
+    pub fn is_free(&self, message: Option<&Message>) -> bool {
+        self.core.is_free(message)
+    }
+
+    /// Whether the first input waiting for `task` is such a message.
+    #[must_use]
+    pub fn is_waiting_free(&self, task: TaskId) -> bool {
+        let first = self.core.tasks.get(task.0).and_then(|it| it.inbox.front());
+        first.is_some_and(|item| self.core.is_free(item.input.message()))
+    }
+
     fn handle(&mut self, item: Item) {
         let Item {
             node,
@@ -263,6 +284,7 @@ impl Graph {
         if !core::mem::replace(&mut info.touched, true) {
             self.core.touched.push(number);
         }
+        self.core.exempt = self.core.free_below > 0 && self.core.is_free(input.message());
         let mut cx = Context {
             core: &mut self.core,
             node,
@@ -289,6 +311,7 @@ impl Graph {
                 protocol.ready(token, &mut cx);
             }
         }
+        self.core.exempt = false;
     }
 
     /// Takes the next thing for a device, in the order in which they were handed down.

@@ -130,6 +130,8 @@ pub struct Host {
     pub like: Option<String>,
     /// The price list: a file in `profiles/`, or `zero` (the default), where all work is free.
     pub profile: Option<String>,
+    /// Work on messages shorter than this costs nothing, whatever the profile says: to see what control packets cost.
+    pub free_below: Option<String>,
     /// The graph: for each node the layers below it. A list alone is a chain, uppermost first.
     pub graph: Option<Graph>,
     /// The kinds of nodes whose kind is not their name.

@@ -229,6 +229,8 @@ impl Host {
         match adapter.config.notice {
             Notice::Deferred => self.graph.input(now, device, indication),
             Notice::Interrupt { cost } => {
+                let free = self.graph.is_free(indication.message());
+                let cost = if free { Duration::ZERO } else { cost };
                 if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
                     cpu.interrupts
                         .push_back((now, cost, Upon::Deliver(device, indication)));
@@ -348,14 +350,17 @@ impl Host {
             return;
         };
         let mut start = now;
-        if cpu.last != Some(task) {
+        // As though it had not run: neither the switch to it nor the one back costs anything.
+        let free = self.graph.is_waiting_free(task);
+        if cpu.last != Some(task) && !free {
             if cpu.last.is_some() {
                 cpu.counters.switches += 1;
                 start += cpu.config.switch;
             }
             cpu.last = Some(task);
         }
-        let ran = self.graph.run(task, start, config.batch.max(1));
+        let batch = if free { 1 } else { config.batch.max(1) };
+        let ran = self.graph.run(task, start, batch);
         cpu.free_at = start + ran.took;
         cpu.counters.busy += cpu.free_at.saturating_since(now);
         *busy += ran.took;

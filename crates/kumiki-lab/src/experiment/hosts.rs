@@ -69,6 +69,10 @@ pub(super) fn build(
     let missing = || fault(&[], "it has no graph, nor is it like a host that has one");
     let layers = layers(spec.graph.as_ref().ok_or_else(missing)?);
     let mut graph = Graph::new(plan.seed, number);
+    if let Some(octets) = &spec.free_below {
+        let octets = quantity::<Octets>(&["free_below"], octets)?.count();
+        graph.set_free_below(u32::try_from(octets).unwrap_or(u32::MAX));
+    }
     let tasks = Tasks::add(&mut graph, profile);
     let mut nodes = BTreeMap::new();
     for (node, below) in &layers {
@@ -91,7 +95,7 @@ pub(super) fn build(
         .keys()
         .find(|key| !nodes.contains_key(*key) && !devices.contains_key(*key));
     if let Some(key) = stray {
-        let mut names: Vec<&str> = vec!["profile", "like", "graph", "kind"];
+        let mut names: Vec<&str> = vec!["profile", "free_below", "like", "graph", "kind"];
         names.extend(&mut known);
         return Err(unknown(&[key], "key or node", key, &names));
     }

@@ -12,7 +12,7 @@ use crate::profile;
 use crate::quantity::{Octets, Quantity, Rate};
 
 /// The keys of a host that are not settings of its nodes.
-const HOST_KEYS: [&str; 4] = ["like", "profile", "graph", "kind"];
+const HOST_KEYS: [&str; 5] = ["like", "profile", "free_below", "graph", "kind"];
 
 /// The most sessions of a load: the dynamic ports of a host, 49152 to 65535 (RFC 6335 section 6).
 const MOST_SESSIONS: u32 = 16_384;
