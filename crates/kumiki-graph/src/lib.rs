@@ -31,10 +31,10 @@ pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rng::Rng;
 pub use service::{
     Accept, AccessPoint, Agreement, Coalesce, Credit, Defect, EcnUse, ErrorControl, FlowControl,
-    Handle, Indication, KeepAlive, Key, LinkManage, LinkReport, Manage, Mode, Notice, Offered,
-    Open, Opened, Problem, Quality, RateLimit, Reason, Report, Request, Service, SourceRoute, Unit,
-    UnitIndication, UnitOptions, UnitRequest, ether_types, ip_protocols, lsaps, mapos_protocols,
-    ppp_protocols,
+    Handle, Indication, KeepAlive, Key, LinkManage, LinkReport, Manage, Membership, Mode, Notice,
+    Offered, Open, Opened, Problem, Quality, RateLimit, Reason, Report, Request, Service,
+    SourceRoute, Unit, UnitIndication, UnitOptions, UnitRequest, ether_types, ip_protocols, lsaps,
+    mapos_protocols, ppp_protocols,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

@@ -588,6 +588,19 @@ pub enum Notice {
     Problem(Problem),
     /// The peer gives up when nothing is acknowledged for so long (RFC 5482).
     UserTimeout(Duration),
+    /// The session is with a group, and of its members this became known.
+    Member(Membership),
+}
+
+/// What became known of the members of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Membership {
+    /// One takes part from now on.
+    Joined(Address),
+    /// One does no longer, and why.
+    Left(Address, Reason),
+    /// We ourselves take part, and get the stream from this octet on.
+    Begins(u64),
 }
 
 /// Management that goes down.

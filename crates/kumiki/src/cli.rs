@@ -291,6 +291,9 @@ pub(crate) struct Ttcp {
     /// Receive, one connection
     #[arg(short, long)]
     pub(crate) receive: bool,
+    /// Receive what is transmitted to this group, by XTP; a transmitter names it as its host
+    #[arg(long, value_name = "ADDRESS", requires = "receive")]
+    pub(crate) group: Option<IpAddr>,
     /// The length of a buffer
     #[arg(short, long, value_name = "SIZE", default_value = "8KiB")]
     pub(crate) length: String,
@@ -312,6 +315,9 @@ pub(crate) struct Begin {
     /// Wait for callers at this port
     #[arg(long, value_name = "PORT")]
     pub(crate) listen: Option<u16>,
+    /// Wait for what is sent to this group, by XTP, such as 239.1.2.3
+    #[arg(long, value_name = "ADDRESS", requires = "listen")]
+    pub(crate) group: Option<IpAddr>,
     /// How many connections: called at once, or waited for; without it one is called, and callers are waited for until Ctrl-C
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connections: Option<u32>,

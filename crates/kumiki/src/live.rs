@@ -71,8 +71,10 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
             (call, Some(sessions))
         }
         (None, port) => {
+            let port = port.unwrap_or(0);
+            let group = begin.group.map(|group| SocketAddr::new(group, port));
             let listen = Begin::Listen {
-                local: any(port.unwrap_or(0)),
+                local: group.unwrap_or_else(|| any(port)),
                 backlog: BACKLOG,
             };
             (listen, begin.connections)
@@ -117,6 +119,7 @@ pub(crate) fn ttcp(wanted: &cli::Ttcp) -> Result<(), Stop> {
             .transmit
             .map(|host| SocketAddr::new(host, wanted.port)),
         listen: wanted.receive.then_some(wanted.port),
+        group: wanted.group,
         connections: Some(1),
         abort_after: None,
         write: wanted.length.clone(),

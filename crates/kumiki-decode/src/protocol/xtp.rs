@@ -196,7 +196,7 @@ fn traffic_control(reading: &mut Reading<'_>, payload: &[u8]) -> Result<usize, M
 fn join(reading: &mut Reading<'_>, payload: &[u8]) -> Result<usize, Malformed> {
     let it = Join::parse(payload)?;
     front(reading, &it.control, it.xkey);
-    address(reading, LEN + FRONT_LEN, &it.address);
+    address(reading, LEN + FRONT_LEN, &it.address, true);
     traffic(reading, LEN + FRONT_LEN + it.address.len(), &it.traffic);
     reading.emitted_at(LEN, |out| it.emit(out), it.len());
     Ok(it.len())
@@ -204,13 +204,14 @@ fn join(reading: &mut Reading<'_>, payload: &[u8]) -> Result<usize, Malformed> {
 
 fn first(reading: &mut Reading<'_>, payload: &[u8]) -> Result<usize, Malformed> {
     let (it, len) = First::parse(payload)?;
-    address(reading, LEN, &it.address);
+    address(reading, LEN, &it.address, false);
     traffic(reading, LEN + it.address.len(), &it.traffic);
     reading.emitted_at(LEN, |out| it.emit(out), it.len());
     Ok(len)
 }
 
-fn address(reading: &mut Reading<'_>, at: usize, address: &Address) {
+/// The address segment. Where `joins`, it names the group, and the packet goes to one host.
+fn address(reading: &mut Reading<'_>, at: usize, address: &Address, joins: bool) {
     let length = u32::try_from(address.len()).unwrap_or(u32::MAX);
     reading.field("alen", at, 2, length);
     match address {
@@ -241,7 +242,10 @@ fn address(reading: &mut Reading<'_>, at: usize, address: &Address) {
             match reading.around.ends {
                 // On a LAN nothing else says who speaks.
                 None => reading.ends(ends),
-                Some(around) if around != ends => {
+                Some(around)
+                    if around.source != ends.source
+                        || !joins && around.destination != ends.destination =>
+                {
                     reading.note("the addresses are not those of IP");
                 }
                 Some(_) => {}

@@ -315,6 +315,48 @@ fn options_are_named_and_text_is_shown() {
 }
 
 #[test]
+fn of_a_multicast_nothing_is_remarked() {
+    let traffic = Traffic {
+        service: service::RELIABLE_MULTICAST,
+        ..TRAFFIC
+    };
+    let join = Join {
+        control: CONTROL,
+        xkey: Key(5),
+        address: addresses_of_a_group(),
+        traffic,
+    };
+    let joins = packet(
+        of(Format::Jcntl, Options::MULTI | Options::SREQ),
+        &octets!(&join),
+    );
+    let answer = packet(of(Format::Jcntl, Options::MULTI), &octets!(&join));
+    let data = packet(of(Format::Data, Options::MULTI | Options::EOM), &[7; 64]);
+    for octets in [joins, answer, data] {
+        let packet = decode("ip", &plain(36, &octets));
+        assert_eq!(notes(&packet), [""; 0]);
+        assert_eq!(bad(&packet), [""; 0]);
+        assert_eq!(packet.layers[1].verbatim, Some(true));
+    }
+    // A call to the group goes to the group.
+    let first = First {
+        address: addresses_of_a_group(),
+        traffic,
+    };
+    let first = packet(of(Format::First, Options::MULTI), &octets!(first));
+    let packet = decode("ip", &plain(36, &first));
+    assert_eq!(notes(&packet), ["xtp: the addresses are not those of IP"]);
+}
+
+fn addresses_of_a_group() -> Address {
+    Address::Ip {
+        domain: 0,
+        destination: "239.1.2.3:5001".parse().unwrap(),
+        source: "10.0.0.1:5001".parse().unwrap(),
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_and_the_rest_is_read() {
     let data = &all()[1];
     let changed = |change: &dyn Fn(&mut Vec<u8>)| {

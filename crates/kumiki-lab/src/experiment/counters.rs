@@ -107,6 +107,7 @@ fn of_xtp(host: &Host, node: &str) -> Vec<(String, u64)> {
         ("control_sent", counters.control_sent()),
         ("control_received", counters.control_received),
         ("ecntl_sent", counters.ecntl_sent),
+        ("jcntl_sent", counters.jcntl_sent),
         ("sreq_sent", counters.sreq_sent),
         ("samples", counters.samples),
         ("repeated", counters.repeated),
@@ -119,6 +120,10 @@ fn of_xtp(host: &Host, node: &str) -> Vec<(String, u64)> {
         ("malformed", counters.malformed),
         ("lies", counters.lies),
         ("strays", counters.strays),
+        ("joined", counters.joined),
+        ("joined_late", counters.joined_late),
+        ("left", counters.left),
+        ("put_out", counters.put_out),
     ]
     .map(|(name, count)| (name.to_owned(), count))
     .into()

@@ -36,6 +36,7 @@ pub(super) fn make(settings: &Reader<'_>, _: Place<'_>) -> Built {
     control(settings, &mut config)?;
     measuring(settings, &mut config)?;
     timing(settings, &mut config)?;
+    groups(settings, &mut config)?;
     rates(settings, &mut config)?;
     bounds(settings, &mut config)?;
     settings.number(
@@ -229,6 +230,41 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         "how long a context that is over still answers",
         Duration::ZERO,
         &mut config.hold,
+    )
+}
+
+fn groups(settings: &Reader<'_>, config: &mut Config) -> Read {
+    let own = settings.text(
+        "address",
+        "our own address, where the layer below does not tell it and the user leaves it open",
+        "an IP address",
+        "none",
+        |text| text.parse().ok(),
+    )?;
+    config.address = own.unwrap_or(config.address);
+    settings.number(
+        "receivers",
+        "the most receivers of what is sent to a group",
+        1..=65_536,
+        &mut config.receivers,
+    )?;
+    settings.number(
+        "least_receivers",
+        "while fewer receive what is sent to a group, only calls are sent; with 0 it is sent to whoever hears it",
+        0..=65_536,
+        &mut config.least_receivers,
+    )?;
+    settings.number(
+        "receiver_tries",
+        "a receiver that has not answered so many handshakes is given up; so often one asks to join",
+        1..=100,
+        &mut config.receiver_tries,
+    )?;
+    settings.time(
+        "slot",
+        "the time over which receivers of a group spread their answers; 0 s: they answer at once",
+        Duration::ZERO,
+        &mut config.slot,
     )
 }
 

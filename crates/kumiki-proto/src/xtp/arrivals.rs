@@ -29,7 +29,17 @@ type Pieces = SmallVec<[Piece; 2]>;
 impl Endpoint {
     /// # Errors
     /// The packet says what cannot be true; nothing of it has been believed.
-    pub(crate) fn on_packet(&mut self, packet: Arrived, io: &mut Io<'_, '_>) -> Result<(), Untrue> {
+    pub(crate) fn on_packet(
+        &mut self,
+        mut packet: Arrived,
+        io: &mut Io<'_, '_>,
+    ) -> Result<(), Untrue> {
+        if !self.part.is_pair() || packet.has(Options::MULTI) {
+            let Some(rest) = self.on_group_packet(packet, io) else {
+                return Ok(());
+            };
+            packet = rest;
+        }
         let Arrived { header, body, .. } = packet;
         let options = header.options;
         self.stirred = true;
@@ -45,7 +55,9 @@ impl Endpoint {
                 exchange,
                 ..
             } => {
-                self.on_control(&control, &spans, io)?;
+                if self.part.is_pair() {
+                    self.on_control(&control, &spans, io)?;
+                }
                 self.know_peer(header.key, exchange.as_ref());
                 self.hear_modes(options);
                 self.receive.know_sent(header.seq);
@@ -137,8 +149,12 @@ impl Endpoint {
     }
 
     /// Status was asked for.
-    fn answer(&mut self, io: &mut Io<'_, '_>) {
-        self.tell(Options::NONE, io);
+    pub(crate) fn answer(&mut self, io: &mut Io<'_, '_>) {
+        if self.part.is_receiver() {
+            self.answer_in_slot(false, io);
+        } else {
+            self.tell(Options::NONE, io);
+        }
     }
 
     /// DREQ: the answer is due when the user has taken what had come; where the peer may send no more, when half of the room is
@@ -164,7 +180,7 @@ impl Endpoint {
     }
 
     /// The peer is there.
-    fn heard(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn heard(&mut self, io: &mut Io<'_, '_>) {
         self.heard_at = io.now();
         if core::mem::take(&mut self.silent) {
             self.notice(Notice::Answered, io);
@@ -221,7 +237,11 @@ impl Endpoint {
             Inserted::Gap => {
                 // P26.
                 if self.theirs.contains(Options::FASTNAK) {
-                    self.answering.due = true;
+                    if self.part.is_receiver() {
+                        self.answer_in_slot(true, io);
+                    } else {
+                        self.answering.due = true;
+                    }
                 }
             }
             Inserted::Duplicate => io.shared.counters.duplicates += 1,
@@ -233,7 +253,7 @@ impl Endpoint {
     }
 
     /// The peer tells how far it is.
-    fn on_control(
+    pub(crate) fn on_control(
         &mut self,
         control: &Control,
         spans: &[Span],
@@ -256,7 +276,8 @@ impl Endpoint {
         }
         let now = io.now();
         let question = self.asking.answered(echo, now);
-        let rtt = question.and_then(|_| self.rtt.answered(echo, now));
+        let is_sample = question.is_some() && self.part.is_sample();
+        let rtt = is_sample.then(|| self.rtt.answered(echo, now)).flatten();
         io.shared.counters.samples += u64::from(rtt.is_some());
         let selective = self.recovery == Recovery::Selective;
         let spans = if selective { spans } else { &[] };
@@ -286,7 +307,12 @@ impl Endpoint {
         }
         let in_flight = board.in_flight();
         self.send.release();
-        self.send.allow(alloc);
+        if self.part.is_pair() {
+            self.send.allow(alloc);
+        } else {
+            // Who joins may have less room than all others had (P41).
+            self.send.alloc = alloc;
+        }
         if question.is_some() {
             self.timers.clear(Timer::Wait, io.cx);
             self.timers.clear(Timer::Late, io.cx);
@@ -298,6 +324,7 @@ impl Endpoint {
         self.news.1 += lost;
         if question.is_some() {
             let (delivered, lost) = core::mem::take(&mut self.news);
+            let lost = lost.min(self.part.most_lost());
             let limited = !core::mem::take(&mut self.window_limited);
             self.controller.on_status(&Status {
                 now,
@@ -318,7 +345,11 @@ impl Endpoint {
     fn on_diagnosis(&mut self, diagnosis: Diagnosis, io: &mut Io<'_, '_>) {
         let reason = match diagnosis.code {
             // Late, or of a call that was answered before: the peer would have said so otherwise.
-            code::REFUSED | code::JOIN_REFUSED if self.exchange != Exchange::Calling => None,
+            code::REFUSED | code::JOIN_REFUSED
+                if self.exchange != Exchange::Calling && !self.part.is_joining() =>
+            {
+                None
+            }
             code::REFUSED | code::JOIN_REFUSED => Some(match diagnosis.val {
                 val::NO_RESOURCE => Reason::NoResources,
                 val::ADDRESS_FORMAT | val::MALFORMED_ADDRESS => Reason::BadAddress,
@@ -358,8 +389,10 @@ impl Endpoint {
 
     /// The user learns that the peer sends no more, once it has all.
     pub(crate) fn release_if_complete(&mut self, io: &mut Io<'_, '_>) {
-        if self.read_closed && self.accepted && !self.released {
+        if self.read_closed && self.accepted && !self.released && !self.part.is_joining() {
             self.released = true;
+            // A receiver of a group is over, and says so (P45).
+            self.answering.due |= self.part.is_receiver();
             let (session, data) = (self.user, None);
             self.up(kumiki_graph::Indication::Released { session, data }, io);
         }

@@ -8,6 +8,8 @@
 //! RCLOSE. Whoever finds both directions closed says so with END, and a [`Remains`] answers in its place for the hold time,
 //! should the peer not have heard it.
 
+use core::net::IpAddr;
+
 use kumiki_graph::{Address, Indication, Reason};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, code, val};
@@ -28,6 +30,8 @@ pub(crate) struct Remains {
     key: Key,
     path: Path,
     options: Options,
+    /// What it was sent by or to.
+    pub(crate) group: Option<IpAddr>,
     control: Control,
     seq: u64,
 }
@@ -41,11 +45,25 @@ impl Remains {
             return;
         }
         self.control.echo = packet.header.sync;
-        send(self, io);
+        // Who asks a transmitter is one of many.
+        match packet.source.ip() {
+            Some(one) if self.path.remote.is_multicast() => {
+                let path = Path {
+                    remote: one,
+                    ..self.path
+                };
+                send_by(&path, self, io);
+            }
+            _ => send(self, io),
+        }
     }
 }
 
 fn send(it: &Remains, io: &mut Io<'_, '_>) {
+    send_by(&it.path, it, io);
+}
+
+fn send_by(path: &Path, it: &Remains, io: &mut Io<'_, '_>) {
     let header = Header {
         key: it.key,
         options: it.options.with(Options::END),
@@ -57,7 +75,7 @@ fn send(it: &Remains, io: &mut Io<'_, '_>) {
     it.control.emit(&mut octets);
     io.shared.counters.cntl_sent += 1;
     let front = Front::Octets(&octets);
-    transmit(&it.path, header, &front, Message::new(), io.cx);
+    transmit(path, header, &front, Message::new(), io.cx);
 }
 
 impl Endpoint {
@@ -67,7 +85,8 @@ impl Endpoint {
             name: self.name(),
             key: self.key(),
             path: self.path,
-            options: self.closing,
+            options: self.closing.with(self.part.options()),
+            group: self.group(),
             control: Control {
                 rseq: self.receive.rseq,
                 alloc: self.receive.allow(),
@@ -89,16 +108,31 @@ impl Endpoint {
         send(&remains, io);
     }
 
-    /// Both directions are closed: the user is done with it (P33).
+    /// Says to one of many, by `path`, that for it this context is gone.
+    pub(crate) fn send_end_to(&mut self, path: Path, io: &mut Io<'_, '_>) {
+        let mut remains = self.remains();
+        remains.options = self.part.options();
+        send_by(&path, &remains, io);
+    }
+
+    /// Both directions are closed: the user is done with it (P33). A receiver of a group says so in its slot.
     pub(crate) fn finish_if_done(&mut self, io: &mut Io<'_, '_>) {
-        if self.ended || self.send.writer != Writer::Closed || !self.released {
+        if self.ended
+            || self.part.is_receiver()
+            || self.send.writer != Writer::Closed
+            || !self.released
+        {
             return;
         }
+        self.finish(io);
+    }
+
+    pub(crate) fn finish(&mut self, io: &mut Io<'_, '_>) {
         self.send_end(BOTH, io);
         self.closed(io);
     }
 
-    fn closed(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn closed(&mut self, io: &mut Io<'_, '_>) {
         io.shared.counters.closed += 1;
         let session = self.user;
         self.up(Indication::Closed { session }, io);
@@ -109,6 +143,9 @@ impl Endpoint {
     pub(crate) fn on_end(&mut self, options: Options, io: &mut Io<'_, '_>) {
         // Late packets are to find that it is over, and a late FIRST no listener.
         self.closing = options.without(Options::SREQ) | Options::END;
+        if options.contains(BOTH) {
+            self.take_whole_stream(io);
+        }
         let in_order = options.contains(BOTH)
             && self.send.writer == Writer::Closed
             && self.read_closed
@@ -124,7 +161,11 @@ impl Endpoint {
     }
 
     /// The user writes no more.
-    pub(crate) fn on_release(&mut self) {
+    pub(crate) fn on_release(&mut self, io: &mut Io<'_, '_>) {
+        if self.part.is_receiver() {
+            self.leave(io);
+            return;
+        }
         if self.send.writer != Writer::Open {
             return;
         }
@@ -144,8 +185,10 @@ impl Endpoint {
             if !nothing_left {
                 self.send_end(Options::NONE, io);
             }
-        } else {
+        } else if self.part.is_pair() {
             self.refuse(val::UNSPECIFIED, io);
+        } else if !self.part.is_joining() {
+            self.send_end(Options::NONE, io);
         }
         self.end(None, io);
     }

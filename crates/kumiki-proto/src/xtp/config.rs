@@ -73,6 +73,14 @@ pub struct Config {
     pub total_rate: u32,
     /// How much of that may go at once, in octets.
     pub total_burst: u32,
+    /// The most receivers of one transmitter (P40).
+    pub receivers: u32,
+    /// A transmitter sends nothing behind FIRST while it has fewer receivers (P42).
+    pub least_receivers: u32,
+    /// A receiver that has not answered so many questions, each after WTIMER, is given up (P43); so often a receiver asks to join.
+    pub receiver_tries: u32,
+    /// Answers of a receiver are delayed by a random time below this, so that those of many do not come at once (P44).
+    pub slot: Duration,
     /// How many contexts there may be at a time, those that are over not among them.
     pub max_contexts: u32,
     /// How many contexts that are over still answer; beyond that the oldest is forgotten.
@@ -117,6 +125,10 @@ impl Default for Config {
             in_burst: 0,
             total_rate: 0,
             total_burst: 0,
+            receivers: 64,
+            least_receivers: 1,
+            receiver_tries: 6,
+            slot: Duration::from_millis(2),
             max_contexts: 65_536,
             max_held: 65_536,
             diag_interval: Duration::from_secs(1),

@@ -14,6 +14,7 @@ use super::congestion::{self, Controller};
 use super::control::{Answering, Asking};
 use super::counters::Counters;
 use super::diagnosis::Limiter;
+use super::group::Part;
 use super::packet::Path;
 use super::rate::{Credit as RateCredit, Pacer};
 use super::receive::{Piece, Receive};
@@ -156,6 +157,8 @@ pub(crate) struct Endpoint {
     pub(crate) accepted: bool,
     /// We were called.
     pub(crate) passive: bool,
+    /// One of two ends, or the transmitter or a receiver of a group.
+    pub(crate) part: Part,
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
     /// Where the peer's packets come from, as the layer below says it; once that is known.
@@ -268,6 +271,7 @@ impl Endpoint {
             listener: None,
             accepted: !begin.passive,
             passive: begin.passive,
+            part: Part::Pair,
             local: begin.local,
             remote: begin.remote,
             via: None,
@@ -354,10 +358,11 @@ impl Endpoint {
     /// The traffic segment that we tell (P9).
     pub(crate) fn traffic(&self, shared: &Shared) -> Traffic {
         let config = &shared.config;
-        let service = if self.is_noerr() {
-            service::UNACKNOWLEDGED_DATAGRAM
-        } else {
-            service::RELIABLE_STREAM
+        let service = match (self.part.is_pair(), self.is_noerr()) {
+            (true, false) => service::RELIABLE_STREAM,
+            (true, true) => service::UNACKNOWLEDGED_DATAGRAM,
+            (false, false) => service::RELIABLE_MULTICAST,
+            (false, true) => service::UNACKNOWLEDGED_MULTICAST,
         };
         let out = self.modes.rate;
         Traffic {
@@ -450,7 +455,7 @@ impl Endpoint {
 
     /// Hands over what is in order, or keeps it for whoever accepts.
     pub(crate) fn deliver(&mut self, piece: Piece, io: &mut Io<'_, '_>) {
-        if !self.accepted {
+        if !self.accepted || self.part.is_joining() {
             self.receive.held.push_back(piece);
             return;
         }
@@ -575,7 +580,7 @@ impl Endpoint {
             return;
         }
         if self.answering.due && self.accepted {
-            self.tell(Options::NONE, io);
+            self.answer(io);
         }
         self.tell_close(io);
         self.finish_if_done(io);

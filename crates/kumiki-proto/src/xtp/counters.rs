@@ -29,6 +29,8 @@ pub struct Counters {
     pub ecntl_sent: u64,
     /// TCNTL packets sent.
     pub tcntl_sent: u64,
+    /// JCNTL packets sent.
+    pub jcntl_sent: u64,
     /// DIAG packets sent.
     pub diag_sent: u64,
     /// Questions asked (SREQ).
@@ -65,14 +67,22 @@ pub struct Counters {
     pub lies: u64,
     /// Packets dropped: they are for nobody here.
     pub strays: u64,
-    /// Calls refused.
+    /// Calls refused, and who would join a transmission.
     pub refused: u64,
+    /// Receivers that joined transmissions.
+    pub joined: u64,
+    /// Of these: after octets that they do not get.
+    pub joined_late: u64,
+    /// Receivers that are gone before the end, for whatever reason.
+    pub left: u64,
+    /// Of these: they did not answer, allowed nothing, got nowhere, or said what cannot be true.
+    pub put_out: u64,
 }
 
 impl Counters {
     /// Control packets sent, of all kinds.
     #[must_use]
     pub const fn control_sent(&self) -> u64 {
-        self.cntl_sent + self.ecntl_sent + self.tcntl_sent
+        self.cntl_sent + self.ecntl_sent + self.tcntl_sent + self.jcntl_sent
     }
 }

@@ -1,6 +1,6 @@
 //! What a context's timers do.
 
-use kumiki_graph::{Notice, Reason};
+use kumiki_graph::{Duration, Notice, Reason};
 use kumiki_wire::xtp::Options;
 
 use super::context::{Endpoint, Exchange, Io};
@@ -24,18 +24,33 @@ impl Endpoint {
             Timer::Probe => self.probe_expired(io),
             Timer::Tail => self.tail_expired(io),
             Timer::Late => self.late_expired(io),
+            Timer::Slot if self.part.is_receiver() => self.slot_expired(io),
+            Timer::Slot => self.end_gathering(),
+        }
+    }
+
+    /// How long all may be silent; zero: for ever. A transmitter gives up some, as long as there are others.
+    fn patience(&self) -> Duration {
+        let some = self.part.is_transmitter() && self.exchange != Exchange::Calling;
+        if some {
+            Duration::ZERO
+        } else {
+            self.modes.ctimeout
         }
     }
 
     /// The peer has given no answer for longer than we are willing to wait.
     fn is_out_of_patience(&self, io: &Io<'_, '_>) -> bool {
-        let most = self.modes.ctimeout;
+        let most = self.patience();
         let waited = |since| io.now().saturating_since(since) >= most;
         !most.is_zero() && self.asking.waiting.is_some_and(waited)
     }
 
     /// WTIMER: the synchronizing handshake begins, or goes on (P20).
     fn wait_expired(&mut self, io: &mut Io<'_, '_>) {
+        if self.part.is_transmitter() && self.give_up_silent(io) {
+            return;
+        }
         if self.is_out_of_patience(io) {
             self.give_up(io);
             return;
@@ -52,16 +67,18 @@ impl Endpoint {
         self.send_handshake(io);
     }
 
-    fn send_handshake(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn send_handshake(&mut self, io: &mut Io<'_, '_>) {
         if self.exchange == Exchange::Calling {
             self.send_first(io);
         } else {
             self.ask(true, Options::NONE, io);
         }
-        self.asking.syncing = Some(self.asking.sync);
+        // Of a group each has answered who has answered any of these (P43).
+        let before = self.asking.syncing.filter(|_| self.part.is_transmitter());
+        self.asking.syncing = Some(before.unwrap_or(self.asking.sync));
         // Not before the user's patience is over.
         self.arm_wait(io);
-        let patience = self.modes.ctimeout;
+        let patience = self.patience();
         if !patience.is_zero()
             && let Some(since) = self.asking.waiting
             && self
@@ -69,7 +86,7 @@ impl Endpoint {
                 .deadline(Timer::Wait)
                 .is_some_and(|at| at > since + patience)
         {
-            let at = (since + patience).max(io.now() + kumiki_graph::Duration::from_nanos(1));
+            let at = (since + patience).max(io.now() + Duration::from_nanos(1));
             self.timers.set(Timer::Wait, at, io.cx);
         }
     }
@@ -83,6 +100,14 @@ impl Endpoint {
 
     /// CTIMER: an idle peer is asked whether it is still there (P21).
     fn alive_expired(&mut self, io: &mut Io<'_, '_>) {
+        if self.part.is_receiver() {
+            match self.transmitter_is_gone(io.now()) {
+                Ok(()) => self.give_up(io),
+                Err(Some(at)) => self.timers.set(Timer::Alive, at, io.cx),
+                Err(None) => {}
+            }
+            return;
+        }
         let due = self.heard_at + self.modes.ctimer;
         if due > io.now() {
             self.timers.set(Timer::Alive, due, io.cx);
@@ -102,7 +127,11 @@ impl Endpoint {
             .stalled
             .is_some_and(|since| io.now().saturating_since(since) >= most);
         if !most.is_zero() && stalled {
-            self.give_up(io);
+            if self.part.is_transmitter() {
+                self.give_up_shut(io);
+            } else {
+                self.give_up(io);
+            }
             return;
         }
         self.probes = self.probes.saturating_add(1);

@@ -307,6 +307,37 @@ impl Board {
         self.una < self.nxt && self.in_flight == 0 && self.lost.is_empty()
     }
 
+    /// One of several receivers has what is below `rseq` and in `spans`, and nothing else: what it lacks below the last of them is
+    /// lost, if at least `tolerance` packets have overtaken it there. How many octets.
+    pub(crate) fn judge_one(&mut self, rseq: u64, spans: &[Span], tolerance: u64) -> u64 {
+        let latest = spans.last().and_then(|last| {
+            let at = self.records.partition_point(|it| it.end() < last.right);
+            self.records.get(at).filter(|it| !it.again)
+        });
+        let Some(arrived) = latest.map(|it| it.order) else {
+            return 0;
+        };
+        let (mut left, mut lost) = (rseq, 0);
+        for span in spans {
+            let mut at = self.records.partition_point(|it| it.end() <= left);
+            while let Some(record) = self.records.get_mut(at)
+                && record.start < span.left
+            {
+                if record.fate == Fate::Out
+                    && record.order.saturating_add(tolerance.max(1)) <= arrived
+                {
+                    record.fate = Fate::Lost;
+                    self.lost.insert(record.start);
+                    self.in_flight -= u64::from(record.len);
+                    lost += u64::from(record.len);
+                }
+                at += 1;
+            }
+            left = span.right;
+        }
+        lost
+    }
+
     /// Whether anything that left before `limit` is still out.
     pub(crate) fn is_out_before(&self, limit: u64) -> bool {
         self.flight.iter().take_while(|it| it.0 < limit).any(|it| {

@@ -68,7 +68,7 @@ impl Call {
             && agrees(source, call.remote.ip())
             && call.local.is_ipv4() == call.remote.is_ipv4()
             && may_speak(call.remote.ip())
-            && may_speak(call.local.ip());
+            && (may_speak(call.local.ip()) || call.local.ip().is_multicast());
         if plausible {
             Ok(call)
         } else {
@@ -112,6 +112,9 @@ impl Xtp {
             waiting: 0,
         };
         self.table.fill(handle, Entry::Listener(Box::new(listener)));
+        if local.ip().is_multicast() {
+            self.join_group(local.ip(), cx);
+        }
         let opened = Opened {
             user: open.user,
             provider: handle,
@@ -139,6 +142,9 @@ impl Xtp {
             return;
         };
         self.table.unlisten(listener.local);
+        if listener.local.ip().is_multicast() {
+            self.leave_group(listener.local.ip(), cx);
+        }
         let waiting: Vec<Handle> = self
             .table
             .all()
@@ -170,7 +176,7 @@ impl Xtp {
         let found = call.and_then(|call| {
             // On a LAN only the call itself says who calls.
             ends = (call.remote.ip().into(), call.local.ip().into());
-            let listener = self.listener_for(&call, first, packet.header.options)?;
+            let listener = self.listener_for(&call, first, &packet)?;
             Ok((call, listener))
         });
         let (call, listener) = match found {
@@ -181,7 +187,13 @@ impl Xtp {
             }
         };
         let octets = text.len() as u64;
-        let Some(handle) = self.begin_passive(call, listener, &packet, cx) else {
+        let begun = if packet.has(Options::MULTI) {
+            let ends = (call.local, call.remote);
+            self.begin_receiving(ends, listener, &packet, false, cx)
+        } else {
+            self.begin_passive(call, listener, &packet, cx)
+        };
+        let Some(handle) = begun else {
             self.refuse_call(&packet, ends, val::NO_RESOURCE, cx);
             return;
         };
@@ -241,16 +253,33 @@ impl Xtp {
         &mut self,
         call: &Call,
         first: &First,
-        options: Options,
+        packet: &Arrived,
     ) -> Result<Handle, u32> {
-        if options.contains(Options::MULTI) {
+        // A group is called with MULTI, by packets for the group, and nobody else (P37).
+        let multi = packet.has(Options::MULTI);
+        let group = call.local.ip().is_multicast();
+        if multi != group || multi && !packet.group {
             return Err(val::OPTIONS_REFUSED);
         }
         let service = first.traffic.service;
-        if service > service::RELIABLE_STREAM {
+        let provided = if multi {
+            matches!(
+                service,
+                service::UNSPECIFIED
+                    | service::UNACKNOWLEDGED_MULTICAST
+                    | service::RELIABLE_MULTICAST
+            )
+        } else {
+            service <= service::RELIABLE_STREAM
+        };
+        if !provided {
             return Err(val::NO_PROVIDER);
         }
-        let handle = self.table.listening_at(call.local);
+        let handle = if multi {
+            self.table.listening_at_group(call.local)
+        } else {
+            self.table.listening_at(call.local)
+        };
         let handle = handle.ok_or(val::NO_LISTENER)?;
         let listener = self.table.listener(handle).ok_or(val::NO_LISTENER)?;
         if listener.remote.is_some_and(|it| it != call.remote) {
@@ -330,12 +359,12 @@ impl Xtp {
 
 impl Endpoint {
     /// Tells the user of the passive open that somebody calls.
-    fn offer(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn offer(&mut self, io: &mut Io<'_, '_>) {
         io.shared.counters.offered += 1;
         let with_call = self
             .receive
             .held
-            .pop_front_if(|it| it.tag.is_none() && !it.end);
+            .pop_front_if(|it| self.part.is_pair() && it.tag.is_none() && !it.end);
         let data = with_call.map(|it| it.text);
         if let Some(waiting) = self.receive.held.front() {
             self.receive.room = self.receive.room.saturating_sub(waiting.text.len() as u64);
@@ -361,8 +390,10 @@ impl Endpoint {
         if let Some(errors) = quality.error_control {
             self.modes.errors = errors;
         }
-        let (buffer, alloc) = (self.send.buffer, self.send.alloc);
-        self.send = Send::new(buffer, alloc, self.is_noerr());
+        if self.part.is_pair() {
+            let (buffer, alloc) = (self.send.buffer, self.send.alloc);
+            self.send = Send::new(buffer, alloc, self.is_noerr());
+        }
         let held: usize = self.receive.held.iter().map(|it| it.text.len()).sum();
         let room = u64::from(first_room(&io.shared.config, quality, self.is_reserved()));
         if quality.receive_buffer.is_some() {
@@ -371,8 +402,9 @@ impl Endpoint {
         if let Some(data) = accept.data {
             self.send.queue(data, None, false);
         }
-        self.tell(Options::NONE, io);
+        self.answer(io);
         self.arm_alive(io);
+        self.tell_beginning(io);
         for piece in core::mem::take(&mut self.receive.held) {
             self.deliver(piece, io);
         }

@@ -5,7 +5,7 @@
 //! | Specification | XTP 4.0b, with what Kumiki has settled where no text is public: `docs/xtp.md`, whose items the code names (P1 and so on) |
 //! | Above | [`Service::Stream`]: open, offer and accept, data with credit, tags, release, abort; `end` is EOM and is preserved |
 //! | Below | [`Service::UnitData`] that takes IP addresses: IP of either version under protocol 36; address resolution or VNET on a LAN under Ethernet type 817d |
-//! | Left out | revision 3.6 and before; multicast (MULTI, JCNTL): groups cannot be opened, and calls to them are refused; path MTU discovery (what is too long is fragmented by IP); transactions as a service of their own; small writes are not held back (`Quality::coalesce`); ECN; a bound on the number of tries (`Quality::retransmissions`): time decides |
+//! | Left out | revision 3.6 and before; many-to-many; path MTU discovery (what is too long is fragmented by IP); transactions as a service of their own; small writes are not held back (`Quality::coalesce`); ECN; a bound on the number of tries (`Quality::retransmissions`): time decides |
 //!
 //! | read | for |
 //! |---|---|
@@ -20,6 +20,7 @@
 //! | `deadlines`, `timers` | WTIMER, CTIMER and the others |
 //! | `close` | WCLOSE, RCLOSE, END, and what is left of a context |
 //! | `diagnosis` | DIAG |
+//! | `group` | MULTI, JCNTL: one transmitter and many receivers |
 //! | [`congestion`], [`rtt`] | the algorithms |
 //!
 //! # How a user sees it
@@ -29,9 +30,12 @@
 //! a message, which arrives with the octet it was given with. `Tagged` gives eight octets to go beside a message's beginning.
 //! Writes leave when they are made; what answers allow, and what is asked at last, is decided once per batch
 //! ([`Protocol::settle`]).
+//!
+//! An open to a group transmits: its user is told by notices ([`Membership`](kumiki_graph::Membership)) who receives. A passive open at a group's address
+//! receives: whoever sends to it is `Offered`, also when it has begun before. Its user writes nothing; `Release` leaves.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Key, Manage, Mode, Open,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Mode, Open,
     Protocol, Report, Request, Service, Shape, TimerSlot, Token, Unit,
 };
 use kumiki_wire::xtp::{Diagnosis, ETHER_TYPE, Options, code, val};
@@ -46,6 +50,7 @@ mod counters;
 mod deadlines;
 mod diagnosis;
 mod error;
+mod group;
 mod listening;
 mod opening;
 mod output;
@@ -65,6 +70,7 @@ pub use config::{Config, Recovery};
 pub use counters::Counters;
 
 use context::{Endpoint, Io, Shared};
+use group::joining::Groups;
 use opening::{Route, refuse};
 use output::Emission;
 use packet::{Arrived, Body};
@@ -99,6 +105,8 @@ pub struct Xtp {
     early: Vec<(Above, Box<Open>)>,
     /// Contexts that were called and do not know their route.
     unrouted: Vec<Handle>,
+    /// The groups that we are in.
+    groups: Groups,
     answer: TimerSlot,
     hold: TimerSlot,
 }
@@ -119,6 +127,7 @@ impl Xtp {
             stirred: Vec::new(),
             early: Vec::new(),
             unrouted: Vec::new(),
+            groups: Groups::default(),
             answer: TimerSlot::default(),
             hold: TimerSlot::default(),
         }
@@ -186,21 +195,35 @@ impl Xtp {
         };
         let listener = endpoint.listener.take();
         let remains = endpoint.leaves_remains().then(|| endpoint.remains());
+        let (group, unwanted) = (endpoint.group(), endpoint.unwanted());
         match remains {
             Some(remains) => {
                 let now = cx.now();
                 let until = now + self.shared.config.hold;
                 self.table.retire(handle, remains, until);
                 let most = usize::try_from(self.shared.config.max_held).unwrap_or(usize::MAX);
-                self.table.forget_held(now, most);
+                self.forget_held(now, most, cx);
                 self.arm_hold(cx);
             }
             None => {
                 self.table.remove(handle);
+                if let Some((name, port)) = unwanted {
+                    let until = cx.now() + self.shared.config.hold;
+                    self.groups.deaf.turn(name, port, until);
+                }
+                if let Some(group) = group {
+                    self.leave_group(group, cx);
+                }
             }
         }
         if let Some(listener) = listener.and_then(|it| self.table.listener(it)) {
             listener.waiting = listener.waiting.saturating_sub(1);
+        }
+    }
+
+    fn forget_held(&mut self, now: Instant, most: usize, cx: &mut Context<'_>) {
+        for group in self.table.forget_held(now, most) {
+            self.leave_group(group, cx);
         }
     }
 
@@ -254,7 +277,7 @@ impl Xtp {
         match self.whose(&packet) {
             Some(handle) => self.arrived(handle, packet, cx),
             None if matches!(packet.body, Body::First { .. }) => self.called(packet, cx),
-            None => self.stray(&packet, cx),
+            None => self.stray(packet, cx),
         }
     }
 
@@ -267,6 +290,10 @@ impl Xtp {
                 return Some(handle);
             }
             let endpoint = self.table.context(handle)?;
+            if endpoint.part.is_transmitter() {
+                // It knows its receivers itself.
+                return Some(handle);
+            }
             // Only from the peer; where the layer below does not know of IP, from where its packets came at first.
             let from = packet.source;
             let right = match (from.ip(), endpoint.via) {
@@ -308,18 +335,21 @@ impl Xtp {
 
     /// A packet that belongs to nobody. A dead key of ours is answered (P15); who uses its own has not been heard here, and
     /// will send FIRST again.
-    fn stray(&mut self, packet: &Arrived, cx: &mut Context<'_>) {
-        self.shared.counters.strays += 1;
-        cx.drop("no such context");
+    fn stray(&mut self, packet: Arrived, cx: &mut Context<'_>) {
         let key = packet.header.key;
         let quiet = matches!(packet.body, Body::Diag(_)) || packet.has(Options::END);
+        let (ends, group) = ((packet.source, packet.destination), packet.group);
+        if self.overheard(packet, cx) {
+            return;
+        }
+        self.shared.counters.strays += 1;
+        cx.drop("no such context");
         if key.is_returned() && !quiet {
             let diagnosis = Diagnosis {
                 code: code::INVALID_CONTEXT,
                 val: val::UNSPECIFIED,
             };
-            let ends = (packet.source, packet.destination);
-            self.diagnose(ends, key, packet.group, diagnosis, cx);
+            self.diagnose(ends, key, group, diagnosis, cx);
         }
     }
 
@@ -465,7 +495,7 @@ impl Protocol for Xtp {
                 if let Some(data) = data {
                     self.write(session, data, None, true, cx);
                 }
-                if !self.with(session, cx, |it, _| it.on_release()) {
+                if !self.with(session, cx, |it, io| it.on_release(io)) {
                     self.unlisten(from, session, true, cx);
                 }
             }
@@ -512,7 +542,7 @@ impl Protocol for Xtp {
             self.open_early(cx);
         } else if token == HOLD {
             let most = usize::try_from(self.shared.config.max_held).unwrap_or(usize::MAX);
-            self.table.forget_held(cx.now(), most);
+            self.forget_held(cx.now(), most, cx);
             self.arm_hold(cx);
         } else if token == TOTAL {
             self.serve(cx);

@@ -27,7 +27,9 @@ impl Xtp {
     /// An active open waits for its route.
     pub(super) fn open_active(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
         let remote = open.remote.socket();
-        let Some(remote) = remote.filter(|it| it.port() != 0 && may_speak(it.ip())) else {
+        let Some(remote) =
+            remote.filter(|it| it.port() != 0 && (may_speak(it.ip()) || it.ip().is_multicast()))
+        else {
             refuse(above, open.user, Reason::BadAddress, cx);
             return;
         };
@@ -65,8 +67,12 @@ impl Xtp {
         for handle in core::mem::take(&mut self.unrouted) {
             let mut waits = false;
             self.with(handle, cx, |it, io| {
-                if Address::from(it.remote.ip()) == to {
+                if Address::from(it.path.remote) == to {
                     it.routed(route.unit, route.bypass, io.shared);
+                    let unknown = it.path.local.is_unspecified();
+                    if let Some(own) = route.source.filter(|_| unknown) {
+                        it.path.local = own;
+                    }
                 } else {
                     waits = it.unrouted;
                 }
@@ -100,7 +106,8 @@ impl Xtp {
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
         let remote = open.remote.socket().ok_or(Reason::BadAddress)?;
-        let mut local = local_socket(open.local).ok_or(Reason::BadAddress)?;
+        let local = local_socket(open.local).filter(|it| !it.ip().is_multicast());
+        let mut local = local.ok_or(Reason::BadAddress)?;
         if local.ip().is_unspecified() {
             let configured = self.shared.config.address;
             let usable = !configured.is_unspecified() && configured.is_ipv4() == remote.is_ipv4();
@@ -134,7 +141,15 @@ impl Xtp {
         };
         let mut endpoint = Endpoint::new(&begin, &mut io);
         endpoint.path.bypass = route.bypass;
+        let group = remote.ip().is_multicast();
+        if group {
+            endpoint.become_transmitter(&io);
+        }
         self.table.fill(handle, Entry::Context(Box::new(endpoint)));
+        if group {
+            // Who knows us only by a MAC address asks the group to join (P38).
+            self.join_group(remote.ip(), cx);
+        }
         let data = open.data.clone();
         self.with(handle, cx, |it, io| {
             if let Some(data) = data {
@@ -208,7 +223,7 @@ pub(crate) fn local_socket(address: Address) -> Option<SocketAddr> {
         Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
         Address::Socket { .. } => address
             .socket()
-            .filter(|it| it.ip().is_unspecified() || may_speak(it.ip())),
+            .filter(|it| it.ip().is_unspecified() || may_speak(it.ip()) || it.ip().is_multicast()),
         Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) => None,
     }
 }

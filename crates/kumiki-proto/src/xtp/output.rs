@@ -34,8 +34,8 @@ pub(crate) enum Emission {
 }
 
 impl Endpoint {
-    fn header(&self, format: Format, options: Options, seq: u64) -> Header {
-        let base = self.modes.options();
+    pub(crate) fn header(&self, format: Format, options: Options, seq: u64) -> Header {
+        let base = self.modes.options().with(self.part.options());
         let options = options
             .with(base)
             .with_if(self.asking.edge, Options::EDGE)
@@ -60,6 +60,7 @@ impl Endpoint {
         }
         let sync = self.asking.ask(order, certain, now);
         self.rtt.asked(sync, now);
+        self.part.asked(sync, self.send.board.nxt(), now);
         io.shared.counters.sreq_sent += 1;
         self.timers.clear(Timer::Tail, io.cx);
         self.timers.clear(Timer::Late, io.cx);
@@ -169,6 +170,7 @@ impl Endpoint {
     pub(crate) fn wants_to_send(&self) -> bool {
         self.asking.syncing.is_none()
             && !self.ended
+            && !self.part.is_waiting()
             && (self.send.unsent() > 0 || self.send.board.has_lost())
     }
 
@@ -270,7 +272,7 @@ impl Endpoint {
     }
 
     /// Our state as a receiver.
-    fn control(&mut self) -> Control {
+    pub(crate) fn control(&mut self) -> Control {
         Control {
             rseq: self.receive.rseq,
             alloc: self.receive.allow(),

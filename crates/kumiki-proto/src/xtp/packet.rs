@@ -30,6 +30,8 @@ pub(crate) enum Body {
         control: Control,
         spans: Vec<Span>,
         exchange: Option<(Key, Traffic)>,
+        /// Of JCNTL: the group, and who joins or is joined.
+        join: Option<xtp::Address>,
     },
     Diag(Diagnosis),
 }
@@ -207,6 +209,7 @@ fn control(format: Format, payload: &[u8]) -> Result<Body, kumiki_wire::Malforme
                 control,
                 spans,
                 exchange: None,
+                join: None,
             }
         }
         Format::Tcntl => {
@@ -215,6 +218,7 @@ fn control(format: Format, payload: &[u8]) -> Result<Body, kumiki_wire::Malforme
                 control: it.control,
                 spans: Vec::new(),
                 exchange: Some((it.xkey, it.traffic)),
+                join: None,
             }
         }
         Format::Jcntl => {
@@ -223,12 +227,14 @@ fn control(format: Format, payload: &[u8]) -> Result<Body, kumiki_wire::Malforme
                 control: it.control,
                 spans: Vec::new(),
                 exchange: Some((it.xkey, it.traffic)),
+                join: Some(it.address),
             }
         }
         Format::Cntl | Format::Data | Format::First | Format::Diag => Body::Control {
             control: Control::parse_whole(payload)?,
             spans: Vec::new(),
             exchange: None,
+            join: None,
         },
     })
 }

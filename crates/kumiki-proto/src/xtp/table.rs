@@ -144,13 +144,18 @@ impl Table {
     }
 
     /// Forgets those whose time is over, and the oldest of more than `most`.
-    pub(crate) fn forget_held(&mut self, now: Instant, most: usize) {
+    /// The groups that those were of.
+    pub(crate) fn forget_held(&mut self, now: Instant, most: usize) -> Vec<IpAddr> {
+        let mut groups = Vec::new();
         while let Some(&(until, handle)) = self.held.front()
             && (until <= now || self.held.len() > most)
         {
             self.held.pop_front();
-            self.remove(handle);
+            if let Entry::Inactive(remains) = self.remove(handle) {
+                groups.extend(remains.group);
+            }
         }
+        groups
     }
 
     /// How many contexts there are, those that are over not among them.
@@ -229,6 +234,20 @@ impl Table {
 
     pub(crate) fn unlisten(&mut self, local: SocketAddr) {
         self.listeners.remove(&(local.port(), local.ip()));
+    }
+
+    /// Who listens at this address and no other.
+    pub(crate) fn listening_at_group(&self, local: SocketAddr) -> Option<Handle> {
+        self.listeners.get(&(local.port(), local.ip())).copied()
+    }
+
+    /// Who listens to the group that `destination` is the address of; to any group where the layer below does not say it.
+    pub(crate) fn groups_heard(&self, destination: Address) -> Vec<(SocketAddr, Handle)> {
+        let heard = |ip: IpAddr| destination.ip().is_none_or(|it| it == ip);
+        let all = self.listeners.iter();
+        all.filter(|((_, ip), _)| heard(*ip) && ip.is_multicast())
+            .map(|((port, ip), handle)| (SocketAddr::new(*ip, *port), *handle))
+            .collect()
     }
 
     /// Who listens at `local`: for this address before for any. 0.0.0.0 is any of IPv4, :: is any of both versions.

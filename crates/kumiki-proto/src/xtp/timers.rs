@@ -17,16 +17,19 @@ pub(crate) enum Timer {
     Tail,
     /// An answer is late: ask again.
     Late,
+    /// In a group: the answer of a receiver is due, or it asks once more to join; a transmitter has waited for all to join.
+    Slot,
 }
 
 impl Timer {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Wait,
         Self::Alive,
         Self::Rate,
         Self::Probe,
         Self::Tail,
         Self::Late,
+        Self::Slot,
     ];
 
     pub(crate) fn of_kind(kind: u32) -> Option<Self> {
@@ -45,6 +48,7 @@ impl Timer {
             Self::Probe => 3,
             Self::Tail => 4,
             Self::Late => 5,
+            Self::Slot => 6,
         }
     }
 }

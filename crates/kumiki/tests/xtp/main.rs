@@ -121,6 +121,58 @@ fn xtp_crosses_a_delay_generator_that_loses() {
     assert!(seconds > 0.08, "{}", carried.sent);
 }
 
+/// One process transmits to a group of two others, over lines of which one loses. A capture shows nothing to remark.
+#[test]
+fn a_group_of_two_receives_what_one_sends() {
+    let ([source, first], [second, _]) = (ports(), ports());
+    let member = |number, socket, others: [u16; 2], options: &str| {
+        let more = format!("--station 127.0.0.1:{} {options}", others[1]);
+        ttcp("xtp", number, socket, others[0], &more)
+    };
+    let folder = Folder::new("group");
+    let pcap = folder.path("source.pcapng");
+    let receive = "--receive --group 239.1.2.3";
+    let receivers = [
+        (2, first, [source, second], receive.to_owned()),
+        (
+            3,
+            second,
+            [source, first],
+            format!("{receive} --impair loss=0.01"),
+        ),
+    ]
+    .map(|(number, socket, others, options)| {
+        let mut receiver = Running::start(&mut member(number, socket, others, &options));
+        receiver.wait_for("listening");
+        receiver
+    });
+    let transmit = format!(
+        "--transmit 239.1.2.3 -l {WRITE}B -n {} --set xtp.least_receivers=2 --pcap {}",
+        4 * MIB / WRITE,
+        pcap.display()
+    );
+    let mut sender = member(1, source, [first, second], &transmit);
+    let sender = Running::start(&mut sender).end();
+    let receivers = receivers.map(Running::end);
+    assert_eq!(sender.status, 0, "{sender:?}\n{receivers:?}");
+    let sent = sender.event("connection");
+    assert_eq!(sent["sent"], 4 * MIB, "{sent}");
+    for receiver in receivers {
+        assert_eq!(receiver.status, 0, "{receiver:?}");
+        let received = receiver.event("connection");
+        assert_eq!(received["received"], 4 * MIB, "{received}");
+        assert_eq!(sent["sent_sha256"], received["received_sha256"]);
+        assert_eq!(received["ended"], "closed", "{received}");
+    }
+    assert_eq!(decode(&pcap, &["--bad"]), "");
+    let packets = decode(&pcap, &["--only", "xtp"]);
+    assert!(packets.contains("JCNTL") && packets.contains("MULTI"));
+    if let Some(seen) = tshark(&pcap, "xtp.cmd.options.multi == 1") {
+        assert_eq!(seen.lines().count(), packets.lines().count());
+        assert_eq!(tshark(&pcap, "xtp.bad_checksum").unwrap(), "");
+    }
+}
+
 #[test]
 fn a_capture_has_no_fault() {
     for (protocol, wrong) in [

@@ -11,5 +11,8 @@ mod calls;
 mod closing;
 mod errors;
 mod flow;
+mod groups;
+mod groups_attacks;
+mod groups_random;
 mod pair;
 mod random;

@@ -35,6 +35,8 @@ type Rule = Box<dyn FnMut(&Packet) -> Fate>;
 pub(super) struct Packet {
     pub(super) at: Instant,
     pub(super) from: usize,
+    /// Which of several hosts it is on its way to; of the log nobody in particular.
+    pub(super) to: usize,
     pub(super) header: Header,
     pub(super) payload: Vec<u8>,
 }
@@ -77,7 +79,7 @@ impl Packet {
 impl core::fmt::Display for Packet {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let ns = self.at.as_nanos();
-        let who = if self.from == A { 'a' } else { 'b' };
+        let who = char::from(b'a' + self.from as u8);
         let Header {
             format,
             options,
@@ -319,9 +321,24 @@ impl Pair {
     }
 
     pub(super) fn deliver(&mut self, source: Address, host: usize, octets: &[u8]) {
+        self.deliver_as(source, ip(host), host, octets);
+    }
+
+    pub(super) fn deliver_as(
+        &mut self,
+        source: Address,
+        destination: Address,
+        host: usize,
+        octets: &[u8],
+    ) {
+        let options = UnitOptions {
+            group: destination.ip().is_some_and(|it| it.is_multicast()),
+            ..UnitOptions::NONE
+        };
         let unit = Unit {
             source,
-            destination: ip(host),
+            destination,
+            options,
             data: Message::from_octets(octets),
             ..Unit::default()
         };
@@ -428,9 +445,10 @@ impl Pair {
         assert!(Sum::of(&octets[..sum]).is_valid(), "bad checksum");
         let (header, len) = Header::parse(&octets, octets.len()).unwrap();
         assert_eq!(octets.len(), len + header.dlen as usize);
-        let packet = Packet {
+        let mut packet = Packet {
             at: self.now,
             from,
+            to: from,
             header,
             payload: octets[len..].to_vec(),
         };
@@ -454,6 +472,7 @@ impl Pair {
         self.astray += usize::from(to.is_empty());
         unit.options.group = group;
         for to in to {
+            packet.to = to;
             for delay in (self.rule)(&packet) {
                 self.order += 1;
                 let mut unit = unit.clone();
