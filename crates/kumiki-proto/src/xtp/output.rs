@@ -35,7 +35,12 @@ pub(crate) enum Emission {
 
 impl Endpoint {
     fn header(&self, format: Format, options: Options, seq: u64) -> Header {
-        let base = self.modes.options();
+        // What is told of keys, addresses and numbers is always summed (P30).
+        let base = if format == Format::Data {
+            self.modes.options()
+        } else {
+            self.modes.options().without(Options::NOCHECK)
+        };
         let options = options
             .with(base)
             .with_if(self.asking.edge, Options::EDGE)
