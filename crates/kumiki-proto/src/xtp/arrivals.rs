@@ -46,6 +46,10 @@ impl Endpoint {
                 ..
             } => {
                 self.on_control(&control, &spans, io)?;
+                if self.is_in_vain(io) {
+                    self.give_up(io);
+                    return Ok(());
+                }
                 self.know_peer(header.key, exchange.as_ref());
                 self.hear_modes(options);
                 self.receive.know_sent(header.seq);
@@ -285,8 +289,18 @@ impl Endpoint {
             self.asking.doubt = true;
         }
         let in_flight = board.in_flight();
+        if delivered > 0 || board.una() == board.nxt() {
+            (self.fresh_at, self.in_vain) = (now, 0);
+        } else if question.is_some() {
+            self.in_vain = self.in_vain.saturating_add(1);
+        }
         self.send.release();
-        self.send.allow(alloc);
+        if self.send.allow(alloc) {
+            // A window that opens, however little, was waited for long enough (P22).
+            self.stalled = None;
+            self.probes = 0;
+            self.timers.clear(Timer::Probe, io.cx);
+        }
         if question.is_some() {
             self.timers.clear(Timer::Wait, io.cx);
             self.timers.clear(Timer::Late, io.cx);

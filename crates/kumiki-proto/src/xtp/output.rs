@@ -138,6 +138,9 @@ impl Endpoint {
 
     /// The octets of `cut`, which are sent for the first time.
     fn take(&mut self, cut: &Cut, io: &mut Io<'_, '_>) -> (Message, u64) {
+        if self.send.board.una() == self.send.board.nxt() {
+            (self.fresh_at, self.in_vain) = (io.now(), 0);
+        }
         let (text, read) = self.send.take(cut, self.modes.check);
         if read > 0 {
             io.cx.charge(kumiki_graph::Work::Sum, read);

@@ -79,6 +79,30 @@ fn a_peer_that_allows_nothing_for_too_long_is_given_up() {
 }
 
 #[test]
+fn a_peer_that_allows_a_little_now_and_then_is_neither_given_up_nor_asked_ever_more_rarely() {
+    let config = Config {
+        stall: Duration::from_secs(30),
+        ..plain()
+    };
+    let small = Config {
+        receive_buffer: 1000,
+        ..plain()
+    };
+    let mut pair = Pair::new(config, small, ms(10));
+    pair.app(B).lazy = true;
+    let mut pair = pair.connected();
+    pair.write(A, &numbered(5000));
+    for seconds in 0..100 {
+        // Less than half of the room: only who asks is told of it.
+        pair.take(B, 10);
+        pair.run_for(ms(1000));
+        let got = pair.app(B).received.len();
+        assert!(got >= 1000 + 10 * seconds, "{seconds} s\n{}", pair.tail());
+    }
+    assert_eq!(pair.heard(A), ["opened"]);
+}
+
+#[test]
 fn under_reservation_alloc_is_what_the_user_granted() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.app(A).quality = quality(FlowControl::Reservation);

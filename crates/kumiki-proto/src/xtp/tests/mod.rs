@@ -12,4 +12,5 @@ mod closing;
 mod errors;
 mod flow;
 mod pair;
+mod peers;
 mod random;
