@@ -244,6 +244,7 @@ impl Endpoint {
         io: &mut Io<'_, '_>,
     ) -> Result<(), Untrue> {
         let Control { rseq, alloc, echo } = *control;
+        let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
         let board = &mut self.send.board;
         if !self.asking.is_possible(echo) {
             return Err(LIE);
@@ -289,7 +290,7 @@ impl Endpoint {
             self.asking.doubt = true;
         }
         let in_flight = board.in_flight();
-        if delivered > 0 || board.una() == board.nxt() {
+        if delivered > 0 || (board.una() == board.nxt() && !closing) {
             (self.fresh_at, self.in_vain) = (now, 0);
         } else if question.is_some() {
             self.in_vain = self.in_vain.saturating_add(1);

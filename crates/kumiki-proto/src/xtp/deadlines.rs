@@ -36,7 +36,7 @@ impl Endpoint {
         !most.is_zero() && self.asking.waiting.is_some_and(waited)
     }
 
-    /// The peer answers, and has never any more of what is out (P22).
+    /// The peer answers, and has never any more of what is out, its end included (P22).
     pub(crate) fn is_in_vain(&self, io: &Io<'_, '_>) -> bool {
         let most = self.modes.ctimeout;
         let waited = io.now().saturating_since(self.fresh_at);

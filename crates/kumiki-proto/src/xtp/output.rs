@@ -360,6 +360,7 @@ impl Endpoint {
             && !calling
             && self.accepted
         {
+            (self.fresh_at, self.in_vain) = (io.now(), 0);
             self.ask(false, Options::NONE, io);
         }
     }

@@ -126,6 +126,45 @@ fn spans_that_lie_for_ever_cost_a_buffer_and_end_after_ctimeout() {
     assert!(pair.log.len() < 15_000, "{}", pair.log.len());
 }
 
+#[test]
+fn a_peer_that_never_confirms_the_end_is_given_up_after_ctimeout() {
+    let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+    pair.rule(|packet| {
+        // Whoever was believed to have all has not: what it lacks has been let go of.
+        let lost = packet.from == A && packet.is(Format::Data);
+        if lost { vec![] } else { vec![ms(10)] }
+    });
+    pair.write(A, &numbered(3000));
+    let header = Header {
+        key: pair.key(A),
+        format: Format::Cntl,
+        ..Header::default()
+    };
+    let control = Control {
+        rseq: 3000,
+        alloc: 64_000,
+        echo: pair
+            .log
+            .iter()
+            .rfind(|it| it.from == A)
+            .unwrap()
+            .header
+            .sync,
+    };
+    let mut payload = vec![0; control.len()];
+    control.emit(&mut payload);
+    pair.inject(A, header, &payload);
+    pair.release(A);
+    pair.news();
+    pair.run_for(ms(59_000));
+    assert_eq!(pair.heard(A), ["opened"]);
+    pair.run_for(ms(3000));
+    assert_eq!(pair.heard(A), ["aborted: TimedOut"]);
+    assert_eq!(pair.heard(B).last().unwrap(), "aborted: Reset");
+    let talk = pair.news().len();
+    assert!(talk < 10_000, "{talk}");
+}
+
 fn answers(pair: &mut Pair) -> Vec<Format> {
     let news = pair.news();
     let from_b = news.iter().filter(|it| it.from == B);
