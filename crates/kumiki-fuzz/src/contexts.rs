@@ -140,6 +140,7 @@ fn run(octets: &[u8]) {
     let any = |is: fn(&Config) -> bool| configs.iter().any(is);
     let reserves = any(|it| it.flow_control == FlowControl::Reservation);
     let careless = any(|it| it.error_control == ErrorControl::None || !it.check);
+    let stalls = any(|it| !it.stall.is_zero());
     let mut number = 0;
     let hosts = configs.map(|config| {
         number += 1;
@@ -149,7 +150,7 @@ fn run(octets: &[u8]) {
         line: Line::new(hosts),
         harmed: 0,
         forged,
-        stalls: any(|it| !it.stall.is_zero()),
+        stalls,
         interfered: false,
         careless,
         spy: Spy::default(),

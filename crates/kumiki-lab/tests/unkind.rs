@@ -55,7 +55,7 @@ fn no_seed_breaks_a_rule_of_xtp() {
     );
     let in_order = summary.endings.get("in order").copied().unwrap_or(0);
     assert!(in_order > XTP_SEEDS, "{:?}", summary.endings);
-    assert!(summary.damaged > XTP_SEEDS, "{summary:?}");
+    assert!(summary.damaged > XTP_SEEDS / 4, "{summary:?}");
 }
 
 #[test]
