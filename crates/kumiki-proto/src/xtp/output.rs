@@ -382,7 +382,8 @@ impl Endpoint {
         }
         let after = self.asking.since > 0;
         let waits = !open && (out || closing || after);
-        let by_rate = self.timers.is_set(Timer::Rate);
+        // Where contexts share a rate or credit, their queue says when it goes on.
+        let by_rate = self.timers.is_set(Timer::Rate) || self.queued;
         if !by_rate && !self.timers.is_set(Timer::Tail) && (waits || (!unsent && after)) {
             self.arm_tail(io);
         }

@@ -262,6 +262,30 @@ fn the_smaller_sort_goes_first_where_the_layer_below_grants_credit() {
 }
 
 #[test]
+fn nobody_is_asked_while_what_is_lost_waits_for_the_rate_of_all() {
+    let config = Config {
+        total_rate: 1000,
+        total_burst: 5000,
+        tail: ms(1),
+        ..plain()
+    };
+    let mut pair = Pair::new(config, plain(), ms(1)).connected();
+    pair.run_for(ms(5000));
+    let mut count = 0;
+    pair.rule(move |packet| {
+        count += u32::from(packet.is(Format::Data));
+        let lost = packet.is(Format::Data) && count == 2;
+        if lost { vec![] } else { vec![ms(1)] }
+    });
+    pair.write(A, &numbered(5000));
+    pair.release(A);
+    pair.run_for(ms(900));
+    assert!(pair.log.len() < 60, "{}", pair.tail());
+    pair.run_for(ms(20_000));
+    assert!(pair.app(B).received == numbered(5000), "{}", pair.tail());
+}
+
+#[test]
 fn half_a_window_is_asked_about_and_each_pause() {
     let mut config = plain();
     config.receive_buffer = 20_000;
