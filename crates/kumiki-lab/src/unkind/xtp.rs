@@ -85,7 +85,6 @@ pub(super) struct XtpWitness {
     hash: u64,
     packets: u64,
     damaged: u64,
-    last: Instant,
     sent_at: Instant,
     /// The largest sync that came, and the largest that was sent.
     sync_came: Option<u32>,
@@ -149,7 +148,6 @@ impl XtpWitness {
             hash: 0xcbf2_9ce4_8422_2325,
             packets: 0,
             damaged: 0,
-            last: Instant::ZERO,
             sent_at: Instant::ZERO,
             sync_came: None,
             sync_sent: None,
@@ -209,7 +207,6 @@ impl XtpWitness {
             self.mix(word);
         }
         self.packets += 1;
-        self.last = now;
     }
 
     /// Whether the rules of a transfer hold for what crosses now.
@@ -337,7 +334,7 @@ impl XtpWitness {
         let (tags, ends) = self.facts.marks(seq, end);
         let told = tag.is_none_or(|tag| u64::from_be_bytes(tag) == seq);
         let empty = text.is_empty();
-        if !empty && !(tags.is(tag.is_some()) && told) {
+        if !(empty || tags.is(tag.is_some()) && told) {
             return Err(format!(
                 "its tag is {tag:02x?}, and written was: {tags:?} (P27)"
             ));
@@ -528,7 +525,7 @@ impl Witness for XtpWitness {
             (Ok(Some(packet)), true) => match read::read(&packet, true) {
                 Ok(seen) => self.sent(now, &seen),
                 Err(why) => {
-                    self.breaks(now, "malformed", format!("sent something malformed: {why}"))
+                    self.breaks(now, "malformed", format!("sent something malformed: {why}"));
                 }
             },
             (Ok(Some(packet)), false) => match read::read(&packet, false) {
