@@ -58,7 +58,12 @@ fn run(octets: &[u8]) {
     };
     let interface = ip::Interface::new("line", [10, 0, 0, 1].into(), 8);
     let layer = ip::Ip::new(ip::Config::host(interface)).unwrap();
-    let host = Host::on_a_line(0, Program::new(1), Tcp::new(config), Box::new(layer));
+    let host = Host::on_a_line(
+        0,
+        Program::new(1),
+        Box::new(Tcp::new(config)),
+        Box::new(layer),
+    );
     let mut listener = Listener {
         host,
         now: Instant::ZERO,

@@ -1,10 +1,11 @@
-//! A host with a program on TCP, its time and its line in the hands of a target.
+//! A host with a program on TCP or XTP, its time and its line in the hands of a target.
 
 use kumiki_graph::{
     DeviceId, Graph, Indication, Instant, NodeId, Protocol, Request, Service, TaskId, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_proto::tcp::Tcp;
+use kumiki_proto::xtp::Xtp;
 
 use crate::packet::on_the_line;
 use crate::program::{Command, Program};
@@ -16,15 +17,16 @@ pub(crate) struct Host {
     pub(crate) line: DeviceId,
     pub(crate) control: DeviceId,
     pub(crate) program: NodeId,
-    pub(crate) tcps: Vec<NodeId>,
+    /// Each of them TCP or XTP.
+    pub(crate) transports: Vec<NodeId>,
 }
 
 impl Host {
-    /// The program, TCP, IP and a device `line` for packets.
+    /// The program, its transport, IP and a device `line` for packets.
     pub(crate) fn on_a_line(
         number: usize,
         program: Program,
-        tcp: Tcp,
+        transport: Box<dyn Protocol>,
         ip: Box<dyn Protocol>,
     ) -> Self {
         let mut graph = Graph::new(1, number as u64);
@@ -32,24 +34,24 @@ impl Host {
         let line = graph.add_device("line", Service::UnitData).unwrap();
         let control = graph.add_device("control", Service::Frame).unwrap();
         let program = graph.add_node("program", task, Box::new(program)).unwrap();
-        let tcp = graph.add_node("tcp", task, Box::new(tcp)).unwrap();
+        let transport = graph.add_node("transport", task, transport).unwrap();
         graph.add_node("ip", task, ip).unwrap();
         for (upper, lower) in [
-            ("program", "tcp"),
+            ("program", "transport"),
             ("program", "control"),
-            ("tcp", "ip"),
+            ("transport", "ip"),
             ("ip", "line"),
         ] {
             graph.connect(upper, lower).unwrap();
         }
-        let tcps = vec![tcp];
+        let transports = vec![transport];
         let mut host = Self {
             graph,
             task,
             line,
             control,
             program,
-            tcps,
+            transports,
         };
         host.start();
         host
@@ -116,17 +118,20 @@ impl Host {
 
     /// Callers that have not completed the handshake.
     pub(crate) fn half_open(&self) -> usize {
-        let tcps = self.tcps.iter();
+        let tcps = self.transports.iter();
         tcps.filter_map(|node| self.graph.protocol::<Tcp>(*node))
             .map(Tcp::half_open)
             .sum()
     }
 
-    /// TCP's connections, those in TIME-WAIT included, and those half open.
+    /// TCP's connections, those in TIME-WAIT included, and those half open; XTP's contexts, those that are over included.
     pub(crate) fn connections(&self) -> usize {
-        let tcps = self.tcps.iter();
-        tcps.filter_map(|node| self.graph.protocol::<Tcp>(*node))
-            .map(|tcp| tcp.connections() + tcp.half_open())
-            .sum()
+        let of = |node: &NodeId| {
+            let tcp = self.graph.protocol::<Tcp>(*node);
+            let xtp = self.graph.protocol::<Xtp>(*node);
+            tcp.map_or(0, |it| it.connections() + it.half_open())
+                + xtp.map_or(0, |it| it.contexts() + it.inactive())
+        };
+        self.transports.iter().map(of).sum()
     }
 }

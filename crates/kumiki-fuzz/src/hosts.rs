@@ -14,6 +14,7 @@ use kumiki_proto::tcp::config::SynCookies;
 use kumiki_proto::tcp::{Config, Tcp, defaults};
 
 use crate::host::Host;
+use crate::line::Line;
 use crate::packet::{self, repaired};
 use crate::program::{Command, Over, Program, Session};
 use crate::{Draw, Target, within_mb};
@@ -32,16 +33,9 @@ pub(crate) const FORGED: Target = Target {
 
 /// One way over the line.
 const DELAY: Duration = Duration::from_millis(5);
-/// Longer than anybody waits for a peer that is silent.
-const HORIZON: Duration = Duration::from_secs(4 * 3600);
-const MOST_PACKETS: usize = 20_000;
 
-struct Line {
-    hosts: [Host; 2],
-    now: Instant,
-    /// When it arrives, in which order, at whom, and what.
-    under_way: Vec<(Instant, usize, usize, Vec<u8>)>,
-    sent: usize,
+struct Case {
+    line: Line,
     /// Packets that did not arrive as they were sent, or not at their time.
     harmed: usize,
     forged: bool,
@@ -104,7 +98,8 @@ fn stack(number: usize, draw: &mut Draw<'_>, version_6: bool, cookies: &mut bool
             Box::new(ipv6::Ip::new(ipv6::Config::host(interface)).unwrap())
         }
     };
-    Host::on_a_line(number, Program::new(1), Tcp::new(config), layer)
+    let transport = Box::new(Tcp::new(config));
+    Host::on_a_line(number, Program::new(1), transport, layer)
 }
 
 fn run(octets: &[u8], forged: bool) {
@@ -112,23 +107,20 @@ fn run(octets: &[u8], forged: bool) {
     let version_6 = draw.octet() & 1 != 0;
     let mut cookies = false;
     let hosts = [0, 1].map(|number| stack(number, &mut draw, version_6, &mut cookies));
-    let mut line = Line {
-        hosts,
-        now: Instant::ZERO,
-        under_way: Vec::new(),
-        sent: 0,
+    let mut case = Case {
+        line: Line::new(hosts),
         harmed: 0,
         forged,
         cookies,
         judge: Decoder::new(),
     };
-    for host in &mut line.hosts {
+    for host in &mut case.line.hosts {
         let octets = 200 * u64::from(draw.octet());
         host.program().release_when_written = true;
         host.tell(Instant::ZERO, vec![Command::Write(octets)]);
     }
     let both_call = draw.octet() == 0xff;
-    let [near, far] = &mut line.hosts;
+    let [near, far] = &mut case.line.hosts;
     let (near_at, far_at) = (address(0, version_6), address(1, version_6));
     far.tell(Instant::ZERO, vec![Command::Listen(0, far_at)]);
     near.tell(Instant::ZERO, vec![Command::Call(0, far_at)]);
@@ -136,80 +128,43 @@ fn run(octets: &[u8], forged: bool) {
         near.tell(Instant::ZERO, vec![Command::Listen(0, near_at)]);
         far.tell(Instant::ZERO, vec![Command::Call(0, near_at)]);
     }
-    line.run(&mut draw);
-    line.judge(both_call);
+    case.run(&mut draw);
+    case.judge(both_call);
 }
 
-impl Line {
+impl Case {
     fn run(&mut self, draw: &mut Draw<'_>) {
-        let end = self.now + HORIZON;
-        for step in 0.. {
-            assert!(
-                step < 10 * MOST_PACKETS,
-                "events without end at {}",
-                self.now
-            );
-            for from in [0, 1] {
-                for octets in self.hosts[from].sent(self.now) {
-                    self.send(from, octets, draw);
-                }
-            }
-            let arrival = self.under_way.iter().map(|it| (it.0, it.1)).min();
-            let timers = self.hosts.iter_mut().filter_map(Host::next_timer);
-            let Some(next) = timers.chain(arrival.map(|it| it.0)).min() else {
-                break;
-            };
-            if next > end {
-                break;
-            }
-            self.now = self.now.max(next);
-            for host in &mut self.hosts {
-                host.fire(self.now);
-            }
-            if let Some(at) = self
-                .under_way
-                .iter()
-                .position(|it| arrival == Some((it.0, it.1)) && it.0 <= self.now)
-            {
-                let (_, _, to, octets) = self.under_way.remove(at);
-                packet::tell(&octets, "ip", &format!("{}      {to} gets", self.now));
-                self.hosts[to].receive(self.now, &octets);
-            }
+        while let Some((from, octets)) = self.line.next() {
+            self.send(from, octets, draw);
         }
     }
 
     /// A packet leaves a host: an octet says what becomes of it.
     fn send(&mut self, from: usize, octets: Vec<u8>, draw: &mut Draw<'_>) {
-        let what = format!("{} {from} sends", self.now);
+        let what = format!("{} {from} sends", self.line.now);
         packet::check(&mut self.judge, "ip", &octets, &what);
-        self.sent += 1;
-        assert!(
-            self.sent < MOST_PACKETS,
-            "packets without end at {}",
-            self.now
-        );
         let what = draw.octet();
         let to = 1 - from;
         if what < 0x80 {
-            return self.carry(DELAY, to, octets);
+            return self.line.carry(DELAY, to, octets);
         }
         self.harmed += 1;
         match what & 0x0f {
             0..=2 => {}
             3 | 4 => {
                 let later = DELAY * u64::from(1 + draw.octet() % 64);
-                self.carry(DELAY, to, octets.clone());
-                self.carry(later, to, octets);
+                self.line.carry(DELAY, to, octets.clone());
+                self.line.carry(later, to, octets);
             }
             5 | 6 => {
                 let later = DELAY * (1 + u64::from(draw.octet()));
-                self.carry(later, to, octets);
+                self.line.carry(later, to, octets);
             }
             // Much later: a ghost of an earlier connection.
             7 => {
                 let later = Duration::from_millis(100) * u64::from(draw.octet());
-                self.carry(DELAY, to, octets.clone());
-                self.carry(later, to, octets);
+                self.line.carry(DELAY, to, octets.clone());
+                self.line.carry(later, to, octets);
             }
             8..=11 => {
                 let mut changed = octets.clone();
@@ -221,7 +176,7 @@ impl Line {
                     // IPv6 has no sum over these: they may change without anybody's notice.
                     changed = octets;
                 }
-                self.carry(DELAY, to, changed);
+                self.line.carry(DELAY, to, changed);
             }
             12 if self.forged => {
                 // Back to the sender, as it is or with the ends exchanged.
@@ -230,39 +185,32 @@ impl Line {
                 } else {
                     octets.clone()
                 };
-                self.carry(DELAY, from, back);
-                self.carry(DELAY, to, octets);
+                self.line.carry(DELAY, from, back);
+                self.line.carry(DELAY, to, octets);
             }
             _ if self.forged => {
                 let forgery = packet::forged(&octets, draw);
-                self.carry(Duration::from_micros(1), to, forgery);
-                self.carry(DELAY, to, octets);
+                self.line.carry(Duration::from_micros(1), to, forgery);
+                self.line.carry(DELAY, to, octets);
             }
             // The programs do something of their own.
             12 => {
-                self.hosts[from].tell(self.now, vec![Command::Read(what & 0x40 != 0)]);
-                self.carry(DELAY, to, octets);
+                self.line.hosts[from].tell(self.line.now, vec![Command::Read(what & 0x40 != 0)]);
+                self.line.carry(DELAY, to, octets);
             }
-            13 => self.carry(DELAY, to, packet::marked(octets)),
-            _ => self.carry(DELAY * 2, to, octets),
+            13 => self.line.carry(DELAY, to, packet::marked(octets)),
+            _ => self.line.carry(DELAY * 2, to, octets),
         }
-    }
-
-    fn carry(&mut self, delay: Duration, to: usize, octets: Vec<u8>) {
-        self.under_way
-            .push((self.now + delay, self.sent, to, octets));
-        // Copies of one packet keep their order by their numbers.
-        self.sent += 1;
     }
 
     fn judge(&mut self, both_call: bool) {
         // Who still does not read begins to, and what waits for that goes on.
-        let now = self.now;
-        for host in &mut self.hosts {
+        let now = self.line.now;
+        for host in &mut self.line.hosts {
             host.tell(now, vec![Command::Read(true)]);
         }
         self.run(&mut Draw::new(&[]));
-        let sessions = self.hosts.each_mut().map(|host| {
+        let sessions = self.line.hosts.each_mut().map(|host| {
             host.program()
                 .sessions
                 .values()
@@ -288,12 +236,12 @@ impl Line {
                 assert!(both_call || sessions[1].len() <= most, "{sessions:?}");
             }
         }
-        let now = self.now;
-        for host in &mut self.hosts {
+        let now = self.line.now;
+        for host in &mut self.line.hosts {
             host.tell(now, vec![Command::AbortAll]);
         }
         self.run(&mut Draw::new(&[]));
-        for host in &mut self.hosts {
+        for host in &mut self.line.hosts {
             assert_eq!(host.connections(), 0, "connections are left");
             assert_eq!(host.next_timer(), None, "a timer is left");
         }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`TARGETS`] | the list; to add a target, add its file and its line there |
 //! | [`Draw`] | how a target makes choices of octets |
-//! | `bench`, `host`, `program`, `packet` | hosts in the hands of a target, and the packets between them |
+//! | `bench`, `host`, `line`, `program`, `packet` | hosts in the hands of a target, and the packets between them |
 //! | `main.rs` | the same under libFuzzer, by `cargo xtask fuzz` |
 //! | `tests/replay.rs` | every octets kept in `tests/corpus`, as an ordinary test |
 //!
@@ -23,12 +23,14 @@ mod callers;
 mod captures;
 mod cells;
 mod codecs;
+mod contexts;
 mod draw;
 mod fragments;
 mod framing;
 mod host;
 mod hosts;
 mod layers;
+mod line;
 mod mapos;
 mod offload;
 mod packet;
@@ -72,6 +74,7 @@ pub const TARGETS: &[Target] = &[
     callers::TARGET,
     hosts::TARGET,
     hosts::FORGED,
+    contexts::TARGET,
     station::TARGET,
     ppp::TARGET,
     mapos::TARGET,

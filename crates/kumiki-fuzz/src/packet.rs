@@ -7,7 +7,7 @@ use kumiki_decode::capture::Link;
 use kumiki_decode::packet::Level;
 use kumiki_decode::{Decoder, Record, show};
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::{ipv4, ipv6};
+use kumiki_wire::{ipv4, ipv6, xtp};
 
 use crate::Draw;
 
@@ -69,7 +69,7 @@ pub(crate) fn check(judge: &mut Decoder, layer: &'static str, octets: &[u8], wha
 }
 
 /// Where the protocol above IP begins and which it is, in what is at least a header.
-fn above(octets: &[u8]) -> Option<(usize, u8, Sum)> {
+pub(crate) fn above(octets: &[u8]) -> Option<(usize, u8, Sum)> {
     let len = octets.len();
     match octets.first()? >> 4 {
         4 => {
@@ -94,6 +94,9 @@ pub(crate) fn repaired(mut octets: Vec<u8>) -> Vec<u8> {
     let total = octets.len();
     let length = u32::try_from(total - at).unwrap();
     let sum = addresses.add_u32(length).add_u16(protocol.into());
+    if protocol == 36 {
+        xtp_repaired(&mut octets[at..]);
+    }
     let (field, before) = match protocol {
         6 => (16, sum),
         17 => (6, sum),
@@ -114,6 +117,16 @@ pub(crate) fn repaired(mut octets: Vec<u8>) -> Vec<u8> {
         octets[10..12].copy_from_slice(&checksum.to_be_bytes());
     }
     octets
+}
+
+/// XTP's checksum, which covers no addresses, and where the packet says so only the header.
+fn xtp_repaired(packet: &mut [u8]) {
+    if let Some(covered) = xtp::covered(packet, packet.len()) {
+        let field = xtp::CHECK_OFFSET..xtp::CHECK_OFFSET + 2;
+        packet[field.clone()].fill(0);
+        let checksum = Sum::of(&packet[..covered]).checksum();
+        packet[field].copy_from_slice(&checksum.to_be_bytes());
+    }
 }
 
 /// With the mark of a queue that is full (RFC 3168), where its sender allows that.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Open, Protocol,
-    Reason, Request, Service, Shape,
+    Quality, Reason, Request, Service, Shape,
 };
 use kumiki_octets::Message;
 
-/// TCP, of one or two versions of IP, and a device by which it is told that there is something to do.
+/// TCP or XTP, of one or two versions of IP, and a device by which it is told that there is something to do.
 const LEAST_BELOW: u16 = 2;
 const MOST_BELOW: u16 = 3;
 /// The handle of a listener; sessions are numbered from 0.
@@ -39,7 +39,7 @@ pub(crate) enum Command {
 pub(crate) enum Over {
     /// In order, both ways.
     Closed,
-    /// TCP said so.
+    /// The transport said so.
     Aborted(Reason),
     /// The program did it.
     Own,
@@ -55,9 +55,9 @@ pub(crate) struct Session {
     left: u64,
     unpaid: u64,
     released: bool,
-    /// Octets handed to TCP.
+    /// Octets handed to the transport.
     pub(crate) written: u64,
-    /// Octets that TCP delivered.
+    /// Octets that the transport delivered.
     pub(crate) received: u64,
     /// The place of the first octet that was not the right one.
     pub(crate) wrong: Option<u64>,
@@ -76,6 +76,8 @@ pub(crate) struct Program {
     pub(crate) sessions: BTreeMap<u32, Session>,
     write: u64,
     reads: bool,
+    /// What it asks for when it calls and accepts.
+    pub(crate) quality: Quality,
     /// A release follows what is to be written.
     pub(crate) release_when_written: bool,
 }
@@ -95,6 +97,7 @@ impl Program {
             sessions: BTreeMap::new(),
             write: 0,
             reads: true,
+            quality: Quality::default(),
             release_when_written: false,
         }
     }
@@ -133,6 +136,7 @@ impl Program {
                     user,
                     local: Address::from(any.parse::<SocketAddr>().unwrap()),
                     remote: Address::from(remote),
+                    quality: self.quality,
                     ..Open::default()
                 };
                 cx.down(Below(stack), Request::Open(Box::new(open)));
@@ -279,10 +283,14 @@ impl Protocol for Program {
                 let session = offered.provider;
                 if let Some(own) = self.of(user) {
                     own.provider = Some(session);
+                    if let Some(data) = &offered.data {
+                        own.take(data);
+                    }
                 }
                 let accept = Accept {
                     session,
                     user,
+                    quality: self.quality,
                     ..Accept::default()
                 };
                 cx.down(from, Request::Accept(Box::new(accept)));
@@ -327,7 +335,7 @@ impl Protocol for Program {
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_) | Indication::Reset { .. } => {
-                panic!("TCP does not say {indication:?}")
+                panic!("no stream says {indication:?}")
             }
         }
         self.pump(cx);

@@ -77,7 +77,7 @@ fn host() -> Host {
         graph.add_node(name, task, node).unwrap()
     };
     let program = add("program", Box::new(Program::new(2)));
-    let tcps = vec![add("tcp4", tcp("10.0.0.1")), add("tcp6", tcp("fd00::1"))];
+    let transports = vec![add("tcp4", tcp("10.0.0.1")), add("tcp6", tcp("fd00::1"))];
     for version in ["4", "6"] {
         add(
             &format!("udp{version}"),
@@ -116,7 +116,7 @@ fn host() -> Host {
         line,
         control,
         program,
-        tcps,
+        transports,
     };
     host.start();
     host

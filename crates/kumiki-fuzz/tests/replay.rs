@@ -60,6 +60,7 @@ replays! {
     callers
     hosts
     forged
+    contexts
     station
     ppp
     mapos

@@ -5,7 +5,7 @@
     reason = "a test: what fails stops it"
 )]
 
-use kumiki_lab::unkind::{self, Case, Options, Stack, Version};
+use kumiki_lab::unkind::{self, Case, Options, Stack, Transport, Version};
 
 /// `./check` runs so many; `kumiki unkind` any number.
 const SEEDS: u64 = 1_500;
@@ -13,7 +13,7 @@ const SEEDS: u64 = 1_500;
 #[test]
 fn no_seed_breaks_a_rule() {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let summary = unkind::many(0, SEEDS, jobs, |_, _| {});
+    let summary = unkind::many(Transport::Tcp, 0, SEEDS, jobs, |_, _| {});
     let failed: Vec<String> = summary
         .failed
         .iter()
@@ -33,18 +33,48 @@ fn no_seed_breaks_a_rule() {
     assert!(summary.damaged > SEEDS, "{summary:?}");
 }
 
+/// The same of XTP.
+const XTP_SEEDS: u64 = 600;
+
+#[test]
+fn no_seed_breaks_a_rule_of_xtp() {
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let summary = unkind::many(Transport::Xtp, 0, XTP_SEEDS, jobs, |_, _| {});
+    let failed: Vec<String> = summary
+        .failed
+        .iter()
+        .map(|(seed, violation)| {
+            format!("\n  {violation}\n    to repeat: kumiki unkind --protocol xtp --seed {seed} -v --pcap")
+        })
+        .collect();
+    assert!(
+        failed.is_empty(),
+        "{} of {XTP_SEEDS} seeds failed:{}",
+        failed.len(),
+        failed.concat()
+    );
+    let in_order = summary.endings.get("in order").copied().unwrap_or(0);
+    assert!(in_order > XTP_SEEDS, "{:?}", summary.endings);
+    assert!(summary.damaged > XTP_SEEDS / 4, "{summary:?}");
+}
+
 #[test]
 fn a_seed_gives_the_same_on_any_number_of_threads() {
-    let run = |jobs| unkind::many(500, 60, jobs, |_, _| {});
+    let run = |jobs| unkind::many(Transport::Tcp, 500, 60, jobs, |_, _| {});
     let one = run(1);
     assert_eq!(one, run(3));
-    assert_ne!(one.hash, unkind::many(501, 60, 2, |_, _| {}).hash);
+    let xtp = |jobs| unkind::many(Transport::Xtp, 500, 60, jobs, |_, _| {});
+    assert_eq!(xtp(1), xtp(3));
+    assert_ne!(
+        one.hash,
+        unkind::many(Transport::Tcp, 501, 60, 2, |_, _| {}).hash
+    );
 }
 
 #[test]
 fn captures_and_traces_change_nothing() {
     for seed in 40..50 {
-        let case = Case::of(seed);
+        let case = Case::of(Transport::Tcp, seed);
         let plain = unkind::run(&case, Options::default()).unwrap();
         let seen = unkind::run(
             &case,
@@ -61,7 +91,9 @@ fn captures_and_traces_change_nothing() {
 
 #[test]
 fn seeds_reach_all_sizes_and_stacks() {
-    let cases: Vec<Case> = (0..20_000).map(Case::of).collect();
+    let cases: Vec<Case> = (0..20_000)
+        .map(|seed| Case::of(Transport::Tcp, seed))
+        .collect();
     let sizes = || {
         cases
             .iter()
@@ -77,7 +109,9 @@ fn seeds_reach_all_sizes_and_stacks() {
 
 #[test]
 fn seeds_reach_all_that_is_between_the_hosts() {
-    let cases: Vec<Case> = (0..20_000).map(Case::of).collect();
+    let cases: Vec<Case> = (0..20_000)
+        .map(|seed| Case::of(Transport::Tcp, seed))
+        .collect();
     let most = |what: fn(&Case) -> bool| cases.iter().filter(|case| what(case)).count();
     for stack in [Stack::Ip, Stack::Aal5, Stack::Cells] {
         let six = |case: &&Case| case.version == Version::Six && case.stack == stack;
@@ -90,7 +124,7 @@ fn seeds_reach_all_that_is_between_the_hosts() {
 
 #[test]
 fn a_case_is_told_in_words() {
-    let text = Case::of(7).to_string();
+    let text = Case::of(Transport::Tcp, 7).to_string();
     for word in [
         "Case 7",
         "the near end calls",

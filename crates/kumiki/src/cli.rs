@@ -121,6 +121,9 @@ pub(crate) struct Decode {
 
 #[derive(Args, Debug)]
 pub(crate) struct Unkind {
+    /// Whose transfers they are
+    #[arg(long, value_name = "tcp|xtp", default_value = "tcp")]
+    pub(crate) protocol: Unkindly,
     /// Only the case of this seed
     #[arg(long, value_name = "S", conflicts_with_all = ["from", "count"])]
     pub(crate) seed: Option<u64>,
@@ -170,6 +173,15 @@ pub(crate) struct Script {
     /// Say nothing of scripts that are met
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// Who is tried on unkind links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Unkindly {
+    /// TCP
+    Tcp,
+    /// XTP
+    Xtp,
 }
 
 /// A stack other than ours.

@@ -203,6 +203,29 @@ fn unkind_links_are_the_same_on_any_number_of_threads_and_leave_no_files() {
 }
 
 #[test]
+fn decode_has_nothing_to_remark_on_what_an_xtp_sends() {
+    let folder = Folder::new("unkind-xtp");
+    for seed in 0..20 {
+        let seed = seed.to_string();
+        let arguments = ["unkind", "--protocol", "xtp", "--seed", &seed, "--pcap"];
+        let output = folder.kumiki(&[&arguments[..], &["--out", "seen"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        for name in ["near", "far"] {
+            let file = format!("seen/unkind-{seed}-{name}.pcapng");
+            let output = folder.kumiki(&["decode", "--bad", &file]);
+            let text = String::from_utf8(output.stdout).unwrap();
+            // What comes in may have been spoilt on the line.
+            let sent = text
+                .lines()
+                .find(|it| it.contains(" out ") && it.contains("!!"));
+            assert_eq!(sent, None, "seed {seed}");
+        }
+    }
+    let output = folder.kumiki(&["unkind", "--protocol", "xtp", "--seed", "1", "--trace"]);
+    assert_eq!(output.status.code(), Some(2), "there is none of XTP");
+}
+
+#[test]
 fn one_seed_is_told_in_words_and_kept_in_captures() {
     let folder = Folder::new("unkind-one");
     let output = folder.kumiki(&[

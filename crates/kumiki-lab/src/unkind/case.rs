@@ -4,28 +4,51 @@
 //! |---|---|
 //! | this file | what a case is |
 //! | `line`, `hosts`, `programs` | what of it is drawn, and how often |
+//! | `xtp` | the same for what only XTP has |
 //! | `extras` | the same for what most cases do without: each has one place there and draws of its own |
 //! | `dice` | how numbers are drawn |
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use kumiki_graph::{Duration, Quality};
+use kumiki_graph::{Duration, ErrorControl, Quality};
 use kumiki_link::{Impairment, Loss};
-use kumiki_proto::tcp;
 use kumiki_proto::tcp::config::SynCookies;
+use kumiki_proto::{tcp, xtp as protocol};
 
 mod dice;
 mod extras;
 mod hosts;
 mod line;
 mod programs;
+mod xtp;
 
 use dice::{Dice, s, us};
 
 /// The largest transfer in one direction: 64 MiB.
 const MOST_OCTETS: u64 = 64 << 20;
 
-/// What carries TCP's segments.
+/// Whose transfers they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Transport {
+    /// TCP's.
+    #[default]
+    Tcp,
+    /// XTP's.
+    Xtp,
+}
+
+impl Transport {
+    /// Its name in commands and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Xtp => "xtp",
+        }
+    }
+}
+
+/// What carries the packets of the transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stack {
     /// IP datagrams, one to a frame. Only the Internet checksum protects them.
@@ -34,6 +57,11 @@ pub enum Stack {
     Aal5,
     /// IP over LLC/SNAP over an adapter that does AAL5 and sends cells.
     Cells,
+    /// No IP: frames of Ethernet, whose stations are found by ARP. A frame check sequence protects them, so what has a wrong
+    /// bit is lost.
+    Ethernet,
+    /// No IP: frames of FDDI, with LLC and SNAP in them; otherwise as Ethernet.
+    Fddi,
 }
 
 /// Which version of IP it is.
@@ -71,6 +99,17 @@ pub struct Line {
     /// So many of 1024 windows that the near and the far host tell are smaller when they come. A third party does that, which cannot
     /// where PDUs of AAL5 are made in software.
     pub squeeze: [u16; 2],
+    /// Who makes up control packets of XTP to the near and the far host.
+    pub liars: [Option<Liar>; 2],
+}
+
+/// A third party that makes up control packets of XTP, like those that pass with other numbers in them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Liar {
+    /// With so many of 1024 control packets.
+    pub often: u16,
+    /// Under the right keys, so that it may be believed; otherwise nobody has the key.
+    pub knows_keys: bool,
 }
 
 /// How an end begins.
@@ -116,6 +155,10 @@ pub struct Writing {
     pub pause: Option<(u32, Duration)>,
     /// Each write of so many is urgent.
     pub urgent: Option<u32>,
+    /// Each write is a message, and the receiver learns where it ends. Where that is not kept, it is only a hint.
+    pub messages: bool,
+    /// Each write of so many has a tag beside it.
+    pub tagged: Option<u32>,
     /// Content is written as real octets; otherwise as content that follows from its position, which costs nothing to
     /// carry and is compared all the same.
     pub stored: bool,
@@ -158,13 +201,15 @@ pub enum Moment {
     Time(Duration),
 }
 
-/// One host: TCP and the program on it.
+/// One host: its transport and the program on it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct End {
     /// What its TCP started from.
     pub profile: &'static str,
     /// Its TCP.
     pub tcp: tcp::Config,
+    /// Its XTP, where the transfer is XTP's; then nothing hangs on `tcp`.
+    pub xtp: Option<Box<protocol::Config>>,
     /// What the program asks for when it opens or accepts.
     pub quality: Quality,
     /// The largest datagram it can carry, in octets.
@@ -194,7 +239,9 @@ pub struct End {
 pub struct Case {
     /// Where it came from; also the seed of everything that happens in it.
     pub seed: u64,
-    /// What carries TCP's segments.
+    /// Whose transfer it is.
+    pub transport: Transport,
+    /// What carries its packets.
     pub stack: Stack,
     /// Which IP.
     pub version: Version,
@@ -204,12 +251,27 @@ pub struct Case {
     pub ends: [End; 2],
 }
 
-impl Case {
-    /// The case of `seed`.
+impl Stack {
+    /// IP carries the packets.
     #[must_use]
-    pub fn of(seed: u64) -> Self {
+    pub const fn has_ip(self) -> bool {
+        !matches!(self, Self::Ethernet | Self::Fddi)
+    }
+}
+
+impl Case {
+    /// Somebody who knows the keys may be believed.
+    #[must_use]
+    pub fn has_lies(&self) -> bool {
+        self.line.liars.iter().flatten().any(|it| it.knows_keys)
+    }
+
+    /// The case of `seed`. Line and programs are much the same for all transports.
+    #[must_use]
+    pub fn of(transport: Transport, seed: u64) -> Self {
+        let is_tcp = transport == Transport::Tcp;
         let mut dice = Dice::new(seed, 0);
-        let stack = match dice.below(10) {
+        let mut stack = match dice.below(10) {
             0..=5 => Stack::Ip,
             6..=7 => Stack::Aal5,
             _ => Stack::Cells,
@@ -224,6 +286,10 @@ impl Case {
             },
         };
         let version = extras::version(&mut Dice::new(seed, 24), [&mut near, &mut far]);
+        if !is_tcp {
+            stack = xtp::stack(seed, stack, version);
+            xtp::hosts(seed, stack, [&mut near, &mut far]);
+        }
         if dice.one_in(3) {
             // Hosts of one network mostly agree.
             far.mtu = near.mtu;
@@ -231,20 +297,25 @@ impl Case {
         let mut line = line::line(&mut dice, stack, near.mtu.max(far.mtu));
         if dice.one_in(16) {
             let after = dice.time(us(1), line.propagation.max(us(2)));
-            far.opening = Opening::Calls { after };
             near.opening = Opening::Calls {
                 after: dice.time(us(1), line.propagation.max(us(2))),
             };
+            if is_tcp {
+                // Two calls of XTP that meet are two contexts.
+                far.opening = Opening::Calls { after };
+            }
         }
         programs::volume(&mut dice, [&mut near, &mut far], &line);
         if !dice.one_in(12) {
             line::bad_weather(&mut dice, &mut line, stack);
         }
-        extras::squeeze(&mut Dice::new(seed, 26), stack, &mut line);
-        if stack == Stack::Ip && version == Version::Four {
-            near.by_gateway = Dice::new(seed, 27).one_in(12);
+        if is_tcp {
+            extras::squeeze(&mut Dice::new(seed, 26), stack, &mut line);
+            if stack == Stack::Ip && version == Version::Four {
+                near.by_gateway = Dice::new(seed, 27).one_in(12);
+            }
+            extras::flood(&mut Dice::new(seed, 28), &mut far, &line);
         }
-        extras::flood(&mut Dice::new(seed, 28), &mut far, &line);
         extras::extras(seed, [&mut near, &mut far]);
         extras::whole_flights(
             &mut Dice::new(seed, 25),
@@ -252,8 +323,12 @@ impl Case {
             [&mut near, &mut far],
             &mut line,
         );
-        if stack == Stack::Ip {
+        if is_tcp && stack == Stack::Ip {
             line::marking(&mut Dice::new(seed, 22), &mut line);
+        }
+        if !is_tcp {
+            xtp::programs(seed, [&mut near, &mut far]);
+            xtp::third_parties(seed, stack, &mut line);
         }
         programs::ending(&mut dice, &mut near, &far);
         programs::ending(&mut dice, &mut far, &near);
@@ -262,6 +337,7 @@ impl Case {
         }
         Self {
             seed,
+            transport,
             stack,
             version,
             line,
@@ -286,7 +362,25 @@ impl End {
     /// The send buffer it really has, in octets.
     #[must_use]
     pub fn send_buffer(&self) -> u32 {
-        self.quality.send_buffer.unwrap_or(self.tcp.send_buffer)
+        let own = self
+            .xtp
+            .as_ref()
+            .map_or(self.tcp.send_buffer, |it| it.send_buffer);
+        self.quality.send_buffer.unwrap_or(own)
+    }
+
+    /// What it sends is not sent again when it is lost.
+    #[must_use]
+    pub fn sends_without_error_control(&self) -> bool {
+        let own = self.xtp.as_ref().map(|it| it.error_control);
+        own.is_some_and(|own| self.quality.error_control.unwrap_or(own) == ErrorControl::None)
+    }
+
+    /// Nothing is summed of the data that it sends.
+    #[must_use]
+    pub fn sends_without_check(&self) -> bool {
+        let own = self.xtp.as_ref().map(|it| it.check);
+        own.is_some_and(|own| !self.quality.check.unwrap_or(own))
     }
 
     /// Whether it may keep nothing of a call until it is answered (RFC 4987 section 3.6): always, or when there is no room.
@@ -302,13 +396,14 @@ impl End {
     /// The receive buffer it begins with, in octets.
     #[must_use]
     pub fn receive_buffer(&self) -> u32 {
+        let own = self
+            .xtp
+            .as_ref()
+            .map_or(self.tcp.receive_buffer, |it| it.receive_buffer);
         match self.opening {
-            Opening::Calls { .. } => self
-                .quality
-                .receive_buffer
-                .unwrap_or(self.tcp.receive_buffer),
+            Opening::Calls { .. } => self.quality.receive_buffer.unwrap_or(own),
             // What is asked for on accepting only ever adds.
-            Opening::Listens { .. } => self.tcp.receive_buffer,
+            Opening::Listens { .. } => own,
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use kumiki_graph::{Instant, Reason};
 
-use super::case::{Case, End, Opening};
+use super::case::{Case, End, Opening, Transport};
 use super::checker::Violation;
 use super::user::{Over, Report};
 
-/// What the checker of one end can say at the end.
+mod xtp;
+
+/// What the witness of one end can say at the end.
 pub(super) struct Evidence {
     /// The first rule that the end broke.
     pub(super) broken: Option<Violation>,
@@ -16,6 +18,12 @@ pub(super) struct Evidence {
     pub(super) reset_sent: bool,
     /// A reset reached it.
     pub(super) reset_came: bool,
+    /// Packets at the plug, intact ones on arrival.
+    pub(super) packets: u64,
+    /// PDUs that reached the host damaged.
+    pub(super) damaged: u64,
+    /// A number that any difference in what was seen changes.
+    pub(super) hash: u64,
 }
 
 /// A call may be given up after so many repetitions of the SYN: 4.3BSD's, the fewest of our profiles.
@@ -85,7 +93,8 @@ fn endings<'a>(
             })
         };
         let listens = !matches!(report.over, Some(Over::Own | Over::GaveUp));
-        if listens && report.peer_released && report.received != peer.written {
+        let gaps = case.ends.get(other).is_some_and(End::sends_without_error_control);
+        if listens && report.peer_released && report.received != peer.written && !gaps {
             let what = format!(
                 "the end of data came after {} octets of {}",
                 report.received, peer.written
@@ -96,7 +105,8 @@ fn endings<'a>(
             return refused("delivery", "more was delivered than written".to_owned());
         }
         // The peer's TCP gave up a call of which its program had not heard, since nothing answered its SYN.
-        let given_up = peer.over == Some(Over::Never)
+        let given_up = case.transport == Transport::Tcp
+            && peer.over == Some(Over::Never)
             && (peer_seen.in_vain >= SYN_REPETITIONS
                 || has_user_timeout(case, other)
                 || sends_cookies(case, other))
@@ -106,7 +116,8 @@ fn endings<'a>(
             Some(Over::Closed | Over::Own | Over::Never) => return None,
             Some(Over::GaveUp) => {
                 // Only where the peer's reset was lost.
-                return if has_cut(peer) || given_up {
+                let quiet = case.transport == Transport::Xtp && xtp::may_wait(case, own, report);
+                return if quiet || has_cut(peer) && case.transport == Transport::Tcp || given_up {
                     None
                 } else {
                     refused("no end", format!("it heard nothing more, while the other: {:?}", peer.over))
@@ -130,6 +141,9 @@ fn endings<'a>(
             SYN_REPETITIONS
         };
         let allowed = match reason {
+            _ if case.transport == Transport::Xtp => {
+                xtp::may_end(case, own, reason, ends, evidence)
+            }
             Reason::Reset => seen.reset_came && (has_cut(peer) || done || given_up),
             Reason::Refused => {
                 seen.reset_came && (far_calls || listens_late || has_cut(peer) || given_up)

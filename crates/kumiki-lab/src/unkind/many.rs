@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 use kumiki_graph::Instant;
 
-use super::case::Case;
+use super::case::{Case, Transport};
 use super::checker::Violation;
 use super::run::{Options, Outcome, run};
 use super::user::Over;
@@ -23,7 +23,7 @@ pub struct Summary {
     pub endings: BTreeMap<String, u64>,
     /// Octets that were delivered.
     pub octets: u64,
-    /// Segments at the hosts' plugs.
+    /// Packets at the hosts' plugs.
     pub segments: u64,
     /// PDUs that reached a host damaged.
     pub damaged: u64,
@@ -113,9 +113,9 @@ pub fn name(over: Option<Over>) -> String {
 }
 
 /// Runs one case; a panic is a finding like any other.
-fn one(seed: u64) -> Brief {
+fn one(transport: Transport, seed: u64) -> Brief {
     match catch_unwind(AssertUnwindSafe(|| {
-        run(&Case::of(seed), Options::default())
+        run(&Case::of(transport, seed), Options::default())
     })) {
         Ok(Ok(outcome)) => Brief::of(outcome),
         Ok(Err(misfit)) => Brief::broken(seed, "graph", misfit.to_string()),
@@ -132,6 +132,7 @@ fn one(seed: u64) -> Brief {
 /// Runs the cases of `from` and the `count` - 1 seeds after it on `jobs` threads; `each` is told of every case that is
 /// done, in order, and whether it failed.
 pub fn many(
+    transport: Transport,
     from: u64,
     count: u64,
     jobs: usize,
@@ -148,7 +149,7 @@ pub fn many(
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if number >= count
                         || sender
-                            .send((number, one(from.wrapping_add(number))))
+                            .send((number, one(transport, from.wrapping_add(number))))
                             .is_err()
                     {
                         return;

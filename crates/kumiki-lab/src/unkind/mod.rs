@@ -6,7 +6,8 @@
 //! | [`Case`] | what a seed decides |
 //! | `user` | the programs, and what they look at |
 //! | `path` | what lies between the hosts, third parties among it |
-//! | `checker` | what an end may do on the wire, by the standard; the rule against stalls |
+//! | `checker` | what an end with TCP may do on the wire, by the standard; the rule against stalls |
+//! | `xtp` | the same for an end with XTP, by `docs/xtp.md` |
 //! | `judge` | which endings a case allows, and what may be left |
 //! | [`run()`], [`many()`] | one case; many of them on several threads |
 //! | [`shrink()`] | a smaller case that fails in the same way |
@@ -27,8 +28,12 @@ mod shrink;
 mod tap;
 mod user;
 mod words;
+mod xtp;
 
-pub use case::{Case, End, Finish, Flood, Line, Moment, Opening, Reading, Stack, Version, Writing};
+pub use case::{
+    Case, End, Finish, Flood, Liar, Line, Moment, Opening, Reading, Stack, Transport, Version,
+    Writing,
+};
 pub use checker::Violation;
 pub use many::{Summary, many, name};
 pub use run::{Options, Outcome, run};

@@ -13,6 +13,7 @@ use super::tap::{Shared, Tap};
 
 mod flood;
 pub(super) mod gateway;
+mod liar;
 mod squeeze;
 
 use flood::Strangers;
@@ -119,9 +120,11 @@ fn before_host(
         let strangers = Strangers::new(case, flood, (number, end.port), address);
         elements.push(("strangers", Box::new(strangers)));
     }
-    let known = [0, 1].map(|number| case.version.address(number));
-    let strangers = plan.strangers.is_some();
-    let tap = Tap::new(case.stack, end.shared, strangers.then_some(known));
-    elements.push(("tap", Box::new(tap)));
+    elements.push(("tap", Box::new(Tap::new(end.shared))));
+    // What is made up is for the host alone.
+    if let Some(plan) = case.line.liars.get(number).copied().flatten() {
+        let rng = Rng::new(case.seed, 250 + number as u64);
+        elements.push(("liar", Box::new(liar::Teller::new(plan, rng))));
+    }
     elements
 }

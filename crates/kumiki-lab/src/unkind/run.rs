@@ -1,6 +1,6 @@
 //! One case: the world is built, runs until both ends are done and nothing is left, and is judged.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
@@ -8,21 +8,21 @@ use kumiki_graph::{
     DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service, Unit,
 };
 use kumiki_octets::Pattern;
-use kumiki_proto::aal5::{self, Aal5};
-use kumiki_proto::ip::{self, Ip};
-use kumiki_proto::ipv6;
-use kumiki_proto::llc_snap::{self, LlcSnap};
 use kumiki_proto::tcp::Tcp;
+use kumiki_proto::xtp::Xtp;
 use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
 
-use super::case::{Case, Opening, Stack};
+use super::case::{Case, Opening, Stack, Transport};
 use super::checker::{Checker, Violation};
-use super::judge::{self, Evidence};
-use super::path::{self, Plugged, VC};
-use super::tap::{Shared, with};
-use super::user::{Facts, Report, User};
+use super::judge;
+use super::path::{self, Plugged};
+use super::tap::{Shared, TcpWitness, with};
+use super::user::{Expected, Facts, Report, User};
+use super::xtp::XtpWitness;
 use crate::capture::trace::{self, Connection};
-use crate::capture::{Captured, Layers};
+use crate::capture::{Captured, Layers, Name};
+
+mod layers;
 
 /// What else a run should bring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,7 +75,7 @@ const RECEIVE_CLUSTERS: u32 = 1 << 17;
 struct Party {
     id: HostId,
     user: NodeId,
-    tcp: NodeId,
+    transport: NodeId,
     control: DeviceId,
     device: DeviceId,
     shared: Shared,
@@ -107,12 +107,34 @@ impl<'a> Run<'a> {
     fn build(case: &'a Case, options: Options) -> Result<Self, Misfit> {
         let mut world = World::new();
         let mut captured = Vec::new();
+        let facts = [Arc::new(Facts::default()), Arc::new(Facts::default())];
         let mut party = |number| -> Result<Party, Misfit> {
-            let (mut host, party) = party(case, number, options)?;
+            let [near, far] = &facts;
+            let facts = if number == 0 {
+                [near, far]
+            } else {
+                [far, near]
+            };
+            let (mut host, party) = party(case, number, facts, options)?;
             if options.capture {
                 let devices = |name: &str| name == "line" || name == "control";
                 let kind = |name: &str| name.to_owned();
-                captured.push(Captured::tap(&Layers::Ip, &mut host, devices, kind));
+                let frames = Name {
+                    host: host.name.clone(),
+                    upper: if case.stack == Stack::Fddi {
+                        "fddi"
+                    } else {
+                        "eth"
+                    }
+                    .to_owned(),
+                    lower: "line".to_owned(),
+                };
+                let layers = if case.stack.has_ip() {
+                    Layers::Ip
+                } else {
+                    Layers::Named(vec![frames])
+                };
+                captured.push(Captured::tap(&layers, &mut host, devices, kind));
             }
             let id = world.add_host(host);
             Ok(Party { id, ..party })
@@ -178,13 +200,22 @@ impl<'a> Run<'a> {
             if let Some(standstill) = self.world.standstill() {
                 return late("standstill", standstill.to_string());
             }
+            if let Some((end, what)) = self.too_much_held() {
+                let (at, rule) = (now, "memory");
+                return Some(Violation {
+                    at,
+                    end,
+                    rule,
+                    what,
+                });
+            }
             if self.world.events() > MOST_EVENTS {
                 return late("no end", format!("{} events", self.world.events()));
             }
             let broken = self
                 .parties
                 .each_ref()
-                .map(|party| with(&party.shared, |checker| checker.violation().is_some()));
+                .map(|party| with(&party.shared, |witness| witness.is_broken()));
             if broken.contains(&true) {
                 return None;
             }
@@ -228,8 +259,8 @@ impl<'a> Run<'a> {
     fn maybe_give_up_both(&mut self) {
         let now = self.world.now();
         let quiet = self.parties.each_ref().map(|party| {
-            with(&party.shared, |checker| {
-                (!checker.has_something_to_say(now)).then_some(checker.last)
+            with(&party.shared, |witness| {
+                (!witness.has_something_to_say(now)).then_some(witness.last())
             })
         });
         let [Some(near), Some(far)] = quiet else {
@@ -246,25 +277,16 @@ impl<'a> Run<'a> {
         let now = self.world.now();
         let ends = self.reports();
         let complaints = [0, 1].map(|number| self.user(number).and_then(|it| it.complaint.clone()));
-        let evidence = self.parties.each_ref().map(|party| {
-            with(&party.shared, |checker| {
-                checker.at_last(now);
-                Evidence {
-                    broken: checker.violation().cloned(),
-                    in_vain: checker.in_vain(),
-                    reset_sent: checker.reset_sent,
-                    reset_came: checker.reset_came,
-                }
-            })
-        });
+        let evidence = self
+            .parties
+            .each_ref()
+            .map(|party| with(&party.shared, |witness| witness.evidence(now)));
         let mut hash = 0_u64;
         let (mut segments, mut damaged) = (0, 0);
-        for (party, report) in self.parties.iter().zip(&ends) {
-            with(&party.shared, |checker| {
-                segments += checker.segments;
-                damaged += checker.damaged;
-                hash = (hash ^ checker.hash()).wrapping_mul(0x0000_0100_0000_01b3);
-            });
+        for (seen, report) in evidence.iter().zip(&ends) {
+            segments += seen.packets;
+            damaged += seen.damaged;
+            hash = (hash ^ seen.hash).wrapping_mul(0x0000_0100_0000_01b3);
             hash = (hash ^ report.hash()).wrapping_mul(0x0000_0100_0000_01b3);
         }
         let left = if late.is_none() {
@@ -297,6 +319,29 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What an end keeps beyond its buffers: the end and how much.
+    fn too_much_held(&self) -> Option<(usize, String)> {
+        let parties = self.parties.iter().zip(&self.case.ends).enumerate();
+        for (number, (party, end)) in parties {
+            let host = self.world.host(party.id)?;
+            let Some(xtp) = host.graph.protocol::<Xtp>(party.transport) else {
+                continue;
+            };
+            let own = end.xtp.as_ref().map_or(0, |it| it.receive_buffer);
+            let asked = end.quality.receive_buffer.unwrap_or(0);
+            // What comes with a call needs no room.
+            let room = u64::from(own.max(asked)) + u64::from(end.mtu.max(1 << 16));
+            let (send, receive) = xtp.held();
+            if send > end.send_buffer().into() || receive > room {
+                return Some((
+                    number,
+                    format!("{send} octets are kept to be sent, and {receive} that came"),
+                ));
+            }
+        }
+        None
+    }
+
     /// What is left of the connection when all should be over: the end and what it is.
     fn leftovers(&mut self) -> Option<(usize, String)> {
         for (number, party) in self.parties.iter().enumerate() {
@@ -304,7 +349,9 @@ impl<'a> Run<'a> {
                 continue;
             };
             let graph = &mut host.graph;
-            let sessions = graph.protocol::<Tcp>(party.tcp).map_or(0, Tcp::connections);
+            let tcp = graph.protocol(party.transport).map_or(0, Tcp::connections);
+            let xtp = graph.protocol(party.transport);
+            let sessions = tcp + xtp.map_or(0, |it: &Xtp| it.contexts() + it.inactive());
             let leases = [Pool::Send, Pool::Receive]
                 .map(|pool| graph.ledger_ref(pool).map_or(0, Ledger::in_use));
             let what = if sessions > 0 {
@@ -325,15 +372,33 @@ impl<'a> Run<'a> {
     }
 }
 
-fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), Misfit> {
+/// What end `number` may expect to get.
+fn expected(case: &Case, number: usize, facts: &Arc<Facts>) -> Expected {
+    let [near, far] = &case.ends;
+    let peer = if number == 0 { far } else { near };
+    let weather = case.line.weather.get(1 - number);
+    // Whatever has a CRC is lost instead.
+    let bits = weather.is_some_and(|it| it.corrupt > 0.0) && case.stack == Stack::Ip;
+    let wrong = bits && peer.sends_without_check();
+    Expected {
+        pattern: pattern(case, 1 - number),
+        facts: Arc::clone(facts),
+        messages: case.transport == Transport::Xtp && !wrong,
+        gaps: peer.sends_without_error_control(),
+        wrong,
+    }
+}
+
+fn party(
+    case: &Case,
+    number: usize,
+    [facts, peer_facts]: [&Arc<Facts>; 2],
+    options: Options,
+) -> Result<(Host, Party), Misfit> {
     let own = case.version.address(number);
     let [near, far] = &case.ends;
-    let (end, pattern, expect) = if number == 0 {
-        (near, pattern(case, 0), pattern(case, 1))
-    } else {
-        (far, pattern(case, 1), pattern(case, 0))
-    };
-    let facts = Arc::new(Facts::default());
+    let end = if number == 0 { near } else { far };
+    let pattern = pattern(case, number);
     let both_call = matches!(far.opening, Opening::Calls { .. });
     let [near_port, far_port] = PORTS;
     let (own_port, peer_port) = match number {
@@ -348,31 +413,41 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
     let stream = u64::try_from(number).unwrap_or(0);
     let mut graph = Graph::new(case.seed, stream);
     let task = graph.add_task("host");
-    let program = User::new(end.clone(), [pattern, expect], sockets, Arc::clone(&facts));
+    let expected = expected(case, number, peer_facts);
+    let program = User::new(end.clone(), pattern, expected, sockets, Arc::clone(facts));
     let user = graph.add_node("user", task, Box::new(program))?;
-    let mut config = end.tcp.clone();
-    config.trace = options.trace;
-    let tcp = graph.add_node("tcp", task, Box::new(Tcp::new(config)))?;
-    let (below, chain): (&str, &[&str]) = match case.stack {
-        Stack::Ip => ("line", &["ip", "line"]),
-        Stack::Aal5 => ("llc_snap", &["ip", "llc_snap", "aal5", "line"]),
-        Stack::Cells => ("llc_snap", &["ip", "llc_snap", "line"]),
+    let name = case.transport.name();
+    let layer: Box<dyn Protocol> = match &end.xtp {
+        Some(config) => Box::new(Xtp::new((**config).clone())),
+        None => {
+            let mut config = end.tcp.clone();
+            config.trace = options.trace;
+            Box::new(Tcp::new(config))
+        }
     };
-    let layer = network(own, end.mtu, below)?;
-    graph.add_node("ip", task, layer)?;
-    if case.stack != Stack::Ip {
-        let layer = LlcSnap::new(llc_snap::Config { vc: VC });
-        graph.add_node("llc_snap", task, Box::new(layer))?;
-    }
-    if case.stack == Stack::Aal5 {
-        let layer = Aal5::new(aal5::Config { max_sdu: u16::MAX });
-        graph.add_node("aal5", task, Box::new(layer))?;
+    let transport = graph.add_node(name, task, layer)?;
+    let chain: &[&str] = match case.stack {
+        Stack::Ip => &["ip", "line"],
+        Stack::Aal5 => &["ip", "llc_snap", "aal5", "line"],
+        Stack::Cells => &["ip", "llc_snap", "line"],
+        Stack::Ethernet => &["vnet", "arp", "eth", "line"],
+        Stack::Fddi => &["vnet", "arp", "llc", "fddi", "line"],
+    };
+    let below = chain.get(1).copied().unwrap_or_default();
+    for kind in chain {
+        if *kind != "line" {
+            graph.add_node(
+                kind,
+                task,
+                layers::layer(kind, number, own, end.mtu, below)?,
+            )?;
+        }
     }
     let device = graph.add_device("line", Service::UnitData)?;
     let control = graph.add_device("control", Service::Frame)?;
-    graph.connect("user", "tcp")?;
+    graph.connect("user", name)?;
     graph.connect("user", "control")?;
-    graph.connect("tcp", "ip")?;
+    graph.connect(name, chain.first().copied().unwrap_or_default())?;
     for (upper, lower) in chain.iter().zip(chain.iter().skip(1)) {
         graph.connect(upper, lower)?;
     }
@@ -388,7 +463,20 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
         graph.set_ledger(Pool::Send, Ledger::new(pages(clusters)));
         graph.set_ledger(Pool::Receive, Ledger::new(pages(RECEIVE_CLUSTERS)));
     }
-    let checker = Checker::new(number, (case.version, end), pattern, &facts);
+    let shared: Shared = match &end.xtp {
+        Some(config) => {
+            let witness = XtpWitness::new(case, number, config, pattern, facts);
+            Arc::new(Mutex::new(witness))
+        }
+        None => {
+            let known = [0, 1].map(|number| case.version.address(number));
+            Arc::new(Mutex::new(TcpWitness {
+                stack: case.stack,
+                known: end.strangers.is_some().then_some(known),
+                checker: Checker::new(number, (case.version, end), pattern, facts),
+            }))
+        }
+    };
     let mut host = Host::new(if number == 0 { "near" } else { "far" }, graph);
     host.set_task(
         task,
@@ -409,39 +497,12 @@ fn party(case: &Case, number: usize, options: Options) -> Result<(Host, Party), 
     let party = Party {
         id: HostId(number),
         user,
-        tcp,
+        transport,
         control,
         device,
-        shared: Arc::new(Mutex::new(checker)),
+        shared,
     };
     Ok((host, party))
-}
-
-/// IP for a host at `own`, on the layer `below`, where nobody has to be told apart.
-fn network(own: IpAddr, mtu: u32, below: &str) -> Result<Box<dyn Protocol>, Misfit> {
-    let refused = |why: String| Misfit::Refused {
-        upper: "ip".to_owned(),
-        lower: below.to_owned(),
-        why,
-    };
-    Ok(match own {
-        IpAddr::V4(own) => {
-            let interface = ip::Interface {
-                mtu,
-                ..ip::Interface::new(below, own, 24)
-            };
-            let layer = Ip::new(ip::Config::host(interface));
-            Box::new(layer.map_err(|why| refused(why.to_string()))?)
-        }
-        IpAddr::V6(own) => {
-            let interface = ipv6::Interface {
-                mtu,
-                ..ipv6::Interface::new(below, own, 64)
-            };
-            let layer = ipv6::Ip::new(ipv6::Config::host(interface));
-            Box::new(layer.map_err(|why| refused(why.to_string()))?)
-        }
-    })
 }
 
 /// What end `number` writes. Content that is only carried has a sum in closed form; what is stored is random.

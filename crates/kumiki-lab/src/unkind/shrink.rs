@@ -7,6 +7,7 @@ use kumiki_graph::{Duration, EcnUse, Quality};
 use kumiki_link::{Impairment, Loss};
 use kumiki_proto::tcp::congestion::Algorithm;
 use kumiki_proto::tcp::defaults;
+use kumiki_proto::xtp;
 
 use super::case::{Case, End, Finish, Opening, Reading, Stack, Version};
 use super::run::{Options, run};
@@ -17,7 +18,7 @@ const RUNS: usize = 600;
 type Simpler = fn(&mut Case, usize);
 
 /// What can be made simpler of end 0 and 1, or of what they send.
-const STEPS: [Simpler; 44] = [
+const STEPS: [Simpler; 60] = [
     |case, n| case.line.weather_of(n, |it| *it = Impairment::default()),
     |case, n| case.end(n, |end| end.writing.total = 0),
     |case, n| case.end(n, |end| end.writing.total /= 16),
@@ -30,8 +31,10 @@ const STEPS: [Simpler; 44] = [
     },
     |case, n| {
         case.end(n, |end| {
-            end.tcp = defaults::modern();
-            end.profile = "modern";
+            if end.xtp.is_none() {
+                end.tcp = defaults::modern();
+                end.profile = "modern";
+            }
         });
     },
     |case, n| case.line.weather_of(n, |it| it.loss = Loss::None),
@@ -121,6 +124,30 @@ const STEPS: [Simpler; 44] = [
             end.tcp.slow_beat = modern.slow_beat;
         });
     },
+    |case, n| {
+        if let Some(liar) = case.line.liars.get_mut(n) {
+            *liar = None;
+        }
+    },
+    |case, n| case.xtp(n, |it, _| *it = xtp::Config::default()),
+    |case, n| case.xtp(n, |it, of| it.receive_buffer = of.receive_buffer),
+    |case, n| case.xtp(n, |it, of| it.send_buffer = of.send_buffer),
+    |case, n| case.xtp(n, |it, of| it.first_alloc = of.first_alloc),
+    |case, n| case.xtp(n, |it, of| it.maxdata = of.maxdata),
+    |case, n| case.xtp(n, |it, of| it.rtt = of.rtt),
+    |case, n| case.xtp(n, |it, of| it.tail = of.tail),
+    |case, n| case.xtp(n, |it, of| it.recovery = of.recovery),
+    |case, n| case.xtp(n, |it, of| it.reordering = of.reordering),
+    |case, n| case.xtp(n, |it, of| it.congestion = of.congestion),
+    |case, n| case.xtp(n, |it, of| it.error_control = of.error_control),
+    |case, n| {
+        case.xtp(n, |it, of| {
+            (it.rate, it.in_rate, it.total_rate) = (of.rate, of.in_rate, of.total_rate);
+        });
+    },
+    |case, n| case.xtp(n, |it, of| (it.check, it.edge) = (of.check, of.edge)),
+    |case, n| case.end(n, |end| end.writing.tagged = None),
+    |case, n| case.end(n, |end| end.writing.messages = false),
 ];
 
 impl Case {
@@ -128,6 +155,17 @@ impl Case {
         if let Some(end) = self.ends.get_mut(number) {
             change(end);
         }
+    }
+}
+
+impl Case {
+    /// Makes something of an XTP as it is by default.
+    fn xtp(&mut self, number: usize, change: impl FnOnce(&mut xtp::Config, &xtp::Config)) {
+        self.end(number, |end| {
+            if let Some(own) = &mut end.xtp {
+                change(own, &xtp::Config::default());
+            }
+        });
     }
 }
 

@@ -14,10 +14,11 @@ use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::ethernet::ethertype;
-use kumiki_wire::{aal5, ipv4, ipv6, llc_snap, tcp};
+use kumiki_wire::{aal5, ethernet, fddi, ipv4, ipv6, llc_snap, tcp, xtp};
 
 use super::case::Stack;
 use super::checker::Checker;
+use super::judge::Evidence;
 use super::path::gateway::last_hop;
 
 /// A segment as it was on the wire.
@@ -31,38 +32,44 @@ pub(super) struct Seen {
     pub(super) text: Message,
 }
 
-/// The checker of one end, shared by its tap and the run.
-pub(super) type Shared = Arc<Mutex<Checker>>;
+/// Who looks at all that crosses the plug of one end.
+pub(super) trait Witness: Send {
+    /// A PDU leaves the host, or reaches it.
+    fn pdu(&mut self, now: Instant, data: &Message, sent: bool);
+
+    /// Whether a rule has been broken.
+    fn is_broken(&self) -> bool;
+
+    /// When the last packet was seen.
+    fn last(&self) -> Instant;
+
+    /// Whether anything of this end is under way or waits.
+    fn has_something_to_say(&mut self, now: Instant) -> bool;
+
+    /// What can be said at the end.
+    fn evidence(&mut self, now: Instant) -> Evidence;
+}
+
+/// The witness of one end, shared by its tap and the run.
+pub(super) type Shared = Arc<Mutex<dyn Witness>>;
 
 /// Looks at what is in `shared`.
-pub(super) fn with<T>(shared: &Shared, look: impl FnOnce(&mut Checker) -> T) -> T {
-    look(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
+pub(super) fn with<T>(shared: &Shared, look: impl FnOnce(&mut dyn Witness) -> T) -> T {
+    look(&mut *shared.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Port 0 leads to the host, port 1 to the line.
 pub(super) struct Tap {
-    stack: Stack,
     shared: Shared,
-    /// Where strangers are about: whose segments are looked at.
-    known: Option<[IpAddr; 2]>,
     seen: u64,
 }
 
 impl Tap {
-    pub(super) fn new(stack: Stack, shared: &Shared, known: Option<[IpAddr; 2]>) -> Self {
+    pub(super) fn new(shared: &Shared) -> Self {
         Self {
-            stack,
             shared: Arc::clone(shared),
-            known,
             seen: 0,
         }
-    }
-}
-
-impl Tap {
-    fn is_strange(&self, seen: &Seen) -> bool {
-        let known = |address| self.known.is_none_or(|known| known.contains(address));
-        !known(&seen.source) || !known(&seen.destination)
     }
 }
 
@@ -70,16 +77,7 @@ impl Element for Tap {
     fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
         if let Unit::Frame { data, .. } = &unit {
             self.seen += 1;
-            let sent = port == 0;
-            let seen = read(data, self.stack, sent);
-            with(&self.shared, |checker| match (seen, sent) {
-                (Ok(None), _) => {}
-                (Ok(Some(seen)), _) if self.is_strange(&seen) => {}
-                (Ok(Some(seen)), true) => checker.sent(now, &seen),
-                (Ok(Some(seen)), false) => checker.arrived(now, &seen),
-                (Err(why), true) => checker.malformed(now, why),
-                (Err(_), false) => checker.damaged(now),
-            });
+            with(&self.shared, |witness| witness.pdu(now, data, port == 0));
         }
         out.put(1 - port, unit);
     }
@@ -95,21 +93,67 @@ impl Element for Tap {
     }
 }
 
+/// The judge of a TCP, and what it takes to read its segments.
+pub(super) struct TcpWitness {
+    pub(super) stack: Stack,
+    /// Where strangers are about: whose segments are looked at.
+    pub(super) known: Option<[IpAddr; 2]>,
+    pub(super) checker: Checker,
+}
+
+impl TcpWitness {
+    fn is_strange(&self, seen: &Seen) -> bool {
+        let known = |address| self.known.is_none_or(|known| known.contains(address));
+        !known(&seen.source) || !known(&seen.destination)
+    }
+}
+
+impl Witness for TcpWitness {
+    fn pdu(&mut self, now: Instant, data: &Message, sent: bool) {
+        match (read(data, self.stack, sent), sent) {
+            (Ok(None), _) => {}
+            (Ok(Some(seen)), _) if self.is_strange(&seen) => {}
+            (Ok(Some(seen)), true) => self.checker.sent(now, &seen),
+            (Ok(Some(seen)), false) => self.checker.arrived(now, &seen),
+            (Err(why), true) => self.checker.malformed(now, why),
+            (Err(_), false) => self.checker.damaged(now),
+        }
+    }
+
+    fn is_broken(&self) -> bool {
+        self.checker.violation().is_some()
+    }
+
+    fn last(&self) -> Instant {
+        self.checker.last
+    }
+
+    fn has_something_to_say(&mut self, now: Instant) -> bool {
+        self.checker.has_something_to_say(now)
+    }
+
+    fn evidence(&mut self, now: Instant) -> Evidence {
+        let checker = &mut self.checker;
+        checker.at_last(now);
+        Evidence {
+            broken: checker.violation().cloned(),
+            in_vain: checker.in_vain(),
+            reset_sent: checker.reset_sent,
+            reset_came: checker.reset_came,
+            packets: checker.segments,
+            damaged: checker.damaged,
+            hash: checker.hash(),
+        }
+    }
+}
+
 /// Reads a PDU, or says what is wrong with it; none where it is no concern of TCP. `anew`: all sums are taken anew.
 fn read(pdu: &Message, stack: Stack, anew: bool) -> Result<Option<Seen>, &'static str> {
-    let mut data = pdu.clone();
-    let mut type_of = None;
-    if stack == Stack::Aal5 {
-        without_trailer(&mut data)?;
-    }
-    if stack != Stack::Ip {
-        type_of = Some(without_snap(&mut data)?);
-    }
-    let packet = packet(&data, type_of)?;
+    let (mut data, packet) = packet_of(pdu, stack)?;
     if packet.protocol == ipv6::next_header::ICMPV6 {
         return Ok(None);
     }
-    if packet.protocol != ipv4::protocol::TCP {
+    if packet.is_fragment || packet.protocol != ipv4::protocol::TCP {
         return Err("this is no whole TCP segment");
     }
     data.truncate(packet.total);
@@ -154,6 +198,72 @@ struct Packet {
     header: usize,
     total: usize,
     pseudo_header: Sum,
+    is_fragment: bool,
+}
+
+/// The IP packet that a PDU carries, and what begins with its header.
+fn packet_of(pdu: &Message, stack: Stack) -> Result<(Message, Packet), &'static str> {
+    let mut data = pdu.clone();
+    let mut type_of = None;
+    if stack == Stack::Aal5 {
+        without_trailer(&mut data)?;
+    }
+    if stack != Stack::Ip {
+        type_of = Some(without_snap(&mut data)?);
+    }
+    let packet = packet(&data, type_of)?;
+    Ok((data, packet))
+}
+
+/// What a frame of a LAN has of the Ethernet type `type_of`; none where it is another protocol's.
+fn above_lan(pdu: &Message, stack: Stack, type_of: u16) -> Result<Option<Message>, &'static str> {
+    let mut data = pdu.clone();
+    let mut front = [0; 32];
+    let octets = front_of(&data, &mut front);
+    let (len, found) = if stack == Stack::Fddi {
+        let (_, len) = fddi::Header::parse(octets).map_err(|_| "the FDDI header is wrong")?;
+        let rest = octets.get(len..).unwrap_or_default();
+        let (header, snap) =
+            llc_snap::Header::parse(rest).map_err(|_| "the LLC/SNAP header is wrong")?;
+        (len + snap, header == llc_snap::Header::EtherType(type_of))
+    } else {
+        let (header, len) = ethernet::Header::parse(octets, data.len())
+            .map_err(|_| "the Ethernet header is wrong")?;
+        let found = header.type_or_length == ethernet::TypeOrLength::Type(type_of);
+        (len, found)
+    };
+    data.pop(len).map_err(|_| "the frame is cut off")?;
+    Ok(found.then_some(data))
+}
+
+/// The XTP packet that a PDU carries, padding of the link taken off; none where there is none, or a part of one.
+pub(super) fn xtp_of(pdu: &Message, stack: Stack) -> Result<Option<Message>, &'static str> {
+    if stack.has_ip() {
+        return above_ip(pdu, stack, ipv4::protocol::XTP);
+    }
+    let Some(mut data) = above_lan(pdu, stack, xtp::ETHER_TYPE)? else {
+        return Ok(None);
+    };
+    let mut front = [0; xtp::LEN];
+    let dlen = front_of(&data, &mut front)
+        .get(12..16)
+        .and_then(<[u8]>::first_chunk);
+    let dlen = dlen.map_or(0, |it| u32::from_be_bytes(*it));
+    let whole = xtp::LEN.saturating_add(usize::try_from(dlen).unwrap_or(usize::MAX));
+    data.truncate(whole.min(data.len()));
+    Ok(Some(data))
+}
+
+/// What the packet of `protocol` that a PDU carries has above IP; none where it is another protocol's, or a part of one.
+fn above_ip(pdu: &Message, stack: Stack, protocol: u8) -> Result<Option<Message>, &'static str> {
+    let (mut data, packet) = packet_of(pdu, stack)?;
+    if packet.is_fragment || packet.protocol != protocol {
+        return Ok(None);
+    }
+    data.truncate(packet.total);
+    data.pop(packet.header)
+        .map_err(|_| "the IP header is cut off")?;
+    Ok(Some(data))
 }
 
 /// The packet at the front of `data`, by the EtherType above it where there is one.
@@ -176,13 +286,11 @@ fn packet(data: &Message, type_of: Option<u16>) -> Result<Packet, &'static str> 
             header,
             total: header + usize::from(ip.payload_length),
             pseudo_header: Sum::of(&pseudo),
+            is_fragment: false,
         });
     }
     let (ip, header) =
         ipv4::Header::parse(octets, data.len()).map_err(|_| "the IP header is wrong")?;
-    if ip.is_fragment() {
-        return Err("this is no whole TCP segment");
-    }
     // TCP sums the address at the end of a source route (RFC 9293 section 3.1).
     let destination = last_hop(&ip.options).unwrap_or(ip.destination);
     let total = usize::from(ip.total_length);
@@ -195,6 +303,7 @@ fn packet(data: &Message, type_of: Option<u16>) -> Result<Packet, &'static str> 
         header,
         total,
         pseudo_header: Sum::of(&pseudo),
+        is_fragment: ip.is_fragment(),
     })
 }
 

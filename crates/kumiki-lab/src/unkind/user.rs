@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Above | nothing |
-//! | Below | TCP, and a device by which the run tells it to give up |
+//! | Below | TCP or XTP, and a device by which the run tells it to give up |
 //! | Left out | costs: a run has no prices |
 
 use core::net::SocketAddr;
@@ -14,18 +14,19 @@ use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, MustWait,
     Open, Pool, Protocol, Reason, Request, Service, Shape, SourceRoute, TimerSlot, Token,
 };
-use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Message, Pattern};
 use kumiki_proto::tcp::config::Rounding;
 
 use super::case::{End, Finish, Moment, Opening, Reading};
 use super::path::gateway;
-use crate::workload::sink::first_wrong;
 
 mod facts;
+mod heard;
 mod report;
 
 pub(super) use facts::Facts;
+pub(super) use heard::Expected;
+use heard::Heard;
 pub use report::{Over, Report};
 
 const STACK: Below = Below(0);
@@ -76,7 +77,6 @@ impl Wake {
 pub(super) struct User {
     plan: End,
     pattern: Pattern,
-    expect: Pattern,
     own: SocketAddr,
     peer: SocketAddr,
     facts: Arc<Facts>,
@@ -86,19 +86,21 @@ pub(super) struct User {
     offered: Option<Handle>,
     offers: u32,
     credit: u64,
-    /// What is left of the present write, and how many writes there were.
+    /// What is left of the present write, whether it has begun, and how many writes there were.
     left: u64,
+    within: bool,
     writes: u32,
     paused: bool,
     waits_for_page: bool,
     must_finish: bool,
     released: bool,
-    received: u64,
+    heard: Heard,
+    /// What came with a call that is not accepted yet.
+    with_call: Option<Message>,
     /// Received and not given back.
     unpaid: u64,
     read_pause_over: bool,
     peer_released: bool,
-    crc: Aal5Crc,
     over: Option<Over>,
     over_at: Instant,
     give_up: bool,
@@ -109,14 +111,14 @@ pub(super) struct User {
 impl User {
     pub(super) fn new(
         plan: End,
-        [pattern, expect]: [Pattern; 2],
+        pattern: Pattern,
+        expected: Expected,
         [own, peer]: [SocketAddr; 2],
         facts: Arc<Facts>,
     ) -> Self {
         Self {
             plan,
             pattern,
-            expect,
             own,
             peer,
             facts,
@@ -127,16 +129,17 @@ impl User {
             offers: 0,
             credit: 0,
             left: 0,
+            within: false,
             writes: 0,
             paused: false,
             waits_for_page: false,
             must_finish: false,
             released: false,
-            received: 0,
+            heard: Heard::new(expected),
+            with_call: None,
             unpaid: 0,
             read_pause_over: false,
             peer_released: false,
-            crc: Aal5Crc::new(),
             over: None,
             over_at: Instant::ZERO,
             give_up: false,
@@ -149,11 +152,11 @@ impl User {
             over: self.over,
             over_at: self.over_at,
             written: self.facts.handed(),
-            received: self.received,
+            received: self.heard.octets,
             peer_released: self.peer_released,
             released: self.released,
             opened: self.facts.opened(),
-            crc: self.crc.finish(),
+            crc: self.heard.crc(),
         }
     }
 
@@ -268,7 +271,7 @@ impl User {
         self.write(cx);
         let abort = match self.plan.abort {
             Some(Moment::Written(n)) => self.facts.handed() >= n,
-            Some(Moment::Received(n)) => self.received >= n,
+            Some(Moment::Received(n)) => self.heard.octets >= n,
             Some(Moment::Time(_)) | None => false,
         };
         if abort && self.session.is_some() {
@@ -354,13 +357,42 @@ impl User {
             self.left -= octets.min(self.left);
             self.credit -= octets;
             self.facts.handed.store(written + octets, Ordering::Relaxed);
-            let end = self.left == 0 || written + octets == total;
-            let urgent = self.plan.writing.urgent;
-            if urgent.is_some_and(|every| self.writes.is_multiple_of(every)) {
-                self.ask(Request::Expedited { session, data }, cx);
-            } else {
-                self.ask(Request::Data { session, data, end }, cx);
-            }
+            let over = self.left == 0 || written + octets == total;
+            self.hand_over(session, data, over, written, cx);
+            self.within = !over;
+        }
+    }
+
+    /// Hands over octets of a write from position `at` on; `over`: the last of it.
+    fn hand_over(
+        &mut self,
+        session: Handle,
+        data: Message,
+        over: bool,
+        at: u64,
+        cx: &mut Context<'_>,
+    ) {
+        let writing = &self.plan.writing;
+        let one_in = |every: Option<u32>| every.is_some_and(|it| self.writes.is_multiple_of(it));
+        if one_in(writing.urgent) {
+            self.ask(Request::Expedited { session, data }, cx);
+            return;
+        }
+        let end = over && writing.messages;
+        let tagged = !self.within && one_in(writing.tagged);
+        let to = at + data.len() as u64;
+        self.facts.mark((at, tagged), (to, end));
+        if tagged {
+            let tag = at.to_be_bytes();
+            let tagged = Request::Tagged {
+                session,
+                tag,
+                data,
+                end,
+            };
+            self.ask(tagged, cx);
+        } else {
+            self.ask(Request::Data { session, data, end }, cx);
         }
     }
 
@@ -389,7 +421,7 @@ impl User {
         }
     }
 
-    fn receive(&mut self, data: &Message, cx: &mut Context<'_>) {
+    fn receive(&mut self, data: &Message, tag: Option<[u8; 8]>, end: bool, cx: &mut Context<'_>) {
         let now = cx.now();
         if self.over.is_some() {
             // It was on its way when the program ended the connection.
@@ -401,17 +433,10 @@ impl User {
                 "data was delivered outside of the connection".to_owned(),
             );
         }
-        if let Some(position) = first_wrong(self.expect, self.received, data) {
-            self.complain(
-                now,
-                format!("octet {position} of the stream was delivered wrong"),
-            );
-        }
-        if data.slices().iter().all(|slice| slice.pattern().is_none()) {
-            data.for_each(|octets| self.crc.update(octets));
+        if let Err(why) = self.heard.take(data, tag, end) {
+            self.complain(now, why);
         }
         let octets = data.len() as u64;
-        self.received += octets;
         self.unpaid += octets;
         let room = self.room();
         if self.unpaid > room {
@@ -424,7 +449,7 @@ impl User {
         match self.plan.reading {
             Reading::AtOnce => self.pay(u64::MAX, cx),
             Reading::Pauses(after, time) => {
-                if self.read_pause_over || self.received < after {
+                if self.read_pause_over || self.heard.octets < after {
                     self.pay(u64::MAX, cx);
                 } else if !self.has_timer(Wake::Read) {
                     self.wake(Wake::Read, now + time, cx);
@@ -442,6 +467,9 @@ impl User {
     /// the unit in which a scaled window is told.
     fn room(&self) -> u64 {
         let asked = self.plan.quality.receive_buffer.unwrap_or(0);
+        if let Some(xtp) = &self.plan.xtp {
+            return u64::from(xtp.receive_buffer.max(asked));
+        }
         let tcp = &self.plan.tcp;
         let own = tcp.receive_buffer.max(tcp.receive_buffer_most);
         let buffer = u64::from(own.max(asked));
@@ -478,7 +506,7 @@ impl User {
         }
     }
 
-    fn offer(&mut self, session: Handle, cx: &mut Context<'_>) {
+    fn offer(&mut self, session: Handle, data: Option<Message>, cx: &mut Context<'_>) {
         let Opening::Listens {
             accepts_after,
             refuses,
@@ -492,7 +520,9 @@ impl User {
         if self.offers > 1 {
             // RFC 9293 section 3.5: the handshake keeps old duplicates of a SYN from becoming connections. With cookies a copy
             // of its last segment can still become one, for nothing is kept of those that came back.
-            if !self.plan.may_send_cookies() {
+            // XTP keeps nothing of a call that was refused.
+            let again = self.plan.xtp.is_some() && self.over.is_some();
+            if !self.plan.may_send_cookies() && !again {
                 self.complain(cx.now(), "the only call was offered twice".to_owned());
             }
             let (reason, data) = (Reason::User, None);
@@ -520,6 +550,7 @@ impl User {
             return;
         }
         self.offered = Some(session);
+        self.with_call = data;
         self.wake(Wake::Accept, cx.now() + accepts_after, cx);
     }
 
@@ -536,6 +567,13 @@ impl User {
         self.ask(Request::Accept(Box::new(accept)), cx);
         if let Opening::Listens { stays: false, .. } = self.plan.opening {
             self.close_listener(cx);
+        }
+        if let Some(data) = self.with_call.take() {
+            // It takes no credit.
+            let taken = self.heard.take(&data, None, false);
+            if let Err(why) = taken {
+                self.complain(cx.now(), why);
+            }
         }
         self.taken(session, cx);
     }
@@ -601,9 +639,13 @@ impl Protocol for User {
                 }
                 self.taken(opened.provider, cx);
             }
-            Indication::Offered(offered) => self.offer(offered.provider, cx),
-            Indication::Data { data, .. } => {
-                self.receive(&data, cx);
+            Indication::Offered(offered) => self.offer(offered.provider, offered.data, cx),
+            Indication::Data { data, end, .. } => {
+                self.receive(&data, None, end, cx);
+                self.look(cx);
+            }
+            Indication::Tagged { tag, data, end, .. } => {
+                self.receive(&data, Some(tag), end, cx);
                 self.look(cx);
             }
             Indication::Credit { credit, .. } => {
@@ -631,10 +673,11 @@ impl Protocol for User {
                 }
                 self.end(Over::Aborted(reason), cx);
             }
-            // That nobody has answered for a while, and that urgent data is ahead, changes nothing here.
+            // That nobody has answered for a while, that urgent data is ahead, and how large units are changes nothing here.
             Indication::Notice { .. } | Indication::Urgent { .. } => {}
+            Indication::Report(report)
+                if matches!(*report, kumiki_graph::Report::Limits { .. }) => {}
             Indication::Unit(_)
-            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => {

@@ -5,9 +5,12 @@ use core::fmt::{self, Display, Write as _};
 use kumiki_graph::{Coalesce, Duration};
 use kumiki_link::{Hold, Impairment, Loss};
 
-use kumiki_proto::tcp::{self, defaults};
+use kumiki_proto::tcp::defaults;
+use kumiki_proto::xtp;
 
-use super::case::{Case, End, Finish, Line, Moment, Opening, Reading, Stack, Version, Writing};
+use super::case::{
+    Case, End, Finish, Liar, Line, Moment, Opening, Reading, Stack, Version, Writing,
+};
 
 impl Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,8 +25,15 @@ impl Display for Case {
                 "over LLC/SNAP over AAL5 in software, a PDU to a frame; CRC-32 protects it"
             }
             Stack::Cells => "over LLC/SNAP over AAL5 in the adapter, in cells",
+            Stack::Ethernet => "in frames of Ethernet, without IP",
+            Stack::Fddi => "in frames of FDDI, without IP",
         };
-        writeln!(f, "  TCP on IPv{version} {stack}")?;
+        let name = self.transport.name().to_uppercase();
+        if self.stack.has_ip() {
+            writeln!(f, "  {name} on IPv{version} {stack}")?;
+        } else {
+            writeln!(f, "  {name} {stack}")?;
+        }
         line(f, &self.line, self.stack)?;
         let [near, far] = &self.ends;
         end(f, "near", near)?;
@@ -48,6 +58,15 @@ fn line(f: &mut fmt::Formatter<'_>, line: &Line, stack: Stack) -> fmt::Result {
             writeln!(
                 f,
                 "  {often} of 1024 windows that the {end} end tells are smaller when they come"
+            )?;
+        }
+    }
+    for (end, liar) in ["near", "far"].into_iter().zip(line.liars) {
+        if let Some(Liar { often, knows_keys }) = liar {
+            let keys = if knows_keys { "right" } else { "wrong" };
+            writeln!(
+                f,
+                "  somebody makes up control packets to the {end} end under {keys} keys, with {often} of 1024 that pass"
             )?;
         }
     }
@@ -185,7 +204,23 @@ fn end(f: &mut fmt::Formatter<'_>, name: &str, end: &End) -> fmt::Result {
         write!(f, ", asks for {name}")?;
     }
     writeln!(f)?;
-    writeln!(f, "    TCP as {}{}", end.profile, differences(end))
+    match &end.xtp {
+        Some(xtp) => {
+            let asked = differences(&end.quality, &kumiki_graph::Quality::default());
+            writeln!(f, "    the program asks for the defaults{asked}")?;
+            let differ = differences(&**xtp, &xtp::Config::default());
+            writeln!(f, "    XTP as by default{differ}")
+        }
+        None => {
+            let profile = match end.profile {
+                "bsd43" => defaults::bsd43(),
+                "solaris23" => defaults::solaris23(),
+                _ => defaults::modern(),
+            };
+            let differ = differences(&end.tcp, &profile);
+            writeln!(f, "    TCP as {}{differ}", end.profile)
+        }
+    }
 }
 
 fn later(after: Duration) -> String {
@@ -212,6 +247,12 @@ fn writing(it: &Writing) -> String {
     }
     if let Some(every) = it.urgent {
         let _ = write!(text, ", of which one in {every} is urgent");
+    }
+    if let Some(every) = it.tagged {
+        let _ = write!(text, ", of which one in {every} has a tag");
+    }
+    if !it.messages {
+        text.push_str(", which are no messages");
     }
     text.push_str(if it.stored {
         ", as real octets"
@@ -241,16 +282,11 @@ fn finish(it: Finish) -> String {
     }
 }
 
-/// What of its configuration is not its profile's, by the names of the fields.
-fn differences(end: &End) -> String {
-    let profile = match end.profile {
-        "bsd43" => defaults::bsd43(),
-        "solaris23" => defaults::solaris23(),
-        _ => defaults::modern(),
-    };
-    let fields = |config: &tcp::Config| -> Vec<String> {
-        // The derived form has one field to a line at the outermost level; deeper ones are joined to it.
+/// What of `ours` is not as in `theirs`, by the names of the fields.
+fn differences<T: fmt::Debug>(ours: &T, theirs: &T) -> String {
+    let fields = |config: &T| -> Vec<String> {
         let text = format!("{config:#?}");
+        // The derived form has one field to a line at the outermost level; deeper ones are joined to it.
         let mut lines: Vec<String> = Vec::new();
         for line in text.lines() {
             let depth = line.len() - line.trim_start().len();
@@ -265,8 +301,8 @@ fn differences(end: &End) -> String {
         }
         lines
     };
-    let ours = fields(&end.tcp);
-    let theirs = fields(&profile);
+    let ours = fields(ours);
+    let theirs = fields(theirs);
     let mut text = String::new();
     for (ours, _) in ours
         .iter()

@@ -57,6 +57,10 @@ impl Endpoint {
             } => {
                 if self.part.is_pair() {
                     self.on_control(&control, &spans, io)?;
+                    if self.is_in_vain(io) {
+                        self.give_up(io);
+                        return Ok(());
+                    }
                 }
                 self.know_peer(header.key, exchange.as_ref());
                 self.hear_modes(options);
@@ -260,6 +264,7 @@ impl Endpoint {
         io: &mut Io<'_, '_>,
     ) -> Result<(), Untrue> {
         let Control { rseq, alloc, echo } = *control;
+        let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
         let board = &mut self.send.board;
         if !self.asking.is_possible(echo) {
             return Err(LIE);
@@ -306,12 +311,20 @@ impl Endpoint {
             self.asking.doubt = true;
         }
         let in_flight = board.in_flight();
+        if delivered > 0 || (board.una() == board.nxt() && !closing) {
+            (self.fresh_at, self.in_vain) = (now, 0);
+        } else if question.is_some() {
+            self.in_vain = self.in_vain.saturating_add(1);
+        }
         self.send.release();
-        if self.part.is_pair() {
-            self.send.allow(alloc);
-        } else {
+        if !self.part.is_pair() {
             // Who joins may have less room than all others had (P41).
             self.send.alloc = alloc;
+        } else if self.send.allow(alloc) {
+            // A window that opens, however little, was waited for long enough (P22).
+            self.stalled = None;
+            self.probes = 0;
+            self.timers.clear(Timer::Probe, io.cx);
         }
         if question.is_some() {
             self.timers.clear(Timer::Wait, io.cx);

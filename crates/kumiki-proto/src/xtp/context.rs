@@ -200,6 +200,10 @@ pub(crate) struct Endpoint {
     /// Since when the peer has allowed nothing although there is something to send.
     pub(crate) stalled: Option<Instant>,
     pub(crate) probes: u32,
+    /// When something that was sent was last heard to have come, or nothing was out; and how many questions were answered
+    /// since.
+    pub(crate) fresh_at: Instant,
+    pub(crate) in_vain: u32,
     /// The user was told that there is no answer.
     pub(crate) silent: bool,
     /// WCLOSE has left.
@@ -310,6 +314,8 @@ impl Endpoint {
             heard_at: now,
             stalled: None,
             probes: 0,
+            fresh_at: now,
+            in_vain: 0,
             silent: false,
             wclose_told: false,
             read_closed: false,

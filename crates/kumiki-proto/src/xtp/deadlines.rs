@@ -8,6 +8,8 @@ use super::timers::Timer;
 
 /// So many questions without an answer, and the user is told.
 const SILENT: u32 = 3;
+/// So many answers at the least that bring nothing new, before CTIMEOUT counts.
+const IN_VAIN: u32 = 16;
 
 impl Endpoint {
     pub(crate) fn on_timer(&mut self, timer: Timer, io: &mut Io<'_, '_>) {
@@ -44,6 +46,13 @@ impl Endpoint {
         let most = self.patience();
         let waited = |since| io.now().saturating_since(since) >= most;
         !most.is_zero() && self.asking.waiting.is_some_and(waited)
+    }
+
+    /// The peer answers, and has never any more of what is out, its end included (P22).
+    pub(crate) fn is_in_vain(&self, io: &Io<'_, '_>) -> bool {
+        let most = self.modes.ctimeout;
+        let waited = io.now().saturating_since(self.fresh_at);
+        !most.is_zero() && self.in_vain >= IN_VAIN && waited >= most
     }
 
     /// WTIMER: the synchronizing handshake begins, or goes on (P20).

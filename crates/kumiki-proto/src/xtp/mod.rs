@@ -157,6 +157,17 @@ impl Xtp {
         self.table.inactive()
     }
 
+    /// Octets of users' data that all contexts keep: what is not sent yet or not known to have come, and what has come and
+    /// not been handed to a user.
+    #[must_use]
+    pub fn held(&self) -> (u64, u64) {
+        let each = self
+            .table
+            .all()
+            .map(|it| (it.send.held(), it.receive.held()));
+        each.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1))
+    }
+
     /// Lets `act` work on a context, then sees what has become of it; false where there is none.
     fn with(
         &mut self,

@@ -35,7 +35,13 @@ pub(crate) enum Emission {
 
 impl Endpoint {
     pub(crate) fn header(&self, format: Format, options: Options, seq: u64) -> Header {
-        let base = self.modes.options().with(self.part.options());
+        // What is told of keys, addresses and numbers is always summed (P30).
+        let base = if format == Format::Data {
+            self.modes.options()
+        } else {
+            self.modes.options().without(Options::NOCHECK)
+        };
+        let base = base.with(self.part.options());
         let options = options
             .with(base)
             .with_if(self.asking.edge, Options::EDGE)
@@ -134,6 +140,9 @@ impl Endpoint {
 
     /// The octets of `cut`, which are sent for the first time.
     fn take(&mut self, cut: &Cut, io: &mut Io<'_, '_>) -> (Message, u64) {
+        if self.send.board.una() == self.send.board.nxt() {
+            (self.fresh_at, self.in_vain) = (io.now(), 0);
+        }
         let (text, read) = self.send.take(cut, self.modes.check);
         if read > 0 {
             io.cx.charge(kumiki_graph::Work::Sum, read);
@@ -354,6 +363,7 @@ impl Endpoint {
             && !calling
             && self.accepted
         {
+            (self.fresh_at, self.in_vain) = (io.now(), 0);
             self.ask(false, Options::NONE, io);
         }
     }
@@ -375,7 +385,8 @@ impl Endpoint {
         }
         let after = self.asking.since > 0;
         let waits = !open && (out || closing || after);
-        let by_rate = self.timers.is_set(Timer::Rate);
+        // Where contexts share a rate or credit, their queue says when it goes on.
+        let by_rate = self.timers.is_set(Timer::Rate) || self.queued;
         if !by_rate && !self.timers.is_set(Timer::Tail) && (waits || (!unsent && after)) {
             self.arm_tail(io);
         }

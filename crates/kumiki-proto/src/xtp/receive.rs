@@ -233,6 +233,13 @@ impl Receive {
         self.islands.iter().take(most).collect()
     }
 
+    /// Octets that wait here: for those before them, or for somebody to accept the context.
+    pub(crate) fn held(&self) -> u64 {
+        let runs: u64 = self.islands.iter().map(|it| it.right - it.left).sum();
+        let held: usize = self.held.iter().map(|it| it.text.len()).sum();
+        runs + held as u64
+    }
+
     /// The context is over.
     pub(crate) fn clear(&mut self) {
         self.pieces.clear();

@@ -85,14 +85,16 @@ impl Send {
         }
     }
 
-    /// The peer tells `alloc`: it never moves back (P6).
-    pub(crate) fn allow(&mut self, alloc: u64) {
+    /// The peer tells `alloc`: it never moves back (P6). Whether it allows more than before.
+    pub(crate) fn allow(&mut self, alloc: u64) -> bool {
+        let before = self.alloc;
         self.alloc = if self.told {
             self.alloc.max(alloc)
         } else {
             alloc
         };
         self.told = true;
+        self.alloc > before
     }
 
     /// Octets not sent yet.
@@ -163,7 +165,6 @@ impl Send {
     }
 
     /// Octets that are kept: not sent, or not known to have arrived.
-    #[cfg(test)]
     pub(crate) const fn held(&self) -> u64 {
         self.sent_octets + self.unsent_octets
     }

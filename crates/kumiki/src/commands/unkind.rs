@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kumiki_lab::capture::{self, trace};
 use kumiki_lab::progress::Progress;
-use kumiki_lab::unkind::{self, Case, Options, Outcome, Summary, Violation};
+use kumiki_lab::unkind::{self, Case, Options, Outcome, Summary, Transport, Violation};
 
 use super::{Stop, print};
 use crate::cli;
@@ -29,15 +29,22 @@ fn several(wanted: &cli::Unkind) -> Result<(), Stop> {
     };
     let mut progress = Progress::new("unkind", wanted.count);
     let mut failed = 0;
-    let summary = unkind::many(wanted.from, wanted.count, jobs, |seed, violation| {
-        if let Some(violation) = violation {
-            failed += 1;
-            if failed <= SHOWN {
-                progress.note(&failure(seed, violation));
+    let transport = transport(wanted);
+    let summary = unkind::many(
+        transport,
+        wanted.from,
+        wanted.count,
+        jobs,
+        |seed, violation| {
+            if let Some(violation) = violation {
+                failed += 1;
+                if failed <= SHOWN {
+                    progress.note(&failure(transport, seed, violation));
+                }
             }
-        }
-        progress.advance(1);
-    });
+            progress.advance(1);
+        },
+    );
     progress.finish();
     print(&table(&summary))?;
     if summary.failed.is_empty() {
@@ -51,10 +58,21 @@ fn several(wanted: &cli::Unkind) -> Result<(), Stop> {
 }
 
 /// What was broken, and the line that repeats it.
-fn failure(seed: u64, violation: &Violation) -> String {
+fn failure(transport: Transport, seed: u64, violation: &Violation) -> String {
+    let (of, more) = match transport {
+        Transport::Tcp => ("", " --trace"),
+        Transport::Xtp => (" --protocol xtp", ""),
+    };
     format!(
-        "seed {seed}: {violation}\n    to repeat: kumiki unkind --seed {seed} -v --pcap --trace"
+        "seed {seed}: {violation}\n    to repeat: kumiki unkind{of} --seed {seed} -v --pcap{more}"
     )
+}
+
+const fn transport(wanted: &cli::Unkind) -> Transport {
+    match wanted.protocol {
+        cli::Unkindly::Tcp => Transport::Tcp,
+        cli::Unkindly::Xtp => Transport::Xtp,
+    }
 }
 
 fn table(summary: &Summary) -> String {
@@ -67,7 +85,7 @@ fn table(summary: &Summary) -> String {
         ..
     } = summary;
     let mut text = format!(
-        "{cases} transfers: {octets} octets delivered, {segments} segments at the hosts, {damaged} PDUs arrived damaged, {events} events\n"
+        "{cases} transfers: {octets} octets delivered, {segments} packets at the hosts, {damaged} PDUs arrived damaged, {events} events\n"
     );
     for (ending, count) in &summary.endings {
         let _ = writeln!(text, "{count:>10} ends ended {ending}");
@@ -86,10 +104,14 @@ fn one(seed: u64, wanted: &cli::Unkind) -> Result<(), Stop> {
         capture: wanted.pcap,
         trace: wanted.trace,
     };
+    if wanted.trace && transport(wanted) == Transport::Xtp {
+        let why = "an XTP notes nothing of its own to trace; --pcap shows what it sends and gets";
+        return Err(Stop::Input(why.to_owned()));
+    }
     let go = |case: &Case, options| {
         unkind::run(case, options).map_err(|misfit| Stop::Failed(misfit.to_string()))
     };
-    let mut case = Case::of(seed);
+    let mut case = Case::of(transport(wanted), seed);
     if wanted.shrink
         && let Some(violation) = go(&case, Options::default())?.violation
     {
@@ -107,7 +129,7 @@ fn one(seed: u64, wanted: &cli::Unkind) -> Result<(), Stop> {
     }
     match &outcome.violation {
         None => Ok(()),
-        Some(violation) => Err(Stop::Failed(failure(seed, violation))),
+        Some(violation) => Err(Stop::Failed(failure(transport(wanted), seed, violation))),
     }
 }
 
@@ -123,7 +145,7 @@ fn told(outcome: &Outcome) -> String {
     }
     let _ = writeln!(
         text,
-        "{} segments at the hosts, {} PDUs arrived damaged, {} events, hash {:016x}",
+        "{} packets at the hosts, {} PDUs arrived damaged, {} events, hash {:016x}",
         outcome.segments, outcome.damaged, outcome.events, outcome.hash
     );
     text

@@ -68,6 +68,7 @@ pub(super) fn end(seed: u64, number: u64) -> End {
     End {
         profile,
         tcp,
+        xtp: None,
         quality,
         mtu,
         batch: if dice.one_in(4) {
@@ -97,6 +98,8 @@ pub(super) fn end(seed: u64, number: u64) -> End {
             piece: (1, 1),
             pause: None,
             urgent: None,
+            messages: true,
+            tagged: None,
             stored: false,
         },
         reading: Reading::AtOnce,
@@ -106,7 +109,7 @@ pub(super) fn end(seed: u64, number: u64) -> End {
 }
 
 /// A tiny, an ordinary or a huge buffer.
-fn buffer(dice: &mut Dice) -> u32 {
+pub(super) fn buffer(dice: &mut Dice) -> u32 {
     match dice.below(8) {
         0 => dice.narrow(1, 512),
         1 => dice.narrow(1 << 20, 64 << 20),

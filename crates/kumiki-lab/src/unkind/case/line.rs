@@ -42,6 +42,7 @@ pub(super) fn line(dice: &mut Dice, stack: Stack, mtu: u32) -> Line {
         queue,
         weather: [Impairment::default(), Impairment::default()],
         squeeze: [0, 0],
+        liars: [None, None],
     }
 }
 

@@ -3,7 +3,7 @@
 use kumiki_proto::tcp::congestion::Algorithm;
 
 use super::dice::{Dice, ms, s, us};
-use super::{End, Finish, Line, MOST_OCTETS, Moment, Reading, Writing};
+use super::{End, Finish, Line, MOST_OCTETS, Moment, Reading, Writing, xtp};
 
 /// How much goes in each direction, and in which pieces.
 ///
@@ -27,7 +27,9 @@ pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
         let segment = u64::from(segment(from, to));
         let window = u64::from(from.send_buffer().min(to.receive_buffer()));
         let mut most = (40_000 * segment).min(4_000 * window);
-        if from.tcp.congestion == Algorithm::Fixed {
+        if from.xtp.is_some() {
+            most = most.min(xtp::most(from, to, segment));
+        } else if from.tcp.congestion == Algorithm::Fixed {
             most = most.min(500 * segment);
         }
         let rate = line.rates.iter().copied().min().unwrap_or(1);
@@ -56,6 +58,8 @@ pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
                 )
             }),
             urgent: None,
+            messages: true,
+            tagged: None,
             stored: total <= 256 << 10 && dice.one_in(2),
         };
         let reading = match dice.below(8) {
@@ -81,6 +85,9 @@ pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
 
 /// The largest text of a segment from one end to the other, or a little less.
 pub(super) fn segment(from: &End, to: &End) -> u32 {
+    if from.xtp.is_some() {
+        return xtp::packet(from, to);
+    }
     let cap = |end: &End| {
         let link = end.mtu.saturating_sub(40);
         link.min(end.tcp.mss.map_or(u32::MAX, u32::from))

@@ -7,7 +7,7 @@ use kumiki_octets::{Message, Pattern};
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use super::Checker;
-use crate::unkind::case::{Case, Version};
+use crate::unkind::case::{Case, Transport, Version};
 use crate::unkind::tap::Seen;
 use crate::unkind::user::Facts;
 
@@ -45,7 +45,7 @@ impl Bench {
     }
 
     fn of(written: u64, rack: bool, window_scale: Option<u8>) -> Self {
-        let mut end = Case::of(0).ends[0].clone();
+        let mut end = Case::of(Transport::Tcp, 0).ends[0].clone();
         end.tcp = kumiki_proto::tcp::defaults::modern();
         end.tcp.tail_loss_probe = rack;
         end.mtu = 1500;

@@ -198,9 +198,10 @@ fn pdu(sdu: &Message) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unkind::case::Transport;
     use crate::unkind::checker::Checker;
     use crate::unkind::path::VC;
-    use crate::unkind::tap::{Shared, Tap, with};
+    use crate::unkind::tap::{Shared, Tap, TcpWitness, with};
     use crate::unkind::user::Facts;
     use kumiki_octets::Pattern;
     use std::sync::{Arc, Mutex};
@@ -210,12 +211,18 @@ mod tests {
     fn calls_are_intact_on_every_stack() {
         for stack in [Stack::Ip, Stack::Aal5, Stack::Cells] {
             for version in [Version::Four, Version::Six] {
-                let mut case = Case::of(0);
+                let mut case = Case::of(Transport::Tcp, 0);
                 (case.stack, case.version) = (stack, version);
                 let end = (version, &case.ends[1]);
                 let checker = Checker::new(1, end, Pattern::Counter, &Arc::new(Facts::default()));
-                let shared: Shared = Arc::new(Mutex::new(checker));
-                let mut tap = Tap::new(stack, &shared, None);
+                let known = None;
+                let witness = TcpWitness {
+                    stack,
+                    known,
+                    checker,
+                };
+                let shared: Shared = Arc::new(Mutex::new(witness));
+                let mut tap = Tap::new(&shared);
                 let flood = Flood {
                     calls: 100,
                     after: Duration::ZERO,
@@ -232,9 +239,8 @@ mod tests {
                     assert_eq!(port, HOST);
                     tap.offer(Instant::ZERO, LINE, call, &mut out);
                 }
-                with(&shared, |checker| {
-                    assert_eq!((checker.segments, checker.damaged), (100, 0));
-                });
+                let seen = with(&shared, |witness| witness.evidence(Instant::ZERO));
+                assert_eq!((seen.packets, seen.damaged), (100, 0));
             }
         }
     }

@@ -242,6 +242,14 @@ fn without_checksums_headers_are_still_covered_and_nothing_is_read() {
     pair.run_for(ms(1000));
     assert_eq!(pair.app(B).received, numbered(10_000));
     assert_eq!((pair.summed(A), pair.summed(B)), before);
+    // Keys, addresses and numbers are covered all the same (P30).
+    let sent = pair.log.iter().filter(|it| it.from == A);
+    assert!(
+        sent.clone().any(|it| it.is(Format::First)) && sent.clone().any(|it| it.is(Format::Data))
+    );
+    for packet in sent {
+        assert_eq!(packet.has(Options::NOCHECK), packet.is(Format::Data));
+    }
     // The other direction is its own matter.
     pair.write(B, &numbered(10_000));
     pair.run_for(ms(1000));

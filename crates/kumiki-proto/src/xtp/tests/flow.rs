@@ -79,6 +79,30 @@ fn a_peer_that_allows_nothing_for_too_long_is_given_up() {
 }
 
 #[test]
+fn a_peer_that_allows_a_little_now_and_then_is_neither_given_up_nor_asked_ever_more_rarely() {
+    let config = Config {
+        stall: Duration::from_secs(30),
+        ..plain()
+    };
+    let small = Config {
+        receive_buffer: 1000,
+        ..plain()
+    };
+    let mut pair = Pair::new(config, small, ms(10));
+    pair.app(B).lazy = true;
+    let mut pair = pair.connected();
+    pair.write(A, &numbered(5000));
+    for seconds in 0..100 {
+        // Less than half of the room: only who asks is told of it.
+        pair.take(B, 10);
+        pair.run_for(ms(1000));
+        let got = pair.app(B).received.len();
+        assert!(got >= 1000 + 10 * seconds, "{seconds} s\n{}", pair.tail());
+    }
+    assert_eq!(pair.heard(A), ["opened"]);
+}
+
+#[test]
 fn under_reservation_alloc_is_what_the_user_granted() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.app(A).quality = quality(FlowControl::Reservation);
@@ -235,6 +259,30 @@ fn the_smaller_sort_goes_first_where_all_share_a_rate() {
 #[test]
 fn the_smaller_sort_goes_first_where_the_layer_below_grants_credit() {
     assert_eq!(order_of_priorities(plain(), true), [3, 3, 3, 3, 7, 7, 7, 7]);
+}
+
+#[test]
+fn nobody_is_asked_while_what_is_lost_waits_for_the_rate_of_all() {
+    let config = Config {
+        total_rate: 1000,
+        total_burst: 5000,
+        tail: ms(1),
+        ..plain()
+    };
+    let mut pair = Pair::new(config, plain(), ms(1)).connected();
+    pair.run_for(ms(5000));
+    let mut count = 0;
+    pair.rule(move |packet| {
+        count += u32::from(packet.is(Format::Data));
+        let lost = packet.is(Format::Data) && count == 2;
+        if lost { vec![] } else { vec![ms(1)] }
+    });
+    pair.write(A, &numbered(5000));
+    pair.release(A);
+    pair.run_for(ms(900));
+    assert!(pair.log.len() < 60, "{}", pair.tail());
+    pair.run_for(ms(20_000));
+    assert!(pair.app(B).received == numbered(5000), "{}", pair.tail());
 }
 
 #[test]

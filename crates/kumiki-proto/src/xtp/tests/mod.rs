@@ -15,4 +15,5 @@ mod groups;
 mod groups_attacks;
 mod groups_random;
 mod pair;
+mod peers;
 mod random;

@@ -1,0 +1,108 @@
+//! A line between two hosts: what leaves one of them is asked for, and what becomes of it is told.
+
+use kumiki_graph::{Duration, Instant};
+
+use crate::host::Host;
+use crate::packet;
+
+/// Longer than anybody waits for a peer that is silent.
+const HORIZON: Duration = Duration::from_secs(4 * 3600);
+const MOST_PACKETS: usize = 20_000;
+
+/// The line, and the hosts at its ends.
+pub(crate) struct Line {
+    pub(crate) hosts: [Host; 2],
+    pub(crate) now: Instant,
+    /// When it arrives, in which order, at whom, and what.
+    under_way: Vec<(Instant, usize, usize, Vec<u8>)>,
+    /// Has left a host, and what becomes of it is not told.
+    waiting: Vec<(usize, Vec<u8>)>,
+    sent: usize,
+    steps: usize,
+    until: Option<Instant>,
+}
+
+impl Line {
+    pub(crate) fn new(hosts: [Host; 2]) -> Self {
+        Self {
+            hosts,
+            now: Instant::ZERO,
+            under_way: Vec::new(),
+            waiting: Vec::new(),
+            sent: 0,
+            steps: 0,
+            until: None,
+        }
+    }
+
+    /// The next packet that leaves a host, and which host; none when nothing happens any more, or not for hours.
+    pub(crate) fn next(&mut self) -> Option<(usize, Vec<u8>)> {
+        let until = *self.until.get_or_insert(self.now + HORIZON);
+        loop {
+            self.listen();
+            if !self.waiting.is_empty() {
+                self.sent += 1;
+                assert!(
+                    self.sent < MOST_PACKETS,
+                    "packets without end at {}",
+                    self.now
+                );
+                return Some(self.waiting.remove(0));
+            }
+            self.steps += 1;
+            assert!(
+                self.steps < 10 * MOST_PACKETS,
+                "events without end at {}",
+                self.now
+            );
+            if !self.step(until) {
+                (self.until, self.steps) = (None, 0);
+                return None;
+            }
+        }
+    }
+
+    /// What the hosts have sent waits for what is told of it.
+    fn listen(&mut self) {
+        if self.waiting.is_empty() {
+            for from in [0, 1] {
+                let sent = self.hosts[from].sent(self.now);
+                self.waiting.extend(sent.into_iter().map(|it| (from, it)));
+            }
+        }
+    }
+
+    /// The next thing that happens; false when nothing does before `until`.
+    fn step(&mut self, until: Instant) -> bool {
+        let arrival = self.under_way.iter().map(|it| (it.0, it.1)).min();
+        let timers = self.hosts.iter_mut().filter_map(Host::next_timer);
+        let Some(next) = timers.chain(arrival.map(|it| it.0)).min() else {
+            return false;
+        };
+        if next > until {
+            return false;
+        }
+        self.now = self.now.max(next);
+        for host in &mut self.hosts {
+            host.fire(self.now);
+        }
+        if let Some(at) = self
+            .under_way
+            .iter()
+            .position(|it| arrival == Some((it.0, it.1)) && it.0 <= self.now)
+        {
+            let (_, _, to, octets) = self.under_way.remove(at);
+            packet::tell(&octets, "ip", &format!("{}      {to} gets", self.now));
+            self.hosts[to].receive(self.now, &octets);
+        }
+        true
+    }
+
+    /// A packet reaches a host after `delay`.
+    pub(crate) fn carry(&mut self, delay: Duration, to: usize, octets: Vec<u8>) {
+        self.under_way
+            .push((self.now + delay, self.sent, to, octets));
+        // Copies of one packet keep their order by their numbers.
+        self.sent += 1;
+    }
+}
