@@ -328,6 +328,24 @@ fn each_adaptation_layer_fills_its_share_of_the_line() {
     }
 }
 
+/// The point of `name` at which the varied words are these, measured as `set` has it.
+fn measured_at(name: &str, words: &[(&str, &str)], set: &[&str]) -> Measured {
+    let choice = Choice {
+        set: set.iter().map(|text| (*text).to_owned()).collect(),
+        quick: false,
+        runs: None,
+    };
+    let points = scenario(name).points(&choice).unwrap();
+    let is = |point: &Point, name: &str, word: &str| {
+        point.value(name).and_then(toml::Value::as_str) == Some(word)
+    };
+    let mut found = points
+        .iter()
+        .filter(|point| words.iter().all(|(name, word)| is(point, name, word)));
+    let point = found.next().unwrap();
+    run_point(point, &profiles(point), 1, &Options::default()).measured
+}
+
 /// A point of paper 3's figure 3, measured for less time than there.
 fn delayed(series: &str, algorithm: &str, rtt_ms: u32) -> Measured {
     delayed_on(series, algorithm, rtt_ms, &[])
@@ -337,21 +355,9 @@ fn delayed(series: &str, algorithm: &str, rtt_ms: u32) -> Measured {
 fn delayed_on(series: &str, algorithm: &str, rtt_ms: u32, set: &[&str]) -> Measured {
     let rtt = format!("rtt={rtt_ms} ms");
     let own = [rtt.as_str(), "workload.duration=15 s"];
-    let set = own.iter().chain(set);
-    let choice = Choice {
-        set: set.map(|text| (*text).to_owned()).collect(),
-        quick: false,
-        runs: None,
-    };
-    let points = scenario("paper3-fig3").points(&choice).unwrap();
-    let is = |point: &Point, name, word: &str| {
-        point.value(name).and_then(toml::Value::as_str) == Some(word)
-    };
-    let mut found = points
-        .iter()
-        .filter(|point| is(point, "series", series) && is(point, "rtt_algorithm", algorithm));
-    let point = found.next().unwrap();
-    run_point(point, &profiles(point), 1, &Options::default()).measured
+    let set: Vec<&str> = own.iter().chain(set).copied().collect();
+    let words = [("series", series), ("rtt_algorithm", algorithm)];
+    measured_at("paper3-fig3", &words, &set)
 }
 
 #[test]
@@ -398,10 +404,51 @@ fn beyond_the_knee_tcp_is_bound_by_its_window() {
     }
 }
 
+/// What the DS-3 line leaves to both, as `kumiki limit paper3-zero` has it.
+const DS3: f64 = 36.4;
+
+fn without_hosts(series: &str, rtt_ms: u32) -> f64 {
+    let rtt = format!("rtt={rtt_ms} ms");
+    measured_at("paper3-zero", &[("series", series)], &[&rtt]).goodput_mbps
+}
+
 #[test]
-fn without_hosts_in_the_way_the_line_of_paper_3_is_full() {
-    let zero = ["host.ipc.profile=zero", "host.sparc670.profile=zero"];
-    let rate = delayed_on("tcp-xkernel", "-", 0, &zero).goodput_mbps;
-    // DS-3 with PLCP and the headers of two Ethernets' worth of layers, as `kumiki limit` has it.
-    near(rate, 36.409, 0.02 * 36.409);
+fn without_hosts_in_the_way_the_line_of_paper_3_is_full_at_every_delay() {
+    for rtt_ms in [0, 100, 200] {
+        for series in ["xtp", "tcp-cubic"] {
+            let rate = without_hosts(series, rtt_ms);
+            assert!(rate >= 0.98 * DS3, "{series}, {rtt_ms} ms: {rate}");
+        }
+    }
+    // Without window scaling a window of 64 KB in each round trip.
+    near(without_hosts("tcp-64k", 200), 65.535 * 8.0 / 200.0, 0.3);
+}
+
+#[test]
+fn xtp_loses_little_where_the_line_loses_packets_and_tcp_much() {
+    let at = |series, loss, rtt| {
+        let set = [rtt, "workload.duration=30 s"];
+        let words = [("series", series), ("loss", loss)];
+        measured_at("paper3-loss", &words, &set).goodput_mbps
+    };
+    for (loss, least) in [("0.01 %", 35.5), ("0.1 %", 35.0), ("1 %", 30.0)] {
+        let found = at("xtp", loss, "rtt=200 ms");
+        assert!(found > least, "{loss}: {found}");
+    }
+    for series in ["tcp-cubic", "tcp-newreno"] {
+        assert!(at(series, "1 %", "rtt=0 ms") > 34.0, "{series}");
+        assert!(at(series, "1 %", "rtt=200 ms") < 10.0, "{series}");
+    }
+}
+
+#[test]
+fn the_dip_is_gone_when_control_packets_cost_nothing() {
+    let at = |control, rtt| {
+        let set = [rtt, "workload.duration=15 s"];
+        let words = [("rtt_algorithm", "paper"), ("control", control)];
+        measured_at("paper3-dip", &words, &set).goodput_mbps
+    };
+    let dip = |control| 1.0 - at(control, "rtt=0 ms") / at(control, "rtt=100 ms");
+    assert!(dip("priced") >= 0.03, "{}", dip("priced"));
+    assert!(dip("free") < 0.01, "{}", dip("free"));
 }

@@ -67,6 +67,7 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test_here() {
     let tested = [
+        "beside-tcp",
         "buffers",
         "classical-ip",
         "delayed-line",
@@ -781,5 +782,21 @@ fn beyond_the_knee_of_a_delayed_line_each_round_trip_carries_a_window() {
         let found = measured.goodput_mbps;
         assert!(least < found && found < most, "{rtt_ms} ms: {found}");
         assert_eq!(count(&measured, "near.tcp", "retransmissions"), 0);
+    }
+}
+
+/// A fair share is half of what both get; nobody has less than a third of it, and the line is full.
+#[test]
+fn xtp_and_tcp_in_one_queue_leave_each_other_their_part() {
+    for beside in ["newreno", "cubic"] {
+        for queue in [33, 133] {
+            let set = [format!("beside={beside}"), format!("queue={queue}")];
+            let measured = run_with("beside-tcp", &set.each_ref().map(String::as_str), 1);
+            let tcp = measured.beside["tcp"].goodput_mbps;
+            let both = measured.goodput_mbps + tcp;
+            let share = measured.goodput_mbps / both;
+            assert!((0.25..0.6).contains(&share), "{beside}, {queue}: {share}");
+            assert!(both > 0.95 * 19.3, "{beside}, {queue}: {both}");
+        }
     }
 }
