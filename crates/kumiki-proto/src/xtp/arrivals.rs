@@ -313,6 +313,7 @@ impl Endpoint {
         let in_flight = board.in_flight();
         if delivered > 0 || (board.una() == board.nxt() && !closing) {
             (self.fresh_at, self.in_vain) = (now, 0);
+            self.asking.tails = 0;
         } else if question.is_some() {
             self.in_vain = self.in_vain.saturating_add(1);
         }
