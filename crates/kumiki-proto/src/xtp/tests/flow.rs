@@ -184,6 +184,18 @@ fn who_closes_and_may_send_nothing_more_asks_rarely() {
 }
 
 #[test]
+fn who_closes_waits_for_room_for_as_long_as_the_reader_wants() {
+    let mut pair = closes_with_more_than_there_is_room_for();
+    // Long enough for 16 questions, and for CTIMEOUT.
+    pair.run_for(ms(3_600_000));
+    assert_eq!(pair.heard(A), ["opened"], "{}", pair.tail());
+    pair.app(B).lazy = false;
+    pair.take(B, 3000);
+    pair.run_for(ms(1000));
+    assert!(pair.app(B).received == numbered(10_000), "{}", pair.tail());
+}
+
+#[test]
 fn what_is_lost_for_want_of_room_goes_as_soon_as_there_is_some() {
     let mut pair = closes_with_more_than_there_is_room_for();
     // A question with DREQ is there.
