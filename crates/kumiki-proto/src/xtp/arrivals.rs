@@ -266,6 +266,8 @@ impl Endpoint {
         let Control { rseq, alloc, echo } = *control;
         let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
         let board = &mut self.send.board;
+        // Of a peer that allows nothing no more can be wanted than that it answers.
+        let shut = self.stalled.is_some() && board.in_flight() == 0;
         if !self.asking.is_possible(echo) {
             return Err(LIE);
         }
@@ -312,6 +314,9 @@ impl Endpoint {
         }
         let in_flight = board.in_flight();
         if delivered > 0 || (board.una() == board.nxt() && !closing) {
+            (self.fresh_at, self.in_vain) = (now, 0);
+            self.asking.tails = 0;
+        } else if shut {
             (self.fresh_at, self.in_vain) = (now, 0);
         } else if question.is_some() {
             self.in_vain = self.in_vain.saturating_add(1);

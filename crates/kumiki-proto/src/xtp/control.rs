@@ -50,6 +50,8 @@ pub(crate) struct Asking {
     pub(crate) edge: bool,
     /// Something may have been overtaken: the next question is a certain one.
     pub(crate) doubt: bool,
+    /// How often the tail was asked about since data left or was found to have come (P19).
+    pub(crate) tails: u32,
 }
 
 impl Asking {

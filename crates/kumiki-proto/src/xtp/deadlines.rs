@@ -165,6 +165,7 @@ impl Endpoint {
             return;
         }
         let certain = core::mem::take(&mut self.asking.doubt);
+        self.asking.tails = self.asking.tails.saturating_add(1);
         self.ask(certain, Options::NONE, io);
     }
 }

@@ -234,6 +234,7 @@ impl Endpoint {
         let ends = self.send.is_all_sent() && cut.seq + octets == self.send.end();
         self.wclose_told |= ends;
         self.asking.since += octets;
+        self.asking.tails = 0;
         let closes = self.closes_window();
         let pair = !again && order <= PAIR;
         let asks = ends || closes || last_again || pair || self.is_question_due(io.now());
@@ -257,13 +258,12 @@ impl Endpoint {
         }
     }
 
-    /// The next packet will have to wait for the peer to allow it.
+    /// The next packet, be it new or one that is lost, will have to wait for the peer to allow it.
     fn closes_window(&self) -> bool {
-        if self.send.unsent() == 0 {
-            return false;
-        }
-        let next = self.send.next(self.packet_room());
-        next.is_some_and(|next| u64::from(next.octets) > self.allowed(next.seq))
+        let room = self.packet_room();
+        let waits = |next: Cut| u64::from(next.octets) > self.allowed(next.seq);
+        let new = self.send.next(room).filter(|_| self.send.unsent() > 0);
+        new.is_some_and(waits) || self.send.next_lost(room).is_some_and(waits)
     }
 
     /// Whether a packet of data should ask, whatever else it is for (P19).
@@ -364,6 +364,7 @@ impl Endpoint {
             && self.accepted
         {
             (self.fresh_at, self.in_vain) = (io.now(), 0);
+            self.asking.tails = 0;
             self.ask(false, Options::NONE, io);
         }
     }
@@ -384,14 +385,15 @@ impl Endpoint {
             self.timers.clear(Timer::Late, io.cx);
         }
         let after = self.asking.since > 0;
-        let waits = !open && (out || closing || after);
+        let next = self.next_cut().filter(|_| unsent);
+        let shut = next.is_some_and(|(cut, _)| self.allowed(cut.seq) == 0);
+        // How the end fares is asked when all has left that is lost; until the peer allows that, P22 asks.
+        let waits = !open && (out || after || (closing && !shut));
         // Where contexts share a rate or credit, their queue says when it goes on.
         let by_rate = self.timers.is_set(Timer::Rate) || self.queued;
         if !by_rate && !self.timers.is_set(Timer::Tail) && (waits || (!unsent && after)) {
             self.arm_tail(io);
         }
-        let next = self.next_cut().filter(|_| unsent);
-        let shut = next.is_some_and(|(cut, _)| self.allowed(cut.seq) == 0);
         if !shut {
             self.stalled = None;
             self.probes = 0;
@@ -426,6 +428,10 @@ impl Endpoint {
     fn arm_tail(&mut self, io: &mut Io<'_, '_>) {
         let eighth = self.rtt.srtt().unwrap_or_default() / 8;
         let wait = io.shared.config.tail.max(eighth);
+        // One question may leave a doubt, which the next one settles. What they do not bring is not hurried by more of them.
+        let factor = 1_u64 << self.asking.tails.saturating_sub(1).min(16);
+        let most = self.rtt.wtimer().max(wait);
+        let wait = wait.saturating_mul(factor).min(most);
         self.timers.set(Timer::Tail, io.now() + wait, io.cx);
     }
 }

@@ -151,6 +151,63 @@ fn without_flow_control_alloc_is_ignored_and_what_finds_no_room_comes_again() {
     assert_eq!(pair.app(B).received, numbered(10_000));
 }
 
+/// A has written more than B has room for, closed, and sent all of it before it knew.
+fn closes_with_more_than_there_is_room_for() -> Pair {
+    let eager = Config {
+        tail: Duration::from_micros(100),
+        ..plain()
+    };
+    let small = Config {
+        receive_buffer: 3000,
+        ..plain()
+    };
+    let mut pair = Pair::new(eager, small, Duration::from_micros(50));
+    pair.app(B).lazy = true;
+    pair.listen(B, 5);
+    pair.call(A);
+    pair.write(A, &numbered(10_000));
+    pair.release(A);
+    pair
+}
+
+#[test]
+fn who_closes_and_may_send_nothing_more_asks_rarely() {
+    let mut pair = closes_with_more_than_there_is_room_for();
+    pair.run_for(ms(10_000));
+    assert_eq!(pair.app(B).received.len(), 3000);
+    assert!(pair.counters(A).retransmitted == 0 && pair.counters(B).no_room > 0);
+    // With waits that are doubled from 200 ms on, five or six.
+    let probes = pair.counters(A).probes;
+    assert!((4..8).contains(&probes), "{probes}");
+    let asked = pair.counters(A).sreq_sent;
+    assert!(asked < 20, "{asked} questions\n{}", pair.tail());
+}
+
+#[test]
+fn who_closes_waits_for_room_for_as_long_as_the_reader_wants() {
+    let mut pair = closes_with_more_than_there_is_room_for();
+    // Long enough for 16 questions, and for CTIMEOUT.
+    pair.run_for(ms(3_600_000));
+    assert_eq!(pair.heard(A), ["opened"], "{}", pair.tail());
+    pair.app(B).lazy = false;
+    pair.take(B, 3000);
+    pair.run_for(ms(1000));
+    assert!(pair.app(B).received == numbered(10_000), "{}", pair.tail());
+}
+
+#[test]
+fn what_is_lost_for_want_of_room_goes_as_soon_as_there_is_some() {
+    let mut pair = closes_with_more_than_there_is_room_for();
+    // A question with DREQ is there.
+    pair.run_for(ms(1000));
+    for taken in 1..=3 {
+        assert_eq!(pair.app(B).received.len(), 3000 * taken);
+        pair.take(B, 3000);
+        pair.run_for(ms(1));
+    }
+    assert!(pair.app(B).received == numbered(10_000), "{}", pair.tail());
+}
+
 #[test]
 fn windows_of_a_gigabyte_are_filled() {
     let mut large = Config {
