@@ -256,7 +256,7 @@ fn groups(settings: &Reader<'_>, config: &mut Config) -> Read {
     )?;
     settings.number(
         "receiver_tries",
-        "a receiver that has not answered so many handshakes is given up; so often one asks to join",
+        "a receiver that has not answered so many handshakes is given up; so often one asks again to join",
         1..=100,
         &mut config.receiver_tries,
     )?;

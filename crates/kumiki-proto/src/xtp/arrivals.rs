@@ -57,7 +57,8 @@ impl Endpoint {
             } => {
                 if self.part.is_pair() {
                     self.on_control(&control, &spans, io)?;
-                    if self.is_in_vain(io) {
+                    let over = options.contains(Options::RCLOSE) || options.contains(Options::END);
+                    if !over && self.is_in_vain(io) {
                         self.give_up(io);
                         return Ok(());
                     }

@@ -77,7 +77,7 @@ pub struct Config {
     pub receivers: u32,
     /// A transmitter sends nothing behind FIRST while it has fewer receivers (P42).
     pub least_receivers: u32,
-    /// A receiver that has not answered so many questions, each after WTIMER, is given up (P43); so often a receiver asks to join.
+    /// A receiver that has not answered so many questions, each after WTIMER, is given up (P43); so often a receiver asks again to join.
     pub receiver_tries: u32,
     /// Answers of a receiver are delayed by a random time below this, so that those of many do not come at once (P44).
     pub slot: Duration,

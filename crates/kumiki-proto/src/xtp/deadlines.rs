@@ -131,7 +131,11 @@ impl Endpoint {
 
     /// The peer had allowed nothing: does it now (P22)?
     fn probe_expired(&mut self, io: &mut Io<'_, '_>) {
-        let most = io.shared.config.stall;
+        let mut most = io.shared.config.stall;
+        if self.part.is_transmitter() && most.is_zero() {
+            // The others need not wait for one for ever (P43).
+            most = self.modes.ctimeout;
+        }
         let stalled = self
             .stalled
             .is_some_and(|since| io.now().saturating_since(since) >= most);

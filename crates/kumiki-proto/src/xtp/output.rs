@@ -13,7 +13,7 @@ use super::timers::Timer;
 /// Octets of an ECNTL packet before its spans, and of each span.
 const ECNTL: u32 = HEADER + 24;
 const SPAN: u32 = 16;
-/// The first packets, of which each asks: FIRST, and two of data. How far apart the answers are says how fast the path is.
+/// What leaves first asks, each packet of it: two have data in any case. How far apart the answers are says how fast the path is (P19).
 const PAIR: u64 = 3;
 /// The most spans that are told: what has to be looked through for a report grows with them.
 const MOST_SPANS: u32 = 512;
@@ -372,7 +372,8 @@ impl Endpoint {
     /// Nothing may be left undone: where an answer is needed a timer runs.
     pub(crate) fn see_to_it(&mut self, io: &mut Io<'_, '_>) {
         let open = self.asking.is_open();
-        let out = self.send.board.in_flight() > 0 || self.asking.doubt;
+        let board = &self.send.board;
+        let out = board.in_flight() > 0 || board.contradicts_itself() || self.asking.doubt;
         let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
         let unsent = self.wants_to_send();
         if open {

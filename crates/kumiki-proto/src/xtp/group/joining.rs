@@ -72,7 +72,8 @@ impl Xtp {
             return false;
         };
         let from = packet.source.ip();
-        let other = |it: SocketAddr| from.is_some_and(|from| from != it.ip());
+        // Of whom only the MAC address is known, nobody can say that it is the wanted one.
+        let other = |it: SocketAddr| from != Some(it.ip());
         if found.waiting >= found.backlog || found.remote.is_some_and(other) {
             return false;
         }
@@ -137,6 +138,8 @@ impl Xtp {
         endpoint.via = Some(packet.source);
         endpoint.peer = Some(packet.header.key.own());
         endpoint.become_receiver(group, late, own);
+        // What is echoed begins here, wherever the numbers of the transmitter are by now.
+        endpoint.answering.echo = packet.header.sync;
         if remote.ip().is_unspecified() {
             endpoint.path.remote = group.ip();
         }

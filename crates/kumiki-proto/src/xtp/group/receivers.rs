@@ -9,7 +9,7 @@
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_graph::{Address, Duration, Instant};
+use kumiki_graph::{Address, Instant};
 use kumiki_wire::xtp::{Control, Key, Rates, Span};
 
 use crate::xtp::config::Config;
@@ -30,9 +30,6 @@ pub(crate) struct Receiver {
     pub(crate) spans: Vec<Span>,
     /// What it said of what it can take.
     pub(crate) rates: Option<Rates>,
-    /// The smoothed round trip.
-    pub(crate) srtt: Option<Duration>,
-    pub(crate) heard_at: Instant,
     /// Since when it has been missing something without getting any of it, though it could have.
     pub(crate) behind: Option<Instant>,
     /// What its reports have told of: all before this octet has reached it or is lost to it.
@@ -151,7 +148,7 @@ impl Receivers {
         self.asked.push_back((sync, now, nxt));
     }
 
-    /// A receiver tells how far it is; `nxt` is the next octet that has not been sent. An older report than the last changes nothing.
+    /// A receiver tells how far it is; `nxt` is the next octet that has not been sent. An older report than the last changes nothing: false.
     pub(crate) fn report(
         &mut self,
         who: Address,
@@ -159,22 +156,16 @@ impl Receivers {
         spans: &[Span],
         nxt: u64,
         now: Instant,
-    ) {
+    ) -> bool {
         let asked = self.asked.iter().find(|it| it.0 == control.echo);
-        let rtt = asked.map(|it| now.saturating_since(it.1));
         let Some(it) = self.list.get_mut(&who) else {
-            return;
+            return false;
         };
-        it.heard_at = now;
         if control.rseq < it.rseq || !at_or_before(it.echo, control.echo) {
-            return;
+            return false;
         }
         if control.echo != it.echo {
             it.missed = 0;
-            it.srtt = match (it.srtt, rtt) {
-                (Some(srtt), Some(rtt)) => Some((srtt * 7 + rtt) / 8),
-                (srtt, rtt) => rtt.or(srtt),
-            };
         }
         if control.rseq > it.rseq || control.rseq >= nxt {
             it.behind = None;
@@ -191,6 +182,7 @@ impl Receivers {
         it.echo = control.echo;
         it.spans.clear();
         it.spans.extend_from_slice(spans);
+        true
     }
 
     /// What all say together, with `sync` the number of the last question and `nxt` the next octet. Those who are done say no more. None
@@ -375,8 +367,6 @@ mod tests {
             echo,
             spans: Vec::new(),
             rates: None,
-            srtt: None,
-            heard_at: NOW,
             behind: None,
             told: rseq,
             lost: 0,

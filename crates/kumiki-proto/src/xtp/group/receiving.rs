@@ -100,10 +100,22 @@ impl Endpoint {
             io.cx.drop("JCNTL of another group");
             return false;
         };
-        if core::mem::replace(&mut member.admitted, true) {
+        if member.admitted {
             return true;
         }
+        let known = self.remote.ip();
+        if !known.is_unspecified() && known != source.ip() {
+            io.shared.counters.lies += 1;
+            io.cx.drop("JCNTL of another host than the stream");
+            return false;
+        }
+        let Some(member) = self.member() else {
+            return false;
+        };
+        member.admitted = true;
         let late = member.late;
+        // What was asked before we were in the list.
+        self.answering.due |= core::mem::take(&mut member.owed);
         self.exchange = Exchange::Done;
         self.timers.clear(Timer::Slot, io.cx);
         if self.remote.ip().is_unspecified() {

@@ -141,11 +141,11 @@ impl Endpoint {
         let Some(receivers) = self.receivers() else {
             return;
         };
-        receivers.report(who, control, spans, nxt, now);
+        let news = receivers.report(who, control, spans, nxt, now);
         if holds && let Some(it) = receivers.one(who) {
             it.behind = None;
         }
-        if self.recovery == Recovery::Selective {
+        if news && self.recovery == Recovery::Selective {
             // Nobody else need miss it too.
             let tolerance = io.shared.config.reordering.into();
             let board = &mut self.send.board;
@@ -218,6 +218,10 @@ impl Endpoint {
 
     /// The least of what all can take.
     fn hear_rates(&mut self) {
+        // Of who has left nothing stays.
+        self.peer_maxdata = u32::MAX;
+        self.peer_limit = None;
+        self.limit();
         if let Some(rates) = self.receivers().and_then(|it| it.rates()) {
             self.hear_traffic(&Traffic {
                 service: xtp::service::UNSPECIFIED,
@@ -303,8 +307,6 @@ impl Endpoint {
                 echo: report.echo,
                 spans: Vec::new(),
                 rates: traffic.rates,
-                srtt: None,
-                heard_at: now,
                 behind: None,
                 told: begin,
                 lost: 0,
@@ -391,9 +393,11 @@ impl Endpoint {
     fn call_again(&mut self, io: &mut Io<'_, '_>) {
         if self.exchange != Exchange::Calling {
             self.exchange = Exchange::Calling;
-            if !self.asking.is_open() {
-                self.send_handshake(io);
-            }
+            // Whoever is called now has not been silent yet.
+            self.asking.waiting = Some(io.now());
+            self.asking.back_off = 0;
+            self.timers.clear(Timer::Wait, io.cx);
+            self.send_handshake(io);
         }
     }
 

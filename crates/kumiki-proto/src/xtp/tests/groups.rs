@@ -330,6 +330,30 @@ fn a_dead_receiver_is_given_up_and_the_stream_goes_on() {
 }
 
 #[test]
+fn when_the_last_receiver_is_given_up_others_are_called_for_a_minute() {
+    let mut config = of_group(1);
+    config.rtt.minimum = ms(2000);
+    let mut pair = hosts_with(&config, 1, |packet| {
+        let dead = packet.at > Instant::ZERO + ms(35);
+        if dead { vec![] } else { vec![ms(10)] }
+    });
+    pair.begin_to_transmit(&numbered(300_000));
+    while pair.counters(0).put_out == 0 {
+        pair.run_for(ms(1000));
+    }
+    let calls = pair.counters(0).first_sent;
+    pair.run_for(ms(50_000));
+    let heard = pair.heard(0);
+    assert!(
+        !heard.contains(&"aborted: TimedOut".to_owned()),
+        "{heard:?}"
+    );
+    assert!(pair.counters(0).first_sent >= calls + 3, "{}", pair.tail());
+    pair.run_for(ms(20_000));
+    assert_eq!(pair.heard(0).last().unwrap(), "aborted: TimedOut");
+}
+
+#[test]
 fn a_receiver_that_was_given_up_and_comes_back_is_told_so() {
     let config = of_group(1);
     let mut pair = hosts_with(&config, 2, |packet| {

@@ -329,12 +329,11 @@ fn what_is_heard_of_unknown_streams_is_bounded() {
     assert_eq!(pair.counters(1).diag_sent, 0);
 }
 
-#[test]
-fn a_receiver_that_gets_nowhere_is_given_up() {
-    let (mut pair, key) = sending();
-    let octets = octets_of(multi(key, Format::Jcntl), &join(PORT, 7, ROOM, Key(5)));
+/// Host 7 has joined with `room`, and answers each question: it has all before octet 20,000 and never more, and allows what is before
+/// `alloc`. How long it stays.
+fn until_put_out(pair: &mut Pair, key: Key, room: Control, alloc: u64) -> Duration {
+    let octets = octets_of(multi(key, Format::Jcntl), &join(PORT, 7, room, Key(5)));
     pair.deliver(of_host(7).into(), 0, &octets);
-    // It answers each question, and never has anything.
     let start = pair.now;
     for n in 0..2000 {
         if n % 100 == 0 {
@@ -349,7 +348,7 @@ fn a_receiver_that_gets_nowhere_is_given_up() {
             .max();
         let control = Control {
             rseq: 20_000,
-            alloc: 90_000,
+            alloc,
             echo: echo.unwrap(),
         };
         let octets = octets_of(multi(key, Format::Cntl), &written!(control));
@@ -358,8 +357,27 @@ fn a_receiver_that_gets_nowhere_is_given_up() {
             break;
         }
     }
-    let took = pair.now.saturating_since(start);
+    pair.now.saturating_since(start)
+}
+
+#[test]
+fn a_receiver_that_gets_nowhere_is_given_up() {
+    let (mut pair, key) = sending();
+    let took = until_put_out(&mut pair, key, ROOM, 90_000);
     assert!(took > ms(59_000) && took < ms(70_000), "{took:?}");
+    goes_on(pair, &[1, 2]);
+}
+
+#[test]
+fn a_receiver_that_never_has_room_is_given_up() {
+    let (mut pair, key) = sending();
+    let room = Control {
+        rseq: 0,
+        alloc: 0,
+        echo: 1,
+    };
+    let took = until_put_out(&mut pair, key, room, 20_000);
+    assert!(took > ms(59_000) && took < ms(99_000), "{took:?}");
     goes_on(pair, &[1, 2]);
 }
 
