@@ -105,6 +105,8 @@ fn config(draw: &mut Draw<'_>) -> Config {
             Duration::ZERO
         },
         priority: flag(14).then_some(7),
+        // Who was told a lie sends the same again in each round trip until then: CTIMEOUT as by default would be too many packets for the line.
+        ctimeout: Duration::from_secs(10),
         ..Config::default()
     };
     if flag(15) {
@@ -341,7 +343,12 @@ impl Spy {
         self.sync[from] = header.sync;
         let end = match header.format {
             Format::Data => header.seq + payload.len() as u64,
-            _ => header.seq,
+            Format::Cntl
+            | Format::First
+            | Format::Ecntl
+            | Format::Tcntl
+            | Format::Jcntl
+            | Format::Diag => header.seq,
         };
         self.sent[from] = self.sent[from].max(end);
         if header.format.is_control()

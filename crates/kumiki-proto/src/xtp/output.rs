@@ -260,10 +260,8 @@ impl Endpoint {
 
     /// The next packet, be it new or one that is lost, will have to wait for the peer to allow it.
     fn closes_window(&self) -> bool {
-        let room = self.packet_room();
-        let waits = |next: Cut| u64::from(next.octets) > self.allowed(next.seq);
-        let new = self.send.next(room).filter(|_| self.send.unsent() > 0);
-        new.is_some_and(waits) || self.send.next_lost(room).is_some_and(waits)
+        let next = self.next_cut();
+        next.is_some_and(|(cut, _)| u64::from(cut.octets) > self.allowed(cut.seq))
     }
 
     /// Whether a packet of data should ask, whatever else it is for (P19).

@@ -184,6 +184,37 @@ fn who_closes_and_may_send_nothing_more_asks_rarely() {
 }
 
 #[test]
+fn a_shut_window_is_asked_about_behind_what_is_sent_again_and_not_with_each_packet_of_it() {
+    let first = Config {
+        first_alloc: 64_000,
+        ..plain()
+    };
+    let small = Config {
+        receive_buffer: 20_000,
+        ..plain()
+    };
+    let mut pair = Pair::new(first, small, ms(10));
+    pair.app(B).lazy = true;
+    let mut pair = pair.connected();
+    // Of what fits ten packets are lost, and more is written than fits.
+    let mut left = 10;
+    pair.rule(move |packet| {
+        let lost = packet.is(Format::Data) && packet.header.seq >= 5000 && left > 0;
+        left -= u64::from(lost);
+        if lost { vec![] } else { vec![ms(10)] }
+    });
+    pair.write(A, &numbered(40_000));
+    pair.run_for(ms(100));
+    assert_eq!(pair.app(B).received.len(), 20_000, "{}", pair.tail());
+    let mut again = pair.news();
+    again.retain(|it| it.from == A && it.is(Format::Data) && it.header.seq >= 5000);
+    let asked = again.split_off(again.len() - 10);
+    let asking = asked.iter().filter(|it| it.has(Options::DREQ));
+    assert_eq!(asking.count(), 1, "{}", pair.tail());
+    assert!(asked.last().unwrap().has(Options::SREQ | Options::DREQ));
+}
+
+#[test]
 fn who_closes_waits_for_room_for_as_long_as_the_reader_wants() {
     let mut pair = closes_with_more_than_there_is_room_for();
     // Long enough for 16 questions, and for CTIMEOUT.
