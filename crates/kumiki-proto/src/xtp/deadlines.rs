@@ -129,17 +129,24 @@ impl Endpoint {
         }
     }
 
+    /// How long the peer may allow nothing, where `stall` is the setting; none: for ever. In a group the others need not wait for one (P43).
+    pub(crate) fn stall(&self, stall: Duration) -> Option<Duration> {
+        let most = if self.part.is_transmitter() && stall.is_zero() {
+            self.modes.ctimeout
+        } else {
+            stall
+        };
+        (!most.is_zero()).then_some(most)
+    }
+
     /// The peer had allowed nothing: does it now (P22)?
     fn probe_expired(&mut self, io: &mut Io<'_, '_>) {
-        let mut most = io.shared.config.stall;
-        if self.part.is_transmitter() && most.is_zero() {
-            // The others need not wait for one for ever (P43).
-            most = self.modes.ctimeout;
-        }
-        let stalled = self
-            .stalled
-            .is_some_and(|since| io.now().saturating_since(since) >= most);
-        if !most.is_zero() && stalled {
+        let most = self.stall(io.shared.config.stall);
+        let stalled = self.stalled.map(|since| io.now().saturating_since(since));
+        if most
+            .zip(stalled)
+            .is_some_and(|(most, stalled)| stalled >= most)
+        {
             if self.part.is_transmitter() {
                 self.give_up_shut(io);
             } else {

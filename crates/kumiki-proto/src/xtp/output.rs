@@ -399,12 +399,14 @@ impl Endpoint {
             self.timers.clear(Timer::Probe, io.cx);
         } else if !open {
             let now = io.now();
-            self.stalled.get_or_insert(now);
+            let since = *self.stalled.get_or_insert(now);
+            let end = self.stall(io.shared.config.stall).map(|most| since + most);
             if !self.timers.is_set(Timer::Probe) {
                 let factor = 1_u64 << self.probes.min(16);
                 let most = io.shared.config.rtt.maximum;
                 let wait = self.rtt.wtimer().saturating_mul(factor).min(most);
-                self.timers.set(Timer::Probe, now + wait, io.cx);
+                let at = end.map_or(now + wait, |end| end.clamp(now, now + wait));
+                self.timers.set(Timer::Probe, at, io.cx);
             }
         }
     }

@@ -377,7 +377,7 @@ fn a_receiver_that_never_has_room_is_given_up() {
         echo: 1,
     };
     let took = until_put_out(&mut pair, key, room, 20_000);
-    assert!(took > ms(59_000) && took < ms(99_000), "{took:?}");
+    assert!(took > ms(59_000) && took < ms(70_000), "{took:?}");
     goes_on(pair, &[1, 2]);
 }
 
