@@ -244,9 +244,16 @@ impl Graph {
     }
 
     /// From now on work on messages of fewer than `octets` costs nothing, whatever the prices: to see what such messages cost. It is counted
-    /// all the same.
+    /// all the same. What an executor prices beside the graph is its own affair: the simulator's interrupts for starting a transmission
+    /// are of no message, and cost what they cost.
     pub const fn set_free_below(&mut self, octets: u32) {
         self.core.free_below = octets;
+    }
+
+    /// Whether work on any message costs nothing for that.
+    #[must_use]
+    pub const fn has_free_messages(&self) -> bool {
+        self.core.free_below > 0
     }
 
     /// Whether work on `message` costs nothing for that.
@@ -258,6 +265,9 @@ impl Graph {
     /// Whether the first input waiting for `task` is such a message.
     #[must_use]
     pub fn is_waiting_free(&self, task: TaskId) -> bool {
+        if !self.has_free_messages() {
+            return false;
+        }
         let first = self.core.tasks.get(task.0).and_then(|it| it.inbox.front());
         first.is_some_and(|item| self.core.is_free(item.input.message()))
     }

@@ -131,6 +131,7 @@ pub struct Host {
     /// The price list: a file in `profiles/`, or `zero` (the default), where all work is free.
     pub profile: Option<String>,
     /// Work on messages shorter than this costs nothing, whatever the profile says: to see what control packets cost.
+    /// Interrupts for starting a transmission are priced all the same, whatever is transmitted.
     pub free_below: Option<String>,
     /// The graph: for each node the layers below it. A list alone is a chain, uppermost first.
     pub graph: Option<Graph>,

@@ -229,7 +229,8 @@ impl Host {
         match adapter.config.notice {
             Notice::Deferred => self.graph.input(now, device, indication),
             Notice::Interrupt { cost } => {
-                let free = self.graph.is_free(indication.message());
+                let free =
+                    self.graph.has_free_messages() && self.graph.is_free(indication.message());
                 let cost = if free { Duration::ZERO } else { cost };
                 if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
                     cpu.interrupts

@@ -50,6 +50,13 @@ pub(crate) fn take(wanted: &cli::Sink, name: &str) -> Result<(), Stop> {
 }
 
 fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<(), Stop> {
+    if let Some(group) = begin.group {
+        group_can_be("--group", wanted, group)?;
+    }
+    if let Some(remote) = begin.to.filter(|it| it.ip().is_multicast()) {
+        let option = if name == "ttcp" { "--transmit" } else { "--to" };
+        group_can_be(option, wanted, remote.ip())?;
+    }
     let write: Octets = option("--write", &begin.write)?;
     let abort_after = begin.abort_after.as_deref();
     let abort_after = abort_after.map(|text| option::<Octets>("--abort-after", text));
@@ -97,6 +104,28 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     printer
         .aborted()
         .map_or(Ok(()), |why| Err(Stop::Failed(why)))
+}
+
+/// Whether `group`, which `option` names, is one that our host can belong to or send to: nobody would say so later.
+fn group_can_be(option: &str, wanted: &cli::Live, group: IpAddr) -> Result<(), Stop> {
+    let own = wanted.addr.address;
+    let (why, right) = if !group.is_multicast() {
+        (
+            "no multicast address".to_owned(),
+            "one such as 239.1.2.3 or ff0e::1",
+        )
+    } else if wanted.protocol != cli::Protocol::Xtp {
+        ("a group, and TCP has none".to_owned(), "add --protocol xtp")
+    } else if group.is_ipv4() != own.is_ipv4() {
+        (
+            format!("of another version of IP than --addr {own}"),
+            "both of one version",
+        )
+    } else {
+        return Ok(());
+    };
+    let fault = Fault::at([option], format!("{group} is {why}"));
+    Err(fault.expected(right).into())
 }
 
 /// `kumiki ttcp`.

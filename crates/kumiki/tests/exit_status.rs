@@ -136,6 +136,41 @@ fn wrong_usage_is_2_and_help_is_0() {
 }
 
 #[test]
+fn a_group_that_cannot_be_is_refused_before_anybody_waits() {
+    let folder = Folder::new("group");
+    let message = |arguments: &str| {
+        // On a machine without TUN, or without the right to it, what is asked would fail with 1.
+        let all = format!("{arguments} --tun kumiki-none --addr 10.9.0.2/24");
+        refused(&folder.kumiki(&all.split(' ').collect::<Vec<_>>()))
+    };
+    let xtp = "ttcp --receive --protocol xtp --group";
+    assert_eq!(
+        message(&format!("{xtp} 10.1.2.3")),
+        "kumiki: --group: 10.1.2.3 is no multicast address; one such as 239.1.2.3 or ff0e::1\n"
+    );
+    assert_eq!(
+        message(&format!("{xtp} ff0e::1")),
+        "kumiki: --group: ff0e::1 is of another version of IP than --addr 10.9.0.2; both of one version\n"
+    );
+    assert_eq!(
+        message("sink --listen 5001 --group 239.1.2.3"),
+        "kumiki: --group: 239.1.2.3 is a group, and TCP has none; add --protocol xtp\n"
+    );
+    for (arguments, option) in [
+        ("ttcp --receive --group 239.1.2.3", "--group"),
+        ("ttcp --transmit 239.1.2.3", "--transmit"),
+        ("ttcp --transmit ff0e::1 --protocol xtp", "--transmit"),
+        ("source --to 239.1.2.3:5001", "--to"),
+    ] {
+        let message = message(arguments);
+        assert!(
+            message.starts_with(&format!("kumiki: {option}: ")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn the_graph_is_printed() {
     let folder = Folder::with("graph", TWO_HOSTS);
     let text = folder.kumiki(&["graph", "x.toml", "--set", "mss=512 B"]);

@@ -238,6 +238,10 @@ impl Ip {
 
     /// Tells the user of a datagram of ours what happened to it; `start` is what followed its header.
     fn tell_of(&self, quoted: &Header, problem: Problem, start: Message, cx: &mut Context<'_>) {
+        // Only the first fragment begins with what says whose it was, ports or a key.
+        if quoted.fragment_offset != 0 {
+            return;
+        }
         let Some(user) = self.users.find(quoted.protocol) else {
             return;
         };

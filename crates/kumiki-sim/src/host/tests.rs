@@ -1,5 +1,5 @@
 use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
-use kumiki_graph::{DeviceId, Indication, Pool, TimerSlot};
+use kumiki_graph::{DeviceId, Indication, Pool, Prices, TimerSlot, Work};
 use kumiki_octets::Message;
 
 use crate::testing::{Builder, Event, Line, Log, alone, at, send, text, token, unplugged, us};
@@ -259,6 +259,67 @@ fn deferred_notice_costs_nothing() {
     let (log, cpu) = notice(Notice::Deferred);
     assert_eq!(log, "0 first, 30 second, 40 frame");
     assert_eq!((cpu.interrupts, cpu.busy), (0, us(40)));
+}
+
+/// What frames cost that come to a reader, where those of fewer octets than `below` are free: an interrupt 4 us, a switch 3 us, an
+/// indication 5 us, an octet of its sum 1 us. At 0 and 30 another task works for no time. With the CPU's counters, and how
+/// many frames and octets the reader counted.
+fn priced(below: u32, frames: &[(u64, &str)]) -> (String, crate::CpuCounters, [u64; 2]) {
+    let (log, mut graph) = (Log::default(), Builder::new());
+    let device = graph.device("device");
+    let reading = log.clone();
+    let (_, reader) = graph.node("reader", &["device"], move |event, cx| {
+        if let Event::Pop(Indication::Unit(unit)) = event {
+            reading.say(cx.now(), &text(&unit.data));
+            cx.charge(Work::Sum, unit.data.len() as u64);
+            reading.say(cx.now(), "summed");
+        }
+    });
+    let (working, mut slot) = (log.clone(), TimerSlot::default());
+    graph.actor("other", &[], move |event, cx| match event {
+        Event::Start => cx.set_timer(&mut slot, token(0), at(30)),
+        Event::Expire => working.say(cx.now(), "other"),
+        Event::Push(_) | Event::Pop(_) | Event::Ready(_) | Event::Settle => {}
+    });
+    let mut prices = Prices::default();
+    prices.set(Work::Pop, 5_000_000);
+    prices.set(Work::Sum, 1_000_000);
+    graph.0.set_prices(reader, prices);
+    graph.0.set_free_below(below);
+    let mut host = graph.host("host");
+    host.set_cpus(cpus(1, 3));
+    host.set_adapter(
+        device,
+        AdapterConfig {
+            notice: Notice::Interrupt { cost: us(4) },
+            ..AdapterConfig::default()
+        },
+    );
+    let (mut world, id) = alone(host, Line::generating(frames, &log));
+    world.run_until(at(200));
+    let host = world.host(id).unwrap();
+    let (_, reader) = host.graph.accounts().next().unwrap();
+    let (_, cpu) = host.cpus().next().unwrap();
+    (log.take(), cpu, [reader.up.messages, reader.summed])
+}
+
+#[test]
+fn a_free_message_takes_no_time_and_leaves_none_to_others() {
+    let (short, long) = ((20, "abc"), (50, "abcd"));
+    let (log, with, counted) = priced(4, &[short, long]);
+    // Interrupt, switch and price for the long one.
+    assert_eq!(log, "20 abc, 20 summed, 30 other, 62 abcd, 66 summed");
+    assert_eq!((with.interrupts, counted), (2, [2, 7]));
+
+    let (log, without, counted) = priced(4, &[long]);
+    assert_eq!(log, "30 other, 62 abcd, 66 summed");
+    assert_eq!((without.interrupts, counted), (1, [1, 4]));
+    assert_eq!((with.busy, with.switches), (without.busy, without.switches));
+
+    let (log, priced, counted) = priced(0, &[short, long]);
+    assert_eq!(log, "32 abc, 35 summed, 38 other, 62 abcd, 66 summed");
+    assert_eq!((priced.interrupts, counted), (2, [2, 7]));
+    assert_eq!(priced.switches, with.switches + 2);
 }
 
 #[test]

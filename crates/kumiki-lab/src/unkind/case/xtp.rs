@@ -25,7 +25,7 @@ pub(super) fn stack(seed: u64, stack: Stack, version: Version) -> Stack {
     dice.pick(&[Stack::Ethernet, Stack::Fddi], stack)
 }
 
-/// Somebody who makes up control packets, in one case of eight; and what has a wrong bit is lost where frames have a sum.
+/// Somebody who makes up control packets, over IP in one case of four, there in either direction half of the time; and what has a wrong bit is lost where frames have a sum.
 pub(super) fn third_parties(seed: u64, stack: Stack, line: &mut Line) {
     let dice = &mut Dice::new(seed, FIRST + 5);
     if !stack.has_ip() {

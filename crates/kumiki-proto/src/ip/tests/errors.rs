@@ -282,3 +282,28 @@ fn who_waited_for_a_silent_neighbour_is_told() {
     assert_eq!(icmp[..2], [3, 1]);
     assert_eq!(icmp[8..], waited);
 }
+
+// RFC 1122 section 3.2.2, of errors: what is no first fragment does not begin with anybody's ports.
+#[test]
+fn of_the_fragments_of_a_datagram_only_the_first_is_told_of() {
+    let (mut bench, eth, user) = bench(host(1500));
+    for (offset, told) in [(0, 1), (1, 0), (185, 0)] {
+        let change = |header: &mut Header| {
+            (header.protocol, header.source, header.destination) = (6, A, B);
+            (header.more_fragments, header.fragment_offset) = (true, offset);
+        };
+        let waited = datagram(change, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        let report = Report::Unreachable {
+            source: Address::None,
+            destination: Address::Ip4(B),
+            problem: Problem::NoNeighbour,
+            start: Message::from_octets(&waited),
+        };
+        bench.indicate(eth, Indication::Report(Box::new(report)));
+        assert_eq!(bench.reports(user).len(), told, "{offset}");
+        // Nor where an error quotes it.
+        bench.octets(eth, &icmp(3, 1, [0; 4], &waited));
+        assert_eq!(bench.reports(user).len(), told, "{offset}");
+    }
+    assert!(bench.sent().is_empty());
+}
