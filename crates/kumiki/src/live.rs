@@ -115,7 +115,7 @@ fn group_can_be(option: &str, wanted: &cli::Live, group: IpAddr) -> Result<(), S
             "one such as 239.1.2.3 or ff0e::1",
         )
     } else if wanted.protocol != cli::Protocol::Xtp {
-        ("a group, and TCP has none".to_owned(), "add --protocol xtp")
+        ("a group, and TCP has none".to_owned(), "--protocol xtp")
     } else if group.is_ipv4() != own.is_ipv4() {
         (
             format!("of another version of IP than --addr {own}"),

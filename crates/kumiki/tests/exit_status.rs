@@ -146,15 +146,15 @@ fn a_group_that_cannot_be_is_refused_before_anybody_waits() {
     let xtp = "ttcp --receive --protocol xtp --group";
     assert_eq!(
         message(&format!("{xtp} 10.1.2.3")),
-        "kumiki: --group: 10.1.2.3 is no multicast address; one such as 239.1.2.3 or ff0e::1\n"
+        "kumiki: --group: 10.1.2.3 is no multicast address; expected one such as 239.1.2.3 or ff0e::1\n"
     );
     assert_eq!(
         message(&format!("{xtp} ff0e::1")),
-        "kumiki: --group: ff0e::1 is of another version of IP than --addr 10.9.0.2; both of one version\n"
+        "kumiki: --group: ff0e::1 is of another version of IP than --addr 10.9.0.2; expected both of one version\n"
     );
     assert_eq!(
         message("sink --listen 5001 --group 239.1.2.3"),
-        "kumiki: --group: 239.1.2.3 is a group, and TCP has none; add --protocol xtp\n"
+        "kumiki: --group: 239.1.2.3 is a group, and TCP has none; expected --protocol xtp\n"
     );
     for (arguments, option) in [
         ("ttcp --receive --group 239.1.2.3", "--group"),
