@@ -270,6 +270,24 @@ fn octets_are_summed_once_though_they_are_sent_again() {
 }
 
 #[test]
+fn a_question_whose_answer_is_late_is_put_once_more_before_wtimer() {
+    let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+    pair.write(A, &numbered(2000));
+    pair.run_for(ms(500));
+    let outage = pair.now + ms(20);
+    pair.rule(move |packet| {
+        // The data is lost, and the question behind it.
+        let lost = packet.from == A && packet.at < outage;
+        if lost { vec![] } else { vec![ms(10)] }
+    });
+    pair.write(A, &numbered(4000));
+    pair.run_for(ms(180));
+    let counters = pair.counters(A);
+    assert_eq!((counters.repeated, counters.handshakes), (1, 0));
+    assert_eq!(pair.app(B).received.len(), 6000, "{}", pair.tail());
+}
+
+#[test]
 fn edge_makes_up_for_a_lost_question() {
     for edge in [true, false] {
         let config = Config { edge, ..plain() };
