@@ -204,6 +204,10 @@ impl Xtp {
         let Some(endpoint) = self.table.context(handle) else {
             return;
         };
+        if endpoint.unrouted {
+            // A layer that answers no question about routes would leave it there for ever.
+            self.unrouted.retain(|it| *it != handle);
+        }
         let listener = endpoint.listener.take();
         let remains = endpoint.leaves_remains().then(|| endpoint.remains());
         let (group, unwanted) = (endpoint.group(), endpoint.unwanted());
