@@ -785,18 +785,16 @@ fn beyond_the_knee_of_a_delayed_line_each_round_trip_carries_a_window() {
     }
 }
 
-/// A fair share is half of what both get; nobody has less than a third of it, and the line is full.
+/// A fair share is half of what both get; nobody has less than half of that, and the line is full.
 #[test]
 fn xtp_and_tcp_in_one_queue_leave_each_other_their_part() {
-    for beside in ["newreno", "cubic"] {
-        for queue in [33, 133] {
-            let set = [format!("beside={beside}"), format!("queue={queue}")];
-            let measured = run_with("beside-tcp", &set.each_ref().map(String::as_str), 1);
-            let tcp = measured.beside["tcp"].goodput_mbps;
-            let both = measured.goodput_mbps + tcp;
-            let share = measured.goodput_mbps / both;
-            assert!((0.25..0.6).contains(&share), "{beside}, {queue}: {share}");
-            assert!(both > 0.95 * 19.3, "{beside}, {queue}: {both}");
-        }
+    for beside in ["beside=newreno", "beside=cubic"] {
+        let measured = run_with("beside-tcp", &[beside, "queue=67"], 1);
+        let both = measured.goodput_mbps + measured.beside["tcp"].goodput_mbps;
+        let part = 0.25 * both..0.6 * both;
+        assert!(
+            part.contains(&measured.goodput_mbps) && both > 0.95 * 19.3,
+            "{beside}: {both}"
+        );
     }
 }
