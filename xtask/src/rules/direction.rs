@@ -2,7 +2,7 @@
 //!
 //! | Rule | Says |
 //! |---|---|
-//! | direction | a dependency follows `kumiki -> lab -> {sim, io} -> link, proto -> graph, wire -> octets`; `wire` and `graph` do not know each other, nor do `link` and `proto`, nor `sim` and `io`, and those two know no protocol |
+//! | direction | a dependency follows `kumiki -> lab -> {sim, io} -> link, proto -> graph, wire -> osi -> octets`; `wire` and `graph` do not know each other, nor do `link` and `proto`, nor `sim` and `io`, and those two know no protocol |
 //! | dev-direction | the same for what only tests use; an exception with a reason is possible |
 //! | lints | every manifest takes lints, edition and licence from the workspace |
 
@@ -12,13 +12,15 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("kumiki-octets", &[]),
-    ("kumiki-wire", &["kumiki-octets"]),
-    ("kumiki-graph", &["kumiki-octets"]),
+    // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
+    ("kumiki-osi", &["kumiki-octets"]),
+    ("kumiki-wire", &["kumiki-octets", "kumiki-osi"]),
+    ("kumiki-graph", &["kumiki-octets", "kumiki-osi"]),
     (
         "kumiki-proto",
-        &["kumiki-octets", "kumiki-wire", "kumiki-graph"],
+        &["kumiki-octets", "kumiki-osi", "kumiki-wire", "kumiki-graph"],
     ),
     // Media know the headers they frame with: cells, HDLC, SONET.
     (
@@ -34,7 +36,10 @@ const MAY_USE: [(&str, &[&str]); 13] = [
         &["kumiki-octets", "kumiki-graph", "kumiki-link"],
     ),
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
-    ("kumiki-decode", &["kumiki-octets", "kumiki-wire"]),
+    (
+        "kumiki-decode",
+        &["kumiki-octets", "kumiki-osi", "kumiki-wire"],
+    ),
     ("kumiki-lab", EVERYTHING_BELOW_LAB),
     ("kumiki", EVERYTHING_BELOW_KUMIKI),
     // Nobody may use these three.
@@ -45,6 +50,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
 
 const EVERYTHING_BELOW_LAB: &[&str] = &[
     "kumiki-octets",
+    "kumiki-osi",
     "kumiki-wire",
     "kumiki-graph",
     "kumiki-proto",
@@ -55,6 +61,7 @@ const EVERYTHING_BELOW_LAB: &[&str] = &[
 
 const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
     "kumiki-octets",
+    "kumiki-osi",
     "kumiki-wire",
     "kumiki-graph",
     "kumiki-proto",

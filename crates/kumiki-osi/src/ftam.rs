@@ -1,0 +1,1 @@
+//! The file service: ISO 8571-3.
