@@ -7,8 +7,15 @@
 //!
 //! Data only: no octets are read or written here, but for the content of an object identifier, which is its value.
 
+pub mod acse;
+mod association;
 pub mod ftam;
 mod oid;
+pub mod presentation;
+pub mod selector;
+pub mod session;
 pub mod x25;
 
+pub use association::Association;
 pub use oid::{BadOid, MOST as MOST_OID_OCTETS, Oid};
+pub use selector::{Selector, Selectors};

@@ -98,7 +98,6 @@ impl Oid {
             }
             #[expect(
                 clippy::indexing_slicing,
-                clippy::cast_possible_truncation,
                 reason = "the place is below MOST, seven bits fit, and constants are made in here"
             )]
             {
