@@ -308,6 +308,8 @@ impl Protocol for Caller {
             Indication::Unit(_)
             | Indication::Offered(_)
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }
@@ -434,6 +436,7 @@ impl Protocol for Answerer {
                     user,
                     quality: quality(),
                     data: None,
+                    ..Accept::default()
                 };
                 cx.down(STACK, Request::Accept(Box::new(accept)));
             }
@@ -454,6 +457,8 @@ impl Protocol for Answerer {
             Indication::Unit(_)
             | Indication::Opened(_)
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Closed { .. }

@@ -334,7 +334,10 @@ impl Protocol for Program {
                 }
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-            Indication::Unit(_) | Indication::Reset { .. } => {
+            Indication::Unit(_)
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
+            | Indication::Reset { .. } => {
                 panic!("no stream says {indication:?}")
             }
         }

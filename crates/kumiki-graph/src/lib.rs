@@ -32,9 +32,9 @@ pub use rng::Rng;
 pub use service::{
     Accept, AccessPoint, Agreement, Coalesce, Credit, Defect, EcnUse, ErrorControl, FlowControl,
     Handle, Indication, KeepAlive, Key, LinkManage, LinkReport, Manage, Membership, Mode, Notice,
-    Offered, Open, Opened, Problem, Quality, RateLimit, Reason, Report, Request, Service,
-    SourceRoute, Unit, UnitIndication, UnitOptions, UnitRequest, ether_types, ip_protocols, lsaps,
-    mapos_protocols, ppp_protocols,
+    Offered, Open, Opened, Particular, Problem, Quality, RateLimit, Reason, Report, Request,
+    Service, SourceRoute, Told, Unit, UnitIndication, UnitOptions, UnitRequest, ether_types,
+    ip_protocols, lsaps, mapos_protocols, ppp_protocols,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

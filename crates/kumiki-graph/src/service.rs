@@ -13,15 +13,23 @@
 use core::net::Ipv4Addr;
 
 use kumiki_octets::Message;
+use kumiki_osi::Association;
+use kumiki_osi::presentation::Values;
 
 use crate::{Address, Duration};
 
 mod key;
 mod link;
+mod manage;
+mod particular;
+mod told;
 mod unit_data;
 
 pub use key::{Key, ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protocols};
 pub use link::{Agreement, Defect, LinkManage, LinkReport};
+pub use manage::{Manage, Problem, Report};
+pub use particular::Particular;
+pub use told::Told;
 pub use unit_data::{UnitIndication, UnitRequest};
 
 /// A side's own name for a session; meaning belongs to the side that made it.
@@ -309,6 +317,8 @@ pub struct Open {
     pub route: Option<Box<SourceRoute>>,
     /// Data to go with the request, where the service can carry it.
     pub data: Option<Message>,
+    /// What the upper layers say beside their data; of no use below transport.
+    pub association: Option<Box<Association>>,
 }
 
 /// A session stands: the confirm of an [`Open`].
@@ -330,6 +340,8 @@ pub struct Opened {
     pub unit: u32,
     /// Data that came with the confirm.
     pub data: Option<Message>,
+    /// What the upper layers say beside their data; of no use below transport.
+    pub association: Option<Box<Association>>,
 }
 
 /// A peer wants a session: the indication on a passive [`Open`].
@@ -350,6 +362,8 @@ pub struct Offered {
     pub unit: u32,
     /// Data that came with the call.
     pub data: Option<Message>,
+    /// What the upper layers say beside their data; of no use below transport.
+    pub association: Option<Box<Association>>,
 }
 
 /// The response to an [`Offered`]: the user takes the session, which then stands without a further confirm.
@@ -363,6 +377,8 @@ pub struct Accept {
     pub quality: Quality,
     /// Data to go with the response, where the service can carry it.
     pub data: Option<Message>,
+    /// What the upper layers say beside their data; of no use below transport.
+    pub association: Option<Box<Association>>,
 }
 
 /// One access point of the graph, as the graph numbers them.
@@ -392,11 +408,14 @@ pub enum Reason {
     Down,
     /// The handle names no session of this provider.
     NoSession,
+    /// A layer of the peer, or of a network between, said why in codes of its own.
+    Told(Told),
 }
 
 impl core::fmt::Display for Reason {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
+            Self::Told(told) => return told.fmt(f),
             Self::User => "a user asked for it",
             Self::Reset => "the peer reset the connection",
             Self::Refused => "the peer refused",
@@ -446,6 +465,20 @@ pub enum Request {
         data: Message,
         /// As of [`Request::Data`].
         end: bool,
+    },
+    /// Sends presentation data values (P-DATA): one message of credit, however many there are.
+    Values {
+        /// The provider's handle.
+        session: Handle,
+        /// The values, at least one.
+        values: Values,
+    },
+    /// What only one service has.
+    Particular {
+        /// The provider's handle.
+        session: Handle,
+        /// What it is.
+        what: Box<Particular>,
     },
     /// Sends data that overtakes ordinary data: X.25 interrupt, T-EXPEDITED-DATA, TCP urgent.
     Expedited {
@@ -516,6 +549,20 @@ pub enum Indication {
         data: Message,
         /// As of [`Indication::Data`].
         end: bool,
+    },
+    /// Presentation data values (P-DATA) arrived: one message of credit, however many there are.
+    Values {
+        /// The user's handle.
+        session: Handle,
+        /// The values, at least one.
+        values: Values,
+    },
+    /// What only one service has.
+    Particular {
+        /// The user's handle.
+        session: Handle,
+        /// What it is.
+        what: Box<Particular>,
     },
     /// Data that overtook ordinary data arrived.
     Expedited {
@@ -603,128 +650,6 @@ pub enum Membership {
     Begins(u64),
 }
 
-/// Management that goes down.
-#[derive(Clone, Debug)]
-pub enum Manage {
-    /// Asks for a [`Report::Limits`].
-    Limits,
-    /// Asks for a [`Report::Route`]: how units to `to` would travel (RFC 1122 section 3.4, GET_SRCADDR and GET_MAXSIZES).
-    Route {
-        /// The destination.
-        to: Address,
-    },
-    /// Tells the source of a unit that its user would not have it, where the protocol has a way to say so.
-    Refuse {
-        /// The unit as it was indicated.
-        unit: Unit,
-        /// What to say.
-        problem: Problem,
-    },
-    /// Changes what a session was opened or accepted with, while it stands; what is `None` stays as it is.
-    Session {
-        /// The provider's handle.
-        session: Handle,
-        /// The change.
-        quality: Quality,
-    },
-    /// Advice on a destination (RFC 1122 section 3.3.1.4): whether units sent there have been answered lately. The
-    /// provider may try another way, or ignore it.
-    Advise {
-        /// The destination.
-        to: Address,
-        /// Whether they have.
-        answered: bool,
-    },
-    /// What a report of [`Problem::TooBig`] said is about a unit that the user knows to have sent (RFC 8201 section 4). Who
-    /// remembers paths for all its users does so only then: anybody can write such a report.
-    Narrow {
-        /// The destination.
-        to: Address,
-        /// What the path there carries, in octets with all headers.
-        mtu: u32,
-    },
-    /// The user wants what is sent to a group of hosts, or no longer.
-    Group {
-        /// The group's address.
-        group: Address,
-        /// Whether it is wanted.
-        member: bool,
-    },
-    /// What concerns a point-to-point link.
-    Link(LinkManage),
-}
-
-/// Management that comes up.
-#[derive(Clone, Debug)]
-pub enum Report {
-    /// What the layer can carry.
-    Limits {
-        /// The largest user data of one unit, in octets.
-        unit: u32,
-        /// How many units may be handed down as one super-segment; 1 where the device does not cut.
-        burst: u32,
-    },
-    /// The answer to [`Manage::Route`].
-    Route {
-        /// The destination asked about.
-        to: Address,
-        /// The source address that units to it get; [`Address::None`] where there is no route.
-        source: Address,
-        /// The largest user data of one unit that need not be cut on its way, as far as that is known, in octets; 0
-        /// where there is no route.
-        unit: u32,
-        /// As in [`Report::Limits`].
-        burst: u32,
-        /// Set by a layer that adds no header: units to it may go straight to this lower access point
-        /// ([`Context::down_past`](crate::Context::down_past)), and the layer is out of their path.
-        bypass: Option<AccessPoint>,
-    },
-    /// The layer can carry data.
-    Up,
-    /// The layer cannot carry data.
-    Down,
-    /// A unit sent earlier met an error on its way, as ICMP tells it.
-    Unreachable {
-        /// Its source.
-        source: Address,
-        /// Its destination.
-        destination: Address,
-        /// What happened.
-        problem: Problem,
-        /// The first octets of the unit's user data, enough to tell whose it was.
-        start: Message,
-    },
-    /// What concerns a point-to-point link.
-    Link(LinkReport),
-}
-
-/// What happened to a unit on its way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Problem {
-    /// It was too big for a link; this would fit (0: not said).
-    TooBig {
-        /// The largest unit, header included, that the link carries.
-        mtu: u32,
-    },
-    /// Something that may pass: no route at present, time to live run out.
-    Soft {
-        /// ICMP type.
-        kind: u8,
-        /// ICMP code.
-        code: u8,
-    },
-    /// Something that will stay: no such protocol or port.
-    Hard {
-        /// ICMP type.
-        kind: u8,
-        /// ICMP code.
-        code: u8,
-    },
-    /// Nobody answers at the next hop, a neighbour on our own link. That was found out here: no message said it that anybody
-    /// could have forged.
-    NoNeighbour,
-}
-
 impl Request {
     /// The user data it carries, for accounts and captures.
     #[must_use]
@@ -736,6 +661,8 @@ impl Request {
             }
             Self::Open(open) => open.data.as_ref(),
             Self::Accept(accept) => accept.data.as_ref(),
+            Self::Values { values, .. } => values.first().map(|value| &value.data),
+            Self::Particular { what, .. } => what.message(),
             Self::Release { data, .. } | Self::Abort { data, .. } => data.as_ref(),
             Self::Cancel { .. } | Self::Credit { .. } | Self::Reset { .. } | Self::Manage(_) => {
                 None
@@ -755,6 +682,8 @@ impl Indication {
             }
             Self::Opened(opened) => opened.data.as_ref(),
             Self::Offered(offered) => offered.data.as_ref(),
+            Self::Values { values, .. } => values.first().map(|value| &value.data),
+            Self::Particular { what, .. } => what.message(),
             Self::Released { data, .. } | Self::Aborted { data, .. } => data.as_ref(),
             Self::Credit { .. }
             | Self::Closed { .. }

@@ -414,6 +414,8 @@ impl Host {
             | Request::Accept(_)
             | Request::Data { .. }
             | Request::Tagged { .. }
+            | Request::Values { .. }
+            | Request::Particular { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }

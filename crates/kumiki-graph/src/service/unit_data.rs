@@ -39,6 +39,8 @@ impl Request {
             | Self::Cancel { .. }
             | Self::Data { .. }
             | Self::Tagged { .. }
+            | Self::Values { .. }
+            | Self::Particular { .. }
             | Self::Expedited { .. }
             | Self::Credit { .. }
             | Self::Release { .. }
@@ -61,6 +63,8 @@ impl Indication {
             | Self::Offered(_)
             | Self::Data { .. }
             | Self::Tagged { .. }
+            | Self::Values { .. }
+            | Self::Particular { .. }
             | Self::Expedited { .. }
             | Self::Released { .. }
             | Self::Closed { .. }

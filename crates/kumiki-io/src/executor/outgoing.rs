@@ -33,6 +33,8 @@ impl<C: Clock> Executor<C> {
             | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Tagged { .. }
+            | Request::Values { .. }
+            | Request::Particular { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }

@@ -171,6 +171,7 @@ impl User {
                     user: handle,
                     quality: talk.quality,
                     data: None,
+                    ..Accept::default()
                 };
                 cx.down(STACK, Request::Accept(Box::new(accept)));
             }
@@ -322,7 +323,8 @@ impl Talk {
             | Reason::NoResources
             | Reason::Protocol
             | Reason::Down
-            | Reason::NoSession => {
+            | Reason::NoSession
+            | Reason::Told(_) => {
                 self.odd = Some(format!("the stack ended it: {reason}"));
                 return;
             }
@@ -431,6 +433,8 @@ impl Protocol for User {
             }
             Indication::Unit(_)
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => {}

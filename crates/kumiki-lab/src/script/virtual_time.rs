@@ -129,6 +129,8 @@ impl Virtual {
                     | Request::Cancel { .. }
                     | Request::Data { .. }
                     | Request::Tagged { .. }
+                    | Request::Values { .. }
+                    | Request::Particular { .. }
                     | Request::Expedited { .. }
                     | Request::Credit { .. }
                     | Request::Release { .. }

@@ -158,7 +158,8 @@ fn endings<'a>(
             | Reason::BadAddress
             | Reason::NoResources
             | Reason::Protocol
-            | Reason::Down => false,
+            | Reason::Down
+            | Reason::Told(_) => false,
         };
         if allowed {
             return None;

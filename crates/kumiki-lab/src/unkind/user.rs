@@ -220,6 +220,7 @@ impl User {
                 })
             }),
             data: None,
+            ..Open::default()
         };
         self.ask(Request::Open(Box::new(open)), cx);
     }
@@ -563,6 +564,7 @@ impl User {
             user: SESSION,
             quality: self.plan.quality,
             data: None,
+            ..Accept::default()
         };
         self.ask(Request::Accept(Box::new(accept)), cx);
         if let Opening::Listens { stays: false, .. } = self.plan.opening {
@@ -680,6 +682,8 @@ impl Protocol for User {
             Indication::Unit(_)
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Report(_) => {
                 self.complain(
                     now,

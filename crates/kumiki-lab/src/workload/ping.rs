@@ -230,6 +230,8 @@ impl Protocol for Ping {
             | Indication::Offered(_)
             | Indication::Data { .. }
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

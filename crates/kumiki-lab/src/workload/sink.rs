@@ -230,6 +230,7 @@ impl Protocol for Sink {
                         user,
                         quality,
                         data: None,
+                        ..Accept::default()
                     })),
                 );
             }
@@ -264,6 +265,8 @@ impl Protocol for Sink {
             Indication::Unit(_)
             | Indication::Opened(_)
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Closed { .. }

@@ -360,6 +360,8 @@ impl Protocol for Source {
             Indication::Unit(_)
             | Indication::Offered(_)
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }

@@ -436,6 +436,7 @@ impl Protocol for Talker {
                     user,
                     quality: self.config.quality,
                     data: None,
+                    ..Accept::default()
                 };
                 cx.down(STACK, Request::Accept(Box::new(accept)));
                 self.go_on(user, cx);
@@ -467,6 +468,8 @@ impl Protocol for Talker {
                 ..
             } => self.ended_by(user, Ending::Aborted(now, reason)),
             Indication::Unit(_)
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Reset { .. }

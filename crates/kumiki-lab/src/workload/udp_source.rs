@@ -255,6 +255,8 @@ impl Protocol for UdpSource {
             | Indication::Offered(_)
             | Indication::Data { .. }
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

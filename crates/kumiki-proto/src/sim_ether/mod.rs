@@ -278,6 +278,8 @@ impl Protocol for SimEther {
             | Request::Cancel { .. }
             | Request::Data { .. }
             | Request::Tagged { .. }
+            | Request::Values { .. }
+            | Request::Particular { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }
@@ -302,6 +304,8 @@ impl Protocol for SimEther {
             Indication::Offered(_)
             | Indication::Data { .. }
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

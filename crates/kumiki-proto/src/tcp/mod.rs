@@ -358,6 +358,9 @@ impl Protocol for Tcp {
             Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
             Request::Tagged { .. } => cx.drop("TCP carries no tags"),
+            Request::Values { .. } | Request::Particular { .. } => {
+                cx.drop("a primitive of another service")
+            }
         }
     }
 
@@ -369,6 +372,8 @@ impl Protocol for Tcp {
             | Indication::Offered(_)
             | Indication::Data { .. }
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

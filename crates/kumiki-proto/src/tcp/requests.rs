@@ -193,6 +193,7 @@ impl Tcp {
             remote: open.remote,
             unit: self.shared.own_mss(self.shared.unit, local.ip()),
             data: None,
+            ..Opened::default()
         };
         cx.up(above, Indication::Opened(Box::new(opened)));
         Ok(())

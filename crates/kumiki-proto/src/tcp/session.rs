@@ -286,6 +286,7 @@ impl Session {
                 remote,
                 unit,
                 data: None,
+                ..kumiki_graph::Offered::default()
             };
             self.up(Indication::Offered(Box::new(offered)), io);
             return;
@@ -298,6 +299,7 @@ impl Session {
             remote,
             unit,
             data: None,
+            ..Opened::default()
         };
         self.up(Indication::Opened(Box::new(opened)), io);
         self.announce(io);

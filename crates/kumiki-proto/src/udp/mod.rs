@@ -189,6 +189,7 @@ impl Udp {
                 remote: remote.map_or(Address::None, Address::from),
                 unit: MAX_DATA,
                 data: None,
+                ..Opened::default()
             })),
         );
     }
@@ -474,6 +475,8 @@ impl Protocol for Udp {
             | Request::Accept(_)
             | Request::Data { .. }
             | Request::Tagged { .. }
+            | Request::Values { .. }
+            | Request::Particular { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. } => cx.drop("not a unit"),
         }

@@ -436,6 +436,7 @@ impl Endpoint {
             remote: Address::from(self.remote),
             unit: self.room,
             data: None,
+            ..Opened::default()
         };
         self.up(Indication::Opened(Box::new(opened)), io);
         self.announce(io);

@@ -122,6 +122,7 @@ impl Xtp {
             remote: open.remote,
             unit: self.shared.maxdata(0),
             data: None,
+            ..Opened::default()
         };
         cx.up(above, Indication::Opened(Box::new(opened)));
         Ok(())
@@ -376,6 +377,7 @@ impl Endpoint {
             remote: Address::from(self.remote),
             unit: self.room,
             data,
+            ..Offered::default()
         };
         self.up(Indication::Offered(Box::new(offered)), io);
     }

@@ -526,6 +526,9 @@ impl Protocol for Xtp {
             Request::Manage(manage) => self.manage(from, &manage, cx),
             Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
+            Request::Values { .. } | Request::Particular { .. } => {
+                cx.drop("a primitive of another service")
+            }
             Request::Expedited { .. } => cx.drop("XTP has no expedited data"),
         }
     }
@@ -542,6 +545,8 @@ impl Protocol for Xtp {
             | Indication::Offered(_)
             | Indication::Data { .. }
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }

@@ -46,7 +46,8 @@ pub(super) fn may_end(
         | Reason::BadAddress
         | Reason::NoResources
         | Reason::Protocol
-        | Reason::Down => false,
+        | Reason::Down
+        | Reason::Told(_) => false,
     }
 }
 

@@ -440,6 +440,7 @@ pub(super) fn accept(session: Handle) -> Request {
         user: Handle::default(),
         quality: Quality::default(),
         data: None,
+        ..Accept::default()
     }))
 }
 

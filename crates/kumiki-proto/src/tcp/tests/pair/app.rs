@@ -156,6 +156,8 @@ impl Protocol for App {
             Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
             Indication::Unit(_)
             | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => panic!("unexpected {indication:?}"),

@@ -177,7 +177,9 @@ impl Protocol for App {
             Indication::Unit(_)
             | Indication::Urgent { .. }
             | Indication::Expedited { .. }
-            | Indication::Reset { .. } => panic!("unexpected {indication:?}"),
+            | Indication::Reset { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. } => panic!("unexpected {indication:?}"),
         }
     }
 }
@@ -188,5 +190,6 @@ pub(crate) fn accept(session: Handle, quality: Quality) -> Request {
         user: Handle::default(),
         quality,
         data: None,
+        ..Accept::default()
     }))
 }

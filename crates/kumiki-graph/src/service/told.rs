@@ -1,0 +1,199 @@
+//! What a peer's layer said when it refused, reset or ended something, in its own codes.
+
+use core::fmt;
+
+use kumiki_osi::acse::Diagnostic;
+use kumiki_osi::{presentation, session};
+
+/// The codes of one layer; see [`Reason::Told`](super::Reason::Told).
+///
+/// It goes up unchanged through layers that did not cause it, so that the one at the top can say which layer it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// X.25 cleared the call (CLEAR INDICATION).
+    Cleared {
+        /// Clearing cause (X.25 table 5-7).
+        cause: u8,
+        /// Diagnostic code (X.25 annex E).
+        diagnostic: u8,
+    },
+    /// X.25 reset the channel.
+    ChannelReset {
+        /// Resetting cause.
+        cause: u8,
+        /// Diagnostic code.
+        diagnostic: u8,
+    },
+    /// X.25 restarted all channels.
+    Restarted {
+        /// Restarting cause.
+        cause: u8,
+        /// Diagnostic code.
+        diagnostic: u8,
+    },
+    /// The transport entity refused or ended the connection: reason of DR (X.224 section 13.5).
+    Disconnected(u8),
+    /// The transport entity could not read a TPDU: reject cause of ER (X.224 section 13.12).
+    TpduRejected(u8),
+    /// The session entity, or its user, refused the connection: reason of RF; [`session::refusal`].
+    SessionRefused(u8),
+    /// The session entity aborted: transport disconnect item of AB (X.225 section 8.3.9).
+    SessionAborted(u8),
+    /// The presentation entity refused the connection: [`presentation::refusal`].
+    PresentationRefused(u8),
+    /// The presentation entity aborted: [`presentation::abort`].
+    PresentationAborted(u8),
+    /// Association control or its user rejected the association.
+    Rejected {
+        /// It is of no use to try again.
+        permanent: bool,
+        /// Who says so and why.
+        diagnostic: Diagnostic,
+    },
+    /// Association control aborted, itself (`provider`) or for its user.
+    AssociationAborted {
+        /// Association control itself.
+        provider: bool,
+    },
+    /// The file service refused or ended what was asked for: error identifier of ISO 8571-3; what else it said is in the data.
+    File {
+        /// Error identifier; 0 where none was given.
+        identifier: u16,
+    },
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Cleared { cause, diagnostic } => {
+                write!(
+                    f,
+                    "X.25: the call was cleared, cause {cause}, diagnostic {diagnostic}"
+                )
+            }
+            Self::ChannelReset { cause, diagnostic } => {
+                write!(
+                    f,
+                    "X.25: the channel was reset, cause {cause}, diagnostic {diagnostic}"
+                )
+            }
+            Self::Restarted { cause, diagnostic } => {
+                write!(
+                    f,
+                    "X.25: all channels were restarted, cause {cause}, diagnostic {diagnostic}"
+                )
+            }
+            Self::Disconnected(reason) => {
+                write!(f, "transport: {} (reason {reason})", disconnect(reason))
+            }
+            Self::TpduRejected(cause) => {
+                write!(
+                    f,
+                    "transport: the peer cannot read a TPDU of ours, {} (cause {cause})",
+                    reject(cause)
+                )
+            }
+            Self::SessionRefused(reason) => {
+                write!(
+                    f,
+                    "session: {} (reason {reason})",
+                    session::refusal::meaning(reason)
+                )
+            }
+            Self::SessionAborted(item) => write!(f, "session: {}", session_abort(item)),
+            Self::PresentationRefused(reason) => {
+                write!(
+                    f,
+                    "presentation: {} (reason {reason})",
+                    presentation::refusal::meaning(reason)
+                )
+            }
+            Self::PresentationAborted(reason) => {
+                write!(
+                    f,
+                    "presentation: aborted, {} (reason {reason})",
+                    presentation::abort::meaning(reason)
+                )
+            }
+            Self::Rejected {
+                permanent,
+                diagnostic,
+            } => {
+                let how = if permanent { "for good" } else { "for now" };
+                write!(f, "association control: rejected {how}, {diagnostic}")
+            }
+            Self::AssociationAborted { provider: true } => {
+                f.write_str("association control: aborted")
+            }
+            Self::AssociationAborted { provider: false } => {
+                f.write_str("association control: the peer's application aborted")
+            }
+            Self::File { identifier } => write!(f, "file service: error {identifier}"),
+        }
+    }
+}
+
+/// Reasons of DR: X.224 section 13.5.3, and RFC 905's.
+const fn disconnect(reason: u8) -> &'static str {
+    match reason {
+        0 => "disconnected without a reason",
+        1 => "congestion at the transport selector",
+        2 => "nobody is attached to the transport selector",
+        3 => "transport selector unknown",
+        128 => "disconnected by the peer's session entity",
+        129 => "the peer's transport entity is congested",
+        130 => "negotiation failed",
+        131 => "duplicate source reference",
+        132 => "mismatched references",
+        133 => "protocol error",
+        135 => "reference overflow",
+        136 => "refused on this network connection",
+        138 => "a header or parameter of invalid length",
+        _ => "disconnected, for a reason that X.224 does not define",
+    }
+}
+
+/// Causes of ER: X.224 section 13.12.3.
+const fn reject(cause: u8) -> &'static str {
+    match cause {
+        1 => "invalid parameter code",
+        2 => "invalid TPDU type",
+        3 => "invalid parameter value",
+        _ => "without a reason",
+    }
+}
+
+/// Transport disconnect item of AB: bit 1 clear keeps the transport connection; the others say why.
+const fn session_abort(item: u8) -> &'static str {
+    match item {
+        _ if item & 0x02 != 0 => "the peer's user aborted",
+        _ if item & 0x04 != 0 => "aborted, protocol error",
+        _ if item & 0x10 != 0 => "aborted, a restriction of the peer's implementation",
+        _ => "aborted without a reason",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_names_the_layer_and_what_the_code_means() {
+        assert_eq!(
+            Told::Disconnected(3).to_string(),
+            "transport: transport selector unknown (reason 3)"
+        );
+        assert_eq!(
+            Told::SessionAborted(5).to_string(),
+            "session: aborted, protocol error"
+        );
+        let rejected = Told::Rejected {
+            permanent: true,
+            diagnostic: Diagnostic::User(7),
+        };
+        assert_eq!(
+            rejected.to_string(),
+            "association control: rejected for good, called AP title not recognised"
+        );
+    }
+}
