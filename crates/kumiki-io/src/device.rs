@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Implemented by | [`crate::tun::Tun`]: packets of a TUN device, Ethernet frames of a TAP device; [`crate::udp::Udp`]: datagrams, each to and from an address; [`crate::line::Line`]: octets of a line, in pieces |
+//! | Implemented by | [`crate::tun::Tun`]: packets of a TUN device, Ethernet frames of a TAP device; [`crate::udp::Udp`]: datagrams, each to and from an address; [`crate::line::Line`]: octets of a line, in pieces; [`crate::stream::Stream`]: those of a connection, with credit |
 //! | Used by | [`crate::executor`], which reads in batches, keeps what finds no room and waits for descriptors |
 //! | Left out | super-segments with their headers (`IFF_VNET_HDR`), several queues of one device |
 
@@ -39,6 +39,8 @@ pub enum Arrival {
     Up,
     /// Nobody is there at the other end any more.
     Down,
+    /// The device has room for so many octets more; only of one that says so from the start.
+    Room(u64),
 }
 
 impl Arrival {
@@ -90,6 +92,11 @@ pub trait RealDevice: Send {
     /// # Errors
     /// Where the device is of no more use.
     fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent>;
+
+    /// Lets a device that counts room in both directions read so many octets more. Others read what comes.
+    fn grant(&mut self, octets: u64) {
+        let _ = octets;
+    }
 
     /// Whether it tells of each unit how long it had been there: then nothing is lost by reading late.
     fn tells_waits(&self) -> bool {

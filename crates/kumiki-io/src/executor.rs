@@ -22,8 +22,8 @@ use std::collections::VecDeque;
 use std::io;
 
 use kumiki_graph::{
-    Address, DeviceId, Duration, Graph, Indication, Instant, Misfit, Report, Rng, TaskId,
-    Unit as UnitData,
+    Address, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Misfit, Report, Rng,
+    TaskId, Unit as UnitData,
 };
 use kumiki_link::offload::Merger;
 use kumiki_link::{Element, Outlet, Unit};
@@ -567,6 +567,7 @@ impl<C: Clock> Executor<C> {
         let moved = real.waiting.len() < waiting;
         let mut read = 0;
         let mut changed = false;
+        let mut room = 0;
         while read < self.pace.batch.max(1) {
             let (data, address) = match real.device.receive() {
                 Ok(Some(Arrival::Unit { data, source, .. })) => (data, source),
@@ -583,6 +584,10 @@ impl<C: Clock> Executor<C> {
                         u64::try_from(real.waiting.len()).unwrap_or(u64::MAX);
                     real.waiting.clear();
                     break;
+                }
+                Ok(Some(Arrival::Room(octets))) => {
+                    room += octets;
+                    continue;
                 }
                 Ok(None) => break,
                 Err(why) => {
@@ -605,7 +610,10 @@ impl<C: Clock> Executor<C> {
         if changed {
             self.tell_state(number);
         }
-        moved || changed || read > 0
+        if room > 0 {
+            self.tell_room(number, room);
+        }
+        moved || changed || room > 0 || read > 0
     }
 
     /// Tells the graph that the device `number` of the machine is joined to whether somebody is there, behind what came before.
@@ -621,6 +629,21 @@ impl<C: Clock> Executor<C> {
         {
             host.graph
                 .input(now, device, Indication::Report(Box::new(report)));
+        }
+    }
+
+    /// Tells the graph that the device `number` of the machine is joined to how much more it takes.
+    fn tell_room(&mut self, number: usize, octets: u64) {
+        self.carry();
+        let now = self.media_time;
+        if let Some(Plug::Device(graph, device)) = self.real.get(number).and_then(|it| it.wire)
+            && let Some(host) = self.hosts.get_mut(graph.0)
+        {
+            let credit = Indication::Credit {
+                session: Handle::default(),
+                credit: Credit::octets(octets),
+            };
+            host.graph.input(now, device, credit);
         }
     }
 

@@ -6,6 +6,7 @@
 //! | [`executor`] | graphs and media in real time, in one thread |
 //! | [`device`] | what the executor needs of a device of the machine |
 //! | [`mod@line`] | octets to and from terminals, sockets, programs and the standard streams |
+//! | [`stream`] | the octets of a connection of the operating system |
 //! | [`tun`] | TUN and TAP devices: packets and Ethernet frames to and from the kernel (Linux only) |
 //! | [`udp`] | a UDP socket as a device: datagrams to and from other processes |
 //! | [`memory_link`] | what joins executors of several threads |
@@ -23,6 +24,7 @@ pub mod memory_link;
 pub mod pcapng;
 pub mod priority;
 pub mod signal;
+pub mod stream;
 #[cfg(target_os = "linux")]
 pub mod tun;
 pub mod udp;
@@ -36,6 +38,7 @@ pub use executor::{
 pub use line::{Line, LineError, Opening};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use signal::Wish;
+pub use stream::Stream;
 #[cfg(target_os = "linux")]
 pub use tun::{KernelEnd, Tun, TunError};
 pub use udp::{Far, Udp, UdpError};

@@ -624,6 +624,13 @@ impl Message {
         Ok(())
     }
 
+    /// All octets in order, in the pieces in which they lie in memory; `None` for a piece that is generated and lies nowhere.
+    pub fn pieces(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let head = Some(self.head()).filter(|head| !head.is_empty());
+        let slices = self.0.body.iter().map(Slice::octets);
+        head.into_iter().map(Some).chain(slices)
+    }
+
     /// Shows every octet to `see`, in order, in pieces.
     pub fn for_each(&self, mut see: impl FnMut(&[u8])) {
         if !self.head().is_empty() {

@@ -27,6 +27,15 @@ impl<C: Clock> Executor<C> {
                 | Manage::Narrow { .. }
                 | Manage::Link(_) => {}
             },
+            Request::Credit { credit, .. } => {
+                let wires = self.hosts.get(number).map(|host| &host.wires);
+                let plug = wires.and_then(|wires| wires.get(device.0).copied().flatten());
+                if let Some(Plug::Real(RealId(number))) = plug
+                    && let Some(real) = self.real.get_mut(number)
+                {
+                    real.device.grant(credit.octets);
+                }
+            }
             // A device has no sessions.
             Request::Open(_)
             | Request::Accept(_)
@@ -36,7 +45,6 @@ impl<C: Clock> Executor<C> {
             | Request::Values { .. }
             | Request::Particular { .. }
             | Request::Expedited { .. }
-            | Request::Credit { .. }
             | Request::Release { .. }
             | Request::Abort { .. }
             | Request::Reset { .. } => {}

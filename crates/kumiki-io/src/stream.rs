@@ -1,0 +1,236 @@
+//! A stream socket as a device: the octets of one connection of the operating system's TCP, or of a Unix socket.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | POSIX's sockets |
+//! | Units | octets in pieces as they come, up to [`PIECE`] at a time; what is sent is written in one call for each pass of the executor, from where it lies |
+//! | Room | the device holds up to [`HELD`] octets that the socket has no room for. It says how much room it has ([`Arrival::Room`]), at first and whenever the socket has taken some; who sends more than that is kept waiting by the executor, as with any device. It reads only what it was granted ([`RealDevice::grant`]), so a slow reader slows the peer down and not this memory |
+//! | Left out | connecting and listening, which are `std::net`'s; urgent data; half-closed connections: the peer's end of file is the end of the stream |
+//!
+//! Nagle's algorithm is off: what is written together leaves together, so it could only delay.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use kumiki_graph::Address;
+use kumiki_octets::{Message, Page};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+
+use crate::device::{Arrival, Descriptors, RealDevice, Sent};
+
+#[cfg(test)]
+mod tests;
+
+/// The most octets of one read: a page of the largest size that is recycled.
+pub const PIECE: usize = 64 * 1024;
+/// The most octets that wait for room in the socket.
+pub const HELD: usize = 1024 * 1024;
+/// Pieces of one write; Linux takes 1024.
+const PARTS: usize = 256;
+/// Fewer octets than this are copied out of the page that they were read into: they would hold on to all of it.
+const FEW: usize = 4096;
+
+/// A connection; see the module.
+#[derive(Debug)]
+pub struct Stream {
+    socket: OwnedFd,
+    state: State,
+    waiting: VecDeque<Message>,
+    /// Octets of the first message in `waiting` that have been written.
+    written: usize,
+    /// Octets in `waiting` that have not.
+    held: usize,
+    /// Octets that the socket has taken and that nobody has been told of as room.
+    room: usize,
+    /// Octets that may be read.
+    granted: u64,
+}
+
+/// Which ends of the connection are there, and what was told of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Nothing has been told yet.
+    New,
+    Up,
+    /// The peer takes no more; what it has sent may still be there.
+    Broken,
+    Down,
+}
+
+impl Stream {
+    /// The connection of a socket, which is made not to wait.
+    ///
+    /// # Errors
+    /// The socket cannot be made so.
+    pub fn new(socket: impl Into<OwnedFd>) -> io::Result<Self> {
+        let socket = socket.into();
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        // A Unix socket has no such thing.
+        let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
+        Ok(Self {
+            socket,
+            state: State::New,
+            waiting: VecDeque::new(),
+            written: 0,
+            held: 0,
+            room: HELD,
+            granted: 0,
+        })
+    }
+
+    fn read(&mut self) -> Result<Option<Message>, Errno> {
+        let mut result = Ok(0);
+        let piece = usize::try_from(self.granted).map_or(PIECE, |granted| granted.min(PIECE));
+        // Pages are recycled: building one that is then not used costs little.
+        let page = Page::build(piece, |octets| {
+            let none = RecvFlags::empty();
+            result = rustix::io::retry_on_intr(|| {
+                rustix::net::recv(&self.socket, &mut *octets, none).map(|(_, read)| read)
+            });
+        });
+        let read = match result {
+            Ok(0) => return Ok(None),
+            Ok(read) => read,
+            Err(why) => return Err(why),
+        };
+        self.granted = self.granted.saturating_sub(read as u64);
+        if read < FEW {
+            let octets = page.octets().get(..read).unwrap_or_default();
+            return Ok(Some(Message::from_octets(octets)));
+        }
+        let mut message = Message::from_page(page);
+        message.truncate(read);
+        Ok(Some(message))
+    }
+
+    /// Writes as much of what waits as fits into one call; how much the socket took.
+    fn write(&self) -> Result<usize, Errno> {
+        let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(PARTS);
+        let mut skip = self.written;
+        for message in &self.waiting {
+            for piece in message.pieces().flatten() {
+                if skip >= piece.len() {
+                    skip -= piece.len();
+                    continue;
+                }
+                let rest = piece.get(skip..).unwrap_or_default();
+                parts.push(IoSlice::new(rest));
+                skip = 0;
+            }
+            if parts.len() >= PARTS {
+                parts.truncate(PARTS);
+                break;
+            }
+        }
+        // A broken pipe is an answer here and not a signal.
+        let flags = SendFlags::NOSIGNAL;
+        let mut nothing = SendAncillaryBuffer::default();
+        rustix::io::retry_on_intr(|| {
+            rustix::net::sendmsg(&self.socket, &parts, &mut nothing, flags)
+        })
+    }
+
+    /// The socket took `taken` octets of what waits.
+    fn on_taken(&mut self, taken: usize) {
+        self.held = self.held.saturating_sub(taken);
+        self.room += taken;
+        self.written += taken;
+        while let Some(first) = self.waiting.front() {
+            if self.written < first.len() {
+                break;
+            }
+            self.written -= first.len();
+            self.waiting.pop_front();
+        }
+    }
+
+    /// The peer takes no more.
+    fn on_broken(&mut self) {
+        self.state = State::Broken;
+        self.waiting.clear();
+        (self.written, self.held) = (0, 0);
+    }
+}
+
+impl RealDevice for Stream {
+    fn descriptors(&self) -> Descriptors<'_> {
+        let socket: BorrowedFd<'_> = self.socket.as_fd();
+        match self.state {
+            // Octets that may not be read yet would end each wait at once.
+            State::New | State::Up => Descriptors {
+                read: Some(socket).filter(|_| self.granted > 0),
+                write: Some(socket),
+            },
+            State::Broken => Descriptors {
+                read: Some(socket).filter(|_| self.granted > 0),
+                write: None,
+            },
+            // There is nothing to wait for, and the descriptor would always be ready.
+            State::Down => Descriptors::default(),
+        }
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        // What the socket takes now is room to tell of now: there may be no other reason to be asked again.
+        if !self.waiting.is_empty() {
+            self.flush()?;
+        }
+        match self.state {
+            State::New => {
+                self.state = State::Up;
+                return Ok(Some(Arrival::Up));
+            }
+            State::Up if self.room > 0 => {
+                let room = core::mem::take(&mut self.room);
+                return Ok(Some(Arrival::Room(room as u64)));
+            }
+            State::Up | State::Broken if self.granted > 0 => {}
+            State::Up | State::Broken | State::Down => return Ok(None),
+        }
+        match self.read() {
+            Ok(Some(message)) => Ok(Some(Arrival::of(message))),
+            Err(Errno::AGAIN) => Ok(None),
+            Ok(None) | Err(Errno::CONNRESET | Errno::PIPE | Errno::TIMEDOUT) => {
+                self.on_broken();
+                self.state = State::Down;
+                Ok(Some(Arrival::Down))
+            }
+            Err(why) => Err(why.into()),
+        }
+    }
+
+    fn send(&mut self, packet: &Message, _: Address) -> io::Result<Sent> {
+        if self.state != State::Up {
+            return Ok(Sent::Refused);
+        }
+        if self.held >= HELD && self.flush()? {
+            return Ok(Sent::Full);
+        }
+        self.held += packet.len();
+        self.waiting
+            .push_back(if packet.pieces().all(|piece| piece.is_some()) {
+                packet.clone()
+            } else {
+                Message::from_octets(&packet.to_vec())
+            });
+        Ok(Sent::Taken)
+    }
+
+    fn grant(&mut self, octets: u64) {
+        self.granted = self.granted.saturating_add(octets);
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        while !self.waiting.is_empty() {
+            match self.write() {
+                Ok(taken) => self.on_taken(taken),
+                Err(Errno::AGAIN) => return Ok(true),
+                Err(Errno::CONNRESET | Errno::PIPE | Errno::TIMEDOUT) => self.on_broken(),
+                Err(why) => return Err(why.into()),
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,137 @@
+//! Over pairs of Unix sockets, with the standard library at the other end.
+
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+use kumiki_octets::Pattern;
+
+use super::*;
+
+fn pair() -> (Stream, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut stream = Stream::new(ours).unwrap();
+    assert!(matches!(stream.receive(), Ok(Some(Arrival::Up))));
+    let Ok(Some(Arrival::Room(room))) = stream.receive() else {
+        panic!("it says first how much room there is");
+    };
+    assert_eq!(room, HELD as u64);
+    stream.grant(20_000);
+    (stream, theirs)
+}
+
+fn headed(header: &[u8], content: &[u8]) -> Message {
+    let mut message = Message::from_page(Page::from(content));
+    message.push_octets(header);
+    message
+}
+
+#[test]
+fn what_is_sent_together_arrives_in_order() {
+    let (mut stream, mut theirs) = pair();
+    let pattern = Pattern::Ttcp { write_len: 0 };
+    for message in [
+        headed(b"head", &[7; 5000]),
+        Message::new(),
+        Message::generated(pattern, 3, 300),
+        headed(b"", b"tail"),
+    ] {
+        assert_eq!(stream.send(&message, Address::None).unwrap(), Sent::Taken);
+    }
+    assert!(!stream.flush().unwrap());
+    drop(stream);
+    let mut all = Vec::new();
+    theirs.read_to_end(&mut all).unwrap();
+    let mut generated = [0; 300];
+    pattern.fill(3, &mut generated);
+    assert_eq!(all, [b"head", &[7; 5000][..], &generated, b"tail"].concat());
+}
+
+#[test]
+fn room_comes_back_as_the_peer_reads_and_no_octet_is_lost() {
+    let (mut stream, mut theirs) = pair();
+    let mut sent = 0_usize;
+    let mut room = HELD;
+    let mut got = Vec::new();
+    let mut buffer = vec![0; 100_000];
+    let total = 5_000_000;
+    while got.len() < total {
+        while room >= 9001 && sent < total {
+            let from = sent as u8;
+            let message = headed(&[from], &[from.wrapping_add(1); 9000]);
+            assert_eq!(stream.send(&message, Address::None).unwrap(), Sent::Taken);
+            sent += 9001;
+            room -= 9001;
+        }
+        stream.flush().unwrap();
+        let read = theirs.read(&mut buffer).unwrap();
+        got.extend_from_slice(&buffer[..read]);
+        if let Some(Arrival::Room(more)) = stream.receive().unwrap() {
+            room += usize::try_from(more).unwrap();
+        }
+    }
+    for (at, piece) in got.chunks(9001).enumerate() {
+        let from = (at * 9001) as u8;
+        assert_eq!(piece[0], from);
+        assert!(
+            piece[1..]
+                .iter()
+                .all(|octet| *octet == from.wrapping_add(1))
+        );
+    }
+}
+
+#[test]
+fn what_came_before_the_end_of_file_is_read_first() {
+    let (mut stream, mut theirs) = pair();
+    theirs.write_all(b"last words").unwrap();
+    theirs.shutdown(Shutdown::Both).unwrap();
+    let message = headed(b"", b"to nobody");
+    stream.send(&message, Address::None).unwrap();
+    assert!(
+        !stream.flush().unwrap(),
+        "nothing waits for a peer that is gone"
+    );
+    let Ok(Some(Arrival::Unit { data, .. })) = stream.receive() else {
+        panic!("octets first");
+    };
+    assert_eq!(data.to_vec(), b"last words");
+    assert!(matches!(stream.receive(), Ok(Some(Arrival::Down))));
+    assert!(matches!(stream.receive(), Ok(None)));
+    assert_eq!(stream.send(&message, Address::None).unwrap(), Sent::Refused);
+    assert!(
+        stream.descriptors().read.is_none(),
+        "nothing to wait for any more"
+    );
+}
+
+#[test]
+fn a_quiet_peer_is_waited_for() {
+    let (mut stream, mut theirs) = pair();
+    assert!(matches!(stream.receive(), Ok(None)));
+    theirs.write_all(&[1; 10_000]).unwrap();
+    let Ok(Some(Arrival::Unit { data, .. })) = stream.receive() else {
+        panic!("octets");
+    };
+    assert_eq!(data.len(), 10_000);
+}
+
+#[test]
+fn no_more_is_read_than_was_granted() {
+    let (mut stream, mut theirs) = pair();
+    theirs.write_all(&[1; 25_000]).unwrap();
+    let Ok(Some(Arrival::Unit { data, .. })) = stream.receive() else {
+        panic!("octets");
+    };
+    assert_eq!(data.len(), 20_000);
+    assert!(matches!(stream.receive(), Ok(None)));
+    assert!(
+        stream.descriptors().read.is_none(),
+        "waiting for it would be no wait"
+    );
+    stream.grant(10_000);
+    let Ok(Some(Arrival::Unit { data, .. })) = stream.receive() else {
+        panic!("octets");
+    };
+    assert_eq!(data.len(), 5_000);
+}
