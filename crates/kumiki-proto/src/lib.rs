@@ -8,7 +8,7 @@
 //! | transport | [`tcp`], [`udp`], [`xtp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
-//! | virtual | [`vnet`] |
+//! | virtual | [`vnet`], [`pipe`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -37,6 +37,7 @@ pub mod llc;
 pub mod llc_snap;
 pub mod mapos;
 pub mod mapos_switch;
+pub mod pipe;
 pub mod ppp;
 pub mod ppp_daemon;
 pub mod registry;

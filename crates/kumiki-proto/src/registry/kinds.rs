@@ -21,6 +21,7 @@ use crate::hdlc::{self, Hdlc};
 use crate::icmp::{self, IcmpEcho};
 use crate::llc::{self, Llc};
 use crate::llc_snap::{self, LlcSnap};
+use crate::pipe::{self, Pipe};
 use crate::ppp::{self, Ppp};
 use crate::sim_ether::{self, SimEther};
 use crate::udp::{self, Udp};
@@ -47,6 +48,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("llc_snap", llc_snap),
     ("mapos", super::mapos::mapos),
     ("mapos_switch", super::mapos::mapos_switch),
+    ("pipe", pipe),
     ("ppp", ppp),
     ("ppp_daemon", super::ppp::make),
     ("sdh", super::mapos::sdh),
@@ -81,6 +83,18 @@ fn vc(settings: &Reader<'_>) -> Result<Address, BuildError> {
 fn max_sdu(settings: &Reader<'_>, octets: &mut u16) -> Result<(), BuildError> {
     const MEANING: &str = "the longest SDU that is sent or taken";
     settings.octets("max_sdu", MEANING, 1..=65535, octets)
+}
+
+fn pipe(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    const MEANING: &str = "what the device may read before the user has taken anything";
+    let mut config = pipe::Config::default();
+    settings.octets(
+        "receive_buffer",
+        MEANING,
+        1..=u64::from(u32::MAX),
+        &mut config.receive_buffer,
+    )?;
+    Ok(Box::new(Pipe::new(config)))
 }
 
 fn aal34(settings: &Reader<'_>, _: Place<'_>) -> Built {
