@@ -12,6 +12,9 @@
 //! `parse` never panics, whatever the octets, and refuses with [`Malformed`]. Sums over the content belong to whoever
 //! holds the content; what this crate can sum (an IPv4 header, a cell header) it does.
 //!
+//! The control PDUs of the OSI layers are small and read from one piece into types that own what they say; what carries user data
+//! there works on a `Message`, so that no content octet moves.
+//!
 //! `out` of another length than `len()` is a mistake of the caller: debug builds stop there, release builds write what
 //! fits.
 
@@ -20,6 +23,7 @@ pub mod aal5;
 pub mod arp;
 pub mod atm;
 pub mod atm_arp;
+pub mod ber;
 pub mod ethernet;
 pub mod fddi;
 pub mod hdlc;

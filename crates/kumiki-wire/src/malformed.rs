@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::ber;
+
 /// Why octets are not the header they should be: the protocol, the field, what was found and what would be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
@@ -52,6 +54,16 @@ pub enum Malformed {
         found: u32,
         /// The value that the other octets give.
         expected: u32,
+    },
+    /// An element in the Basic Encoding Rules is not what it should be.
+    #[error("{protocol}: {field}: {fault}")]
+    Ber {
+        /// PDU that was being read.
+        protocol: &'static str,
+        /// The standard's name of the field.
+        field: &'static str,
+        /// What was found and what would be right.
+        fault: ber::Fault,
     },
 }
 

@@ -113,7 +113,8 @@ fn header(reading: &mut Reading<'_>) -> Option<Header> {
             Malformed::Field { .. }
             | Malformed::Length { .. }
             | Malformed::Short { .. }
-            | Malformed::Checksum { .. } => {
+            | Malformed::Checksum { .. }
+            | Malformed::Ber { .. } => {
                 reading.malformed(&why);
                 return None;
             }

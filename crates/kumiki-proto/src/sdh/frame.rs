@@ -38,9 +38,12 @@ pub(crate) fn read(width: Width, data: &mut Message) -> Result<Header, Wrong> {
         Err(Malformed::Field {
             field: "control", ..
         }) => Err(Wrong::Control),
-        Err(Malformed::Field { .. } | Malformed::Length { .. } | Malformed::Checksum { .. }) => {
-            Err(Wrong::Address)
-        }
+        Err(
+            Malformed::Field { .. }
+            | Malformed::Length { .. }
+            | Malformed::Checksum { .. }
+            | Malformed::Ber { .. },
+        ) => Err(Wrong::Address),
     }
 }
 

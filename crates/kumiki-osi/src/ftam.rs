@@ -1,1 +1,0 @@
-//! The file service: ISO 8571-3.
