@@ -31,6 +31,7 @@ pub mod icmpv4;
 pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;
+pub mod lapb;
 pub mod llc;
 pub mod llc_snap;
 pub mod mapos;
@@ -38,6 +39,8 @@ pub mod ppp;
 pub mod sdh;
 pub mod tcp;
 pub mod udp;
+pub mod x25;
+pub mod xot;
 pub mod xtp;
 
 mod malformed;

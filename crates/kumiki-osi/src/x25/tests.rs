@@ -1,0 +1,103 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn a_number_is_written_as_it_is_read() {
+    let number: Number = "12345".parse().unwrap();
+    assert_eq!(number.digits().collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert_eq!(number.to_string(), "12345");
+    assert_eq!(number.type_and_plan(), None);
+    let typed: Number = "1:1:234".parse().unwrap();
+    assert_eq!(typed.digits().collect::<Vec<_>>(), [1, 1, 2, 3, 4]);
+    assert_eq!(typed.type_and_plan(), Some((1, 1)));
+    assert_eq!(typed.to_string(), "1:1:234");
+    assert_eq!("".parse(), Ok(Number::NONE));
+    assert_eq!(Number::NONE.to_string(), "-");
+}
+
+#[test]
+fn what_is_no_number_is_refused() {
+    assert_eq!("12x".parse::<Number>(), Err(BadNumber::Text));
+    assert_eq!("1:2".parse::<Number>(), Err(BadNumber::Text));
+    assert_eq!("12:1:5".parse::<Number>(), Err(BadNumber::Text));
+    assert_eq!("1234567890123456".parse::<Number>(), Err(BadNumber::Long));
+    assert!("123456789012345".parse::<Number>().is_ok());
+    assert!("1:1:123456789012345".parse::<Number>().is_ok());
+    assert_eq!(
+        "1:1:1234567890123456".parse::<Number>(),
+        Err(BadNumber::Long)
+    );
+}
+
+#[test]
+fn a_prefix_is_of_the_same_form() {
+    let number: Number = "2342123".parse().unwrap();
+    for (prefix, fits) in [
+        ("", true),
+        ("2342", true),
+        ("2343", false),
+        ("2:3:42", false),
+    ] {
+        assert_eq!(
+            number.begins_with(&prefix.parse().unwrap()),
+            fits,
+            "{prefix}"
+        );
+    }
+    assert!(!"23".parse::<Number>().unwrap().begins_with(&number));
+}
+
+#[test]
+fn a_facility_stands_before_the_markers() {
+    let mut facilities = Facilities(vec![Facility::Marker(Marker::Dte)]);
+    let window = |n| Facility::Window {
+        called: n,
+        calling: n,
+    };
+    facilities.set(window(7));
+    facilities.set(window(3));
+    assert_eq!(facilities.0, [window(3), Facility::Marker(Marker::Dte)]);
+    assert_eq!(facilities.window(), Some((3, 3)));
+    assert_eq!(facilities.packet_size(), None);
+}
+
+#[test]
+fn a_cause_depends_on_the_packet() {
+    let told = |what, cause| Told {
+        what,
+        cause,
+        diagnostic: 0,
+    };
+    assert_eq!(
+        told(What::Clear, 1).to_string(),
+        "cleared: number busy (01), no additional information (0)"
+    );
+    assert_eq!(told(What::Reset, 1).cause_text(), "out of order");
+    assert_eq!(told(What::Restart, 1).cause_text(), "local procedure error");
+    assert_eq!(told(What::Clear, 0x85).cause_text(), "DTE originated");
+}
+
+proptest! {
+    #[test]
+    fn digits_and_text_say_the_same(digits in proptest::collection::vec(0_u8..16, 0..20)) {
+        match Number::from_digits(digits.iter().copied()) {
+            Ok(number) => {
+                prop_assert_eq!(number.digits().collect::<Vec<_>>(), digits);
+                prop_assert_eq!(number.to_string().parse(), Ok(number));
+            }
+            Err(why) => prop_assert!(why == BadNumber::Long && digits.len() > MOST_DIGITS),
+        }
+    }
+
+    #[test]
+    fn typed_digits_and_text_say_the_same(digits in proptest::collection::vec(0_u8..16, 2..20)) {
+        match Number::from_typed_digits(digits.iter().copied()) {
+            Ok(number) => {
+                prop_assert_eq!(number.digits().collect::<Vec<_>>(), digits);
+                prop_assert_eq!(number.to_string().parse(), Ok(number));
+            }
+            Err(why) => prop_assert!(why == BadNumber::Long && digits.len() > MOST_TYPED_DIGITS),
+        }
+    }
+}
