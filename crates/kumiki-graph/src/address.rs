@@ -3,6 +3,8 @@
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use kumiki_osi::x25::Number;
+
 /// An address as some layer's users know it.
 ///
 /// A sum type, so that a layer that only passes addresses on needs to know none of them, and one that is given the
@@ -35,6 +37,8 @@ pub enum Address {
     },
     /// The address field of an HDLC frame as MAPOS has it: 8 bits, or the 16 of MAPOS 16; which, the driver knows.
     Hdlc(u16),
+    /// The number of a DTE in an X.25 network (X.121).
+    X121(Number),
 }
 
 impl Address {
@@ -44,9 +48,12 @@ impl Address {
         match self {
             Self::Ip4(address) => Some(IpAddr::V4(address)),
             Self::Ip6(address) => Some(IpAddr::V6(address)),
-            Self::None | Self::Socket { .. } | Self::Mac(_) | Self::Vc { .. } | Self::Hdlc(_) => {
-                None
-            }
+            Self::None
+            | Self::Socket { .. }
+            | Self::Mac(_)
+            | Self::Vc { .. }
+            | Self::Hdlc(_)
+            | Self::X121(_) => None,
         }
     }
 
@@ -60,7 +67,8 @@ impl Address {
             | Self::Ip6(_)
             | Self::Mac(_)
             | Self::Vc { .. }
-            | Self::Hdlc(_) => None,
+            | Self::Hdlc(_)
+            | Self::X121(_) => None,
         }
     }
 }
@@ -96,6 +104,7 @@ impl fmt::Display for Address {
             }
             Self::Vc { vpi, vci } => write!(f, "VC {vpi}/{vci}"),
             Self::Hdlc(address) => write!(f, "{address:#04x}"),
+            Self::X121(number) => number.fmt(f),
         }
     }
 }

@@ -15,6 +15,7 @@ use core::net::Ipv4Addr;
 use kumiki_octets::Message;
 use kumiki_osi::Association;
 use kumiki_osi::presentation::Values;
+use kumiki_osi::x25::Call;
 
 use crate::{Address, Duration};
 
@@ -319,6 +320,8 @@ pub struct Open {
     pub data: Option<Message>,
     /// What the upper layers say beside their data; of no use below transport.
     pub association: Option<Box<Association>>,
+    /// What a call over X.25 is asked or told beside its addresses.
+    pub call: Option<Box<Call>>,
 }
 
 /// A session stands: the confirm of an [`Open`].
@@ -342,6 +345,8 @@ pub struct Opened {
     pub data: Option<Message>,
     /// What the upper layers say beside their data; of no use below transport.
     pub association: Option<Box<Association>>,
+    /// What a call over X.25 is asked or told beside its addresses.
+    pub call: Option<Box<Call>>,
 }
 
 /// A peer wants a session: the indication on a passive [`Open`].
@@ -364,6 +369,8 @@ pub struct Offered {
     pub data: Option<Message>,
     /// What the upper layers say beside their data; of no use below transport.
     pub association: Option<Box<Association>>,
+    /// What a call over X.25 is asked or told beside its addresses.
+    pub call: Option<Box<Call>>,
 }
 
 /// The response to an [`Offered`]: the user takes the session, which then stands without a further confirm.
@@ -379,6 +386,8 @@ pub struct Accept {
     pub data: Option<Message>,
     /// What the upper layers say beside their data; of no use below transport.
     pub association: Option<Box<Association>>,
+    /// What a call over X.25 is asked or told beside its addresses.
+    pub call: Option<Box<Call>>,
 }
 
 /// One access point of the graph, as the graph numbers them.

@@ -9,11 +9,13 @@
 mod call;
 mod facility;
 mod number;
+mod primitive;
 mod told;
 
 pub use call::{Call, Flow};
 pub use facility::{Charging, Extension, Facilities, Facility, FastSelect, Marker, code};
 pub use number::{BadNumber, MOST_DIGITS, MOST_TYPED_DIGITS, Number};
+pub use primitive::Primitive;
 pub use told::{Told, What, cause, diagnostic, diagnostic_text};
 
 /// The modulus of sequence numbers, of a link or of logical channels.

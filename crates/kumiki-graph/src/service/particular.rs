@@ -1,21 +1,27 @@
 //! Primitives that one service has and no other.
 
 use kumiki_octets::Message;
-use kumiki_osi::session;
+use kumiki_osi::{ftam, session, x25};
 
 /// What only one service has; a provider of another drops and counts it. Each names its service.
 #[derive(Clone, Debug)]
 pub enum Particular {
     /// The session service, and through it the presentation service: tokens, typed data, synchronisation.
     Session(session::Primitive),
+    /// The packet layer of X.25: the Q and D bits.
+    Packet(x25::Primitive),
+    /// The file service, all of it but the file's data.
+    File(ftam::Primitive),
 }
 
 impl Particular {
     /// The user data it carries, for accounts and captures.
     #[must_use]
-    pub const fn message(&self) -> Option<&Message> {
+    pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Session(primitive) => primitive.message(),
+            Self::Packet(primitive) => primitive.message(),
+            Self::File(_) => None,
         }
     }
 }

@@ -3,34 +3,15 @@
 use core::fmt;
 
 use kumiki_osi::acse::Diagnostic;
-use kumiki_osi::{presentation, session};
+use kumiki_osi::{presentation, session, x25};
 
 /// The codes of one layer; see [`Reason::Told`](super::Reason::Told).
 ///
 /// It goes up unchanged through layers that did not cause it, so that the one at the top can say which layer it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Told {
-    /// X.25 cleared the call (CLEAR INDICATION).
-    Cleared {
-        /// Clearing cause (X.25 table 5-7).
-        cause: u8,
-        /// Diagnostic code (X.25 annex E).
-        diagnostic: u8,
-    },
-    /// X.25 reset the channel.
-    ChannelReset {
-        /// Resetting cause.
-        cause: u8,
-        /// Diagnostic code.
-        diagnostic: u8,
-    },
-    /// X.25 restarted all channels.
-    Restarted {
-        /// Restarting cause.
-        cause: u8,
-        /// Diagnostic code.
-        diagnostic: u8,
-    },
+    /// X.25 cleared the call, reset the channel or restarted all of them.
+    X25(x25::Told),
     /// The transport entity refused or ended the connection: reason of DR (X.224 section 13.5).
     Disconnected(u8),
     /// The transport entity could not read a TPDU: reject cause of ER (X.224 section 13.12).
@@ -65,24 +46,7 @@ pub enum Told {
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Cleared { cause, diagnostic } => {
-                write!(
-                    f,
-                    "X.25: the call was cleared, cause {cause}, diagnostic {diagnostic}"
-                )
-            }
-            Self::ChannelReset { cause, diagnostic } => {
-                write!(
-                    f,
-                    "X.25: the channel was reset, cause {cause}, diagnostic {diagnostic}"
-                )
-            }
-            Self::Restarted { cause, diagnostic } => {
-                write!(
-                    f,
-                    "X.25: all channels were restarted, cause {cause}, diagnostic {diagnostic}"
-                )
-            }
+            Self::X25(told) => write!(f, "X.25: {told}"),
             Self::Disconnected(reason) => {
                 write!(f, "transport: {} (reason {reason})", disconnect(reason))
             }

@@ -33,6 +33,7 @@ pub mod file;
 mod fpdu;
 pub mod management;
 pub mod oids;
+mod primitive;
 pub mod regime;
 pub mod scope;
 mod text;
@@ -44,5 +45,6 @@ pub use bits::{
 };
 pub use diagnostic::{ActionResult, Diagnostic, DiagnosticType, Entity, StateResult};
 pub use fpdu::{Fpdu, Kind, Outcome, Raw};
+pub use primitive::Primitive;
 pub use text::{Any, External, ExternalEncoding, GraphicString, Password};
 pub use time::{GeneralizedTime, Moment};

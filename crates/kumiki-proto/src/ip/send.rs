@@ -57,7 +57,8 @@ impl Ip {
             | Address::Socket { .. }
             | Address::Mac(_)
             | Address::Vc { .. }
-            | Address::Hdlc(_) => {
+            | Address::Hdlc(_)
+            | Address::X121(_) => {
                 self.discard("source is not ours", cx);
                 return;
             }

@@ -316,7 +316,8 @@ const fn is_group(address: Address) -> bool {
         | Address::Ip6(_)
         | Address::Socket { .. }
         | Address::Vc { .. }
-        | Address::Hdlc(_) => false,
+        | Address::Hdlc(_)
+        | Address::X121(_) => false,
     }
 }
 

@@ -60,15 +60,25 @@ impl Setup {
             Indication::Released { .. } => "released".to_owned(),
             Indication::Closed { .. } => "closed".to_owned(),
             Indication::Aborted { reason, .. } => format!("aborted {reason:?}"),
-            other => format!("{other:?}"),
+            Indication::Unit(_)
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
+            | Indication::Expedited { .. }
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
+            | Indication::Report(_) => "what no pipe says".to_owned(),
         };
         self.bench.heard(self.user).into_iter().map(name).collect()
     }
 
     fn granted(&mut self) -> u64 {
-        let octets = |(_, request)| match request {
-            Request::Credit { credit, .. } => credit.octets,
-            _ => 0,
+        let octets = |(_, request)| {
+            let Request::Credit { credit, .. } = request else {
+                return 0;
+            };
+            credit.octets
         };
         self.bench.requests().into_iter().map(octets).sum()
     }

@@ -224,7 +224,8 @@ impl Sdh {
             | Address::Ip6(_)
             | Address::Socket { .. }
             | Address::Mac(_)
-            | Address::Vc { .. } => None,
+            | Address::Vc { .. }
+            | Address::X121(_) => None,
         };
         let Some(destination) = destination else {
             return self.refuse("destination is not an HDLC address", cx);

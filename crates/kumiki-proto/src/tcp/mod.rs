@@ -359,7 +359,7 @@ impl Protocol for Tcp {
             Request::Unit(_) => cx.drop("a stream carries no units"),
             Request::Tagged { .. } => cx.drop("TCP carries no tags"),
             Request::Values { .. } | Request::Particular { .. } => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
         }
     }

@@ -294,6 +294,6 @@ fn local_socket(address: Address) -> Option<SocketAddr> {
         Address::Socket { .. } => address
             .socket()
             .filter(|it| it.ip().is_unspecified() || segment::may_speak(it.ip())),
-        Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) => None,
+        Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) | Address::X121(_) => None,
     }
 }

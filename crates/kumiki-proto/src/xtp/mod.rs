@@ -527,7 +527,7 @@ impl Protocol for Xtp {
             Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
             Request::Values { .. } | Request::Particular { .. } => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
             Request::Expedited { .. } => cx.drop("XTP has no expedited data"),
         }

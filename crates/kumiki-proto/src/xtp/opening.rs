@@ -224,6 +224,6 @@ pub(crate) fn local_socket(address: Address) -> Option<SocketAddr> {
         Address::Socket { .. } => address
             .socket()
             .filter(|it| it.ip().is_unspecified() || may_speak(it.ip()) || it.ip().is_multicast()),
-        Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) => None,
+        Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) | Address::X121(_) => None,
     }
 }

@@ -1,0 +1,36 @@
+//! What the packet layer's service has and no other.
+
+use kumiki_octets::Message;
+
+/// Data with the bits of its own packets, and the confirmation of its delivery. Plain data, with neither bit, is a primitive that all
+/// services have.
+#[derive(Clone, Debug)]
+pub enum Primitive {
+    /// Data, which takes credit as plain data does.
+    Data {
+        /// The data.
+        data: Message,
+        /// The message ends here (M bit not set).
+        end: bool,
+        /// The Q bit: of the same value in all packets of a message.
+        qualified: bool,
+        /// The D bit: the peer is to confirm that it was delivered.
+        delivery: bool,
+    },
+    /// The user has taken what was marked with the D bit, or the peer's user has: so many packets of it, in their order.
+    Confirm {
+        /// How many.
+        packets: u32,
+    },
+}
+
+impl Primitive {
+    /// The user data it carries.
+    #[must_use]
+    pub const fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Data { data, .. } => Some(data),
+            Self::Confirm { .. } => None,
+        }
+    }
+}
