@@ -1,8 +1,10 @@
 //! A graph on a bench: users that say what they are told to, devices whose other end is the test.
 
+use std::collections::VecDeque;
+
 use kumiki_graph::{
-    Above, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId, Protocol,
-    Report, Request, Service, Shape, TaskId, Unit,
+    Above, Below, Context, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Key,
+    NodeId, Protocol, Report, Request, Service, Shape, TaskId, Unit,
 };
 use kumiki_octets::Message;
 
@@ -57,6 +59,11 @@ pub(crate) struct Bench {
     pub(crate) now: Instant,
     task: TaskId,
     triggers: Vec<(NodeId, DeviceId)>,
+    /// What two joined devices have sent each other, in order, and how many of the last wait.
+    under_way: VecDeque<(DeviceId, Message)>,
+    waiting: usize,
+    /// What devices may read.
+    granted: Vec<(DeviceId, u64)>,
 }
 
 impl Bench {
@@ -72,6 +79,9 @@ impl Bench {
             now: Instant::ZERO,
             task,
             triggers: Vec::new(),
+            under_way: VecDeque::new(),
+            waiting: 0,
+            granted: Vec::new(),
         }
     }
 
@@ -215,6 +225,83 @@ impl Bench {
             self.run();
         }
         self.now = until;
+    }
+
+    /// Carries what goes out by one of two devices in by the other, as far as that was granted, until nothing moves. As a connection
+    /// of the operating system, each gives room back for what has arrived. Gives what went out in this time.
+    pub(crate) fn exchange(&mut self, a: DeviceId, b: DeviceId) -> Vec<(DeviceId, Vec<u8>)> {
+        let mut seen = Vec::new();
+        loop {
+            let mut moved = false;
+            while let Some(output) = self.graph.output() {
+                moved = true;
+                let from = output.device;
+                match output.request {
+                    Request::Unit(unit) if from == a || from == b => {
+                        seen.push((from, unit.data.to_vec()));
+                        self.under_way.push_back((from, unit.data));
+                    }
+                    Request::Credit { credit, .. } => self.granted.push((from, credit.octets)),
+                    _ => {}
+                }
+            }
+            for _ in 0..self.under_way.len() {
+                let Some((from, mut data)) = self.under_way.pop_front() else {
+                    break;
+                };
+                let to = if from == a { b } else { a };
+                // What is behind something that waits waits as well.
+                let behind = self.under_way.iter().rev();
+                let waits = behind.take(self.waiting).any(|(other, _)| *other == from);
+                let allowed = if waits {
+                    0
+                } else {
+                    self.take_grant(to, data.len())
+                };
+                let rest = data.split_to(allowed).map(|first| {
+                    if allowed > 0 {
+                        moved = true;
+                        let credit = Credit::octets(allowed as u64);
+                        let session = Handle::default();
+                        self.indicate(from, Indication::Credit { session, credit });
+                        self.receive(to, Unit::of(first));
+                    }
+                    data
+                });
+                let rest = rest.unwrap();
+                if !rest.is_empty() {
+                    self.waiting += 1;
+                    self.under_way.push_back((from, rest));
+                }
+            }
+            self.waiting = 0;
+            if !moved {
+                return seen;
+            }
+        }
+    }
+
+    /// As much of `want` as `device` may still read.
+    fn take_grant(&mut self, device: DeviceId, want: usize) -> usize {
+        let mut left = want as u64;
+        for (of, octets) in &mut self.granted {
+            if *of == device {
+                let take = left.min(*octets);
+                *octets -= take;
+                left -= take;
+            }
+        }
+        self.granted.retain(|(_, octets)| *octets > 0);
+        want - usize::try_from(left).unwrap()
+    }
+
+    /// Both devices have a peer, and room.
+    pub(crate) fn join(&mut self, a: DeviceId, b: DeviceId) {
+        for device in [a, b] {
+            self.indicate(device, Indication::Report(Box::new(Report::Up)));
+            let (session, credit) = (Handle::default(), Credit::octets(1 << 20));
+            self.indicate(device, Indication::Credit { session, credit });
+        }
     }
 
     /// How often `node` has dropped something for `reason`.

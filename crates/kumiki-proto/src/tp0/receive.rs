@@ -1,0 +1,346 @@
+//! What comes from the network.
+
+use super::*;
+
+impl Tp0 {
+    pub(super) fn network_opened(&mut self, opened: &Opened, cx: &mut Context<'_>) {
+        let own = opened.user;
+        match self.entries.get(own) {
+            Some(Entry::Listener(listener)) => {
+                listener.lower = opened.provider;
+                let told = Opened {
+                    user: listener.user,
+                    provider: own,
+                    local: opened.local,
+                    ..Opened::default()
+                };
+                cx.up(listener.above, Indication::Opened(Box::new(told)));
+            }
+            Some(Entry::Connection(connection)) => {
+                connection.lower = opened.provider;
+                self.on(own, Event::NetworkConfirm, Reason::User, cx);
+            }
+            None => {
+                let (session, reason, data) = (opened.provider, Reason::User, None);
+                cx.down(
+                    NETWORK,
+                    Request::Abort {
+                        session,
+                        reason,
+                        data,
+                    },
+                );
+            }
+        }
+    }
+
+    /// A network connection is taken from whoever calls, for only its CR says whom the caller wants.
+    pub(super) fn network_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
+        let listens = self.entries.get(offered.user).is_some();
+        let is_ours = match (self.config.network, &offered.data) {
+            (Network::Rfc1006, _) | (Network::X25, None) => true,
+            (Network::X25, Some(data)) => {
+                data.is_empty() || data.to_vec().starts_with(&CALL_USER_DATA)
+            }
+        };
+        let full = self.entries.len() >= self.config.connections as usize;
+        if !listens || !is_ours || full {
+            self.counters.refused += 1;
+            let (session, data) = (offered.provider, None);
+            let reason = if full {
+                Reason::NoResources
+            } else {
+                Reason::BadAddress
+            };
+            cx.down(
+                NETWORK,
+                Request::Abort {
+                    session,
+                    reason,
+                    data,
+                },
+            );
+            return;
+        }
+        let reference = self.reference();
+        let mut connection = Connection::new(Above(0), State::WaitRequest, reference);
+        connection.lower = offered.provider;
+        connection.remote = offered.remote;
+        connection.local = offered.local;
+        connection.tpdu_size = self.default_size();
+        let own = self.entries.insert(Entry::Connection(Box::new(connection)));
+        let accept = Accept {
+            session: offered.provider,
+            user: own,
+            ..Accept::default()
+        };
+        cx.down(NETWORK, Request::Accept(Box::new(accept)));
+        self.wait(own, cx);
+    }
+
+    pub(super) fn network_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
+        if let Some(Entry::Listener(listener)) = self.entries.get(own) {
+            let (session, reason, data) = (listener.user, why, None);
+            cx.up(
+                listener.above,
+                Indication::Aborted {
+                    session,
+                    reason,
+                    data,
+                },
+            );
+            self.entries.remove(own);
+        } else {
+            self.on(own, Event::NetworkEnd, why, cx);
+        }
+    }
+
+    /// A message of the network: one TPDU.
+    pub(super) fn came(&mut self, own: Handle, mut data: Message, end: bool, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return cx.drop("a TPDU of nobody's connection");
+        };
+        connection.owed += 1;
+        // The network hands up the parts of a message as they come; a TPDU is one message.
+        if !end || !connection.part.is_empty() {
+            connection.part.append(data);
+            if connection.part.len() > connection.tpdu_size.max(cotp::DEFAULT_SIZE_RFC1006) {
+                return self.protocol_error(own, cx);
+            }
+            if !end {
+                return self.grant_network(own, cx);
+            }
+            data = core::mem::take(&mut connection.part);
+        }
+        let total = data.len();
+        let li = data.front_at_least(1).first().copied().unwrap_or(0);
+        let front = data.front_at_least(cotp::header_len(li).min(total));
+        match Tpdu::parse(front, total) {
+            Ok((tpdu, header)) => self.tpdu(own, tpdu, header, data, cx),
+            Err(refused) => self.error(own, &refused, front.to_vec(), cx),
+        }
+        self.grant_network(own, cx);
+    }
+
+    fn tpdu(
+        &mut self,
+        own: Handle,
+        tpdu: Tpdu,
+        header: usize,
+        data: Message,
+        cx: &mut Context<'_>,
+    ) {
+        match tpdu {
+            Tpdu::Data(dt) => self.take_dt(own, dt, header, data, cx),
+            Tpdu::Request(cr) => self.take_cr(own, &cr, cx),
+            Tpdu::Confirm(cc) => self.take_cc(own, &cc, cx),
+            Tpdu::Disconnect(dr) => {
+                let why = match self.connection(own).map(|it| it.state) {
+                    // Of a connection that stood, it is no refusal.
+                    Some(State::Open) if dr.reason == reason::NORMAL => Reason::Down,
+                    _ => Reason::Told(Told::Disconnected(dr.reason)),
+                };
+                self.on(own, Event::Dr, why, cx);
+            }
+            Tpdu::Error(er) => {
+                let why = Reason::Told(Told::TpduRejected(er.cause.into()));
+                self.on(own, Event::Er, why, cx);
+            }
+        }
+    }
+
+    /// A TPDU that cannot be read: ER with its beginning.
+    fn error(&mut self, own: Handle, refused: &Refused, front: Vec<u8>, cx: &mut Context<'_>) {
+        self.counters.errors += 1;
+        if let Some(connection) = self.connection(own) {
+            let invalid = front.get(..refused.up_to).unwrap_or(&front).to_vec();
+            let er = Tpdu::Error(cotp::Error {
+                dst_ref: connection.dst_ref,
+                cause: refused.cause,
+                invalid,
+            });
+            send(connection, &er, cx);
+        }
+        self.on(own, Event::Invalid, Reason::Protocol, cx);
+    }
+
+    /// A TPDU that can be read and has no place here.
+    fn protocol_error(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let refused = Refused {
+            why: kumiki_wire::Malformed::Short {
+                protocol: "TPDU",
+                need: 0,
+                have: 0,
+            },
+            cause: Cause::TpduType,
+            up_to: 2,
+        };
+        self.error(own, &refused, Vec::new(), cx);
+    }
+
+    fn take_dt(
+        &mut self,
+        own: Handle,
+        dt: cotp::Data,
+        header: usize,
+        mut data: Message,
+        cx: &mut Context<'_>,
+    ) {
+        let longest = self.config.longest as usize;
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let (todo, _) = states::next(connection.state, Event::Dt);
+        let too_long = connection.gathered.len() + data.len() > longest + header;
+        if todo != Do::Take
+            || data.len() > connection.tpdu_size
+            || too_long
+            || data.pop(header).is_err()
+        {
+            return self.protocol_error(own, cx);
+        }
+        if connection.gathered.is_empty() {
+            connection.gathered = data;
+        } else {
+            connection.gathered.append(data);
+        }
+        if dt.eot {
+            let whole = core::mem::take(&mut connection.gathered);
+            connection.complete.push_back(whole);
+        }
+        self.counters.received += 1;
+        self.deliver(own, cx);
+    }
+
+    /// Hands up what is complete, as far as the user takes it.
+    fn deliver(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        while connection.wanted > 0
+            && let Some(data) = connection.complete.pop_front()
+        {
+            connection.wanted -= 1;
+            let (session, end) = (connection.user, true);
+            cx.up(connection.above, Indication::Data { session, data, end });
+        }
+    }
+
+    /// The network may send on, unless something waits for the user.
+    fn grant_network(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        if connection.complete.is_empty() && connection.owed > 0 {
+            let messages = core::mem::take(&mut connection.owed);
+            let (session, credit) = (connection.lower, Credit::messages(messages));
+            cx.down(NETWORK, Request::Credit { session, credit });
+        }
+    }
+
+    pub(super) fn credit(&mut self, session: Handle, messages: u32, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(session) else {
+            return cx.drop("no such connection");
+        };
+        connection.wanted = connection.wanted.saturating_add(messages);
+        self.deliver(session, cx);
+        self.grant_network(session, cx);
+    }
+
+    /// CR: who is called, and what is agreed on.
+    fn take_cr(&mut self, own: Handle, cr: &cotp::Connection, cx: &mut Context<'_>) {
+        let state = self.connection(own).map(|it| it.state);
+        let row = state.map(|state| states::next(state, Event::Cr));
+        let Some((Do::Offer, Some(next))) = row else {
+            return self.protocol_error(own, cx);
+        };
+        let called = cr.parameters.called;
+        let size = self.agreed(cr);
+        let listener = self.entries.find(|entry| match entry {
+            Entry::Listener(it) => it.selector.is_none() || it.selector == called,
+            Entry::Connection(_) => false,
+        });
+        let listener = listener.and_then(|handle| match self.entries.get(handle)? {
+            Entry::Listener(it) => Some((it.above, it.user)),
+            Entry::Connection(_) => None,
+        });
+        if let Some(connection) = self.connection(own) {
+            connection.dst_ref = cr.src_ref;
+        }
+        let refusal = match (listener, size) {
+            _ if !cr.allows_class_0() => Err(reason::NEGOTIATION_FAILED),
+            _ if cr.dst_ref != 0 => Err(reason::MISMATCHED_REFERENCES),
+            (None, _) => Err(reason::ADDRESS_UNKNOWN),
+            (Some(listener), size) => Ok((listener, size)),
+        };
+        let ((above, user), size) = match refusal {
+            Ok(taken) => taken,
+            Err(code) => return self.refuse(own, code, cx),
+        };
+        let longest = self.config.longest;
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        connection.above = above;
+        connection.called = called;
+        connection.calling = cr.parameters.calling;
+        connection.tpdu_size = size;
+        connection.state = next;
+        let mut association = Association::default();
+        association.called.transport = called;
+        association.calling.transport = cr.parameters.calling;
+        let offered = Offered {
+            user,
+            provider: own,
+            local: connection.local,
+            remote: connection.remote,
+            unit: longest,
+            association: Some(Box::new(association)),
+            ..Offered::default()
+        };
+        cx.up(above, Indication::Offered(Box::new(offered)));
+        self.wait(own, cx);
+    }
+
+    /// The TPDU size for a caller's proposal: what it proposes, and not more than we would.
+    fn agreed(&self, cr: &cotp::Connection) -> usize {
+        let own = usize::from(self.config.tpdu_size);
+        let preferred = self.config.preferred_size as usize;
+        let parameters = &cr.parameters;
+        match (parameters.preferred, parameters.size) {
+            (Some(_), _) if preferred > 0 => cr.size().map_or(own, |size| size.min(preferred)),
+            (_, Some(size)) => own.min(1 << size.min(13)),
+            (_, None) => self.default_size(),
+        }
+    }
+
+    fn take_cc(&mut self, own: Handle, cc: &cotp::Connection, cx: &mut Context<'_>) {
+        let (own_size, preferred) = (
+            usize::from(self.config.tpdu_size),
+            self.config.preferred_size as usize,
+        );
+        let default = self.default_size();
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let (todo, _) = states::next(connection.state, Event::Cc);
+        let size = cc.size().unwrap_or(default);
+        let most = if cc.parameters.preferred.is_some() {
+            preferred.max(own_size)
+        } else if cc.parameters.size.is_some() {
+            own_size
+        } else {
+            default
+        };
+        // Its answer must be one to our CR: our reference, our class, and no larger TPDUs than we proposed.
+        let is_answer = cc.dst_ref == connection.src_ref && cc.class == 0 && size <= most;
+        if todo != Do::Confirm || !is_answer {
+            return self.protocol_error(own, cx);
+        }
+        connection.dst_ref = cc.src_ref;
+        connection.tpdu_size = size;
+        let association = connection.association.get_or_insert_default();
+        association.called.transport = cc.parameters.called.or(connection.called);
+        self.on(own, Event::Cc, Reason::User, cx);
+    }
+}

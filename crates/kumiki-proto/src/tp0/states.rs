@@ -1,0 +1,132 @@
+//! The state table of class 0 (X.224 annex A, table A-5), with the network connection's beginning and end in it.
+
+/// Where a connection is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// The network connection was asked for (WFNC).
+    WaitNetwork,
+    /// A network connection was accepted, and its CR is waited for: CLOSED of the standard, which knows no network connection
+    /// without a transport connection.
+    WaitRequest,
+    /// CR was sent (WFCC).
+    WaitConfirm,
+    /// The user was told of a CR (WFTRESP).
+    WaitResponse,
+    /// Data (OPEN).
+    Open,
+}
+
+/// What happens to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Event {
+    NetworkConfirm,
+    Cr,
+    Cc,
+    Dr,
+    Er,
+    Dt,
+    /// A TPDU that cannot be read, or that class 0 does not have.
+    Invalid,
+    /// The network connection ended or was reset.
+    NetworkEnd,
+    /// The user takes the connection.
+    Response,
+    /// The user refuses it or wants no more of it.
+    DisconnectRequest,
+    /// It took too long.
+    Timeout,
+}
+
+/// What is then done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Do {
+    /// Nothing: cannot happen, or comes too late.
+    Nothing,
+    /// CR is sent.
+    SendCr,
+    /// The user is offered the connection.
+    Offer,
+    /// CC is sent.
+    SendCc,
+    /// The user is told that it stands.
+    Confirm,
+    /// The data is the user's.
+    Take,
+    /// DR is sent and the network connection ended: the caller is refused.
+    Refuse,
+    /// The network connection is ended, and with it the transport connection; the user asked for it.
+    Leave,
+    /// The network connection is ended; the user, if it knows of the connection, is told why.
+    Lost,
+    /// A protocol error: ER is sent, and then as [`Do::Lost`].
+    Error,
+}
+
+/// What `event` does in `state`, and which state comes then; `None` where the connection is over.
+pub(super) const fn next(state: State, event: Event) -> (Do, Option<State>) {
+    use Do as D;
+    use State as S;
+    let row = match event {
+        //                     WaitNetwork                            WaitRequest                        WaitConfirm                       WaitResponse                       Open
+        Event::NetworkConfirm => [
+            (D::SendCr, Some(S::WaitConfirm)),
+            keep(S::WaitRequest),
+            keep(S::WaitConfirm),
+            keep(S::WaitResponse),
+            keep(S::Open),
+        ],
+        Event::Cr => [
+            keep(S::WaitNetwork),
+            (D::Offer, Some(S::WaitResponse)),
+            ERROR,
+            ERROR,
+            ERROR,
+        ],
+        Event::Cc => [
+            keep(S::WaitNetwork),
+            ERROR,
+            (D::Confirm, Some(S::Open)),
+            ERROR,
+            ERROR,
+        ],
+        // Of an open connection the standard makes it an error; ISODE takes its leave so.
+        Event::Dr => [keep(S::WaitNetwork), LOST, LOST, LOST, LOST],
+        Event::Er => [keep(S::WaitNetwork), LOST, LOST, LOST, LOST],
+        Event::Dt => [
+            keep(S::WaitNetwork),
+            ERROR,
+            ERROR,
+            ERROR,
+            (D::Take, Some(S::Open)),
+        ],
+        Event::Invalid => [keep(S::WaitNetwork), ERROR, ERROR, ERROR, ERROR],
+        Event::NetworkEnd => [LOST, LOST, LOST, LOST, LOST],
+        Event::Response => [
+            keep(S::WaitNetwork),
+            keep(S::WaitRequest),
+            keep(S::WaitConfirm),
+            (D::SendCc, Some(S::Open)),
+            keep(S::Open),
+        ],
+        Event::DisconnectRequest => [LEAVE, LEAVE, LEAVE, (D::Refuse, None), LEAVE],
+        Event::Timeout => [LOST, LOST, LOST, (D::Refuse, None), keep(S::Open)],
+    };
+    let [network, request, confirm, response, open] = row;
+    match state {
+        S::WaitNetwork => network,
+        S::WaitRequest => request,
+        S::WaitConfirm => confirm,
+        S::WaitResponse => response,
+        S::Open => open,
+    }
+}
+
+type Cell = (Do, Option<State>);
+
+const LOST: Cell = (Do::Lost, None);
+const LEAVE: Cell = (Do::Leave, None);
+const ERROR: Cell = (Do::Error, None);
+
+const fn keep(state: State) -> Cell {
+    (Do::Nothing, Some(state))
+}

@@ -1,0 +1,350 @@
+//! Two ends over RFC 1006, and one end whose peer is the test.
+
+use kumiki_graph::{DeviceId, NodeId, Report};
+use kumiki_octets::Page;
+
+use super::*;
+use crate::pipe::{self, Pipe};
+use crate::test_bench::{Bench, hex};
+use crate::tpkt::{self, Tpkt};
+
+const CALLER: Handle = Handle {
+    index: 10,
+    generation: 1,
+};
+const LISTENER: Handle = Handle {
+    index: 20,
+    generation: 1,
+};
+const CALLED: Handle = Handle {
+    index: 21,
+    generation: 1,
+};
+
+struct Pair {
+    bench: Bench,
+    users: [NodeId; 2],
+    devices: [DeviceId; 2],
+}
+
+fn end(bench: &mut Bench, name: &str, config: Config) -> (NodeId, DeviceId) {
+    let [socket, pipe, tpkt, tp0, user] =
+        ["socket", "pipe", "tpkt", "tp0", "user"].map(|layer| format!("{layer} {name}"));
+    let device = bench.device(&socket);
+    bench.node(&pipe, &[&socket], Pipe::new(pipe::Config::default()));
+    bench.node(&tpkt, &[&pipe], Tpkt::new(tpkt::Config::default()));
+    bench.node(&tp0, &[&tpkt], Tp0::new(config));
+    (bench.user(&user, &tp0, &[]), device)
+}
+
+fn pair(configs: [Config; 2]) -> Pair {
+    let mut bench = Bench::new();
+    let [first, second] = configs;
+    let (a, device_a) = end(&mut bench, "a", first);
+    let (b, device_b) = end(&mut bench, "b", second);
+    bench.start();
+    Pair {
+        bench,
+        users: [a, b],
+        devices: [device_a, device_b],
+    }
+}
+
+fn association(called: &str) -> Option<Box<Association>> {
+    let mut association = Association::default();
+    association.called.transport = Some(called.parse().unwrap());
+    Some(Box::new(association))
+}
+
+impl Pair {
+    fn say(&mut self, user: usize, request: Request) {
+        self.bench.say(self.users[user], request);
+    }
+
+    fn listen(&mut self, selector: Option<&str>) {
+        let open = Open {
+            user: LISTENER,
+            mode: Mode::Passive { backlog: 1 },
+            association: selector.and_then(association),
+            ..Open::default()
+        };
+        self.say(1, Request::Open(Box::new(open)));
+    }
+
+    fn call(&mut self, selector: &str) {
+        let open = Open {
+            user: CALLER,
+            association: association(selector),
+            ..Open::default()
+        };
+        self.say(0, Request::Open(Box::new(open)));
+    }
+
+    fn exchange(&mut self) -> Vec<(DeviceId, Vec<u8>)> {
+        let [a, b] = self.devices;
+        self.bench.exchange(a, b)
+    }
+
+    /// All that a user heard, in words.
+    fn heard(&mut self, user: usize) -> Vec<String> {
+        let words = |heard: &Indication| format!("{heard:?}");
+        let name = |heard| match heard {
+            Indication::Opened(_) => "opened".to_owned(),
+            Indication::Offered(_) => "offered".to_owned(),
+            Indication::Credit { credit, .. } => format!("credit {}", credit.messages),
+            Indication::Data { data, .. } => format!("data {}", data.len()),
+            Indication::Aborted { reason, .. } => format!("aborted: {reason}"),
+            ref other @ (Indication::Unit(_)
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
+            | Indication::Expedited { .. }
+            | Indication::Released { .. }
+            | Indication::Closed { .. }
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
+            | Indication::Report(_)) => words(other),
+        };
+        let heard = self.bench.heard(self.users[user]);
+        heard.into_iter().map(name).collect()
+    }
+
+    /// Calls, and accepts; the handles of both.
+    fn stand(&mut self) -> [Handle; 2] {
+        let [a, b] = self.devices;
+        self.listen(None);
+        self.call("#259");
+        self.bench.join(a, b);
+        self.exchange();
+        let provider = self.offered();
+        self.answer(provider);
+        self.exchange();
+        let heard = self.bench.heard(self.users[0]);
+        let Some(Indication::Opened(opened)) = heard.first() else {
+            panic!("{heard:?}");
+        };
+        self.heard(1);
+        [opened.provider, provider]
+    }
+
+    fn offered(&mut self) -> Handle {
+        let heard = self.bench.heard(self.users[1]);
+        let Some(Indication::Offered(offered)) = heard.last() else {
+            panic!("{heard:?}");
+        };
+        offered.provider
+    }
+
+    fn answer(&mut self, session: Handle) {
+        let accept = Accept {
+            session,
+            user: CALLED,
+            ..Accept::default()
+        };
+        self.say(1, Request::Accept(Box::new(accept)));
+    }
+}
+
+#[test]
+fn a_connection_begins_as_isode_writes_it() {
+    let mut pair = pair([Config::default(); 2]);
+    let [a, b] = pair.devices;
+    pair.listen(Some("#259"));
+    pair.call("#259");
+    pair.bench.join(a, b);
+    let seen = pair.exchange();
+    // Our reference is 1; else as in an association of ISODE.
+    assert_eq!(
+        seen,
+        [(a, hex("03000012 0d e0 0000 0001 00 c2 02 0103 c0 01 0b"))]
+    );
+    assert_eq!(pair.heard(1), ["opened", "offered"]);
+    pair.answer(Handle {
+        index: 1,
+        generation: 1,
+    });
+    let seen = pair.exchange();
+    assert_eq!(
+        seen,
+        [(b, hex("03000012 0d d0 0001 0001 00 c2 02 0103 c0 01 0b"))]
+    );
+    assert_eq!(pair.heard(0), ["opened", "credit 4"]);
+}
+
+#[test]
+fn a_tsdu_goes_in_tpdus_and_arrives_whole() {
+    let small = Config {
+        tpdu_size: 128,
+        ..Config::default()
+    };
+    // The smaller proposal counts, whoever made it.
+    for configs in [[small, Config::default()], [Config::default(), small]] {
+        let mut pair = pair(configs);
+        let [session, _] = pair.stand();
+        let content: Vec<u8> = (0..=255).collect();
+        let data = Message::from_page(Page::from(&content[..]));
+        let end = true;
+        pair.say(0, Request::Data { session, data, end });
+        let seen = pair.exchange();
+        let lengths: Vec<usize> = seen.iter().map(|(_, octets)| octets.len()).collect();
+        assert_eq!(lengths, [4 + 128, 4 + 128, 4 + 3 + 6]);
+        assert_eq!(seen[0].1[..7], hex("03000084 02f000"));
+        assert_eq!(seen[2].1[..7], hex("0300000d 02f080"));
+        let heard = pair.bench.heard(pair.users[1]);
+        let [
+            Indication::Data {
+                data, end: true, ..
+            },
+        ] = &heard[..]
+        else {
+            panic!("{heard:?}");
+        };
+        assert_eq!(data.to_vec(), content);
+    }
+}
+
+#[test]
+fn a_size_of_1993_goes_beyond_8192_where_both_know_it() {
+    let config = Config {
+        preferred_size: 65024,
+        ..Config::default()
+    };
+    let mut pair = pair([config; 2]);
+    let [session, _] = pair.stand();
+    let data = Message::from_page(Page::from(&[1; 60_000][..]));
+    let end = true;
+    pair.say(0, Request::Data { session, data, end });
+    assert_eq!(pair.exchange().len(), 1, "one TPDU");
+}
+
+#[test]
+fn what_the_user_has_not_granted_waits_and_stops_the_peer() {
+    let mut pair = pair([Config::default(); 2]);
+    let [session, called] = pair.stand();
+    let mut sent = 0;
+    // As much as there is ever credit for, with a peer whose user takes nothing.
+    let mut credit = 4;
+    while credit > 0 {
+        for _ in 0..credit {
+            let data = Message::from_page(Page::from(&[2; 5000][..]));
+            let end = true;
+            pair.say(0, Request::Data { session, data, end });
+            sent += 1;
+        }
+        pair.exchange();
+        credit = pair
+            .heard(0)
+            .iter()
+            .filter_map(|heard| heard.strip_prefix("credit ")?.parse::<u32>().ok())
+            .sum();
+        // The room of the device, what the other may read, and what both ends hold.
+        assert!(sent * 5000 < (1 << 20) + (256 << 10) + 200_000, "{sent}");
+    }
+    assert_eq!(
+        pair.heard(1).len(),
+        4,
+        "as many as it takes before it grants any"
+    );
+    let mut got = 4;
+    while got < sent {
+        let credit = Credit::messages(4);
+        let session = called;
+        pair.say(1, Request::Credit { session, credit });
+        pair.exchange();
+        let heard = pair.heard(1).len();
+        assert!(heard > 0, "{got} of {sent}");
+        got += heard;
+    }
+}
+
+#[test]
+fn a_selector_that_nobody_has_is_refused_by_its_reason() {
+    let mut pair = pair([Config::default(); 2]);
+    let [a, b] = pair.devices;
+    pair.listen(Some("#259"));
+    pair.call("other");
+    pair.bench.join(a, b);
+    let seen = pair.exchange();
+    assert_eq!(seen[1], (b, hex("0300000b 06 80 0001 0000 03")));
+    assert_eq!(
+        pair.heard(0),
+        ["aborted: transport: transport selector unknown (reason 3)"]
+    );
+}
+
+#[test]
+fn the_end_of_the_network_connection_is_that_of_the_transport_connection() {
+    let mut pair = pair([Config::default(); 2]);
+    let [session, _] = pair.stand();
+    let (reason, data) = (Reason::User, None);
+    pair.say(
+        0,
+        Request::Abort {
+            session,
+            reason,
+            data,
+        },
+    );
+    assert_eq!(pair.exchange(), [], "class 0 says nothing");
+    let [_, b] = pair.devices;
+    pair.bench
+        .indicate(b, Indication::Report(Box::new(Report::Down)));
+    assert_eq!(pair.heard(1), ["aborted: the layer below is down"]);
+    assert_eq!(pair.heard(0), [""; 0]);
+}
+
+#[test]
+fn isode_says_goodbye_with_a_dr() {
+    let mut pair = pair([Config::default(); 2]);
+    pair.stand();
+    let [_, b] = pair.devices;
+    pair.bench.octets(b, &hex("0300000b 06 80 0001 0001 80"));
+    assert_eq!(pair.heard(1), ["aborted: the layer below is down"]);
+}
+
+#[test]
+fn a_peer_that_does_not_answer_is_given_up() {
+    let mut pair = pair([Config::default(); 2]);
+    let [a, b] = pair.devices;
+    pair.call("x");
+    pair.bench.join(a, b);
+    pair.bench.pass(Duration::from_secs(30));
+    assert_eq!(pair.heard(0), ["aborted: the peer stopped answering"]);
+}
+
+#[test]
+fn a_tpdu_of_another_class_is_answered_with_its_beginning() {
+    let mut pair = pair([Config::default(); 2]);
+    pair.stand();
+    let [_, b] = pair.devices;
+    // AK of class 2.
+    pair.bench.octets(b, &hex("03000009 04 60 0001 05"));
+    let seen = pair.bench.sent_octets();
+    assert_eq!(seen, [hex("0300000d 08 70 0001 02 c1 02 0460")]);
+    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol"]);
+}
+
+#[test]
+fn a_stream_that_is_no_tpkt_ends_at_once() {
+    let mut pair = pair([Config::default(); 2]);
+    pair.stand();
+    let [_, b] = pair.devices;
+    pair.bench.octets(b, b"GET / HTTP/1.1");
+    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol"]);
+}
+
+#[test]
+fn a_tsdu_longer_than_allowed_is_an_error() {
+    let config = Config {
+        longest: 3000,
+        ..Config::default()
+    };
+    let mut pair = pair([config; 2]);
+    let [session, _] = pair.stand();
+    let data = Message::from_page(Page::from(&[2; 5000][..]));
+    let end = true;
+    pair.say(0, Request::Data { session, data, end });
+    pair.exchange();
+    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol"]);
+}

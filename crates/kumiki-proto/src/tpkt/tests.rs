@@ -1,0 +1,154 @@
+//! One end on a pipe, whose peer is the test. More is in the tests of [`tp0`](crate::tp0).
+
+use kumiki_graph::{DeviceId, NodeId, Report};
+
+use super::*;
+use crate::pipe::{self, Pipe};
+use crate::test_bench::{Bench, hex};
+
+const USER: Handle = Handle {
+    index: 3,
+    generation: 1,
+};
+
+struct Setup {
+    bench: Bench,
+    user: NodeId,
+    device: DeviceId,
+    session: Handle,
+}
+
+/// A connection that stands, with room for `room` octets.
+fn setup(room: u64) -> Setup {
+    let mut bench = Bench::new();
+    let device = bench.device("socket");
+    bench.node("pipe", &["socket"], Pipe::new(pipe::Config::default()));
+    bench.node("tpkt", &["pipe"], Tpkt::new(Config::default()));
+    let user = bench.user("user", "tpkt", &[]);
+    bench.start();
+    let open = Open {
+        user: USER,
+        ..Open::default()
+    };
+    bench.say(user, Request::Open(Box::new(open)));
+    bench.indicate(device, Indication::Report(Box::new(Report::Up)));
+    let (session, credit) = (Handle::default(), Credit::octets(room));
+    bench.indicate(device, Indication::Credit { session, credit });
+    let heard = bench.heard(user);
+    let Some(Indication::Opened(opened)) = heard.first() else {
+        panic!("{heard:?}");
+    };
+    let session = opened.provider;
+    bench.requests();
+    Setup {
+        bench,
+        user,
+        device,
+        session,
+    }
+}
+
+impl Setup {
+    fn send(&mut self, octets: &[u8]) {
+        let (session, end) = (self.session, true);
+        let data = Message::from_octets(octets);
+        self.bench
+            .say(self.user, Request::Data { session, data, end });
+    }
+
+    fn messages(&mut self) -> Vec<Vec<u8>> {
+        let message = |heard| {
+            let Indication::Data { data, .. } = heard else {
+                return None;
+            };
+            Some(data.to_vec())
+        };
+        let heard = self.bench.heard(self.user);
+        heard.into_iter().filter_map(message).collect()
+    }
+}
+
+#[test]
+fn packets_are_found_wherever_the_stream_is_cut() {
+    let stream = hex("03000009 02f080 0102 03000007 02f080 0300000a 02f080 030000");
+    for cut in 0..stream.len() {
+        let mut it = setup(1000);
+        let (first, second) = stream.split_at(cut);
+        it.bench.octets(it.device, first);
+        it.bench.octets(it.device, second);
+        let expected = [hex("02f080 0102"), hex("02f080"), hex("02f080 030000")];
+        assert_eq!(it.messages(), expected);
+    }
+}
+
+#[test]
+fn a_message_that_finds_no_room_goes_in_pieces_and_then_the_next_may_come() {
+    let mut it = setup(10);
+    it.send(&[7; 20]);
+    assert_eq!(it.bench.sent_octets(), [hex("03000018 070707070707")]);
+    let (session, credit) = (Handle::default(), Credit::octets(10));
+    assert_eq!(it.bench.heard(it.user).len(), 0, "one waits");
+    it.bench
+        .indicate(it.device, Indication::Credit { session, credit });
+    it.bench
+        .indicate(it.device, Indication::Credit { session, credit });
+    assert_eq!(it.bench.sent_octets(), [vec![7; 10], vec![7; 4]]);
+    let heard = it.bench.heard(it.user);
+    assert!(matches!(
+        heard[..],
+        [Indication::Credit {
+            credit: Credit { messages: 1, .. },
+            ..
+        }]
+    ));
+}
+
+#[test]
+fn what_was_handed_over_leaves_before_the_stream_is_closed() {
+    let mut it = setup(10);
+    it.send(&[7; 10]);
+    let (session, reason, data) = (it.session, Reason::User, None);
+    it.bench.say(
+        it.user,
+        Request::Abort {
+            session,
+            reason,
+            data,
+        },
+    );
+    let (session, credit) = (Handle::default(), Credit::octets(10));
+    it.bench
+        .indicate(it.device, Indication::Credit { session, credit });
+    assert_eq!(
+        it.bench.sent_octets().concat(),
+        hex("0300000e 07070707070707070707")
+    );
+    it.bench.octets(it.device, b"what still comes");
+    it.bench
+        .indicate(it.device, Indication::Report(Box::new(Report::Down)));
+    assert_eq!(
+        it.bench.heard(it.user).len(),
+        0,
+        "who has left hears nothing"
+    );
+}
+
+#[test]
+fn no_packet_is_read_that_the_user_has_no_room_for() {
+    let mut it = setup(1000);
+    for _ in 0..20 {
+        it.bench.octets(it.device, &hex("03000007 02f080"));
+    }
+    assert_eq!(it.messages().len(), 16);
+    let granted = |bench: &mut Bench| {
+        let requests = bench.requests().into_iter();
+        requests
+            .filter(|(_, request)| matches!(request, Request::Credit { .. }))
+            .count()
+    };
+    assert_eq!(granted(&mut it.bench), 15, "the stream waits with the user");
+    let (session, credit) = (it.session, Credit::messages(5));
+    it.bench.say(it.user, Request::Credit { session, credit });
+    assert_eq!(it.messages().len(), 4);
+    assert_eq!(granted(&mut it.bench), 1);
+}
