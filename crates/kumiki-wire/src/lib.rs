@@ -24,6 +24,7 @@ pub mod arp;
 pub mod atm;
 pub mod atm_arp;
 pub mod ber;
+pub mod cotp;
 pub mod ethernet;
 pub mod fddi;
 pub mod hdlc;
@@ -37,6 +38,7 @@ pub mod mapos;
 pub mod ppp;
 pub mod sdh;
 pub mod tcp;
+pub mod tpkt;
 pub mod udp;
 pub mod xtp;
 
