@@ -83,7 +83,7 @@ impl Connection {
                 .unwrap_or(usize::MAX)
                 .saturating_mul(128)
         });
-        units.or(self.parameters.size.map(size_of))
+        units.or_else(|| self.parameters.size.map(size_of))
     }
 
     /// Whether class 0 is what is wanted, or among what is.
