@@ -27,6 +27,7 @@ pub mod ber;
 pub mod cotp;
 pub mod ethernet;
 pub mod fddi;
+pub mod ftam;
 pub mod hdlc;
 pub mod icmpv4;
 pub mod icmpv6;

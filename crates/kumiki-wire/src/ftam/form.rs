@@ -1,0 +1,396 @@
+//! How ASN.1 puts values into elements: the pieces of which the tables of this codec are made.
+//!
+//! A type knows its content ([`Content`]); a [`Spot`] knows under which tags a field of that type stands. Each structure is written down
+//! once, as a table of fields and spots, for both directions.
+
+use kumiki_osi::ftam::attributes::Attribute;
+
+use crate::Malformed;
+use crate::ber::{Element, Fault, Tag, Writer};
+
+/// A type whose content is known, whatever its tag.
+pub(super) trait Content: Sized {
+    /// Writes it under `tag`.
+    fn emit(&self, w: &mut Writer, tag: Tag);
+    /// Reads it from an element, whose tag has been seen to be right.
+    fn parse(element: &Element<'_>) -> Result<Self, Malformed>;
+}
+
+/// A type with a tag, or tags, of its own: a CHOICE, or a type that ISO 8571-4 tags.
+pub(super) trait Whole: Sized {
+    /// A tag that is right, for errors.
+    const TAG: Tag;
+    /// Whether an element with this tag is one.
+    fn has(tag: Tag) -> bool {
+        tag == Self::TAG
+    }
+    /// Writes it.
+    fn emit(&self, w: &mut Writer);
+    /// Reads it.
+    fn parse(element: &Element<'_>) -> Result<Self, Malformed>;
+}
+
+impl<T: Content> Content for Box<T> {
+    fn emit(&self, w: &mut Writer, tag: Tag) {
+        T::emit(self, w, tag);
+    }
+
+    fn parse(element: &Element<'_>) -> Result<Self, Malformed> {
+        T::parse(element).map(Self::new)
+    }
+}
+
+impl<T: Whole> Whole for Box<T> {
+    const TAG: Tag = T::TAG;
+
+    fn has(tag: Tag) -> bool {
+        T::has(tag)
+    }
+
+    fn emit(&self, w: &mut Writer) {
+        T::emit(self, w);
+    }
+
+    fn parse(element: &Element<'_>) -> Result<Self, Malformed> {
+        T::parse(element).map(Self::new)
+    }
+}
+
+/// Where in a SEQUENCE a field of type `T` stands, and how.
+pub(super) trait Spot<T> {
+    /// A tag that is right, for errors.
+    fn tag(&self) -> Tag;
+    /// Whether an element with this tag is the field.
+    fn has(&self, tag: Tag) -> bool {
+        tag == self.tag()
+    }
+    /// Writes the field.
+    fn emit(&self, value: &T, w: &mut Writer);
+    /// Reads the field.
+    fn parse(&self, element: &Element<'_>) -> Result<T, Malformed>;
+}
+
+/// `[tag] IMPLICIT T`.
+pub(super) struct Implicit(pub(super) Tag);
+
+impl<T: Content> Spot<T> for Implicit {
+    fn tag(&self) -> Tag {
+        self.0
+    }
+
+    fn emit(&self, value: &T, w: &mut Writer) {
+        value.emit(w, self.0);
+    }
+
+    fn parse(&self, element: &Element<'_>) -> Result<T, Malformed> {
+        T::parse(element)
+    }
+}
+
+/// `[number] IMPLICIT T`.
+pub(super) const fn c(number: u32) -> Implicit {
+    Implicit(Tag::context(number))
+}
+
+/// `[APPLICATION number] IMPLICIT T`.
+pub(super) const fn a(number: u32) -> Implicit {
+    Implicit(Tag::application(number))
+}
+
+/// `T`, under its own tag.
+pub(super) struct Own;
+
+impl<T: Whole> Spot<T> for Own {
+    fn tag(&self) -> Tag {
+        T::TAG
+    }
+
+    fn has(&self, tag: Tag) -> bool {
+        T::has(tag)
+    }
+
+    fn emit(&self, value: &T, w: &mut Writer) {
+        value.emit(w);
+    }
+
+    fn parse(&self, element: &Element<'_>) -> Result<T, Malformed> {
+        T::parse(element)
+    }
+}
+
+/// `[tag] EXPLICIT`, around what stands at another spot.
+pub(super) struct Explicit<S>(pub(super) Tag, pub(super) S);
+
+impl<T, S: Spot<T>> Spot<T> for Explicit<S> {
+    fn tag(&self) -> Tag {
+        self.0
+    }
+
+    fn emit(&self, value: &T, w: &mut Writer) {
+        w.constructed(self.0, |w| self.1.emit(value, w));
+    }
+
+    fn parse(&self, element: &Element<'_>) -> Result<T, Malformed> {
+        let inside = element.only()?;
+        if self.1.has(inside.tag()) {
+            return self.1.parse(&inside);
+        }
+        let (found, expected) = (inside.tag(), self.1.tag());
+        Err(element.refuse(Fault::Tag { found, expected }))
+    }
+}
+
+/// `[number] EXPLICIT`, around a type with a tag of its own.
+pub(super) const fn explicit(number: u32) -> Explicit<Own> {
+    Explicit(Tag::context(number), Own)
+}
+
+/// `CHOICE { no-value-available [0] IMPLICIT NULL, actual-values ... }`.
+pub(super) struct NoValueOr<S>(pub(super) S);
+
+impl<T, S: Spot<T>> Spot<Attribute<T>> for NoValueOr<S> {
+    fn tag(&self) -> Tag {
+        self.0.tag()
+    }
+
+    fn has(&self, tag: Tag) -> bool {
+        tag == NO_VALUE || self.0.has(tag)
+    }
+
+    fn emit(&self, value: &Attribute<T>, w: &mut Writer) {
+        match value {
+            Attribute::NoValueAvailable => w.null(NO_VALUE),
+            Attribute::Actual(value) => self.0.emit(value, w),
+        }
+    }
+
+    fn parse(&self, element: &Element<'_>) -> Result<Attribute<T>, Malformed> {
+        if element.tag() == NO_VALUE {
+            element.null()?;
+            return Ok(Attribute::NoValueAvailable);
+        }
+        self.0.parse(element).map(Attribute::Actual)
+    }
+}
+
+const NO_VALUE: Tag = Tag::context(0);
+
+/// An attribute: `[number]` around the CHOICE of no value and what stands at a spot.
+pub(super) const fn attribute<S>(number: u32, actual: S) -> Explicit<NoValueOr<S>> {
+    Explicit(Tag::context(number), NoValueOr(actual))
+}
+
+/// `[tag] IMPLICIT SEQUENCE OF` (or SET OF) what stands at another spot, at most so many.
+pub(super) struct Many<S>(pub(super) Tag, pub(super) S, pub(super) usize);
+
+/// The most items of a list, where nothing else is said.
+pub(super) const MOST_ITEMS: usize = 1000;
+
+/// As [`Many`], `[number] IMPLICIT`.
+pub(super) const fn many<S>(number: u32, each: S) -> Many<S> {
+    Many(Tag::context(number), each, MOST_ITEMS)
+}
+
+impl<T, S: Spot<T>> Spot<Vec<T>> for Many<S> {
+    fn tag(&self) -> Tag {
+        self.0
+    }
+
+    fn emit(&self, value: &Vec<T>, w: &mut Writer) {
+        w.constructed(self.0, |w| value.iter().for_each(|one| self.1.emit(one, w)));
+    }
+
+    fn parse(&self, element: &Element<'_>) -> Result<Vec<T>, Malformed> {
+        let mut all = Vec::new();
+        let mut inside = element.elements()?;
+        while let Some(one) = inside.next("element of a list")? {
+            if all.len() == self.2 {
+                let found = i64::try_from(self.2).unwrap_or(i64::MAX).saturating_add(1);
+                let expected = "fewer elements in this list";
+                return Err(element.refuse(Fault::Value { found, expected }));
+            }
+            if !self.1.has(one.tag()) {
+                let (found, expected) = (one.tag(), self.1.tag());
+                return Err(element.refuse(Fault::Tag { found, expected }));
+            }
+            all.push(self.1.parse(&one)?);
+        }
+        Ok(all)
+    }
+}
+
+/// Elements of one SEQUENCE at most. [`ReadAttributes`](kumiki_osi::ftam::attributes::ReadAttributes) has 24.
+const MOST_FIELDS: usize = 64;
+
+/// The elements of a SEQUENCE, from which fields are taken by their tags.
+///
+/// **Deviations**: their order is not looked at, as no two fields of one SEQUENCE of ISO 8571-4 have the same tag; elements that are not
+/// known belong to a later version and are passed over.
+pub(super) struct Fields<'a> {
+    of: Element<'a>,
+    elements: Vec<Element<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(of: &Element<'a>) -> Result<Self, Malformed> {
+        let elements = of.elements()?;
+        let elements = elements.each("field", MOST_FIELDS, |one| Ok(*one))?;
+        Ok(Self { of: *of, elements })
+    }
+
+    /// The one at `spot`, if it is there.
+    pub(super) fn optional<T>(
+        &self,
+        spot: &impl Spot<T>,
+        name: &'static str,
+    ) -> Result<Option<T>, Malformed> {
+        let mut found = self.elements.iter().filter(|one| spot.has(one.tag()));
+        let Some(element) = found.next() else {
+            return Ok(None);
+        };
+        let element = element.called(name);
+        if found.next().is_some() {
+            let found = element.tag();
+            return Err(element.refuse(Fault::Left { found }));
+        }
+        spot.parse(&element).map(Some)
+    }
+
+    /// The one at `spot`.
+    pub(super) fn required<T>(
+        &self,
+        spot: &impl Spot<T>,
+        name: &'static str,
+    ) -> Result<T, Malformed> {
+        self.optional(spot, name)?.ok_or_else(|| {
+            let expected = spot.tag();
+            self.of.called(name).refuse(Fault::Missing { expected })
+        })
+    }
+}
+
+/// A SEQUENCE: its fields in the standard's order, each with where it stands. In front of a field:
+/// nothing: it must be there; `?`: it is an `Option`; `*`: it is a list, and absent where that is empty; `= value`: it is absent where it
+/// is that value.
+macro_rules! sequence {
+    ($type:ty { $($rule:tt $field:ident: $spot:expr $(=> $default:expr)?;)* }) => {
+        impl $crate::ftam::form::Content for $type {
+            fn emit(&self, w: &mut $crate::ber::Writer, tag: $crate::ber::Tag) {
+                w.constructed(tag, |_w| {
+                    $($crate::ftam::form::field!(emit $rule, self.$field, $spot, _w $(, $default)?);)*
+                });
+            }
+
+            fn parse(element: &$crate::ber::Element<'_>) -> Result<Self, $crate::Malformed> {
+                let _fields = $crate::ftam::form::Fields::new(element)?;
+                Ok(Self {
+                    $($field: $crate::ftam::form::field!(parse $rule, _fields, stringify!($field), $spot $(, $default)?),)*
+                })
+            }
+        }
+    };
+}
+
+/// One field of [`sequence`].
+macro_rules! field {
+    (emit !, $value:expr, $spot:expr, $w:ident) => {
+        $crate::ftam::form::Spot::emit(&$spot, &$value, $w)
+    };
+    (emit ?, $value:expr, $spot:expr, $w:ident) => {
+        if let Some(value) = &$value {
+            $crate::ftam::form::Spot::emit(&$spot, value, $w);
+        }
+    };
+    (emit *, $value:expr, $spot:expr, $w:ident) => {
+        if !$value.is_empty() {
+            $crate::ftam::form::Spot::emit(&$spot, &$value, $w);
+        }
+    };
+    (emit ~, $value:expr, $spot:expr, $w:ident, $default:expr) => {
+        if $value != $default {
+            $crate::ftam::form::Spot::emit(&$spot, &$value, $w);
+        }
+    };
+    (parse !, $fields:ident, $name:expr, $spot:expr) => {
+        $fields.required(&$spot, $name)?
+    };
+    (parse ?, $fields:ident, $name:expr, $spot:expr) => {
+        $fields.optional(&$spot, $name)?
+    };
+    (parse *, $fields:ident, $name:expr, $spot:expr) => {
+        $fields.optional(&$spot, $name)?.unwrap_or_default()
+    };
+    (parse ~, $fields:ident, $name:expr, $spot:expr, $default:expr) => {
+        $fields.optional(&$spot, $name)?.unwrap_or($default)
+    };
+}
+
+/// An INTEGER of named values.
+macro_rules! enumerated {
+    ($type:ty, $expected:literal { $($variant:ident = $number:literal,)* }) => {
+        impl $crate::ftam::form::Content for $type {
+            fn emit(&self, w: &mut $crate::ber::Writer, tag: $crate::ber::Tag) {
+                let number: i64 = match self { $(Self::$variant => $number,)* };
+                w.integer(tag, number);
+            }
+
+            fn parse(element: &$crate::ber::Element<'_>) -> Result<Self, $crate::Malformed> {
+                match element.integer()? {
+                    $($number => Ok(Self::$variant),)*
+                    found => Err(element.refuse($crate::ber::Fault::Value { found, expected: $expected })),
+                }
+            }
+        }
+    };
+}
+
+/// A CHOICE: its alternatives, each with where it stands.
+macro_rules! choice {
+    ($type:ty, $tag:expr, $expected:literal { $($variant:ident: $spot:expr;)* }) => {
+        impl $crate::ftam::form::Whole for $type {
+            const TAG: $crate::ber::Tag = $tag;
+
+            fn has(tag: $crate::ber::Tag) -> bool {
+                $($crate::ftam::form::tag_of(&$spot, Self::$variant) == tag)||*
+            }
+
+            fn emit(&self, w: &mut $crate::ber::Writer) {
+                match self {
+                    $(Self::$variant(value) => $crate::ftam::form::Spot::emit(&$spot, value, w),)*
+                }
+            }
+
+            fn parse(element: &$crate::ber::Element<'_>) -> Result<Self, $crate::Malformed> {
+                let tag = element.tag();
+                $(if $crate::ftam::form::tag_of(&$spot, Self::$variant) == tag {
+                    return $crate::ftam::form::Spot::parse(&$spot, element).map(Self::$variant);
+                })*
+                Err(element.is_no($expected))
+            }
+        }
+    };
+}
+
+/// The tag of a spot for what `_make` takes.
+pub(super) fn tag_of<T, U>(spot: &impl Spot<T>, _make: impl Fn(T) -> U) -> Tag {
+    spot.tag()
+}
+
+/// A type with content and one tag of its own.
+macro_rules! tagged {
+    ($($type:ty = $tag:expr;)*) => {
+        $(impl $crate::ftam::form::Whole for $type {
+            const TAG: $crate::ber::Tag = $tag;
+
+            fn emit(&self, w: &mut $crate::ber::Writer) {
+                $crate::ftam::form::Content::emit(self, w, $tag);
+            }
+
+            fn parse(element: &$crate::ber::Element<'_>) -> Result<Self, $crate::Malformed> {
+                <Self as $crate::ftam::form::Content>::parse(element)
+            }
+        })*
+    };
+}
+
+pub(super) use {choice, enumerated, field, sequence, tagged};
