@@ -43,6 +43,7 @@ pub mod ppp_daemon;
 pub mod registry;
 mod resolution;
 pub mod sdh;
+pub mod session;
 mod sessions;
 pub mod sim_ether;
 pub mod tcp;

@@ -1,0 +1,200 @@
+//! What comes from transport.
+
+use kumiki_wire::session::{Spdu, parse};
+
+use super::*;
+
+impl Session {
+    pub(super) fn transport_opened(&mut self, opened: &Opened, cx: &mut Context<'_>) {
+        let own = opened.user;
+        match self.entries.get(own) {
+            Some(Entry::Listener(listener)) => {
+                listener.lower = opened.provider;
+                let told = Opened {
+                    user: listener.user,
+                    provider: own,
+                    local: opened.local,
+                    ..Opened::default()
+                };
+                cx.up(listener.above, Indication::Opened(Box::new(told)));
+            }
+            Some(Entry::Connection(connection)) => {
+                connection.lower = opened.provider;
+                connection.local = opened.local;
+                connection.remote = opened.remote;
+                self.on(own, Event::TConCnf, Input::default(), cx);
+            }
+            None => {
+                let (session, reason, data) = (opened.provider, Reason::User, None);
+                cx.down(
+                    TRANSPORT,
+                    Request::Abort {
+                        session,
+                        reason,
+                        data,
+                    },
+                );
+            }
+        }
+    }
+
+    /// A transport connection is taken from whoever makes one, for only its CN says what the caller wants.
+    pub(super) fn transport_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
+        let listens = self.entries.get(offered.user).is_some();
+        if !listens || self.entries.len() >= self.config.connections as usize {
+            self.counters.refused += 1;
+            let (session, data) = (offered.provider, None);
+            let reason = if listens {
+                Reason::NoResources
+            } else {
+                Reason::BadAddress
+            };
+            cx.down(
+                TRANSPORT,
+                Request::Abort {
+                    session,
+                    reason,
+                    data,
+                },
+            );
+            return;
+        }
+        let mut connection = Connection::new(Above(0), State::WaitConnect, false);
+        connection.lower = offered.provider;
+        connection.local = offered.local;
+        connection.remote = offered.remote;
+        connection.association = offered.association;
+        let own = self.entries.insert(Entry::Connection(Box::new(connection)));
+        let accept = Accept {
+            session: offered.provider,
+            user: own,
+            ..Accept::default()
+        };
+        cx.down(TRANSPORT, Request::Accept(Box::new(accept)));
+        self.wait(own, cx);
+    }
+
+    pub(super) fn transport_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
+        if let Some(Entry::Listener(listener)) = self.entries.get(own) {
+            let (session, reason, data) = (listener.user, why, None);
+            cx.up(
+                listener.above,
+                Indication::Aborted {
+                    session,
+                    reason,
+                    data,
+                },
+            );
+            self.entries.remove(own);
+        } else if self.connection(own).is_some() {
+            self.on(own, Event::TDisInd, Input::why(why), cx);
+        }
+    }
+
+    /// A TSDU: one SPDU, or some that are concatenated.
+    pub(super) fn came(&mut self, own: Handle, tsdu: Message, cx: &mut Context<'_>) {
+        if self.connection(own).is_none() {
+            return cx.drop("a TSDU of nobody's connection");
+        }
+        // What is not the user's to take is granted anew at once.
+        let mut users = false;
+        match parse(tsdu) {
+            Ok(spdus) => {
+                for spdu in spdus {
+                    users |= self.spdu(own, spdu, cx);
+                }
+            }
+            Err(_) => self.on(own, Event::Invalid, Input::why(Reason::Protocol), cx),
+        }
+        if !users && let Some(connection) = self.connection(own) {
+            let (session, credit) = (connection.lower, Credit::messages(1));
+            cx.down(TRANSPORT, Request::Credit { session, credit });
+        }
+    }
+
+    /// One SPDU; true where it was data that the user takes by credit.
+    fn spdu(&mut self, own: Handle, spdu: Spdu, cx: &mut Context<'_>) -> bool {
+        let event = match &spdu {
+            Spdu::Connect(_) => Event::Cn,
+            Spdu::Overflow(_) => Event::Cdo,
+            Spdu::OverflowAccept { .. } => Event::Oa,
+            Spdu::Accept(_) => Event::Ac,
+            Spdu::Refuse(_) => Event::Rf,
+            Spdu::Finish(_) => Event::Fn,
+            Spdu::Disconnect(_) => Event::Dn,
+            Spdu::Abort(_) => Event::Ab,
+            Spdu::AbortAccept => Event::Aa,
+            Spdu::Data(_) => Event::Dt,
+            Spdu::TypedData(_) => Event::Td,
+            Spdu::GiveTokens { .. } => Event::Gt,
+            Spdu::PleaseTokens { .. } => Event::Pt,
+            Spdu::MinorSync(_) => Event::Mip,
+            Spdu::MinorSyncAck { .. } => Event::Mia,
+            Spdu::Resync(_) => Event::Rs,
+            Spdu::ResyncAck(_) => Event::Ra,
+            Spdu::Prepare(_) => Event::Pr,
+            // Of functional units that are not here.
+            Spdu::NotFinished(_)
+            | Spdu::Expedited(_)
+            | Spdu::GiveTokensConfirm(_)
+            | Spdu::GiveTokensAck
+            | Spdu::MajorSync(_)
+            | Spdu::MajorSyncAck { .. }
+            | Spdu::ExceptionReport { .. }
+            | Spdu::ExceptionData { .. }
+            | Spdu::Other { .. } => Event::Invalid,
+        };
+        let event = match self.connection(own) {
+            Some(connection) if agreed(connection, event) => event,
+            Some(_) => Event::Invalid,
+            None => return false,
+        };
+        let input = Input {
+            spdu: Some(spdu),
+            why: Some(Reason::Protocol),
+            ..Input::default()
+        };
+        let received = self.counters.received;
+        self.on(own, event, input, cx);
+        self.counters.received > received
+    }
+}
+
+/// Whether an SPDU is of a functional unit that is in use. Before there are any, the state says what may come.
+fn agreed(connection: &Connection, event: Event) -> bool {
+    let needed = match event {
+        Event::Td => FunctionalUnits::TYPED_DATA,
+        Event::Mip | Event::Mia => FunctionalUnits::MINOR_SYNCHRONIZE,
+        Event::Rs | Event::Ra => FunctionalUnits::RESYNCHRONIZE,
+        Event::TConCnf
+        | Event::TDisInd
+        | Event::Cn
+        | Event::Oa
+        | Event::Cdo
+        | Event::Ac
+        | Event::Rf
+        | Event::Fn
+        | Event::Dn
+        | Event::Ab
+        | Event::Aa
+        | Event::Dt
+        | Event::Gt
+        | Event::Pt
+        | Event::Pr
+        | Event::Invalid
+        | Event::SConRspAccept
+        | Event::SConRspRefuse
+        | Event::SDataReq
+        | Event::STypedReq
+        | Event::SRelReq
+        | Event::SRelRsp
+        | Event::SUAbReq
+        | Event::STokenReq
+        | Event::SSyncMinorReq
+        | Event::SSyncMinorRsp
+        | Event::SResyncReq
+        | Event::SResyncRsp
+        | Event::Timer => return true,
+    };
+    connection.units.has(needed)
+}
