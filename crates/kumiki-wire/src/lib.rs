@@ -38,6 +38,7 @@ pub mod llc;
 pub mod llc_snap;
 pub mod mapos;
 pub mod ppp;
+pub mod presentation;
 pub mod sdh;
 pub mod session;
 pub mod tcp;
