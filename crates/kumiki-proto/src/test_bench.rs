@@ -236,13 +236,13 @@ impl Bench {
             while let Some(output) = self.graph.output() {
                 moved = true;
                 let from = output.device;
-                match output.request {
-                    Request::Unit(unit) if from == a || from == b => {
-                        seen.push((from, unit.data.to_vec()));
-                        self.under_way.push_back((from, unit.data));
-                    }
-                    Request::Credit { credit, .. } => self.granted.push((from, credit.octets)),
-                    _ => {}
+                if let Request::Credit { credit, .. } = output.request {
+                    self.granted.push((from, credit.octets));
+                } else if let Request::Unit(unit) = output.request
+                    && (from == a || from == b)
+                {
+                    seen.push((from, unit.data.to_vec()));
+                    self.under_way.push_back((from, unit.data));
                 }
             }
             for _ in 0..self.under_way.len() {

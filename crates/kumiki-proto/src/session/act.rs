@@ -42,11 +42,14 @@ impl Session {
             (Do::TakeRf, Some(Spdu::Refuse(rf)), _) => self.take_rf(own, rf, cx),
             (Do::SendAc, ..) => self.send_ac(own, data, cx),
             (Do::SendRf, ..) => {
-                let code = match why {
-                    Reason::Told(Told::SessionRefused(code)) => code,
-                    Reason::NoResources => refusal::USER_CONGESTION,
-                    _ if data.is_some() => refusal::USER_DATA,
-                    _ => refusal::USER,
+                let code = if let Reason::Told(Told::SessionRefused(code)) = why {
+                    code
+                } else if why == Reason::NoResources {
+                    refusal::USER_CONGESTION
+                } else if data.is_some() {
+                    refusal::USER_DATA
+                } else {
+                    refusal::USER
                 };
                 self.refuse(own, code, data, cx);
             }
@@ -358,24 +361,24 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let primitive = match spdu {
-            Spdu::GiveTokens { tokens, data } => {
-                // Tokens that there are, and that the peer had.
-                let there = connection.units.tokens();
-                if !there.has(tokens) || connection.tokens.and(tokens).0 != 0 {
-                    return self.error(own, Reason::Protocol, cx);
-                }
-                connection.tokens = connection.tokens.or(tokens);
-                Primitive::GiveTokens {
-                    tokens,
-                    data: data.data,
-                }
+        let primitive = if let Spdu::GiveTokens { tokens, data } = spdu {
+            // Tokens that there are, and that the peer had.
+            let there = connection.units.tokens();
+            if !there.has(tokens) || connection.tokens.and(tokens).0 != 0 {
+                return self.error(own, Reason::Protocol, cx);
             }
-            Spdu::PleaseTokens { tokens, data } => Primitive::PleaseTokens {
+            connection.tokens = connection.tokens.or(tokens);
+            Primitive::GiveTokens {
                 tokens,
                 data: data.data,
-            },
-            _ => return,
+            }
+        } else if let Spdu::PleaseTokens { tokens, data } = spdu {
+            Primitive::PleaseTokens {
+                tokens,
+                data: data.data,
+            }
+        } else {
+            return;
         };
         tell(connection, primitive, cx);
     }

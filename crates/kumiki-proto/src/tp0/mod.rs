@@ -241,10 +241,12 @@ impl Tp0 {
             Do::SendCc => self.send_cc(own, cx),
             Do::Confirm => self.confirm(own, cx),
             Do::Refuse => {
-                let code = match why {
-                    Reason::Told(Told::Disconnected(code)) => code,
-                    Reason::NoResources => reason::CONGESTION,
-                    _ => reason::NOT_ATTACHED,
+                let code = if let Reason::Told(Told::Disconnected(code)) = why {
+                    code
+                } else if why == Reason::NoResources {
+                    reason::CONGESTION
+                } else {
+                    reason::NOT_ATTACHED
                 };
                 self.refuse(own, code, cx);
             }
@@ -543,7 +545,7 @@ impl Protocol for Tp0 {
             }
             // Class 0 cannot recover from a reset (X.224 section 6.6.2).
             Indication::Reset { session, reason } => {
-                self.on(session, Event::NetworkEnd, reason, cx)
+                self.on(session, Event::NetworkEnd, reason, cx);
             }
             Indication::Expedited { .. }
             | Indication::Tagged { .. }
