@@ -20,6 +20,7 @@
 
 pub mod aal34;
 pub mod aal5;
+pub mod acse;
 pub mod arp;
 pub mod atm;
 pub mod atm_arp;
@@ -52,6 +53,8 @@ mod malformed;
 
 pub use malformed::Malformed;
 
+use kumiki_octets::Message;
+
 /// Writes `octets` at the front of `out` and moves `out` past them.
 pub(crate) fn put<const N: usize>(out: &mut &mut [u8], octets: [u8; N]) {
     let here = core::mem::take(out);
@@ -80,4 +83,15 @@ pub(crate) fn put_slice(out: &mut &mut [u8], octets: &[u8]) {
     };
     field.copy_from_slice(octets);
     *out = rest;
+}
+
+/// `header` in front of `message`, whose content stays where it is.
+pub(crate) fn in_front(header: &[u8], mut message: Message) -> Message {
+    if header.len() <= 128 {
+        message.push_octets(header);
+        return message;
+    }
+    let mut whole = Message::from_octets(header);
+    whole.append(message);
+    whole
 }

@@ -52,25 +52,6 @@ pub mod requirement {
 /// The most octets of a field that is not user data: room for [`MOST_CONTEXTS`] with one transfer syntax each.
 const MOST_FIELD: usize = 16_384;
 
-/// The next element of `r`, in one piece.
-fn small(
-    r: &mut chain::Reader,
-    pdu: &'static str,
-    field: &'static str,
-) -> Result<Vec<u8>, Malformed> {
-    let element = r.element(field)?;
-    if element.len() > MOST_FIELD {
-        return Err(Malformed::Length {
-            protocol: pdu,
-            field,
-            found: element.len(),
-            least: 2,
-            most: MOST_FIELD,
-        });
-    }
-    Ok(element.to_vec())
-}
-
 /// What `read` makes of the one element in `octets`.
 fn read<T>(
     pdu: &'static str,
@@ -111,15 +92,8 @@ fn code(element: &Element<'_>) -> Result<u8, Malformed> {
 
 /// `fields` in front of the user data in `message`.
 fn in_front(fields: Writer, data: Option<UserData>) -> Message {
-    let fields = fields.finish();
-    let mut message = data.map_or_else(Message::new, UserData::emit);
-    if fields.len() <= 128 {
-        message.push_octets(&fields);
-        return message;
-    }
-    let mut whole = Message::from_octets(&fields);
-    whole.append(message);
-    whole
+    let message = data.map_or_else(Message::new, UserData::emit);
+    crate::in_front(&fields.finish(), message)
 }
 
 fn optional_selector(w: &mut Writer, number: u32, selector: Option<&Selector>) {

@@ -231,6 +231,14 @@ impl Reader {
         most: usize,
     ) -> Result<Vec<u8>, Malformed> {
         self.expect(tag, field)?;
+        self.piece(field, most)
+    }
+
+    /// The next element, whatever it is, in one piece: as [`Reader::small`].
+    ///
+    /// # Errors
+    /// There is none, it is longer, or not all there.
+    pub fn piece(&mut self, field: &'static str, most: usize) -> Result<Vec<u8>, Malformed> {
         let element = self.element(field)?;
         if element.len() > most {
             let (found, least) = (element.len(), 2);

@@ -4,8 +4,8 @@ use kumiki_osi::presentation::abort;
 
 use super::contexts::{self, Standing};
 use super::{
-    Context, ContextId, ContextResult, MOST_CONTEXTS, Malformed, Message, Tag, UserData, Writer,
-    chain, code, fmt, in_front, push, read, small,
+    Context, ContextId, ContextResult, MOST_CONTEXTS, MOST_FIELD, Malformed, Message, Tag,
+    UserData, Writer, chain, code, fmt, in_front, push, read,
 };
 use crate::ber::{Element, Fault};
 
@@ -38,7 +38,7 @@ impl Abort {
         let mut r = chain::Reader::new(pdu, message);
         let abort = match r.peek(pdu)?.map(|head| head.tag) {
             Some(Tag::SEQUENCE) => {
-                let octets = small(&mut r, "ARP", "ARP-PPDU")?;
+                let octets = r.piece("ARP-PPDU", MOST_FIELD)?;
                 read("ARP", "ARP-PPDU", &octets, |element| {
                     let mut inside = element.elements()?;
                     Ok(Self::Provider {
@@ -110,7 +110,7 @@ fn list_and_data(
             *data = Some(UserData::parse(r.element("user-data")?)?);
             continue;
         }
-        let octets = small(r, pdu, "a parameter")?;
+        let octets = r.piece("a parameter", MOST_FIELD)?;
         if head.tag == Tag::context(head.tag.number) {
             read(pdu, "a parameter", &octets, |element| {
                 take(head.tag.number, element)

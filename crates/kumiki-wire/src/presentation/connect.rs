@@ -3,9 +3,9 @@
 use kumiki_osi::presentation::refusal;
 
 use super::{
-    Context, ContextResult, FunctionalUnits, Malformed, Message, Oid, Selector, Tag, UserData,
-    Writer, chain, code, contexts, flags, fmt, in_front, optional_selector, push, read,
-    requirements, selector, small, units,
+    Context, ContextResult, FunctionalUnits, MOST_FIELD, Malformed, Message, Oid, Selector, Tag,
+    UserData, Writer, chain, code, contexts, flags, fmt, in_front, optional_selector, push, read,
+    requirements, selector, units,
 };
 use crate::ber::{Element, Fault};
 
@@ -84,7 +84,7 @@ impl Fields {
                 fields.data = Some(UserData::parse(r.element("user-data")?)?);
                 continue;
             }
-            let octets = small(r, pdu, "a parameter")?;
+            let octets = r.piece("a parameter", MOST_FIELD)?;
             let field = name(head.tag);
             read(pdu, field, &octets, |element| fields.take(element))?;
         }
@@ -162,7 +162,7 @@ fn normal_mode(pdu: &'static str, message: Message) -> Result<Fields, Malformed>
             r.leave("normal-mode-parameters")?;
             continue;
         }
-        let octets = small(&mut r, pdu, "mode-selector")?;
+        let octets = r.piece("mode-selector", MOST_FIELD)?;
         if head.tag == Tag::context(0) {
             mode = Some(read(pdu, "mode-selector", &octets, |set| {
                 set.explicit(Tag::context(0))?.integer()

@@ -287,18 +287,7 @@ fn spdu(of: Code, parameters: &[u8], data: Option<Message>) -> Result<Message, M
     }
     .emit(&mut header);
     header.extend_from_slice(parameters);
-    Ok(in_front(&header, data))
-}
-
-/// `header` in front of `data`, which is not copied.
-fn in_front(header: &[u8], mut data: Message) -> Message {
-    if header.len() <= 128 {
-        data.push_octets(header);
-        return data;
-    }
-    let mut whole = Message::from_octets(header);
-    whole.append(data);
-    whole
+    Ok(crate::in_front(&header, data))
 }
 
 fn put(out: &mut Vec<u8>, code: u8, value: Option<Vec<u8>>) {
