@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use kumiki_octets::Sum;
+use kumiki_osi::Oid;
 
 /// The place in another protocol (or in a capture) where a protocol is named by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +29,8 @@ pub enum Key {
     TcpPort(u16),
     /// A port of UDP, of either side.
     UdpPort(u16),
+    /// The abstract syntax of a presentation context.
+    AbstractSyntax(Oid),
     /// The dissector of this name, whatever it claims.
     Named(&'static str),
 }
@@ -45,6 +48,7 @@ impl fmt::Display for Key {
             Self::IpProtocol(number) => write!(f, "IP protocol {number}"),
             Self::TcpPort(number) => write!(f, "TCP port {number}"),
             Self::UdpPort(number) => write!(f, "UDP port {number}"),
+            Self::AbstractSyntax(oid) => write!(f, "abstract syntax {oid}"),
             Self::Named(name) => write!(f, "\"{name}\""),
         }
     }

@@ -60,6 +60,59 @@ pub fn parse_all(value: &Message) -> Result<Vec<Fpdu>, Malformed> {
     Fpdus::new(&value.to_vec())?.collect()
 }
 
+/// Where a field of an FPDU lies, and what it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen<'a> {
+    /// The standard's name.
+    pub name: &'static str,
+    /// Its element, with identifier and length; of a list, that of one item.
+    pub octets: &'a [u8],
+    /// What it is, in a few words. A password is not.
+    pub said: String,
+}
+
+impl<'a> Seen<'a> {
+    pub(crate) const fn new(
+        name: &'static str,
+        element: &crate::ber::Element<'a>,
+        said: String,
+    ) -> Self {
+        let octets = element.octets();
+        Self { name, octets, said }
+    }
+}
+
+/// An FPDU, and what an analyser shows of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Looked<'a> {
+    /// The FPDU.
+    pub fpdu: Fpdu,
+    /// Its octets.
+    pub octets: &'a [u8],
+    /// Its fields, and in place of its attributes the fields of those, in the order of ISO 8571-4.
+    pub fields: Vec<Seen<'a>>,
+}
+
+/// Reads the first of the FPDUs in `octets`, and where its fields lie.
+///
+/// # Errors
+/// As [`parse`], but something may stand behind it.
+pub fn look(octets: &[u8]) -> Result<Looked<'_>, Malformed> {
+    let mut fpdus = Fpdus::new(octets)?;
+    let fpdu = fpdus
+        .next()
+        .unwrap_or_else(|| Err(Fault::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
+    let mut fields = Vec::new();
+    let element = Reader::new(fpdu.kind().name(), octets).any("fields", "an FPDU")?;
+    fpdus::walk(&fpdu, &element, &mut fields)?;
+    let octets = element.octets();
+    Ok(Looked {
+        fpdu,
+        octets,
+        fields,
+    })
+}
+
 /// FPDUs that stand one behind the other. Ends after an error.
 #[derive(Clone, Debug)]
 pub struct Fpdus<'a>(Reader<'a>);

@@ -19,6 +19,7 @@ mod ethernet;
 mod exported;
 pub(crate) mod fcs;
 mod fddi;
+mod ftam;
 mod icmpv4;
 mod icmpv6;
 mod ip;
@@ -94,6 +95,11 @@ pub const ALL: &[&Dissector] = &[
     &udp::DISSECTOR,
     &tcp::DISSECTOR,
     &xtp::DISSECTOR,
+    &ftam::FPDU,
+    &ftam::data::BINARY,
+    &ftam::data::TEXT,
+    &ftam::data::STRUCTURE,
+    &ftam::data::ENTRIES,
 ];
 
 /// `len` octets of a header that knows how to write itself, compared with the wire.

@@ -10,6 +10,7 @@ mod any;
 mod arrange;
 mod captures;
 mod cells;
+mod ftam;
 mod internet6;
 mod judge;
 mod lan;

@@ -221,3 +221,12 @@ pub enum FaduLock {
     /// Lock.
     On,
 }
+
+impl fmt::Display for FaduLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::On => "on",
+        })
+    }
+}

@@ -1,6 +1,8 @@
 //! Bulk data: reading, writing, ending, cancelling and restarting. Data itself is [`data`](super::data), and no FPDU; a
 //! checkpoint is a synchronisation point of the session, and none either.
 
+use core::fmt;
+
 use super::access::{AccessContext, FaduIdentity, FaduLock, FaduOperation};
 use super::{ActionResult, Diagnostic, External};
 
@@ -47,6 +49,15 @@ pub enum RequestType {
     Read,
     /// The one that writes.
     Write,
+}
+
+impl fmt::Display for RequestType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        })
+    }
 }
 
 /// F-TRANSFER-END request, always of the initiator.

@@ -1,5 +1,7 @@
 //! Files: selecting, creating, deleting, attributes, opening, closing, groups, recovery, locating and erasing.
 
+use core::fmt;
+
 use super::access::{AccessPasswords, ConcurrencyControl, FaduIdentity, FaduLock};
 use super::attributes::{
     ChangeAttributes, CreateAttributes, ExtensionNames, Pathname, ReadAttributes,
@@ -80,6 +82,17 @@ pub enum Override {
     DeleteAndCreateWithOldAttributes,
     /// It deletes that object and creates another one.
     DeleteAndCreateWithNewAttributes,
+}
+
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CreateFailure => "fail",
+            Self::SelectOldObject => "select the old one",
+            Self::DeleteAndCreateWithOldAttributes => "create anew with old attributes",
+            Self::DeleteAndCreateWithNewAttributes => "create anew with new attributes",
+        })
+    }
 }
 
 /// F-CREATE request.
@@ -190,6 +203,16 @@ pub enum RecoveryMode {
     AtAnyActiveCheckpoint,
 }
 
+impl fmt::Display for RecoveryMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::AtStartOfFile => "at the start of the file",
+            Self::AtAnyActiveCheckpoint => "at any active checkpoint",
+        })
+    }
+}
+
 /// How transfers follow each other while a file is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum DegreeOfOverlap {
@@ -200,6 +223,16 @@ pub enum DegreeOfOverlap {
     Consecutive,
     /// Reading and writing at the same time.
     Concurrent,
+}
+
+impl fmt::Display for DegreeOfOverlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Normal => "normal",
+            Self::Consecutive => "consecutive",
+            Self::Concurrent => "concurrent",
+        })
+    }
 }
 
 /// F-OPEN request.

@@ -1,5 +1,7 @@
 //! The FTAM regime: F-INITIALIZE, F-TERMINATE, F-U-ABORT and F-P-ABORT.
 
+use core::fmt;
+
 use super::contents::ContentsTypeName;
 use super::{
     ActionResult, AttributeGroups, Diagnostic, External, FunctionalUnits, GraphicString, Password,
@@ -18,6 +20,17 @@ pub enum QualityOfService {
     Class2,
     /// Class 3: those and errors that damage the association.
     Class3,
+}
+
+impl fmt::Display for QualityOfService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoRecovery => "no recovery",
+            Self::Class1 => "class 1",
+            Self::Class2 => "class 2",
+            Self::Class3 => "class 3",
+        })
+    }
 }
 
 /// F-INITIALIZE request.

@@ -11,8 +11,8 @@ use kumiki_osi::ftam::contents::{
 use kumiki_osi::ftam::{Any, AttributeNames, oids};
 
 use super::form::{
-    Content, Explicit, Fields, Many, Own, Spot, Whole, a, attribute, c, choice, enumerated,
-    explicit, many, sequence, tagged,
+    Content, Explicit, Fields, Many, Own, Say, Spot, Whole, a, attribute, c, choice, debugged,
+    displayed, enumerated, explicit, many, sequence, tagged,
 };
 use crate::Malformed;
 use crate::ber::{Element, Fault, Tag, Writer};
@@ -26,6 +26,55 @@ const MOST_CHILDREN: usize = 10_000;
 /// `SEQUENCE OF GraphicString`.
 const fn components(tag: Tag) -> Many<Own> {
     Many(tag, Own, MOST_COMPONENTS)
+}
+
+displayed!(
+    Availability,
+    ContentsType,
+    ContentsTypeName,
+    ObjectType,
+    Pathname,
+    Significance,
+    StringClass,
+    StringParameter,
+);
+debugged!(
+    (Oid, Any),
+    AccessControlChange,
+    ChangeAttributes,
+    CreateAttributes,
+    ExtensionNames,
+    ExtensionSet
+);
+
+impl Say for PrivateUse {
+    fn say(&self) -> String {
+        match self {
+            Self::NoValueAvailable => "no value available".to_owned(),
+            Self::AbstractSyntaxNotSupported => "abstract syntax not supported".to_owned(),
+            Self::Actual(value) => value.say(),
+        }
+    }
+}
+
+/// One object of a list: its name, how large it is, and when it was last modified.
+impl Say for ReadAttributes {
+    fn say(&self) -> String {
+        let mut said: Vec<String> = Vec::new();
+        said.extend(self.pathname.as_ref().map(Say::say));
+        said.extend(self.object_type.as_ref().map(Say::say));
+        said.extend(
+            self.size
+                .as_ref()
+                .map(|size| format!("size {}", size.say())),
+        );
+        said.extend(
+            self.modified
+                .as_ref()
+                .map(|date| format!("modified {}", date.say())),
+        );
+        said.join(", ")
+    }
 }
 
 choice!(Pathname, Tag::context(0), "[0] incomplete or [APPLICATION 23] complete" {
@@ -65,8 +114,8 @@ impl Whole for PrivateUse {
 }
 
 sequence!(AccessControlChange {
-    ? insert_values: many(0, Own);
-    ? delete_values: many(1, Own);
+    ? insert_values "insert-values": many(0, Own);
+    ? delete_values "delete-values": many(1, Own);
 });
 
 /// One extension attribute: which, and its value.
@@ -99,67 +148,67 @@ const LISTED: Explicit<Many<Own>> = Explicit(
 );
 
 sequence!(ExtensionSet {
-    ! identifier: c(0);
-    ! attributes: LISTED;
+    ! identifier "identifier": c(0);
+    ! attributes "attributes": LISTED;
 });
 
 sequence!(ExtensionNames {
-    ! identifier: c(0);
-    ! names: LISTED;
+    ! identifier "identifier": c(0);
+    ! names "names": LISTED;
 });
 
 sequence!(CreateAttributes {
-    ! pathname: Own;
-    ~ object_type: c(18) => ObjectType::File;
-    ! permitted_actions: c(1);
-    ! contents_type: explicit(2);
-    ? storage_account: attribute(3, a(4));
-    ? availability: attribute(12, c(1));
-    ? future_size: attribute(14, c(1));
-    ? access_control: attribute(15, many(1, Own));
-    ? path_access_control: attribute(21, many(1, Own));
-    ? legal_qualification: attribute(16, c(1));
-    ? private_use: explicit(17);
-    ? extensions: many(22, Own);
+    ! pathname "pathname": Own;
+    ~ object_type "object-type": c(18) => ObjectType::File;
+    ! permitted_actions "permitted-actions": c(1);
+    ! contents_type "contents-type": explicit(2);
+    ? storage_account "storage-account": attribute(3, a(4));
+    ? availability "object-availability": attribute(12, c(1));
+    ? future_size "future-object-size": attribute(14, c(1));
+    ? access_control "access-control": attribute(15, many(1, Own));
+    ? path_access_control "path-access-control": attribute(21, many(1, Own));
+    ? legal_qualification "legal-qualification": attribute(16, c(1));
+    ? private_use "private-use": explicit(17);
+    ? extensions "attribute-extensions": many(22, Own);
 });
 
 sequence!(ChangeAttributes {
-    ? pathname: Own;
-    ? storage_account: attribute(3, a(4));
-    ? availability: attribute(12, c(1));
-    ? future_size: attribute(14, c(1));
-    ? access_control: attribute(15, c(1));
-    ? path_access_control: attribute(21, c(1));
-    ? legal_qualification: attribute(16, c(1));
-    ? private_use: explicit(17);
-    ? extensions: many(22, Own);
+    ? pathname "pathname": Own;
+    ? storage_account "storage-account": attribute(3, a(4));
+    ? availability "object-availability": attribute(12, c(1));
+    ? future_size "future-object-size": attribute(14, c(1));
+    ? access_control "access-control": attribute(15, c(1));
+    ? path_access_control "path-access-control": attribute(21, c(1));
+    ? legal_qualification "legal-qualification": attribute(16, c(1));
+    ? private_use "private-use": explicit(17);
+    ? extensions "attribute-extensions": many(22, Own);
 });
 
 sequence!(ReadAttributes {
-    ? pathname: Own;
-    ? object_type: c(18);
-    ? permitted_actions: c(1);
-    ? contents_type: explicit(2);
-    ? linked_object: explicit(19);
-    ? child_objects: Explicit(Tag::context(23), Many(Tag::SET, Own, MOST_CHILDREN));
-    ? primary_pathname: explicit(20);
-    ? storage_account: attribute(3, a(4));
-    ? created: attribute(4, c(1));
-    ? modified: attribute(5, c(1));
-    ? read: attribute(6, c(1));
-    ? attributes_modified: attribute(7, c(1));
-    ? creator: attribute(8, a(22));
-    ? modifier: attribute(9, a(22));
-    ? reader: attribute(10, a(22));
-    ? attribute_modifier: attribute(11, a(22));
-    ? availability: attribute(12, c(1));
-    ? size: attribute(13, c(1));
-    ? future_size: attribute(14, c(1));
-    ? access_control: attribute(15, many(1, Own));
-    ? path_access_control: attribute(21, many(1, Own));
-    ? legal_qualification: attribute(16, c(1));
-    ? private_use: explicit(17);
-    ? extensions: many(22, Own);
+    ? pathname "pathname": Own;
+    ? object_type "object-type": c(18);
+    ? permitted_actions "permitted-actions": c(1);
+    ? contents_type "contents-type": explicit(2);
+    ? linked_object "linked-object": explicit(19);
+    ? child_objects "child-objects": Explicit(Tag::context(23), Many(Tag::SET, Own, MOST_CHILDREN));
+    ? primary_pathname "primary-pathname": explicit(20);
+    ? storage_account "storage-account": attribute(3, a(4));
+    ? created "date-and-time-of-creation": attribute(4, c(1));
+    ? modified "date-and-time-of-last-modification": attribute(5, c(1));
+    ? read "date-and-time-of-last-read-access": attribute(6, c(1));
+    ? attributes_modified "date-and-time-of-last-attribute-modification": attribute(7, c(1));
+    ? creator "identity-of-creator": attribute(8, a(22));
+    ? modifier "identity-of-last-modifier": attribute(9, a(22));
+    ? reader "identity-of-last-reader": attribute(10, a(22));
+    ? attribute_modifier "identity-of-last-attribute-modifier": attribute(11, a(22));
+    ? availability "object-availability": attribute(12, c(1));
+    ? size "object-size": attribute(13, c(1));
+    ? future_size "future-object-size": attribute(14, c(1));
+    ? access_control "access-control": attribute(15, many(1, Own));
+    ? path_access_control "path-access-control": attribute(21, many(1, Own));
+    ? legal_qualification "legal-qualification": attribute(16, c(1));
+    ? private_use "private-use": explicit(17);
+    ? extensions "attribute-extensions": many(22, Own);
 });
 
 tagged! {
@@ -231,9 +280,9 @@ impl Content for StringClass {
 }
 
 sequence!(StringParameter {
-    ? universal_class: c(0);
-    ? maximum_length: c(1);
-    ? significance: c(2);
+    ? universal_class "universal-class": c(0);
+    ? maximum_length "maximum-length": c(1);
+    ? significance "significance": c(2);
 });
 
 tagged! {

@@ -12,14 +12,88 @@ use kumiki_osi::ftam::{
     AccessRequest, ActionResult, Any, AttributeGroups, AttributeNames, Diagnostic, DiagnosticType,
     Entity, EqualityComparison, External, ExternalEncoding, FunctionalUnits, GeneralizedTime,
     GraphicString, LockKeys, Password, PermittedActions, ProcessingMode, ProtocolVersions,
-    RelationalComparison, ServiceClasses, StateResult,
+    RelationalComparison, ServiceClasses, StateResult, oids,
 };
 
 use super::form::{
-    Content, Fields, Implicit, Own, Spot, Whole, a, c, enumerated, explicit, many, sequence, tagged,
+    Content, Fields, Implicit, Own, Say, Spot, Whole, a, c, debugged, displayed, enumerated,
+    explicit, many, sequence, tagged,
 };
 use crate::Malformed;
 use crate::ber::{self, Bits, Class, Element, Fault, Tag, Writer};
+
+displayed!(
+    bool,
+    i64,
+    u32,
+    u64,
+    GraphicString,
+    GeneralizedTime,
+    Password,
+    AccessRequest,
+    AttributeGroups,
+    AttributeNames,
+    EqualityComparison,
+    FunctionalUnits,
+    LockKeys,
+    PermittedActions,
+    ProcessingMode,
+    ProtocolVersions,
+    RelationalComparison,
+    ServiceClasses,
+    Lock,
+    AccessContext,
+    FaduIdentity,
+    FaduLock,
+    FaduOperation,
+    StateResult,
+    ActionResult,
+    DiagnosticType,
+    QualityOfService,
+    Entity,
+    Diagnostic,
+);
+debugged!(Any, AccessControlElement, Charge);
+
+/// By name, where it has one.
+impl Say for Oid {
+    fn say(&self) -> String {
+        oids::name(self).map_or_else(|| self.to_string(), str::to_owned)
+    }
+}
+
+impl Say for External {
+    fn say(&self) -> String {
+        let (what, len) = match &self.encoding {
+            ExternalEncoding::SingleAsn1(any) => ("an element", any.0.len()),
+            ExternalEncoding::OctetAligned(octets) => ("a value", octets.len()),
+            ExternalEncoding::Arbitrary { octets, .. } => ("bits", octets.len()),
+        };
+        format!("{what} of {len} octets")
+    }
+}
+
+impl Say for AccessPasswords {
+    fn say(&self) -> String {
+        "(not shown)".to_owned()
+    }
+}
+
+/// What is locked, or may be.
+impl<T: Say> Say for PerAction<T> {
+    fn say(&self) -> String {
+        let each = self.each().map(|(action, value)| (action, value.say()));
+        let each = each.iter().filter(|(_, value)| value != "not required");
+        let each: Vec<String> = each
+            .map(|(action, value)| format!("{action} {value}"))
+            .collect();
+        if each.is_empty() {
+            "none".to_owned()
+        } else {
+            each.join(", ")
+        }
+    }
+}
 
 impl Content for bool {
     fn emit(&self, w: &mut Writer, tag: Tag) {
@@ -281,12 +355,12 @@ impl<T: Content> Content for PerAction<T> {
 }
 
 sequence!(AccessControlElement {
-    ! action_list: c(0);
-    ? concurrency_access: c(1);
-    ? identity: c(2);
-    ? passwords: c(3);
+    ! action_list "action-list": c(0);
+    ? concurrency_access "concurrency-access": c(1);
+    ? identity "identity": c(2);
+    ? passwords "passwords": c(3);
     // [4] IMPLICIT takes the place of the title's own tag, which is explicit.
-    ? location: explicit(4);
+    ? location "location": explicit(4);
 });
 
 impl Content for AccessContext {
@@ -390,18 +464,18 @@ enumerated!(Entity, "0 to 5" {
 });
 
 sequence!(Diagnostic {
-    ! diagnostic_type: c(0);
-    ! error_identifier: c(1);
-    ! error_observer: c(2);
-    ! error_source: c(3);
-    ? suggested_delay: c(4);
-    ? further_details: c(5);
+    ! diagnostic_type "diagnostic-type": c(0);
+    ! error_identifier "error-identifier": c(1);
+    ! error_observer "error-observer": c(2);
+    ! error_source "error-source": c(3);
+    ? suggested_delay "suggested-delay": c(4);
+    ? further_details "further-details": c(5);
 });
 
 sequence!(Charge {
-    ! resource_identifier: c(0);
-    ! charging_unit: c(1);
-    ! charging_value: c(2);
+    ! resource_identifier "resource-identifier": c(0);
+    ! charging_unit "charging-unit": c(1);
+    ! charging_value "charging-value": c(2);
 });
 
 tagged! {

@@ -16,7 +16,7 @@ use kumiki_osi::ftam::contents::StringClass;
 use kumiki_osi::ftam::data::{DataElement, NodeDescriptor, NodeName, StructuringElement};
 use kumiki_osi::ftam::oids;
 
-use super::form::{Content, Own, Whole, c, choice, sequence};
+use super::form::{Content, Own, Whole, c, choice, debugged, sequence};
 use crate::Malformed;
 use crate::ber::{self, Fault, Tag, Writer, chain};
 
@@ -169,10 +169,24 @@ impl Reader {
     }
 }
 
+debugged!(NodeDescriptor, NodeName, Null, Structure);
+
+/// Where the attributes of an entry lie, `[PRIVATE 2]` and all.
+///
+/// # Errors
+/// It is no entry.
+pub fn look_at_entry(octets: &[u8]) -> Result<Vec<super::Seen<'_>>, Malformed> {
+    let mut reader = ber::Reader::new("NBS-9 entry", octets);
+    let element = reader.take(ENTRY, "entry")?.explicit(ReadAttributes::TAG)?;
+    let mut seen = Vec::new();
+    <ReadAttributes as Content>::walk(&element, "entry", &mut seen)?;
+    Ok(seen)
+}
+
 sequence!(NodeDescriptor {
-    ? name: Own;
-    ~ arc_length: c(1) => 1;
-    ~ data_exists: c(2) => true;
+    ? name "name": Own;
+    ~ arc_length "arc-length": c(1) => 1;
+    ~ data_exists "data-exists": c(2) => true;
 });
 
 choice!(NodeName, Tag::context(0), "[0] ftam-coded or EXTERNAL" {
@@ -181,6 +195,7 @@ choice!(NodeName, Tag::context(0), "[0] ftam-coded or EXTERNAL" {
 });
 
 /// NULL, as what it stands for has no content.
+#[derive(Debug)]
 struct Null;
 
 impl Content for Null {
@@ -194,6 +209,7 @@ impl Content for Null {
 }
 
 /// [`StructuringElement`] as ASN.1 has it.
+#[derive(Debug)]
 enum Structure {
     Node(NodeDescriptor),
     Enter(Null),

@@ -1,23 +1,90 @@
 //! How ASN.1 puts values into elements: the pieces of which the tables of this codec are made.
 //!
 //! A type knows its content ([`Content`]); a [`Spot`] knows under which tags a field of that type stands. Each structure is written down
-//! once, as a table of fields and spots, for both directions.
+//! once, as a table of fields and spots: for both directions, and for analysers that want to know where each field lies.
 
 use kumiki_osi::ftam::attributes::Attribute;
 
+use super::Seen;
 use crate::Malformed;
 use crate::ber::{Element, Fault, Tag, Writer};
 
+/// A type that can be said in a few words.
+pub(super) trait Say {
+    /// In a few words, for people.
+    fn say(&self) -> String;
+}
+
+/// Types that say themselves as they are displayed.
+macro_rules! displayed {
+    ($($type:ty),* $(,)?) => {
+        $(impl $crate::ftam::form::Say for $type {
+            fn say(&self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+/// Types that are rarely met, and not worth words of their own.
+macro_rules! debugged {
+    ($($type:ty),* $(,)?) => {
+        $(impl $crate::ftam::form::Say for $type {
+            fn say(&self) -> String {
+                format!("{self:?}")
+            }
+        })*
+    };
+}
+
+impl<T: Say> Say for Box<T> {
+    fn say(&self) -> String {
+        T::say(self)
+    }
+}
+
+impl<T: Say> Say for Option<T> {
+    fn say(&self) -> String {
+        self.as_ref().map_or_else(|| "any".to_owned(), Say::say)
+    }
+}
+
+impl<T: Say> Say for Vec<T> {
+    fn say(&self) -> String {
+        let all: Vec<String> = self.iter().map(Say::say).collect();
+        all.join(", ")
+    }
+}
+
+impl<T: Say> Say for Attribute<T> {
+    fn say(&self) -> String {
+        match self {
+            Self::NoValueAvailable => "no value available".to_owned(),
+            Self::Actual(value) => value.say(),
+        }
+    }
+}
+
 /// A type whose content is known, whatever its tag.
-pub(super) trait Content: Sized {
+pub(super) trait Content: Sized + Say {
     /// Writes it under `tag`.
     fn emit(&self, w: &mut Writer, tag: Tag);
     /// Reads it from an element, whose tag has been seen to be right.
     fn parse(element: &Element<'_>) -> Result<Self, Malformed>;
+    /// Says what it is; a SEQUENCE says what its fields are.
+    fn walk<'a>(
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        let said = Self::parse(element)?.say();
+        seen.push(Seen::new(name, element, said));
+        Ok(())
+    }
 }
 
 /// A type with a tag, or tags, of its own: a CHOICE, or a type that ISO 8571-4 tags.
-pub(super) trait Whole: Sized {
+pub(super) trait Whole: Sized + Say {
     /// A tag that is right, for errors.
     const TAG: Tag;
     /// Whether an element with this tag is one.
@@ -28,6 +95,16 @@ pub(super) trait Whole: Sized {
     fn emit(&self, w: &mut Writer);
     /// Reads it.
     fn parse(element: &Element<'_>) -> Result<Self, Malformed>;
+    /// Says what it is; a SEQUENCE says what its fields are.
+    fn walk<'a>(
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        let said = Self::parse(element)?.say();
+        seen.push(Seen::new(name, element, said));
+        Ok(())
+    }
 }
 
 impl<T: Content> Content for Box<T> {
@@ -37,6 +114,14 @@ impl<T: Content> Content for Box<T> {
 
     fn parse(element: &Element<'_>) -> Result<Self, Malformed> {
         T::parse(element).map(Self::new)
+    }
+
+    fn walk<'a>(
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        T::walk(element, name, seen)
     }
 }
 
@@ -54,10 +139,18 @@ impl<T: Whole> Whole for Box<T> {
     fn parse(element: &Element<'_>) -> Result<Self, Malformed> {
         T::parse(element).map(Self::new)
     }
+
+    fn walk<'a>(
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        T::walk(element, name, seen)
+    }
 }
 
 /// Where in a SEQUENCE a field of type `T` stands, and how.
-pub(super) trait Spot<T> {
+pub(super) trait Spot<T: Say> {
     /// A tag that is right, for errors.
     fn tag(&self) -> Tag;
     /// Whether an element with this tag is the field.
@@ -68,6 +161,17 @@ pub(super) trait Spot<T> {
     fn emit(&self, value: &T, w: &mut Writer);
     /// Reads the field.
     fn parse(&self, element: &Element<'_>) -> Result<T, Malformed>;
+    /// Says what the field is; of a SEQUENCE, what its fields are.
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        let said = self.parse(element)?.say();
+        seen.push(Seen::new(name, element, said));
+        Ok(())
+    }
 }
 
 /// `[tag] IMPLICIT T`.
@@ -84,6 +188,15 @@ impl<T: Content> Spot<T> for Implicit {
 
     fn parse(&self, element: &Element<'_>) -> Result<T, Malformed> {
         T::parse(element)
+    }
+
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        T::walk(element, name, seen)
     }
 }
 
@@ -116,12 +229,21 @@ impl<T: Whole> Spot<T> for Own {
     fn parse(&self, element: &Element<'_>) -> Result<T, Malformed> {
         T::parse(element)
     }
+
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        T::walk(element, name, seen)
+    }
 }
 
 /// `[tag] EXPLICIT`, around what stands at another spot.
 pub(super) struct Explicit<S>(pub(super) Tag, pub(super) S);
 
-impl<T, S: Spot<T>> Spot<T> for Explicit<S> {
+impl<T: Say, S: Spot<T>> Spot<T> for Explicit<S> {
     fn tag(&self) -> Tag {
         self.0
     }
@@ -131,9 +253,27 @@ impl<T, S: Spot<T>> Spot<T> for Explicit<S> {
     }
 
     fn parse(&self, element: &Element<'_>) -> Result<T, Malformed> {
+        self.1.parse(&self.inside(element)?)
+    }
+
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        self.1.walk(&self.inside(element)?, name, seen)
+    }
+}
+
+impl<S> Explicit<S> {
+    fn inside<'a, T: Say>(&self, element: &Element<'a>) -> Result<Element<'a>, Malformed>
+    where
+        S: Spot<T>,
+    {
         let inside = element.only()?;
         if self.1.has(inside.tag()) {
-            return self.1.parse(&inside);
+            return Ok(inside);
         }
         let (found, expected) = (inside.tag(), self.1.tag());
         Err(element.refuse(Fault::Tag { found, expected }))
@@ -148,7 +288,7 @@ pub(super) const fn explicit(number: u32) -> Explicit<Own> {
 /// `CHOICE { no-value-available [0] IMPLICIT NULL, actual-values ... }`.
 pub(super) struct NoValueOr<S>(pub(super) S);
 
-impl<T, S: Spot<T>> Spot<Attribute<T>> for NoValueOr<S> {
+impl<T: Say, S: Spot<T>> Spot<Attribute<T>> for NoValueOr<S> {
     fn tag(&self) -> Tag {
         self.0.tag()
     }
@@ -171,6 +311,20 @@ impl<T, S: Spot<T>> Spot<Attribute<T>> for NoValueOr<S> {
         }
         self.0.parse(element).map(Attribute::Actual)
     }
+
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        if element.tag() == NO_VALUE {
+            let said = self.parse(element)?.say();
+            seen.push(Seen::new(name, element, said));
+            return Ok(());
+        }
+        self.0.walk(element, name, seen)
+    }
 }
 
 const NO_VALUE: Tag = Tag::context(0);
@@ -191,7 +345,7 @@ pub(super) const fn many<S>(number: u32, each: S) -> Many<S> {
     Many(Tag::context(number), each, MOST_ITEMS)
 }
 
-impl<T, S: Spot<T>> Spot<Vec<T>> for Many<S> {
+impl<T: Say, S: Spot<T>> Spot<Vec<T>> for Many<S> {
     fn tag(&self) -> Tag {
         self.0
     }
@@ -217,6 +371,22 @@ impl<T, S: Spot<T>> Spot<Vec<T>> for Many<S> {
         }
         Ok(all)
     }
+
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+    ) -> Result<(), Malformed> {
+        let all = self.parse(element)?;
+        let mut inside = element.elements()?;
+        for one in all {
+            if let Some(element) = inside.next(name)? {
+                seen.push(Seen::new(name, &element, one.say()));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Elements of one SEQUENCE at most. [`ReadAttributes`](kumiki_osi::ftam::attributes::ReadAttributes) has 24.
@@ -238,12 +408,12 @@ impl<'a> Fields<'a> {
         Ok(Self { of: *of, elements })
     }
 
-    /// The one at `spot`, if it is there.
-    pub(super) fn optional<T>(
+    /// The element at `spot`, if it is there.
+    fn find<T: Say>(
         &self,
         spot: &impl Spot<T>,
         name: &'static str,
-    ) -> Result<Option<T>, Malformed> {
+    ) -> Result<Option<Element<'a>>, Malformed> {
         let mut found = self.elements.iter().filter(|one| spot.has(one.tag()));
         let Some(element) = found.next() else {
             return Ok(None);
@@ -253,11 +423,49 @@ impl<'a> Fields<'a> {
             let found = element.tag();
             return Err(element.refuse(Fault::Left { found }));
         }
-        spot.parse(&element).map(Some)
+        Ok(Some(element))
+    }
+
+    /// The one at `spot`, if it is there.
+    pub(super) fn optional<T: Say>(
+        &self,
+        spot: &impl Spot<T>,
+        name: &'static str,
+    ) -> Result<Option<T>, Malformed> {
+        let element = self.find(spot, name)?;
+        element.map(|element| spot.parse(&element)).transpose()
+    }
+
+    /// Says what the one at `spot` is, if it is there. `_get` gives its type.
+    pub(super) fn walk<T: Say, U>(
+        &self,
+        spot: &impl Spot<T>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+        _get: impl Fn(&U) -> &T,
+    ) -> Result<(), Malformed> {
+        match self.find(spot, name)? {
+            Some(element) => spot.walk(&element, name, seen),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Fields::walk`], of one that is optional.
+    pub(super) fn walk_optional<T: Say, U>(
+        &self,
+        spot: &impl Spot<T>,
+        name: &'static str,
+        seen: &mut Vec<Seen<'a>>,
+        _get: impl Fn(&U) -> &Option<T>,
+    ) -> Result<(), Malformed> {
+        match self.find(spot, name)? {
+            Some(element) => spot.walk(&element, name, seen),
+            None => Ok(()),
+        }
     }
 
     /// The one at `spot`.
-    pub(super) fn required<T>(
+    pub(super) fn required<T: Say>(
         &self,
         spot: &impl Spot<T>,
         name: &'static str,
@@ -273,7 +481,7 @@ impl<'a> Fields<'a> {
 /// nothing: it must be there; `?`: it is an `Option`; `*`: it is a list, and absent where that is empty; `= value`: it is absent where it
 /// is that value.
 macro_rules! sequence {
-    ($type:ty { $($rule:tt $field:ident: $spot:expr $(=> $default:expr)?;)* }) => {
+    ($type:ty { $($rule:tt $field:ident $name:literal: $spot:expr $(=> $default:expr)?;)* }) => {
         impl $crate::ftam::form::Content for $type {
             fn emit(&self, w: &mut $crate::ber::Writer, tag: $crate::ber::Tag) {
                 w.constructed(tag, |_w| {
@@ -284,8 +492,18 @@ macro_rules! sequence {
             fn parse(element: &$crate::ber::Element<'_>) -> Result<Self, $crate::Malformed> {
                 let _fields = $crate::ftam::form::Fields::new(element)?;
                 Ok(Self {
-                    $($field: $crate::ftam::form::field!(parse $rule, _fields, stringify!($field), $spot $(, $default)?),)*
+                    $($field: $crate::ftam::form::field!(parse $rule, _fields, $name, $spot $(, $default)?),)*
                 })
+            }
+
+            fn walk<'a>(
+                element: &$crate::ber::Element<'a>,
+                _: &'static str,
+                _seen: &mut Vec<$crate::ftam::Seen<'a>>,
+            ) -> Result<(), $crate::Malformed> {
+                let _fields = $crate::ftam::form::Fields::new(element)?;
+                $($crate::ftam::form::field!(walk $rule, _fields, &$spot, $name, _seen, |all: &Self| &all.$field);)*
+                Ok(())
             }
         }
     };
@@ -310,6 +528,12 @@ macro_rules! field {
         if $value != $default {
             $crate::ftam::form::Spot::emit(&$spot, &$value, $w);
         }
+    };
+    (walk ?, $fields:ident, $spot:expr, $name:expr, $seen:ident, $get:expr) => {
+        $fields.walk_optional($spot, $name, $seen, $get)?
+    };
+    (walk $rule:tt, $fields:ident, $spot:expr, $name:expr, $seen:ident, $get:expr) => {
+        $fields.walk($spot, $name, $seen, $get)?
     };
     (parse !, $fields:ident, $name:expr, $spot:expr) => {
         $fields.required(&$spot, $name)?
@@ -372,7 +596,7 @@ macro_rules! choice {
 }
 
 /// The tag of a spot for what `_make` takes.
-pub(super) fn tag_of<T, U>(spot: &impl Spot<T>, _make: impl Fn(T) -> U) -> Tag {
+pub(super) fn tag_of<T: Say, U>(spot: &impl Spot<T>, _make: impl Fn(T) -> U) -> Tag {
     spot.tag()
 }
 
@@ -389,8 +613,16 @@ macro_rules! tagged {
             fn parse(element: &$crate::ber::Element<'_>) -> Result<Self, $crate::Malformed> {
                 <Self as $crate::ftam::form::Content>::parse(element)
             }
+
+            fn walk<'a>(
+                element: &$crate::ber::Element<'a>,
+                name: &'static str,
+                seen: &mut Vec<$crate::ftam::Seen<'a>>,
+            ) -> Result<(), $crate::Malformed> {
+                <Self as $crate::ftam::form::Content>::walk(element, name, seen)
+            }
         })*
     };
 }
 
-pub(super) use {choice, enumerated, field, sequence, tagged};
+pub(super) use {choice, debugged, displayed, enumerated, field, sequence, tagged};

@@ -7,8 +7,8 @@ use kumiki_osi::ftam::scope::{
 };
 
 use super::form::{
-    Content, Fields, Many, Own, Spot, Whole, c, choice, enumerated, explicit, many, sequence,
-    tagged,
+    Content, Fields, Many, Own, Spot, Whole, c, choice, debugged, enumerated, explicit, many,
+    sequence, tagged,
 };
 use crate::Malformed;
 use crate::ber::{Element, Tag, Writer};
@@ -23,11 +23,26 @@ pub(super) const ASSERTIONS: Many<Many<Own>> = Many(
 /// Scope.
 pub(super) const SCOPES: Many<Own> = Many(Tag::application(28), Own, super::form::MOST_ITEMS);
 
+debugged!(
+    ActionsPattern,
+    Assertion,
+    BooleanPattern,
+    ContentsTypePattern,
+    DatePattern,
+    IntegerPattern,
+    OidPattern,
+    PathnamePattern,
+    Piece,
+    RetrievalScope,
+    Scope,
+    StringPattern,
+);
+
 enumerated!(RetrievalScope, "0 or 1" { Child = 0, All = 1, });
 
 sequence!(Scope {
-    ? root_directory: explicit(0);
-    ! retrieval_scope: c(1);
+    ? root_directory "root-directory": explicit(0);
+    ! retrieval_scope "retrieval-scope": c(1);
 });
 
 tagged! {
@@ -127,39 +142,39 @@ impl Whole for Piece {
 }
 
 sequence!(PathnamePattern {
-    ! comparison: c(0);
-    ! value: many(1, Component);
+    ! comparison "comparison": c(0);
+    ! value "value": many(1, Component);
 });
 
 sequence!(StringPattern {
-    ! comparison: c(0);
-    ! value: many(1, Own);
+    ! comparison "comparison": c(0);
+    ! value "value": many(1, Own);
 });
 
 sequence!(ActionsPattern {
-    ! comparison: c(0);
-    ! value: c(1);
-    ! significance: c(2);
+    ! comparison "comparison": c(0);
+    ! value "value": c(1);
+    ! significance "significance": c(2);
 });
 
 sequence!(DatePattern {
-    ! comparison: c(0);
-    ! value: c(1);
+    ! comparison "comparison": c(0);
+    ! value "value": c(1);
 });
 
 sequence!(IntegerPattern {
-    ! comparison: c(0);
-    ! value: c(1);
+    ! comparison "comparison": c(0);
+    ! value "value": c(1);
 });
 
 sequence!(BooleanPattern {
-    ! comparison: c(0);
-    ! value: c(1);
+    ! comparison "comparison": c(0);
+    ! value "value": c(1);
 });
 
 sequence!(OidPattern {
-    ! comparison: c(0);
-    ! value: c(1);
+    ! comparison "comparison": c(0);
+    ! value "value": c(1);
 });
 
 impl Whole for ContentsTypePattern {

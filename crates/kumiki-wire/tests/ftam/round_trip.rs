@@ -3,7 +3,7 @@
 use kumiki_octets::Message;
 use kumiki_osi::ftam::{Fpdu, Kind};
 use kumiki_wire::Malformed;
-use kumiki_wire::ftam::{Fpdus, MOST_OCTETS, emit, parse, parse_all};
+use kumiki_wire::ftam::{Fpdus, MOST_OCTETS, emit, look, parse, parse_all};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -19,12 +19,15 @@ proptest! {
     fn every_fpdu_is_read_as_it_was_written(kind in kinds(), octets in vec(any::<u8>(), 0..600)) {
         let fpdu = fpdu(kind, &mut Source::new(&octets));
         let written = emit(&fpdu);
+        let looked = look(&written).unwrap();
+        prop_assert_eq!(looked.octets, &written);
+        prop_assert_eq!(looked.fpdu, fpdu.clone());
         prop_assert_eq!(parse(&written), Ok(fpdu));
     }
 
     #[test]
     fn any_octets_are_read_or_refused(octets in vec(any::<u8>(), 0..200)) {
-        let _ = parse(&octets);
+        prop_assert!(look(&octets).is_ok() || parse(&octets).is_err());
         let _ = Fpdus::new(&octets).unwrap().count();
     }
 
@@ -43,6 +46,7 @@ proptest! {
         if let Ok(read) = parse(&written) {
             prop_assert_eq!(parse(&emit(&read)), Ok(read));
         }
+        prop_assert!(look(&written).is_ok() || parse(&written).is_err());
         written.truncate(cut.index(written.len()));
         let _ = parse(&written);
     }
@@ -83,19 +87,19 @@ fn an_error_names_the_fpdu_and_the_field() {
     refused("", "FPDU: tag: 2 octets, of which 0 are there");
     refused(
         "a000",
-        "F-INITIALIZE request: functional_units: missing, [4] is expected",
+        "F-INITIALIZE request: functional-units: missing, [4] is expected",
     );
     refused(
         "bf2203 450103",
-        "F-DATA-END request: action_result: 3, expected 0 to 2",
+        "F-DATA-END request: action-result: 3, expected 0 to 2",
     );
     refused(
         "bf2206 450101 450101",
-        "F-DATA-END request: action_result: [APPLICATION 5] behind the last element",
+        "F-DATA-END request: action-result: [APPLICATION 5] behind the last element",
     );
     refused(
         "bf210a 800101 6f05 8003010203",
-        "F-WRITE request: fadu_identity: 66051, expected 0 first or 1 last",
+        "F-WRITE request: file-access-data-unit-identity: 66051, expected 0 first or 1 last",
     );
     refused(
         "b700 b900",

@@ -19,6 +19,15 @@ pub enum StateResult {
     Failure,
 }
 
+impl fmt::Display for StateResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+        })
+    }
+}
+
 /// Whether what was asked for was done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum ActionResult {
