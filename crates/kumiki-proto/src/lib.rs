@@ -9,7 +9,7 @@
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`lapb`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
-//! | virtual | [`vnet`], [`pipe`] |
+//! | virtual | [`vnet`], [`pipe`], [`loopback`], [`hif`], [`lif`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
 //! [`registry`] makes them by name, from settings that are data.
@@ -30,13 +30,16 @@ pub mod eth;
 pub mod fddi;
 mod groups;
 pub mod hdlc;
+pub mod hif;
 pub mod icmp;
 mod inet;
 pub mod ip;
 pub mod ipv6;
 pub mod lapb;
+pub mod lif;
 pub mod llc;
 pub mod llc_snap;
+pub mod loopback;
 pub mod mapos;
 pub mod mapos_switch;
 pub mod pipe;

@@ -1,0 +1,79 @@
+//! The host interface of a board: what its program says goes to the protocols on the board, and back, as it is.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | none: paper 4's task HIF |
+//! | Above | programs of the host, told apart by their access points |
+//! | Below | the uppermost protocol on the board |
+//! | Left out | the bus between host and board, which is prices: octets are moved by DMA or by a CPU, as a profile has it |
+//!
+//! It decides nothing. It is a node of its own so that crossing from host to board is a task, with a price, as it is on the board.
+
+use kumiki_graph::{Above, Below, Context, Indication, Protocol, Request, Service, Shape};
+
+/// The interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Hif;
+
+impl Protocol for Hif {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::Connection),
+            needs: &[Service::Connection],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn passes_users_through(&self) -> bool {
+        true
+    }
+
+    fn push(&mut self, Above(user): Above, request: Request, cx: &mut Context<'_>) {
+        cx.down(Below(user), request);
+    }
+
+    fn pop(&mut self, Below(user): Below, indication: Indication, cx: &mut Context<'_>) {
+        cx.up(Above(user), indication);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kumiki_graph::{Handle, Mode, Open, Opened};
+
+    use super::*;
+    use crate::loopback::{self, Loopback};
+    use crate::test_bench::Bench;
+
+    #[test]
+    fn programs_are_told_apart_by_their_access_points() {
+        let mut bench = Bench::new();
+        bench.node("loopback", &[], Loopback::new(loopback::Config::default()));
+        bench.node("hif", &["loopback"], Hif);
+        let first = bench.user("first", "hif", &[]);
+        let second = bench.user("second", "hif", &[]);
+        bench.start();
+        // The same name on both sides, which is nobody's business but theirs.
+        let user = Handle {
+            index: 1,
+            generation: 1,
+        };
+        let open = |mode| {
+            Request::Open(Box::new(Open {
+                user,
+                mode,
+                ..Open::default()
+            }))
+        };
+        bench.say(second, open(Mode::Passive { backlog: 1 }));
+        bench.say(first, open(Mode::Active));
+        assert_eq!(bench.heard(first).len(), 0);
+        let heard = bench.heard(second);
+        let [Indication::Opened(opened), Indication::Offered(_)] = &heard[..] else {
+            panic!("{heard:?}");
+        };
+        let Opened { user: its, .. } = **opened;
+        assert_eq!(its, user);
+    }
+}
