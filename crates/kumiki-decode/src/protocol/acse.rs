@@ -112,7 +112,15 @@ fn fields(
                 element(reading, "mechanism-name", &field, Value::text(oid), "");
             }
             ("AARQ", 12) | ("AARE", 10) => {
-                element(reading, "authentication-value", &field, field.content(), "");
+                // A password does not belong on a screen.
+                let shown = format!("{} octets, not shown", field.content().len());
+                element(
+                    reading,
+                    "authentication-value",
+                    &field,
+                    Value::Text(shown),
+                    "",
+                );
             }
             ("AARQ" | "AARE", 29) => {
                 let text = field.text()?;
