@@ -40,6 +40,13 @@ impl Decoder {
         self
     }
 
+    /// Gives what TCP carries to and from `port` to `dissector`, whoever claims that port.
+    #[must_use]
+    pub fn listening(mut self, port: u16, dissector: &'static Dissector) -> Self {
+        self.state.give_port(port, dissector.name);
+        self
+    }
+
     /// Decodes one packet.
     pub fn decode(&mut self, record: &Record) -> Packet {
         let first = match self.forced {

@@ -97,3 +97,33 @@ impl fmt::Display for Circuit {
         write!(f, "{}/{}", self.vpi, self.vci)
     }
 }
+
+/// One direction of a connection of TCP, at one place of capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stream {
+    /// The interface of the capture.
+    pub interface: u32,
+    /// Address and port of the sender.
+    pub source: (IpAddr, u16),
+    /// Address and port of the receiver.
+    pub destination: (IpAddr, u16),
+}
+
+impl Stream {
+    /// The other direction.
+    #[must_use]
+    pub const fn back(self) -> Self {
+        Self {
+            interface: self.interface,
+            source: self.destination,
+            destination: self.source,
+        }
+    }
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ((source, from), (destination, to)) = (self.source, self.destination);
+        write!(f, "{source}.{from} > {destination}.{to}")
+    }
+}

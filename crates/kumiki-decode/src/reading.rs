@@ -5,8 +5,9 @@ use std::fmt;
 use kumiki_octets::Sum;
 use kumiki_wire::Malformed;
 use kumiki_wire::mapos::Width;
+use kumiki_wire::session;
 
-use crate::key::{Circuit, Ends, Key};
+use crate::key::{Circuit, Ends, Key, Stream};
 use crate::packet::{Field, Layer, Level, Reassembled, Remark, Rest, Value, in_words};
 use crate::reassembly::State;
 
@@ -27,6 +28,12 @@ pub struct Around {
     pub ends_pdu: bool,
     /// How wide the addresses of the MAPOS frame around are, and its destination as it stands.
     pub mapos: Option<(Width, u32)>,
+    /// The direction of a connection that this is a part of.
+    pub stream: Option<Stream>,
+    /// The sequence number of the first octet, of what TCP carries.
+    pub seq: u32,
+    /// The SPDU whose user data this is.
+    pub spdu: Option<session::Code>,
     /// The PDU is quoted in an error message: it may be cut anywhere, and lengths and sums say nothing.
     pub quoted: bool,
 }

@@ -21,6 +21,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::Malformed;
 
 mod fields;
+mod show;
 mod spdu;
 #[cfg(test)]
 mod tests;

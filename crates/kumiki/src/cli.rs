@@ -99,6 +99,9 @@ pub(crate) struct Decode {
     /// it takes the place of the link type
     #[arg(long = "as", value_name = "LAYER")]
     pub(crate) layer: Option<String>,
+    /// Who reads what TCP carries to and from a port, whoever claims it: 10102=tpkt; may be given several times
+    #[arg(long, value_name = "PORT=LAYER")]
+    pub(crate) port: Vec<String>,
     /// Who reads the user cells of a virtual channel, where that is not AAL5; may be given several times
     #[arg(long, value_name = "VPI/VCI=LAYER")]
     pub(crate) channel: Vec<String>,

@@ -141,6 +141,11 @@ fn a_wrong_input_is_2_and_one_that_breaks_off_is_1() {
             "kumiki: --channel 100: not a virtual channel and a layer",
         ),
         (
+            &["decode", "--port", "tpkt", "-"],
+            b"",
+            "kumiki: --port tpkt: not a port of TCP and a layer, as in 10102=tpkt",
+        ),
+        (
             &["decode", "-"],
             b"\0\0\0\0",
             "kumiki: standard input: this is neither a capture",

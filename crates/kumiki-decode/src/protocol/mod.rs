@@ -10,10 +10,12 @@ use crate::registry::Dissector;
 
 mod aal34;
 mod aal5;
+mod acse;
 mod arp;
 mod atm;
 mod atm_arp;
 mod cisco_hdlc;
+mod cotp;
 mod erf;
 mod ethernet;
 mod exported;
@@ -34,9 +36,12 @@ mod oam;
 mod ppp;
 mod ppp_auth;
 mod ppp_control;
+mod presentation;
 mod sdh;
+mod session;
 mod sunatm;
 mod tcp;
+mod tpkt;
 mod udp;
 mod xtp;
 
@@ -100,6 +105,11 @@ pub const ALL: &[&Dissector] = &[
     &ftam::data::TEXT,
     &ftam::data::STRUCTURE,
     &ftam::data::ENTRIES,
+    &tpkt::DISSECTOR,
+    &cotp::DISSECTOR,
+    &session::DISSECTOR,
+    &presentation::DISSECTOR,
+    &acse::DISSECTOR,
 ];
 
 /// `len` octets of a header that knows how to write itself, compared with the wire.

@@ -1,4 +1,4 @@
-//! TCP: one segment. Connections are not followed.
+//! TCP: one segment. Connections are followed by those whose PDUs lie across segments: [`super::tpkt`].
 //!
 //! | | |
 //! |---|---|
@@ -12,7 +12,7 @@ use kumiki_wire::tcp::options::{items, kind};
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN};
 
 use super::emitted;
-use crate::key::Key;
+use crate::key::{Key, Stream};
 use crate::packet::{Value, in_words};
 use crate::reading::Reading;
 use crate::registry::Dissector;
@@ -57,7 +57,25 @@ fn dissect(reading: &mut Reading<'_>) {
     if header.urgent_pointer != 0 && !urgent && !reading.around.quoted {
         reading.note("the urgent pointer is set without URG");
     }
-    let keys = [Key::TcpPort(destination_port), Key::TcpPort(source_port)];
+    if let Some(ends) = reading.around.ends {
+        let stream = Stream {
+            interface: reading.around.interface,
+            source: (ends.source, source_port),
+            destination: (ends.destination, destination_port),
+        };
+        if header.flags.contains(Flags::SYN) && !reading.around.quoted {
+            reading.state.streams.begin(stream);
+        }
+        reading.around.stream = Some(stream);
+    }
+    // SYN takes a number of its own, in front of the data.
+    let syn = u32::from(header.flags.contains(Flags::SYN));
+    reading.around.seq = header.seq.0.wrapping_add(syn);
+    let ports = [destination_port, source_port];
+    let keys = match reading.state.at_ports(ports) {
+        Some(name) => vec![Key::Named(name)],
+        None => ports.map(Key::TcpPort).to_vec(),
+    };
     reading.follow(&keys, len, total.saturating_sub(len));
 }
 

@@ -5,6 +5,7 @@
 //! | AAL5 PDUs under way | [`aal5::MOST_CIRCUITS`] channels of [`aal5::MOST_CELLS`] cells each: 64 MiB |
 //! | AAL3/4 PDUs under way | [`aal34::MOST_PDUS`] of [`aal34::MOST_OCTETS`] octets each: 64 MiB |
 //! | IP datagrams under way | [`fragments::MOST_DATAGRAMS`] of 65,535 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
+//! | TPKTs and TSDUs under way, presentation contexts | those of [`streams::MOST_STREAMS`] directions of connections: 64 KiB each, and [`streams::MOST_TSDUS`] octets for all TSDUs: 32 MiB |
 //! | Frames of SONET/SDH before the next | one for each of [`lines::MOST_LINES`] lines, of which 250 octets are kept |
 //!
 //! Past that, what was touched longest ago is given up. There are no timeouts: a capture may hold any time.
@@ -16,6 +17,7 @@ pub mod aal34;
 pub mod aal5;
 pub mod fragments;
 pub mod lines;
+pub mod streams;
 
 use crate::key::Circuit;
 
@@ -26,7 +28,9 @@ pub struct State {
     pub(crate) aal5: aal5::Circuits,
     pub(crate) fragments: fragments::Datagrams,
     pub(crate) lines: lines::Lines,
+    pub(crate) streams: streams::Streams,
     adaptation: BTreeMap<(u16, u16), &'static str>,
+    ports: BTreeMap<u16, &'static str>,
 }
 
 impl State {
@@ -43,11 +47,22 @@ impl State {
         self.adaptation.insert((vpi, vci), dissector);
     }
 
+    /// Who reads what TCP carries to and from one of these ports, where that was said.
+    pub(crate) fn at_ports(&self, ports: [u16; 2]) -> Option<&'static str> {
+        ports.iter().find_map(|port| self.ports.get(port)).copied()
+    }
+
+    /// Gives what TCP carries to and from a port to the dissector of this name.
+    pub(crate) fn give_port(&mut self, port: u16, dissector: &'static str) {
+        self.ports.insert(port, dissector);
+    }
+
     pub(crate) fn unfinished(&self) -> Vec<Unfinished> {
         self.aal5
             .unfinished()
             .chain(self.aal34.unfinished())
             .chain(self.fragments.unfinished())
+            .chain(self.streams.unfinished())
             .collect()
     }
 }

@@ -33,6 +33,10 @@ pub(super) fn run(wanted: &cli::Decode) -> Result<(), Stop> {
         let (vpi, vci, dissector) = channel(&registry, text)?;
         decoder = decoder.adapting(vpi, vci, dissector);
     }
+    for text in &wanted.port {
+        let (number, dissector) = port(&registry, text)?;
+        decoder = decoder.listening(number, dissector);
+    }
     let name = if wanted.file == Path::new("-") {
         "standard input".to_owned()
     } else {
@@ -170,6 +174,19 @@ fn format(name: &str) -> Result<Format, Stop> {
             all.join(", ")
         ))
     })
+}
+
+/// `10102=tpkt`
+fn port(registry: &Registry, text: &str) -> Result<(u16, &'static Dissector), Stop> {
+    let parts = text
+        .split_once('=')
+        .and_then(|(port, layer)| Some((port.trim().parse().ok()?, layer)));
+    let Some((port, layer)) = parts else {
+        return Err(Stop::Input(format!(
+            "--port {text}: not a port of TCP and a layer, as in 10102=tpkt"
+        )));
+    };
+    Ok((port, named(registry, "--port", layer.trim())?))
 }
 
 /// `0/100=aal5-cell`

@@ -1,0 +1,134 @@
+//! TPKTs from the segments of TCP (RFC 1006), TSDUs from TPDUs, and the presentation contexts of a connection.
+//!
+//! Segments are taken in the order of the capture: what is sent again is not read again, and where octets are missing, reading
+//! begins anew with the next segment. Left out: segments that come too early are not kept until it is their turn.
+
+use std::collections::BTreeMap;
+
+use kumiki_osi::Oid;
+
+use super::{Unfinished, noted};
+use crate::key::Stream;
+use crate::packet::Reassembled;
+
+/// Directions of connections of which something is remembered.
+pub const MOST_STREAMS: usize = 256;
+/// Octets of the longest TSDU that is put together.
+pub const MOST_TSDU: usize = 1 << 20;
+/// Octets of all TSDUs under way.
+pub const MOST_TSDUS: usize = 16 << 20;
+/// Presentation contexts of a connection.
+pub const MOST_CONTEXTS: usize = 256;
+
+/// A PDU that comes in parts.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) octets: Vec<u8>,
+    packets: Vec<u64>,
+    parts: usize,
+}
+
+impl Parts {
+    pub(crate) fn add(&mut self, packet: u64, octets: &[u8]) {
+        self.octets.extend_from_slice(octets);
+        noted(&mut self.packets, packet);
+        self.parts = self.parts.saturating_add(1);
+    }
+
+    /// Whether something is under way.
+    pub(crate) const fn is_begun(&self) -> bool {
+        self.parts > 0
+    }
+
+    pub(crate) fn end(&mut self, what: &'static str) -> Reassembled {
+        let Self {
+            octets,
+            packets,
+            parts,
+        } = std::mem::take(self);
+        Reassembled {
+            what,
+            packets,
+            parts,
+            octets,
+        }
+    }
+
+    fn unfinished(&self, what: String) -> Option<Unfinished> {
+        self.is_begun().then(|| Unfinished {
+            what,
+            parts: self.parts,
+            octets: self.octets.len(),
+            first_packet: self.packets.first().copied().unwrap_or_default(),
+        })
+    }
+}
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Flow {
+    /// The sequence number that comes next; `None` before the first segment.
+    pub(crate) next: Option<u32>,
+    /// The TPKT under way.
+    pub(crate) tpkt: Parts,
+    /// The TSDU under way.
+    pub(crate) tsdu: Parts,
+    /// What the contexts are about that this side proposed.
+    contexts: BTreeMap<i64, Oid>,
+    touched: u64,
+}
+
+/// All that are known.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    flows: BTreeMap<Stream, Flow>,
+}
+
+impl Streams {
+    /// What is known of one direction.
+    pub(crate) fn flow(&mut self, stream: Stream, packet: u64) -> &mut Flow {
+        if !self.flows.contains_key(&stream) && self.flows.len() >= MOST_STREAMS {
+            let oldest = self.flows.iter().min_by_key(|(_, flow)| flow.touched);
+            if let Some(oldest) = oldest.map(|(stream, _)| *stream) {
+                self.flows.remove(&oldest);
+            }
+        }
+        let flow = self.flows.entry(stream).or_default();
+        flow.touched = packet;
+        flow
+    }
+
+    /// A connection begins: what was known of another one with the same ends is not of this one.
+    pub(crate) fn begin(&mut self, stream: Stream) {
+        self.flows.remove(&stream);
+    }
+
+    /// Octets of the TSDUs under way.
+    pub(crate) fn tsdu_octets(&self) -> usize {
+        self.flows.values().map(|flow| flow.tsdu.octets.len()).sum()
+    }
+
+    /// A context is proposed.
+    pub(crate) fn propose(&mut self, stream: Stream, packet: u64, id: i64, syntax: Oid) {
+        let contexts = &mut self.flow(stream, packet).contexts;
+        if contexts.len() < MOST_CONTEXTS || contexts.contains_key(&id) {
+            contexts.insert(id, syntax);
+        }
+    }
+
+    /// What a context is about, whichever side proposed it.
+    pub(crate) fn syntax(&self, stream: Stream, id: i64) -> Option<Oid> {
+        [stream, stream.back()]
+            .iter()
+            .find_map(|stream| self.flows.get(stream)?.contexts.get(&id))
+            .copied()
+    }
+
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> + '_ {
+        self.flows.iter().flat_map(|(stream, flow)| {
+            let tpkt = flow.tpkt.unfinished(format!("TPKT {stream}"));
+            let tsdu = flow.tsdu.unfinished(format!("TSDU {stream}"));
+            tpkt.into_iter().chain(tsdu)
+        })
+    }
+}
