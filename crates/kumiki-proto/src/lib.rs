@@ -28,6 +28,7 @@ pub mod atm_arp;
 mod cpcs;
 pub mod eth;
 pub mod fddi;
+pub mod ftam;
 mod groups;
 pub mod hdlc;
 pub mod hif;
