@@ -2,6 +2,7 @@
 
 use crate::Oid;
 use crate::acse::{Authentication, Names};
+use crate::ftam::Fpdu;
 use crate::presentation::{Context, ContextResult};
 use crate::selector::Selectors;
 use crate::session::Options;
@@ -34,6 +35,9 @@ pub struct Association {
     pub calling_names: Names,
     /// How the one who speaks is authenticated.
     pub authentication: Option<Authentication>,
+    /// F-INITIALIZE of a user of the file service: with a request to open and with an offer the request, with the answers to them
+    /// the response. A response that says failure refuses the offer.
+    pub initialize: Option<Box<Fpdu>>,
 }
 
 impl Association {
