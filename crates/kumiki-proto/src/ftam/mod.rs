@@ -1,4 +1,4 @@
-//! The file protocol machine of FTAM: so far, which FPDU is allowed when.
+//! The file protocol machine of FTAM: so far, what F-INITIALIZE agrees on, and which FPDU is allowed when.
 //!
 //! | | |
 //! |---|---|
@@ -9,8 +9,10 @@
 //!
 //! Both ends see the same FPDUs, though not in the same order where they cross; so one table, [`states`], serves both.
 
+pub mod negotiation;
 pub mod states;
 #[cfg(test)]
 mod tests;
 
+pub use negotiation::{Capabilities, objection};
 pub use states::{Machine, Side, State, Step, Wrong};
