@@ -258,10 +258,10 @@ pub struct Link {
     /// The two ends, each `host.device` or `switch.port`.
     pub ends: [String; 2],
     /// What it is. With cells: `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `ds3`, `ds3-plcp`, `taxi-140`. With HDLC-like frames in the payload of SONET/SDH
-    /// (PPP, MAPOS): `oc3c-pos`, `oc12c-pos`, `oc48c-pos`, `oc192c-pos`. With frames of no particular form: `oc3c`, `oc12c`, `oc48c`,
+    /// (PPP, MAPOS): `oc3c-pos`, `oc12c-pos`, `oc48c-pos`, `oc192c-pos`. With HDLC frames bit by bit (LAPB): `sync-64k`, `sync-2m`, `synchronous`. With frames of no particular form: `oc3c`, `oc12c`, `oc48c`,
     /// `point-to-point`.
     pub medium: String,
-    /// Line rate of a `point-to-point` line.
+    /// Line rate of a `point-to-point` or `synchronous` line.
     pub rate: Option<String>,
     /// Propagation, one way.
     #[serde(default)]
@@ -269,10 +269,10 @@ pub struct Link {
     /// Octets that a `point-to-point` line adds to each frame.
     #[serde(default)]
     pub framing_octets: Option<u32>,
-    /// Bits of the frame check sequence of HDLC-like frames: 16 or 32 (the default, as RFC 2615 wants it).
+    /// Bits of the frame check sequence of HDLC-like frames: 16 or 32: the default, as RFC 2615 wants it; bit by bit 16 is.
     #[serde(default)]
     pub fcs: Option<u32>,
-    /// Flags between two HDLC-like frames: 1 (the default) or 2.
+    /// Flags between two HDLC frames: 1 (the default) or 2.
     #[serde(default)]
     pub flags: Option<u32>,
     /// Whether a line with HDLC-like frames is run octet by octet, with its frames of SONET/SDH, their overhead and alarms; times are the same.

@@ -72,6 +72,9 @@ pub struct Impairment {
     pub corrupt_again: f64,
     /// Wrong bits by the unit's number: 0 is the first bit sent. In a cell, 40 is the first of the payload.
     pub flips: BTreeMap<u64, u32>,
+    /// Whether a frame with wrong bits does not come, because the receiver of the line checks frames: every sequence in use finds one
+    /// or two wrong bits.
+    pub checked: bool,
     /// Added to every unit's time.
     pub delay: Duration,
     /// So much more, as [`Impairment::spread`] has it.

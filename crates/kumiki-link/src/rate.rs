@@ -85,6 +85,24 @@ impl Rate {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
+    /// How long `n` bits last, rounded down to whole nanoseconds; the longest duration where it does not fit.
+    #[must_use]
+    pub fn time_of_bits(self, n: u64) -> Duration {
+        let nanos = u128::from(n)
+            .saturating_mul(NANOS)
+            .saturating_mul(u128::from(self.seconds))
+            / u128::from(self.bits);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// How many whole bits fit into `time`.
+    #[must_use]
+    pub fn bits_in(self, time: Duration) -> u64 {
+        let bits = u128::from(time.as_nanos()) * u128::from(self.bits)
+            / NANOS.saturating_mul(u128::from(self.seconds));
+        u64::try_from(bits).unwrap_or(u64::MAX)
+    }
+
     /// Mbit/s, for arithmetic that ends in a printed figure.
     #[must_use]
     #[expect(

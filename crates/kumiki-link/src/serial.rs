@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Model | a frame waits, is put on the line octet by octet with what frames it ([`Carrier`]), and has arrived when its last bit has |
+//! | Model | a frame waits, is put on the line octet by octet, or bit by bit, with what frames it ([`Carrier`]), and has arrived when its last bit has |
 //! | Left out | shared media, line errors ([`crate::Impaired`]); of SONET/SDH, all but the time of each octet of payload ([`crate::sonet::Section`]) |
 
 use std::collections::VecDeque;

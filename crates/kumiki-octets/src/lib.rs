@@ -7,6 +7,7 @@
 //! | [`Sum`] | the Internet checksum's one's complement sum, in parts that can be put together and taken apart |
 //! | [`crc`] | the CRCs of AAL5, ATM, X.25 and PPP |
 //! | [`hdlc`] | octet stuffing and unstuffing |
+//! | [`bit_stuffing`] | the same of bit-synchronous lines |
 //! | [`scramble`] | the scramblers of SONET/SDH and of its payload |
 //! | [`bip`] | the parities of SONET/SDH |
 //! | [`Pattern`] | content that nobody has written anywhere yet |
@@ -14,6 +15,7 @@
 //! No protocol, no time and no I/O.
 
 pub mod bip;
+pub mod bit_stuffing;
 pub mod crc;
 mod form;
 pub mod hdlc;

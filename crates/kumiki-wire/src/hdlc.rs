@@ -2,19 +2,20 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 1662 sections 3, 4 and appendix C; RFC 2615 section 4 (SONET/SDH), RFC 2171 (MAPOS) |
+//! | Specification | RFC 1662 sections 3, 4, 5 and appendix C; RFC 2615 section 4 (SONET/SDH), RFC 2171 (MAPOS) |
 //! | Used by | lines of SONET/SDH, serial lines and pseudo terminals |
-//! | Left out | bit-synchronous links (RFC 1662 section 5); what is in a frame: address, control and protocol are the users' |
+//! | Left out | what is in a frame: address, control and protocol are the users' |
 //!
 //! A frame here is what stands between the flags without the frame check sequence: `FF 03 00 21 ...` of PPP. [`Framing`] says
 //! how a line carries it, and how many octets that takes. [`Framing::emit`] makes the octets, a [`Deframer`] finds the frames in them again,
-//! whatever pieces they come in.
+//! whatever pieces they come in. [`BitFraming`] does the former for bit-synchronous lines, whose transparency is a zero bit behind five ones.
 
 mod deframer;
 
 pub use deframer::{Deframed, Deframer, FramingCounters};
 
 use kumiki_octets::Message;
+use kumiki_octets::bit_stuffing::{BitCounter, BitWriter};
 use kumiki_octets::crc::{Fcs16, Fcs32};
 use kumiki_octets::hdlc::{Accm, FLAG, stuff, stuffed_len};
 
@@ -125,6 +126,46 @@ impl Framing {
         });
         fcs.show(|fcs| stuff(fcs, self.accm, out));
         out.push(FLAG);
+    }
+}
+
+/// How a bit-synchronous line carries frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BitFraming {
+    /// The frame check sequence.
+    pub fcs: FcsKind,
+    /// As [`Framing::opening_flag`].
+    pub opening_flag: bool,
+}
+
+impl BitFraming {
+    /// How many bits of a line `frame` takes: its own and its frame check sequence, stuffed, with the closing flag and the opening
+    /// one where there is one.
+    #[must_use]
+    pub fn bits_of(&self, frame: &Message) -> u64 {
+        let (mut fcs, mut bits) = (Fcs::new(self.fcs), BitCounter::new());
+        frame.for_each(|piece| {
+            fcs.update(piece);
+            bits.update(piece);
+        });
+        fcs.show(|fcs| bits.update(fcs));
+        bits.bits() + 8 + 8 * u64::from(self.opening_flag)
+    }
+
+    /// Writes the bits of a line that carry `frame`.
+    pub fn emit(&self, frame: &Message, out: &mut BitWriter) {
+        if self.opening_flag {
+            out.flag();
+        }
+        let mut fcs = Fcs::new(self.fcs);
+        let mut octets = Vec::new();
+        frame.for_each(|piece| {
+            fcs.update(piece);
+            octets.extend_from_slice(piece);
+        });
+        fcs.show(|fcs| octets.extend_from_slice(fcs));
+        out.frame(&octets);
+        out.flag();
     }
 }
 

@@ -142,10 +142,6 @@ impl Control {
     }
 
     /// Octets that it takes.
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "a control field is never empty"
-    )]
     #[must_use]
     pub const fn len(self, modulo: Modulo) -> usize {
         match (self, modulo) {

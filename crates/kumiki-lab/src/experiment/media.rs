@@ -12,7 +12,7 @@ use kumiki_link::{
     SerialConfig, Wire,
 };
 use kumiki_sim::{HostId, Plug, World};
-use kumiki_wire::hdlc::{FcsKind, Framing};
+use kumiki_wire::hdlc::{BitFraming, FcsKind, Framing};
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::hosts::kind_of;
@@ -57,6 +57,20 @@ const POS: [(&str, Level); 4] = [
     ("oc48c-pos", Level::Sts48c),
     ("oc192c-pos", Level::Sts192c),
 ];
+
+/// The medium that carries HDLC frames bit by bit at a rate that is set.
+const SYNCHRONOUS: &str = "synchronous";
+
+/// The names of media of that kind with rates of their own.
+const SYNC: [(&str, Rate); 2] = [
+    ("sync-64k", Rate::bits_per_second(64_000)),
+    ("sync-2m", Rate::bits_per_second(2_000_000)),
+];
+
+/// Whether `medium` carries HDLC frames bit by bit.
+fn is_synchronous(medium: &str) -> bool {
+    medium == SYNCHRONOUS || SYNC.iter().any(|(name, _)| *name == medium)
+}
 
 /// The rate of cells on `medium`, if it carries cells.
 #[must_use]
@@ -155,7 +169,9 @@ fn add_link(
         };
         // What has come through the line is impaired just before its end, so that the other way is untouched: there
         // the line's own queue is next.
-        let impairment = impairment(impair, cells.is_some()).map_err(|it| it.under(&["impair"]))?;
+        let mut impairment =
+            impairment(impair, cells.is_some()).map_err(|it| it.under(&["impair"]))?;
+        impairment.checked = is_synchronous(&link.medium);
         let seed = seed_of(ends.seed, name, port);
         let element = Impaired::new(impairment, Impairment::default(), seed);
         let element = world.add_element(&format!("{name} to {end}"), Box::new(element));
@@ -412,6 +428,9 @@ fn outage(text: &str) -> Result<Trouble, Fault> {
 
 /// What carries the frames of a line without cells.
 fn carrier(link: &Link) -> Result<Carrier, Fault> {
+    if is_synchronous(&link.medium) {
+        return synchronous(link);
+    }
     let Some((_, level)) = POS.iter().find(|(name, _)| *name == link.medium) else {
         let framed = [
             "fcs",
@@ -428,30 +447,77 @@ fn carrier(link: &Link) -> Result<Carrier, Fault> {
         });
     };
     no_use(link, &["rate", "framing_octets"])?;
-    let fcs = match link.fcs {
-        None | Some(32) => FcsKind::Fcs32,
-        Some(16) => FcsKind::Fcs16,
-        Some(bits) => {
-            let problem = format!("no frame check sequence has {bits} bits");
-            return Err(fault(&["fcs"], problem).expected("16 or 32"));
-        }
-    };
-    let opening_flag = match link.flags {
-        None | Some(1) => false,
-        Some(2) => true,
-        Some(flags) => {
-            let problem = format!("there are not {flags} flags between two frames");
-            return Err(fault(&["flags"], problem).expected("1 or 2"));
-        }
-    };
     Ok(Carrier::Sonet {
         clock: OctetClock::new(*level),
         framing: Framing {
-            fcs,
-            opening_flag,
+            fcs: check_sequence(link, FcsKind::Fcs32)?,
+            opening_flag: opening_flag(link)?,
             ..Framing::default()
         },
     })
+}
+
+/// A line that carries HDLC frames bit by bit.
+fn synchronous(link: &Link) -> Result<Carrier, Fault> {
+    no_use(
+        link,
+        &[
+            "framing_octets",
+            "octet_exact",
+            "scrambled",
+            "bit_errors",
+            "outages",
+        ],
+    )?;
+    let framing = BitFraming {
+        fcs: check_sequence(link, FcsKind::Fcs16)?,
+        opening_flag: opening_flag(link)?,
+    };
+    let named = SYNC.iter().find(|(name, _)| *name == link.medium);
+    let rate = match named {
+        Some((_, rate)) => {
+            no_use(link, &["rate"])?;
+            *rate
+        }
+        None => given_rate(link)?,
+    };
+    Ok(Carrier::Synchronous { rate, framing })
+}
+
+fn check_sequence(link: &Link, usual: FcsKind) -> Result<FcsKind, Fault> {
+    match link.fcs {
+        None => Ok(usual),
+        Some(32) => Ok(FcsKind::Fcs32),
+        Some(16) => Ok(FcsKind::Fcs16),
+        Some(bits) => {
+            let problem = format!("no frame check sequence has {bits} bits");
+            Err(fault(&["fcs"], problem).expected("16 or 32"))
+        }
+    }
+}
+
+fn opening_flag(link: &Link) -> Result<bool, Fault> {
+    match link.flags {
+        None | Some(1) => Ok(false),
+        Some(2) => Ok(true),
+        Some(flags) => {
+            let problem = format!("there are not {flags} flags between two frames");
+            Err(fault(&["flags"], problem).expected("1 or 2"))
+        }
+    }
+}
+
+/// The rate that a line must be given.
+fn given_rate(link: &Link) -> Result<Rate, Fault> {
+    let text = link.rate.as_deref().ok_or_else(|| {
+        let problem = format!("a {} line needs a `rate`", link.medium);
+        fault(&["medium"], problem)
+    })?;
+    let rate: quantity::Rate = quantity(&["rate"], text)?;
+    if rate.bits_per_second() == 0 {
+        return Err(fault(&["rate"], "nothing would ever arrive"));
+    }
+    Ok(Rate::bits_per_second(rate.bits_per_second()))
 }
 
 fn frame_rate(link: &Link) -> Result<Rate, Fault> {
@@ -460,22 +526,15 @@ fn frame_rate(link: &Link) -> Result<Rate, Fault> {
         return Ok(*rate);
     }
     if link.medium == "point-to-point" {
-        let text = link
-            .rate
-            .as_deref()
-            .ok_or_else(|| fault(&["medium"], "a point-to-point line needs a `rate`"))?;
-        let rate: quantity::Rate = quantity(&["rate"], text)?;
-        if rate.bits_per_second() == 0 {
-            return Err(fault(&["rate"], "nothing would ever arrive"));
-        }
-        return Ok(Rate::bits_per_second(rate.bits_per_second()));
+        return given_rate(link);
     }
     let known = ATM
         .iter()
         .chain(&FRAMES)
         .map(|(name, _)| *name)
         .chain(POS.iter().map(|(name, _)| *name))
-        .chain(["point-to-point"]);
+        .chain(SYNC.iter().map(|(name, _)| *name))
+        .chain([SYNCHRONOUS, "point-to-point"]);
     Err(unknown(
         &["medium"],
         "medium",

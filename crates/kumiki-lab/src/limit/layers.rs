@@ -225,3 +225,35 @@ pub fn stuffing(added: u32, per: u32) -> Overhead {
     let cost = Cost::Among { added, per };
     overhead("octet stuffing", cost, "RFC 1662 section 4.2, on average")
 }
+
+/// Flags and frame check sequence of HDLC on a bit-synchronous line, in octets.
+#[must_use]
+pub fn hdlc_bits(fcs: u32, flags: u32) -> Overhead {
+    overhead(
+        "HDLC framing",
+        Cost::Octets(fcs + flags),
+        "ISO 3309: check sequence and flags",
+    )
+}
+
+/// Zero-bit stuffing: `added` bits for each `per` bits of user data, such as one for each 62 random ones. What headers need is not
+/// counted.
+#[must_use]
+pub fn bit_stuffing(added: u32, per: u32) -> Overhead {
+    let cost = Cost::Among { added, per };
+    overhead("bit stuffing", cost, "ISO 3309, on average")
+}
+
+/// LAPB: address and control field.
+#[must_use]
+pub fn lapb(extended: bool) -> Overhead {
+    let octets = if extended { 3 } else { 2 };
+    overhead("LAPB", Cost::Octets(octets), "ISO 7776: address, control")
+}
+
+/// X.25: the header of a data packet.
+#[must_use]
+pub fn x25(extended: bool) -> Overhead {
+    let octets = if extended { 4 } else { 3 };
+    overhead("X.25", Cost::Octets(octets), "header of a data packet")
+}

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | paper 2, table 2, made general; headers are those of RFC 791, 8200, 768, 9293 and 7323, LLC/SNAP of RFC 2684, PPP framing of RFC 1662; what lines and cells take is said at each layer |
+//! | Specification | paper 2, table 2, made general; headers are those of RFC 791, 8200, 768, 9293 and 7323, LLC/SNAP of RFC 2684, PPP framing of RFC 1662, HDLC's of ISO 3309; what lines and cells take is said at each layer |
 //! | Left out | acknowledgements and other traffic beside the data, windows, hosts: the ladder is what the octets alone allow |
 //!
 //! All arithmetic is exact; only what is printed is rounded. Paper 2 rounded at each step and so came to 134.581 Mb/s, where
@@ -17,9 +17,9 @@ mod stack;
 mod tests;
 
 pub use layers::{
-    aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, cell_headers, ds3,
-    ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, ipv4, ipv6, llc, llc_snap, mapos,
-    oc, ppp, sonet, stuffing, tcp, token, udp, xtp,
+    aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing,
+    cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits,
+    ipv4, ipv6, lapb, llc, llc_snap, mapos, oc, ppp, sonet, stuffing, tcp, token, udp, x25, xtp,
 };
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use kumiki_graph::Duration;
 use kumiki_octets::Pattern;
+use kumiki_octets::bit_stuffing::BitCounter;
 use kumiki_octets::hdlc::{Accm, FLAG};
 
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
-    cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, ipv4, ipv6,
-    ladder, llc, llc_snap, mapos, oc, ppp, sonet, stuffing, tcp, token, udp, xtp,
+    bit_stuffing, cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc,
+    hdlc_bits, ipv4, ipv6, ladder, lapb, llc, llc_snap, mapos, oc, ppp, sonet, stuffing, tcp,
+    token, udp, x25, xtp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
@@ -85,7 +87,13 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
     } else {
         vec![cell_headers(), aal5_padding(), aal5_trailer()]
     };
-    let stuffed = || stuffed(scenario);
+    let stuffed = |bits| {
+        if bits {
+            bits_stuffed(scenario)
+        } else {
+            stuffed(scenario)
+        }
+    };
     let lines = lines
         .into_iter()
         .map(|link| medium(link, &cells, &stuffed))
@@ -194,6 +202,14 @@ fn layers_above<'a>(
                 mtu = Some(mtu.map_or(carries, |mtu: u32| mtu.min(carries)));
                 layers.push(fddi());
             }
+            "lapb" => layers.push(lapb(extended(stack, node))),
+            "x25" => {
+                mss = octets(stack, node, "packet")?.or(Some(128));
+                options = 0;
+                transport = 0;
+                ip_header = 0;
+                layers.push(x25(extended(stack, node)));
+            }
             "llc" => layers.push(llc()),
             "llc_snap" => layers.push(llc_snap()),
             "ppp" => layers.push(ppp()),
@@ -201,7 +217,7 @@ fn layers_above<'a>(
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
-                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, xtp, udp, ip, ipv6, sim_ether, llc, llc_snap, ppp, mapos, eth, fddi, {}",
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, xtp, udp, ip, ipv6, sim_ether, lapb, x25, llc, llc_snap, ppp, mapos, eth, fddi, {}",
                     FREE.join(", ")
                 ));
             }
@@ -230,6 +246,12 @@ fn layers_above<'a>(
         ));
     }
     Ok((layers, payload))
+}
+
+/// Whether the node `node` numbers modulo 128.
+fn extended(stack: &Stack<'_>, node: &str) -> bool {
+    let given = stack.setting(node, "extended");
+    given.and_then(toml::Value::as_bool).unwrap_or(false)
 }
 
 /// Whether the TCP node `node` puts timestamps into its segments: as it says, or as its defaults do.
@@ -334,6 +356,26 @@ fn stuffed(scenario: &Scenario) -> Result<Option<Overhead>, String> {
     Ok((added > 0).then(|| stuffing(added, per)))
 }
 
+/// What bit stuffing adds to the content of the load, on average; of headers it is not counted.
+fn bits_stuffed(scenario: &Scenario) -> Result<Option<Overhead>, String> {
+    let message = parse_octets("workload.message", &scenario.workload.message)?;
+    let (pattern, per) = match scenario.workload.pattern.as_deref().unwrap_or("ttcp") {
+        "zeros" => return Ok(None),
+        // A run of five ones is there once in 2 + 4 + 8 + 16 + 32 bits that are drawn.
+        "random" | "counter" => return Ok(Some(bit_stuffing(1, 62))),
+        "flags" => (Pattern::Fill(FLAG), 1),
+        // A share of a long write is that of its beginning.
+        _ => (Pattern::Ttcp { write_len: message }, message.min(9500)),
+    };
+    let mut octets = vec![0; usize::try_from(per).unwrap_or(0)];
+    pattern.fill(0, &mut octets);
+    let mut counter = BitCounter::new();
+    counter.update(&octets);
+    let bits = per.saturating_mul(8);
+    let added = u32::try_from(counter.bits().saturating_sub(bits.into())).unwrap_or(u32::MAX);
+    Ok((added > 0).then(|| bit_stuffing(added, bits)))
+}
+
 fn ds3_line() -> Line {
     Line {
         name: "DS-3 line".to_owned(),
@@ -341,11 +383,11 @@ fn ds3_line() -> Line {
     }
 }
 
-/// A line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets are stuffed.
+/// A line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets or (true) bits are stuffed.
 fn medium(
     link: &Link,
     cells: &[Overhead],
-    stuffed: &impl Fn() -> Result<Option<Overhead>, String>,
+    stuffed: &impl Fn(bool) -> Result<Option<Overhead>, String>,
 ) -> Result<(Line, Vec<Overhead>), String> {
     let cells = || cells.iter().cloned();
     let extra = || {
@@ -355,14 +397,39 @@ fn medium(
     };
     let pos = |n| -> Result<(Line, Vec<Overhead>), String> {
         let framing = hdlc(link.fcs.unwrap_or(32) / 8, link.flags.unwrap_or(1));
-        let layers = [sonet(), framing].into_iter().chain(stuffed()?).collect();
+        let layers = [sonet(), framing]
+            .into_iter()
+            .chain(stuffed(false)?)
+            .collect();
         Ok((oc(n), layers))
+    };
+    let sync = |bits_per_second| -> Result<(Line, Vec<Overhead>), String> {
+        let framing = hdlc_bits(link.fcs.unwrap_or(16) / 8, link.flags.unwrap_or(1));
+        let line = Line {
+            name: "synchronous line".to_owned(),
+            bits_per_second,
+        };
+        let layers = [framing].into_iter().chain(stuffed(true)?).collect();
+        Ok((line, layers))
+    };
+    let given_rate = || -> Result<u64, String> {
+        let text = link.rate.as_deref();
+        let text = text.ok_or_else(|| {
+            let medium = &link.medium;
+            format!("a {medium} line needs a `rate`, as in \"10 Mb/s\"")
+        })?;
+        let rate: Rate =
+            quantity::parse(text).map_err(|error| format!("rate = \"{text}\": {error}"))?;
+        Ok(rate.bits_per_second())
     };
     Ok(match link.medium.as_str() {
         "oc3c-pos" => pos(3)?,
         "oc12c-pos" => pos(12)?,
         "oc48c-pos" => pos(48)?,
         "oc192c-pos" => pos(192)?,
+        "sync-64k" => sync(64_000)?,
+        "sync-2m" => sync(2_000_000)?,
+        "synchronous" => sync(given_rate()?)?,
         "oc3c-atm" => (oc(3), [sonet()].into_iter().chain(cells()).collect()),
         "oc12c-atm" => (oc(12), [sonet()].into_iter().chain(cells()).collect()),
         "oc48c-atm" => (oc(48), [sonet()].into_iter().chain(cells()).collect()),
@@ -382,21 +449,15 @@ fn medium(
         "oc12c" => (oc(12), [sonet()].into_iter().chain(extra()).collect()),
         "oc48c" => (oc(48), [sonet()].into_iter().chain(extra()).collect()),
         "point-to-point" => {
-            let text = link
-                .rate
-                .as_deref()
-                .ok_or("a point-to-point line needs a `rate`, as in \"10 Mb/s\"")?;
-            let rate: Rate =
-                quantity::parse(text).map_err(|error| format!("rate = \"{text}\": {error}"))?;
             let line = Line {
                 name: "point-to-point line".to_owned(),
-                bits_per_second: rate.bits_per_second(),
+                bits_per_second: given_rate()?,
             };
             (line, extra().into_iter().collect())
         }
         other => {
             return Err(format!(
-                "the overhead of the medium `{other}` is not known; known are oc3c-atm, oc12c-atm, oc48c-atm, ds3, ds3-plcp, taxi-140, oc3c-pos, oc12c-pos, oc48c-pos, oc192c-pos, oc3c, oc12c, oc48c, point-to-point"
+                "the overhead of the medium `{other}` is not known; known are oc3c-atm, oc12c-atm, oc48c-atm, ds3, ds3-plcp, taxi-140, oc3c-pos, oc12c-pos, oc48c-pos, oc192c-pos, sync-64k, sync-2m, synchronous, oc3c, oc12c, oc48c, point-to-point"
             ));
         }
     })

@@ -152,6 +152,9 @@ impl Direction {
         let bits = (data.len() as u64).saturating_mul(8);
         let fates = self.state.draw.next(&self.impairment, bits, now);
         for fate in fates.into_iter().flatten() {
+            if self.impairment.checked && fate.has_flips() {
+                continue;
+            }
             let mut data = data.clone();
             if fate.mark {
                 self.state.draw.tally.marked += u64::from(mark(&mut data));

@@ -1,8 +1,8 @@
-//! What carries the frames of a line: how many octets each takes, and when those are on it.
+//! What carries the frames of a line: how many octets or bits each takes, and when those are on it.
 
 use kumiki_graph::Instant;
 use kumiki_octets::Message;
-use kumiki_wire::hdlc::Framing;
+use kumiki_wire::hdlc::{BitFraming, Framing};
 
 use crate::Rate;
 use crate::sonet::OctetClock;
@@ -25,14 +25,31 @@ pub enum Carrier {
         /// How frames stand in it.
         framing: Framing,
     },
+    /// HDLC frames on a bit-synchronous line (X.25, V.24 and the like): a zero bit behind five ones, and flags between frames, so that a
+    /// frame begins where a flag ends. Each frame's bits are looked at, as stuffing depends on them.
+    Synchronous {
+        /// Of the line.
+        rate: Rate,
+        /// How frames stand on it.
+        framing: BitFraming,
+    },
 }
 
 impl Carrier {
-    /// How many octets of the line `frame` takes.
-    pub(super) fn octets_of(&self, frame: &Message) -> u64 {
+    /// How much of the line `frame` takes: octets, or on a bit-synchronous line bits.
+    pub(super) fn size_of(&self, frame: &Message) -> u64 {
         match self {
             Self::Plain { overhead, .. } => frame.len() as u64 + u64::from(*overhead),
             Self::Sonet { framing, .. } => framing.octets_of(frame),
+            Self::Synchronous { framing, .. } => framing.bits_of(frame),
+        }
+    }
+
+    /// How many bits such a size is.
+    pub(super) const fn bits_of_size(&self, size: u64) -> u64 {
+        match self {
+            Self::Plain { .. } | Self::Sonet { .. } => size.saturating_mul(8),
+            Self::Synchronous { .. } => size,
         }
     }
 }
@@ -43,7 +60,8 @@ pub(super) struct Pace {
     /// Plain: when the line was last found free, and the octets it has carried since without a gap.
     busy_since: Instant,
     octets_since: u64,
-    /// SONET/SDH: the first octet of payload that no frame has.
+    /// SONET/SDH: the first octet of payload that no frame has. Bit-synchronous: the first bit behind the last frame, counted from
+    /// the beginning of all time, when a flag had just ended.
     next_free: u64,
 }
 
@@ -53,14 +71,14 @@ impl Pace {
         self.next_free
     }
 
-    /// Puts `octets` on the line at `at` or as soon as it can take them; `gap` says whether the line has been idle before. Returns
-    /// when the last of them is on the line.
+    /// Puts a frame of `size` on the line at `at` or as soon as it can take it; `gap` says whether the line has been idle before. Returns
+    /// when the last of it is on the line.
     pub(super) fn carry(
         &mut self,
         carrier: &Carrier,
         at: Instant,
         gap: bool,
-        octets: u64,
+        size: u64,
     ) -> Instant {
         match carrier {
             Carrier::Plain { rate, .. } => {
@@ -68,14 +86,25 @@ impl Pace {
                     self.busy_since = at;
                     self.octets_since = 0;
                 }
-                self.octets_since += octets;
+                self.octets_since += size;
                 // From the beginning of the busy period, so that no remainder is lost from frame to frame.
                 self.busy_since + rate.time_of_octets(self.octets_since)
             }
             Carrier::Sonet { clock, .. } => {
                 let first = clock.first_at_or_after(at).max(self.next_free);
-                self.next_free = first + octets;
+                self.next_free = first + size;
                 clock.ends(self.next_free.saturating_sub(1))
+            }
+            Carrier::Synchronous { rate, .. } => {
+                // Whole flags fill the time in which nobody sends; a frame waits for the end of the one under way.
+                let since = at.saturating_since(Instant::ZERO);
+                let idle = rate.bits_in(since).saturating_sub(self.next_free);
+                let mut first = self.next_free + idle.next_multiple_of(8);
+                if rate.time_of_bits(first) < since {
+                    first += 8;
+                }
+                self.next_free = first + size;
+                Instant::ZERO + rate.time_of_bits(self.next_free)
             }
         }
     }

@@ -40,7 +40,7 @@ pub(crate) struct Started {
 pub(crate) struct Tally {
     /// Frames put on the line.
     pub(crate) frames: u64,
-    /// Octets of the line that they took.
+    /// Octets of the line that they took; of a bit-synchronous one whole ones.
     pub(crate) octets: u64,
     /// Frames for which there was no room.
     pub(crate) drops: u64,
@@ -60,6 +60,8 @@ pub(crate) struct Sending {
     pace: Pace,
     free_at: Instant,
     offered: u64,
+    /// Bits of the line that frames took.
+    bits: u64,
     tally: Tally,
 }
 
@@ -74,6 +76,7 @@ impl Sending {
             pace: Pace::default(),
             free_at: Instant::ZERO,
             offered: 0,
+            bits: 0,
             tally: Tally::default(),
         }
     }
@@ -83,6 +86,9 @@ impl Sending {
         let same = match (&self.config.carrier, &config.carrier) {
             // Where the next frame may begin does not depend on how it stands in the payload.
             (Carrier::Sonet { clock, .. }, Carrier::Sonet { clock: next, .. }) => clock == next,
+            (Carrier::Synchronous { rate, .. }, Carrier::Synchronous { rate: next, .. }) => {
+                rate == next
+            }
             (a, b) => a == b,
         };
         if !same {
@@ -104,7 +110,10 @@ impl Sending {
 
     /// What has been sent.
     pub(crate) const fn tally(&self) -> Tally {
-        self.tally
+        Tally {
+            octets: self.bits / 8,
+            ..self.tally
+        }
     }
 
     /// On SONET/SDH: the first octet of payload that no frame has.
@@ -174,12 +183,12 @@ impl Sending {
     /// Puts a frame on the line, which is free at `at`.
     fn start(&mut self, at: Instant, number: u64, mut data: Message, address: Address) -> Started {
         let before = self.free_at.max(at);
-        let octets = self.config.carrier.octets_of(&data);
+        let size = self.config.carrier.size_of(&data);
         let gap = at > self.free_at;
-        self.free_at = self.pace.carry(&self.config.carrier, at, gap, octets);
+        self.free_at = self.pace.carry(&self.config.carrier, at, gap, size);
         self.tally.busy += self.free_at.saturating_since(before);
         self.tally.frames += 1;
-        self.tally.octets += octets;
+        self.bits += self.config.carrier.bits_of_size(size);
         data.set_lease(None);
         if self.config.say_sent {
             self.leaving.push_back(Leaving {
@@ -190,7 +199,7 @@ impl Sending {
         }
         Started {
             ends: self.free_at,
-            first: self.pace.next_free().saturating_sub(octets),
+            first: self.pace.next_free().saturating_sub(size),
             data,
             address,
         }

@@ -307,3 +307,85 @@ fn a_queue_that_shrinks_keeps_what_waits() {
     assert_eq!(counter(&line, "a_drops"), 1);
     assert_eq!(drain(&mut line).len(), 4);
 }
+
+/// Bits per second of the line below: a bit lasts a microsecond.
+const MEGABIT: Rate = Rate::bits_per_second(1_000_000);
+
+fn synchronous(opening_flag: bool) -> SerialConfig {
+    let framing = kumiki_wire::hdlc::BitFraming {
+        opening_flag,
+        ..Default::default()
+    };
+    SerialConfig {
+        carrier: Carrier::Synchronous {
+            rate: MEGABIT,
+            framing,
+        },
+        propagation: Duration::ZERO,
+        say_sent: false,
+    }
+}
+
+#[test]
+fn a_frame_on_a_synchronous_line_waits_for_the_end_of_a_flag() {
+    let mut line = Serial::new(synchronous(false), DropTail::UNLIMITED);
+    let mut out = Outlet::default();
+    let zeros = || Unit::Frame {
+        data: Message::from_octets(&[0; 10]),
+        address: Address::None,
+    };
+    let framing = kumiki_wire::hdlc::BitFraming::default();
+    let bits = framing.bits_of(&Message::from_octets(&[0; 10]));
+    // Ten octets, two of check sequence and a flag, and what the sequence is stuffed with.
+    assert!((104..=106).contains(&bits), "{bits}");
+    // Idle flags end every 8 us. The second frame follows on the flag that ends the first.
+    line.offer(Instant::from_nanos(9_500), 0, zeros(), &mut out);
+    line.offer(Instant::from_nanos(9_500), 0, zeros(), &mut out);
+    let seen = drain(&mut line);
+    let ends = [16 + bits, 16 + 2 * bits];
+    assert_eq!(seen, ends.map(|end| (end * 1_000, 1, 0)).to_vec(), "{bits}");
+    // The next flags are counted from there.
+    let at = (ends[1] + 17) * 1_000;
+    line.offer(Instant::from_nanos(at), 0, zeros(), &mut out);
+    let end = (ends[1] + 24 + bits) * 1_000;
+    assert_eq!(drain(&mut line), [(end, 1, 0)]);
+    assert_eq!(counter(&line, "a_octets"), 3 * bits / 8);
+}
+
+proptest! {
+    /// The line against the bits that would be on it.
+    #[test]
+    fn a_synchronous_line_takes_as_long_as_its_bits(
+        frames in proptest::collection::vec((proptest::collection::vec(prop_oneof![any::<u8>(), Just(0xff)], 1..30), 0_u64..400_000), 1..8),
+        opening_flag: bool,
+    ) {
+        let config = synchronous(opening_flag);
+        let Carrier::Synchronous { framing, .. } = config.carrier else {
+            unreachable!()
+        };
+        let mut line = Serial::new(config, DropTail::UNLIMITED);
+        let mut out = Outlet::default();
+        let mut bits = kumiki_octets::bit_stuffing::BitWriter::new();
+        let (mut at, mut expected, mut seen) = (0, Vec::new(), Vec::new());
+        for (octets, gap) in &frames {
+            at += gap;
+            let data = Message::from_octets(octets);
+            while bits.bits() * 1_000 < at {
+                bits.flag();
+            }
+            framing.emit(&data, &mut bits);
+            expected.push(bits.bits() * 1_000);
+            while let Some(due) = line.next_deadline().filter(|due| due.as_nanos() <= at) {
+                line.poll(due, &mut out);
+                seen.extend(out.drain().map(|_| due.as_nanos()));
+            }
+            line.offer(Instant::from_nanos(at), 0, Unit::Frame { data, address: Address::None }, &mut out);
+        }
+        seen.extend(drain(&mut line).into_iter().map(|(due, ..)| due));
+        prop_assert_eq!(seen, expected);
+        // What was written is read.
+        let mut found = 0;
+        kumiki_octets::bit_stuffing::BitReader::new(100).read(bits.octets(), |_| found += 1);
+        prop_assert_eq!(found, frames.len() - usize::from(!opening_flag && frames[0].1 == 0));
+    }
+}

@@ -217,3 +217,24 @@ proptest! {
         prop_assert!(frames.iter().all(|found| *found == frame));
     }
 }
+
+/// X.25's and HDLC's example: SABM with P to address 3, and its check sequence by the published polynomial.
+#[test]
+fn a_bit_synchronous_frame_is_its_octets_stuffed_between_flags() {
+    let frame = Message::from_octets(&[0x03, 0x3f]);
+    let framing = BitFraming::default();
+    let mut line = BitWriter::new();
+    line.flag();
+    framing.emit(&frame, &mut line);
+    assert_eq!(line.bits(), 8 + framing.bits_of(&frame));
+    let mut found = Vec::new();
+    let mut reader = kumiki_octets::bit_stuffing::BitReader::new(100);
+    reader.read(line.octets(), |it| found.push(it));
+    // The check sequence that RFC 1662 appendix C.2 gives for these octets.
+    let [kumiki_octets::bit_stuffing::Found::Frame(octets)] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(octets[..2], [0x03, 0x3f]);
+    assert_eq!(octets.len(), 4);
+    assert!(FcsKind::Fcs16.is_right_in(octets));
+}
