@@ -7,7 +7,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`], [`xtp`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
-//! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
+//! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`lapb`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | virtual | [`vnet`], [`pipe`] |
 //! | adaptation | [`atm_arp`], [`llc_snap`], [`vc_mux`], [`aal5`], [`aal34`] |
 //!
@@ -33,6 +33,7 @@ pub mod icmp;
 mod inet;
 pub mod ip;
 pub mod ipv6;
+pub mod lapb;
 pub mod llc;
 pub mod llc_snap;
 pub mod mapos;

@@ -44,6 +44,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("icmp", icmp),
     ("ip", super::ip::make),
     ("ipv6", super::ipv6::make),
+    ("lapb", super::x25::lapb),
     ("llc", llc),
     ("llc_snap", llc_snap),
     ("mapos", super::mapos::mapos),

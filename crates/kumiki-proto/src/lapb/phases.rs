@@ -1,0 +1,350 @@
+//! Set-up, clearing and reset of the link; frames before anybody looks at numbers.
+
+use kumiki_graph::{Context, Handle, Indication, Reason};
+use kumiki_octets::Message;
+use kumiki_wire::lapb::{Control, Header, Reject, function};
+
+use super::states::{Event, Phase, Step};
+use super::timers::Timer;
+use super::{Lapb, Session, USER, Variables, grant};
+
+/// A frame without its header.
+pub(super) struct Frame {
+    pub(super) control: Control,
+    /// Whether it is a response of the peer's, and not a command.
+    pub(super) response: bool,
+    pub(super) information: Message,
+}
+
+/// What is wrong with a frame, in the letters of FRMR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wrong {
+    /// W: the control field.
+    Control,
+    /// X: information where there may be none, or too little of it.
+    Information,
+    /// Y: too much information.
+    TooLong,
+    /// Z: N(R).
+    Nr,
+}
+
+impl Lapb {
+    /// A frame has come from the line.
+    pub(super) fn receive(&mut self, mut data: Message, cx: &mut Context<'_>) {
+        let modulo = self.config.modulo;
+        let front = data.front_at_least(Header::MOST);
+        let Ok((header, len)) = Header::parse(front, modulo) else {
+            return self.invalid("frame of too few octets", cx);
+        };
+        let role = self.config.role;
+        let response = if header.address == role.peer() {
+            true
+        } else if header.address == role.own() {
+            false
+        } else {
+            return self.invalid("address of neither end", cx);
+        };
+        // The header was read, so it is there.
+        let _ = data.pop_header(len);
+        let frame = Frame {
+            control: header.control,
+            response,
+            information: data,
+        };
+        if self.phase == Phase::Transfer {
+            self.timers.start(Timer::T3, self.config.t3, cx);
+        }
+        let poll = frame.control.poll();
+        let event = self.event_of(&frame);
+        if event == Event::Frmr {
+            self.counters.frmr_received += 1;
+        }
+        let wrong_kind = event != Event::Other && event.is_command() == response;
+        if wrong_kind || self.is_other_mode(&frame) {
+            return self.odd(&frame, cx);
+        }
+        match self.phase.step(event) {
+            Step::Ignore => self.ignore(cx),
+            Step::Offer => match self.listener {
+                Some(user) => {
+                    self.sabm_poll = poll;
+                    self.offer(user, cx);
+                }
+                None => self.respond(function::DM, poll, cx),
+            },
+            Step::SendDm => self.respond(function::DM, poll, cx),
+            Step::SendDmIfPolled if !response && poll => self.respond(function::DM, true, cx),
+            Step::SendUa => self.respond(function::UA, poll, cx),
+            Step::Withdraw => {
+                self.forget(cx);
+                self.respond(function::DM, poll, cx);
+            }
+            Step::Collide => {
+                self.collided = true;
+                self.respond(function::UA, poll, cx);
+            }
+            // An answer to what we have sent is final; others are to something older.
+            Step::Establish if poll => self.establish(cx),
+            Step::Refused if poll => self.end(self.reason_of_dm(), cx),
+            Step::Cleared if poll => self.cleared(cx),
+            Step::SendDmIfPolled | Step::Establish | Step::Refused | Step::Cleared => {
+                self.ignore(cx);
+            }
+            Step::PeerClears => {
+                self.respond(function::UA, poll, cx);
+                self.end(Reason::Reset, cx);
+            }
+            Step::PeerLost => self.end(Reason::Reset, cx),
+            Step::PeerResets => self.peer_resets(poll, cx),
+            Step::Reset => self.reset(Reason::Protocol, cx),
+            Step::Take => self.take(frame, cx),
+            Step::RejectAgain if !response && poll => self.send_frmr(true, cx),
+            Step::RejectAgain => self.ignore(cx),
+        }
+    }
+
+    const fn event_of(&self, frame: &Frame) -> Event {
+        match frame.control {
+            Control::Unnumbered { function, .. } => Event::of(function, self.sabm()),
+            Control::Information { .. } | Control::Supervisory { .. } => Event::Other,
+        }
+    }
+
+    /// Whether it sets up a link of the other modulus.
+    fn is_other_mode(&self, frame: &Frame) -> bool {
+        let Control::Unnumbered { function, .. } = frame.control else {
+            return false;
+        };
+        matches!(function, function::SABM | function::SABME) && function != self.sabm()
+    }
+
+    /// A command as a response, a response as a command, or SABM for SABME.
+    fn odd(&mut self, frame: &Frame, cx: &mut Context<'_>) {
+        if self.is_other_mode(frame) && !frame.response {
+            // X.25 section 2.4.4.5.2: different commands end in the disconnected phase.
+            self.respond(function::DM, frame.control.poll(), cx);
+        } else if self.phase == Phase::Transfer {
+            self.reject(frame, Wrong::Control, cx);
+        } else {
+            self.ignore(cx);
+        }
+    }
+
+    fn invalid(&mut self, why: &'static str, cx: &mut Context<'_>) {
+        self.counters.invalid += 1;
+        cx.drop(why);
+    }
+
+    pub(super) fn ignore(&mut self, cx: &mut Context<'_>) {
+        self.counters.ignored += 1;
+        cx.drop("frame that means nothing in this phase");
+    }
+
+    fn reason_of_dm(&self) -> Reason {
+        match self.session {
+            Session::Stands(_) => Reason::Reset,
+            Session::Opening(_) | Session::None | Session::Offered => Reason::Refused,
+        }
+    }
+
+    /// Begins to set the link up, or to reset it.
+    pub(super) fn set_up(&mut self, cx: &mut Context<'_>) {
+        self.phase = Phase::Setup;
+        self.collided = false;
+        self.tries = 1;
+        self.timers.stop_all(cx);
+        self.send_sabm(cx);
+    }
+
+    fn send_sabm(&mut self, cx: &mut Context<'_>) {
+        self.counters.sabm_sent += 1;
+        self.command(self.sabm(), cx);
+        self.timers.start(Timer::T1, self.config.t1, cx);
+    }
+
+    /// UA has come, or T1 has expired after a collision.
+    fn establish(&mut self, cx: &mut Context<'_>) {
+        match self.session {
+            Session::Opening(user) => {
+                self.counters.established += 1;
+                self.generation = self.generation.wrapping_add(1);
+                self.session = Session::Stands(user);
+                self.opened(user, self.handle(), cx);
+            }
+            Session::Stands(user) => {
+                if core::mem::take(&mut self.user_resets) {
+                    let reason = Reason::User;
+                    let session = user;
+                    cx.up(USER, Indication::Reset { session, reason });
+                }
+            }
+            Session::None | Session::Offered => {}
+        }
+        self.begin_transfer(cx);
+    }
+
+    /// All variables begin at 0, and the user has credit, unless it has still to answer a reset.
+    pub(super) fn begin_transfer(&mut self, cx: &mut Context<'_>) {
+        self.phase = Phase::Transfer;
+        self.tries = 0;
+        let unanswered = self.v.unanswered;
+        self.v = Variables {
+            room: if unanswered { 0 } else { self.receive },
+            unanswered,
+            ..Variables::default()
+        };
+        self.timers.stop_all(cx);
+        self.timers.start(Timer::T3, self.config.t3, cx);
+        if unanswered {
+            self.tell_busy(false, cx);
+        } else if let Session::Stands(user) = self.session {
+            self.v.granted = self.config.k.into();
+            grant(user, self.v.granted, cx);
+        }
+    }
+
+    /// We reset the link, for `reason`.
+    pub(super) fn reset(&mut self, reason: Reason, cx: &mut Context<'_>) {
+        self.counters.resets += 1;
+        self.v = Variables {
+            unanswered: true,
+            ..Variables::default()
+        };
+        self.set_up(cx);
+        if let Session::Stands(session) = self.session {
+            cx.up(USER, Indication::Reset { session, reason });
+        }
+    }
+
+    fn peer_resets(&mut self, poll: bool, cx: &mut Context<'_>) {
+        self.counters.resets += 1;
+        self.phase = Phase::Resetting;
+        self.sabm_poll = poll;
+        self.v = Variables::default();
+        self.timers.stop_all(cx);
+        if let Session::Stands(session) = self.session {
+            let reason = Reason::Reset;
+            cx.up(USER, Indication::Reset { session, reason });
+        }
+    }
+
+    /// The user resets the link, or answers a reset.
+    pub(super) fn user_reset(&mut self, cx: &mut Context<'_>) {
+        match self.phase {
+            Phase::Resetting => {
+                self.respond(function::UA, self.sabm_poll, cx);
+                self.begin_transfer(cx);
+            }
+            Phase::Transfer if self.v.unanswered => {
+                self.v.unanswered = false;
+                self.v.granted = u32::from(self.config.k).saturating_sub(self.queued());
+                self.take_room(self.receive, cx);
+                if let Session::Stands(user) = self.session {
+                    grant(user, self.v.granted, cx);
+                }
+            }
+            Phase::Setup => {
+                if !core::mem::take(&mut self.v.unanswered) {
+                    cx.drop("a reset goes on already");
+                }
+            }
+            Phase::Transfer | Phase::Rejecting => {
+                self.counters.resets += 1;
+                self.user_resets = true;
+                self.v = Variables::default();
+                self.set_up(cx);
+            }
+            Phase::Disconnected | Phase::Offered | Phase::Disconnecting => {
+                cx.drop("no such session");
+            }
+        }
+    }
+
+    /// The user ends the session.
+    pub(super) fn disconnect(&mut self, cx: &mut Context<'_>) {
+        self.forget(cx);
+        self.phase = Phase::Disconnecting;
+        self.tries = 1;
+        self.command(function::DISC, cx);
+        self.timers.start(Timer::T1, self.config.t1, cx);
+    }
+
+    fn cleared(&mut self, cx: &mut Context<'_>) {
+        self.phase = Phase::Disconnected;
+        self.timers.stop_all(cx);
+        if matches!(self.session, Session::Opening(_)) {
+            self.set_up(cx);
+        }
+    }
+
+    /// Refuses a frame by FRMR.
+    pub(super) fn reject(&mut self, frame: &Frame, wrong: Wrong, cx: &mut Context<'_>) {
+        self.phase = Phase::Rejecting;
+        self.tries = 1;
+        let all = self.config.modulo;
+        self.reject = Reject {
+            control: frame.control.octets(all),
+            vr: self.v.vr,
+            vs: self.v.vs,
+            response: frame.response,
+            w: matches!(wrong, Wrong::Control | Wrong::Information),
+            x: wrong == Wrong::Information,
+            y: wrong == Wrong::TooLong,
+            z: wrong == Wrong::Nr,
+        };
+        self.timers.stop_all(cx);
+        self.send_frmr(!frame.response && frame.control.poll(), cx);
+    }
+
+    fn send_frmr(&mut self, poll: bool, cx: &mut Context<'_>) {
+        self.counters.frmr_sent += 1;
+        let mut information = Message::new();
+        let modulo = self.config.modulo;
+        self.reject
+            .emit(modulo, information.push_header(Reject::len(modulo)));
+        let function = function::FRMR;
+        let control = Control::Unnumbered { function, poll };
+        self.send(self.config.role.own(), control, information, cx);
+        self.timers.start(Timer::T1, self.config.t1, cx);
+    }
+
+    /// T1 has expired.
+    pub(super) fn on_t1(&mut self, cx: &mut Context<'_>) {
+        self.counters.t1_expired += 1;
+        let last = self.tries >= self.config.n2;
+        self.tries = self.tries.saturating_add(1);
+        match self.phase {
+            // Our UA has gone out, and the peer's was lost.
+            Phase::Setup if self.collided => self.establish(cx),
+            Phase::Setup if last => self.end(Reason::TimedOut, cx),
+            Phase::Setup => self.send_sabm(cx),
+            Phase::Disconnecting if last => self.cleared(cx),
+            Phase::Disconnecting => {
+                self.command(function::DISC, cx);
+                self.timers.start(Timer::T1, self.config.t1, cx);
+            }
+            Phase::Rejecting if last => self.reset(Reason::Protocol, cx),
+            Phase::Rejecting => self.send_frmr(false, cx),
+            Phase::Transfer if last => self.reset(Reason::TimedOut, cx),
+            Phase::Transfer => self.poll(cx),
+            Phase::Disconnected | Phase::Offered | Phase::Resetting => {}
+        }
+    }
+
+    /// The peer has been silent for T3.
+    pub(super) fn on_t3(&mut self, cx: &mut Context<'_>) {
+        if self.phase == Phase::Transfer && !self.timers.t1_runs() {
+            self.tries = 1;
+            self.poll(cx);
+        }
+    }
+
+    /// The handle of our user's session, where it stands.
+    pub(super) const fn user(&self) -> Option<Handle> {
+        match self.session {
+            Session::Stands(user) => Some(user),
+            Session::None | Session::Opening(_) | Session::Offered => None,
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Two graphs' ends of a line in one bench: frames take their time from end to end, and some do not come.
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::{
+    Accept, Credit, DeviceId, Duration, Handle, Indication, Instant, NodeId, Protocol, Reason,
+    Report, Request, Unit,
+};
+use kumiki_octets::Message;
+
+use crate::test_bench::Bench;
+
+/// One end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum End {
+    A,
+    B,
+}
+
+pub(crate) const A: End = End::A;
+pub(crate) const B: End = End::B;
+
+impl End {
+    /// What a node or device `of` this end is called.
+    pub(crate) fn name(self, of: &str) -> String {
+        match self {
+            Self::A => format!("{of} a"),
+            Self::B => format!("{of} b"),
+        }
+    }
+
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    Arrives,
+    Lost,
+}
+
+/// What the user of one end has heard, and how it behaves.
+#[derive(Default)]
+struct Listener {
+    user: Option<NodeId>,
+    session: Option<Handle>,
+    credit: u32,
+    taken: Vec<Vec<u8>>,
+    aborted: Option<Reason>,
+    resets: u32,
+    refuses: bool,
+    holds: bool,
+    held: u32,
+    others: Vec<Indication>,
+}
+
+type Decide = Box<dyn FnMut(End, &[u8], Instant) -> Fate>;
+
+/// Two ends and the line.
+pub(crate) struct Wire {
+    pub(crate) bench: Bench,
+    /// Decides about each frame, by who sends it.
+    pub(crate) fate: Decide,
+    delay: Duration,
+    devices: BTreeMap<End, DeviceId>,
+    listeners: BTreeMap<End, Listener>,
+    under_way: Vec<(Instant, End, Vec<u8>)>,
+    log: Vec<(End, Vec<u8>)>,
+    nodes: BTreeMap<String, NodeId>,
+}
+
+impl Wire {
+    pub(crate) fn new(delay: Duration) -> Self {
+        Self {
+            bench: Bench::new(),
+            fate: Box::new(|_, _, _| Fate::Arrives),
+            delay,
+            devices: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            under_way: Vec::new(),
+            log: Vec::new(),
+            nodes: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn device(&mut self, end: End) {
+        let device = self.bench.device(&end.name("line"));
+        self.devices.insert(end, device);
+    }
+
+    /// A user at this end, on `below`.
+    pub(crate) fn user(&mut self, end: End, below: &str) {
+        let user = self.bench.user(&end.name("user"), below, &[]);
+        self.listeners.insert(
+            end,
+            Listener {
+                user: Some(user),
+                ..Listener::default()
+            },
+        );
+    }
+
+    pub(crate) fn start(&mut self) {
+        self.bench.start();
+        self.after();
+    }
+
+    fn listener(&mut self, end: End) -> &mut Listener {
+        self.listeners.entry(end).or_default()
+    }
+
+    fn listener_of(&self, end: End) -> &Listener {
+        &self.listeners[&end]
+    }
+
+    pub(crate) fn say(&mut self, end: End, request: Request) {
+        if matches!(request, Request::Data { .. }) {
+            let listener = self.listener(end);
+            listener.credit = listener.credit.saturating_sub(1);
+        }
+        self.say_only(end, request);
+        self.after();
+    }
+
+    fn say_only(&mut self, end: End, request: Request) {
+        let user = self.listener(end).user.unwrap();
+        self.bench.say(user, request);
+    }
+
+    /// Looks at what went out and at what users have heard, until there is nothing new.
+    fn after(&mut self) {
+        for (device, unit) in self.bench.sent() {
+            let Some(end) = self.devices.iter().find(|(_, it)| **it == device) else {
+                continue;
+            };
+            let end = *end.0;
+            let octets = unit.data.to_vec();
+            self.log.push((end, octets.clone()));
+            if (self.fate)(end, &octets, self.bench.now) == Fate::Arrives {
+                let at = self.bench.now + self.delay;
+                self.under_way.push((at, end.other(), octets));
+            }
+        }
+        for end in [A, B] {
+            let Some(user) = self.listeners.get(&end).and_then(|it| it.user) else {
+                continue;
+            };
+            let heard = self.bench.heard(user);
+            let news = !heard.is_empty();
+            for indication in heard {
+                self.hear(end, indication);
+            }
+            if news {
+                self.after();
+            }
+        }
+    }
+
+    fn hear(&mut self, end: End, indication: Indication) {
+        let listener = self.listener(end);
+        match indication {
+            Indication::Opened(opened) => {
+                if opened.provider.index != super::super::LISTENER {
+                    listener.session = Some(opened.provider);
+                }
+                listener.others.push(Indication::Opened(opened));
+            }
+            Indication::Offered(offered) => {
+                let session = offered.provider;
+                listener.others.push(Indication::Offered(offered));
+                if listener.refuses {
+                    let (reason, data) = (Reason::User, None);
+                    self.say_only(
+                        end,
+                        Request::Abort {
+                            session,
+                            reason,
+                            data,
+                        },
+                    );
+                    return;
+                }
+                listener.session = Some(session);
+                let user = Handle {
+                    index: 77,
+                    generation: 1,
+                };
+                self.say_only(
+                    end,
+                    Request::Accept(Box::new(Accept {
+                        session,
+                        user,
+                        ..Accept::default()
+                    })),
+                );
+            }
+            Indication::Credit { credit, .. } => listener.credit += credit.messages,
+            Indication::Data { data, .. } => {
+                listener.taken.push(data.to_vec());
+                listener.held += 1;
+                self.give_room(end);
+            }
+            Indication::Reset { reason, .. } => {
+                listener.resets += 1;
+                listener.credit = 0;
+                listener.held = 0;
+                if let Some(session) = listener.session.filter(|_| reason != Reason::User) {
+                    self.say_only(end, Request::Reset { session, reason });
+                }
+            }
+            Indication::Aborted { reason, .. } => {
+                listener.aborted = Some(reason);
+                listener.session = None;
+                listener.credit = 0;
+            }
+            other @ (Indication::Unit(_)
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
+            | Indication::Expedited { .. }
+            | Indication::Released { .. }
+            | Indication::Closed { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
+            | Indication::Report(_)) => listener.others.push(other),
+        }
+    }
+
+    fn give_room(&mut self, end: End) {
+        let listener = self.listener(end);
+        let (Some(session), false) = (listener.session, listener.holds) else {
+            return;
+        };
+        let credit = Credit::messages(core::mem::take(&mut listener.held));
+        self.say_only(end, Request::Credit { session, credit });
+    }
+
+    /// Lets `time` pass.
+    pub(crate) fn pass(&mut self, time: Duration) {
+        let until = self.bench.now + time;
+        loop {
+            let arrival = self.under_way.iter().map(|(at, ..)| *at).min();
+            let next = [arrival, self.bench.graph.next_timer()];
+            let Some(at) = next.into_iter().flatten().min().filter(|at| *at <= until) else {
+                break;
+            };
+            // What arrives comes before what expires at the same time.
+            let arrived = self.under_way.iter().position(|(due, ..)| *due <= at);
+            match arrived {
+                Some(n) => {
+                    let (at, end, octets) = self.under_way.remove(n);
+                    self.bench.now = self.bench.now.max(at);
+                    let unit = Unit::of(Message::from_octets(&octets));
+                    if let Some(device) = self.devices.get(&end) {
+                        self.bench.receive(*device, unit);
+                    }
+                }
+                None => {
+                    let wait = at.saturating_since(self.bench.now);
+                    self.bench.pass(wait);
+                }
+            }
+            self.after();
+        }
+        self.bench.now = until;
+    }
+
+    /// Lets octets come to `end` that nobody has sent.
+    pub(crate) fn inject(&mut self, end: End, octets: &[u8]) {
+        let unit = Unit::of(Message::from_octets(octets));
+        self.bench.receive(self.devices[&end], unit);
+        self.after();
+    }
+
+    pub(crate) fn report(&mut self, end: End, report: Report) {
+        let report = Indication::Report(Box::new(report));
+        self.bench.indicate(self.devices[&end], report);
+        self.after();
+    }
+
+    /// The provider's handle of the session that stands.
+    pub(crate) fn session(&self, end: End) -> Option<Handle> {
+        self.listener_of(end).session
+    }
+
+    pub(crate) fn credit(&self, end: End) -> u32 {
+        self.listener_of(end).credit
+    }
+
+    pub(crate) fn taken(&self, end: End) -> Vec<Vec<u8>> {
+        self.listener_of(end).taken.clone()
+    }
+
+    /// Why the last session ended since this was last asked.
+    pub(crate) fn aborted(&mut self, end: End) -> Option<Reason> {
+        self.listener(end).aborted.take()
+    }
+
+    pub(crate) fn resets(&self, end: End) -> u32 {
+        self.listener_of(end).resets
+    }
+
+    /// The user refuses what is offered.
+    pub(crate) fn refuse(&mut self, end: End) {
+        self.listener(end).refuses = true;
+    }
+
+    /// Whether the user gives no room for what it has taken.
+    pub(crate) fn hold(&mut self, end: End, holds: bool) {
+        self.listener(end).holds = holds;
+        self.give_room(end);
+        self.after();
+    }
+
+    /// Every frame that went out, and by whom.
+    pub(crate) fn log(&self) -> Vec<(End, Vec<u8>)> {
+        self.log.clone()
+    }
+
+    pub(crate) fn node<P: Protocol>(&mut self, name: &str) -> &mut P {
+        let node = self.nodes[name];
+        self.bench.graph.protocol_mut::<P>(node).unwrap()
+    }
+
+    /// A node of the bench, to be found by its name.
+    pub(crate) fn add(&mut self, name: &str, below: &[&str], protocol: impl Protocol) {
+        let node = self.bench.node(name, below, protocol);
+        self.nodes.insert(name.to_owned(), node);
+    }
+}
