@@ -6,6 +6,7 @@
 //! | layer | protocols |
 //! |---|---|
 //! | transport | [`tcp`], [`udp`], [`xtp`] |
+//! | network | [`x25`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`lapb`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | virtual | [`vnet`], [`pipe`] |
@@ -53,6 +54,7 @@ pub mod udp;
 mod users;
 pub mod vc_mux;
 pub mod vnet;
+pub mod x25;
 pub mod xtp;
 
 #[cfg(test)]
