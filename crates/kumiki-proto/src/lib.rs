@@ -7,6 +7,7 @@
 //! |---|---|
 //! | upper | [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
+//! | network | [`x25`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`lapb`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | virtual | [`vnet`], [`pipe`], [`loopback`], [`hif`], [`lif`] |
@@ -59,6 +60,7 @@ pub mod udp;
 mod users;
 pub mod vc_mux;
 pub mod vnet;
+pub mod x25;
 pub mod xtp;
 
 #[cfg(test)]

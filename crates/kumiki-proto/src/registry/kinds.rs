@@ -64,6 +64,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("udp", udp),
     ("vc_mux", vc_mux),
     ("vnet", super::vnet::make),
+    ("x25", super::x25::x25),
     ("xtp", super::xtp::make),
 ];
 
