@@ -7,7 +7,7 @@
 //! |---|---|
 //! | upper | [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
-//! | network | [`x25`] |
+//! | network | [`x25`], [`xot`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`lapb`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | virtual | [`vnet`], [`pipe`], [`loopback`], [`hif`], [`lif`] |
@@ -61,6 +61,7 @@ mod users;
 pub mod vc_mux;
 pub mod vnet;
 pub mod x25;
+pub mod xot;
 pub mod xtp;
 
 #[cfg(test)]

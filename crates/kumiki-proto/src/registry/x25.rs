@@ -1,5 +1,7 @@
 //! The settings of LAPB, X.25 and XOT.
 
+use core::net::{IpAddr, SocketAddr};
+
 use kumiki_graph::Duration;
 use kumiki_osi::x25::Number;
 use kumiki_wire::lapb::Modulo;
@@ -9,6 +11,7 @@ use super::reader::Reader;
 use super::{BuildError, Place};
 use crate::lapb::{self, Lapb, Role};
 use crate::x25::{self, Over, X25};
+use crate::xot::{self, Xot};
 
 const ANY: u64 = u32::MAX as u64;
 const NUMBER: &str = "digits, such as \"12345\"";
@@ -320,4 +323,33 @@ fn timing(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildEr
         settings.number(key, meaning, 0..=255, place)?;
     }
     Ok(())
+}
+
+const ROUTE: &str = "a number's beginning and a host, such as \"2342 = 10.0.0.2:1998\"";
+
+fn route(text: &str) -> Option<(Number, SocketAddr)> {
+    let (number, host) = text.split_once('=')?;
+    let (number, host) = (number.trim().parse().ok()?, host.trim());
+    let with_port = || {
+        let ip: IpAddr = host.parse().ok()?;
+        Some(SocketAddr::new(ip, kumiki_wire::xot::PORT))
+    };
+    Some((number, host.parse().ok().or_else(with_port)?))
+}
+
+pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = xot::Config::default();
+    config.routes = settings.texts(
+        "routes",
+        "where numbers that begin so are; the longest beginning counts",
+        ROUTE,
+        route,
+    )?;
+    settings.number(
+        "receive",
+        "packets that the user may be handed before it has granted any",
+        1..=ANY,
+        &mut config.receive,
+    )?;
+    Ok(Box::new(Xot::new(config)))
 }
