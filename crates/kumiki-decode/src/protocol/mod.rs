@@ -28,6 +28,7 @@ mod ip;
 mod ipv4;
 mod ipv6;
 mod ipv6_extension;
+mod lapb;
 mod llc;
 mod llc_snap;
 mod lqr;
@@ -43,6 +44,8 @@ mod sunatm;
 mod tcp;
 mod tpkt;
 mod udp;
+mod x25;
+mod xot;
 mod xtp;
 
 /// Every dissector, link layers first.
@@ -110,6 +113,12 @@ pub const ALL: &[&Dissector] = &[
     &session::DISSECTOR,
     &presentation::DISSECTOR,
     &acse::DISSECTOR,
+    &lapb::DISSECTOR,
+    &lapb::DIRECTED,
+    &lapb::ETHER,
+    &x25::DISSECTOR,
+    &xot::DISSECTOR,
+    &xot::PVC,
 ];
 
 /// `len` octets of a header that knows how to write itself, compared with the wire.

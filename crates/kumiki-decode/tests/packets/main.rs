@@ -19,4 +19,5 @@ mod mistakes;
 mod osi;
 mod ppp;
 mod sdh;
+mod x25;
 mod xtp;

@@ -1,0 +1,142 @@
+//! LAPB frames, and Linux's LAPB over Ethernet.
+//!
+//! | | |
+//! |---|---|
+//! | Codec | [`kumiki_wire::lapb`] |
+//! | Found | link type 207 (behind an octet that tells the direction), EtherType 6000 behind its length |
+//! | Left out | modulo 128, which no capture tells: frames are read modulo 8 |
+
+use kumiki_wire::lapb::{Control, Header, Modulo, Reject, Supervisory, address, ether, function};
+
+use super::emitted;
+use crate::key::Key;
+use crate::packet::Value;
+use crate::reading::Reading;
+use crate::registry::Dissector;
+
+pub(super) const DISSECTOR: Dissector = Dissector {
+    name: "lapb",
+    title: "LAPB frames, modulo 8",
+    claims: &[],
+    dissect,
+};
+
+pub(super) const DIRECTED: Dissector = Dissector {
+    name: "lapb-direction",
+    title: "LAPB frames behind their direction",
+    claims: &[Key::LinkType(207)],
+    dissect: directed,
+};
+
+pub(super) const ETHER: Dissector = Dissector {
+    name: "lapb-ether",
+    title: "LAPB over Ethernet, as Linux has it",
+    claims: &[Key::EtherType(ether::ETHERTYPE)],
+    dissect: over_ethernet,
+};
+
+fn directed(reading: &mut Reading<'_>) {
+    let Some(&direction) = reading.octets().first() else {
+        return;
+    };
+    let meaning = if direction == 0 {
+        "from the DTE"
+    } else {
+        "from the DCE"
+    };
+    reading.header_len(1);
+    reading.summary(format!("LAPB {meaning}"));
+    reading.named("direction", 0, 1, Value::Hex(direction.into(), 2), meaning);
+    let inside = reading.total().saturating_sub(1);
+    reading.follow(&[Key::Named(DISSECTOR.name)], 1, inside);
+}
+
+fn over_ethernet(reading: &mut Reading<'_>) {
+    let (header, len) = match ether::Header::parse(reading.octets(), reading.total()) {
+        Ok(found) => found,
+        Err(why) => return reading.malformed(&why),
+    };
+    reading.header_len(len);
+    reading.summary(header);
+    emitted!(reading, header);
+    reading.field("length", 0, 2, header.length);
+    let inside = usize::from(header.length);
+    reading.follow(&[Key::Named(DISSECTOR.name)], len, inside);
+    reading.padding(len + inside);
+}
+
+fn dissect(reading: &mut Reading<'_>) {
+    let (header, len) = match Header::parse(reading.octets(), Modulo::Eight) {
+        Ok(found) => found,
+        Err(why) => return reading.malformed(&why),
+    };
+    reading.header_len(len);
+    reading.summary(header);
+    emitted!(reading, header);
+    let name = match header.address {
+        address::A => "DTE",
+        address::B => "DCE",
+        address::C => "DTE, multilink",
+        address::D => "DCE, multilink",
+        _ => "",
+    };
+    reading.named("address", 0, 1, Value::Hex(header.address.into(), 2), name);
+    if name.is_empty() {
+        reading.bad("an address that is none of the four of X.25");
+    }
+    let octet = reading.part(1, 1).first().copied().unwrap_or_default();
+    let value = Value::Hex(octet.into(), 2);
+    reading.named("control", 1, 1, value, header.control);
+    let inside = reading.total().saturating_sub(len);
+    match header.control {
+        Control::Information { ns, nr, poll } => {
+            reading.field("n(s)", 1, 1, ns);
+            reading.field("n(r)", 1, 1, nr);
+            reading.field("poll", 1, 1, poll);
+            reading.follow(&[Key::Named("x25")], len, inside);
+        }
+        Control::Supervisory { kind, nr, poll, .. } => {
+            reading.field("n(r)", 1, 1, nr);
+            reading.field("poll/final", 1, 1, poll);
+            if kind == Supervisory::Reserved {
+                reading.bad("a supervisory frame of no kind");
+            }
+            if inside > 0 {
+                reading.bad("information in a supervisory frame");
+                reading.rest(len, inside, "octets that may not be there");
+            }
+        }
+        Control::Unnumbered { function, poll } => {
+            reading.field("poll/final", 1, 1, poll);
+            match function {
+                function::FRMR => reject(reading, len),
+                function::SABM | function::SABME | function::DISC | function::UA | function::DM => {
+                    reading.rest(len, inside, "information that may not be there")
+                }
+                function::XID => reading.rest(len, inside, "identification"),
+                _ => {
+                    reading.bad("no function of LAPB");
+                    reading.rest(len, inside, "no decoder for this function");
+                }
+            }
+        }
+    }
+}
+
+fn reject(reading: &mut Reading<'_>, at: usize) {
+    let octets = reading.part(at, usize::MAX);
+    match Reject::parse(octets, Modulo::Eight) {
+        Ok(found) => {
+            let refused = Value::Hex(found.control[0].into(), 2);
+            match found.refused(Modulo::Eight) {
+                Some(control) => reading.named("rejected", at, 1, refused, control),
+                None => reading.field("rejected", at, 1, refused),
+            }
+            reading.field("v(s)", at + 1, 1, found.vs);
+            reading.field("v(r)", at + 1, 1, found.vr);
+            reading.field("response", at + 1, 1, found.response);
+            reading.note(found);
+        }
+        Err(why) => reading.malformed_at(at, &why),
+    }
+}
