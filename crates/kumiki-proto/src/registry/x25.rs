@@ -338,13 +338,16 @@ fn route(text: &str) -> Option<(Number, SocketAddr)> {
 }
 
 pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = xot::Config::default();
-    config.routes = settings.texts(
+    let routes = settings.texts(
         "routes",
         "where numbers that begin so are; the longest beginning counts",
         ROUTE,
         route,
     )?;
+    let mut config = xot::Config {
+        routes,
+        ..xot::Config::default()
+    };
     settings.number(
         "receive",
         "packets that the user may be handed before it has granted any",

@@ -42,6 +42,7 @@ mod circuit;
 mod config;
 mod lines;
 mod packets;
+mod resets;
 mod states;
 #[cfg(test)]
 mod tests;
