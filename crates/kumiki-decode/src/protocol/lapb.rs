@@ -111,7 +111,7 @@ fn dissect(reading: &mut Reading<'_>) {
             match function {
                 function::FRMR => reject(reading, len),
                 function::SABM | function::SABME | function::DISC | function::UA | function::DM => {
-                    reading.rest(len, inside, "information that may not be there")
+                    reading.rest(len, inside, "information that may not be there");
                 }
                 function::XID => reading.rest(len, inside, "identification"),
                 _ => {
