@@ -709,6 +709,53 @@ fn an_answer_that_comes_too_late_is_told_so() {
     assert_eq!(pair.heard(0), [""; 0]);
 }
 
+#[test]
+fn what_is_too_long_for_its_spdu_does_not_hang() {
+    let long = || {
+        let mut content = hex("04 83 010000");
+        content.resize((1 << 16) + 5, 7);
+        Some(Message::from_page(Page::from(&content[..])))
+    };
+    let mut pair = Pair::new(false);
+    pair.listen(association(&[(1, A)]));
+    pair.call(association(&[(1, A)]), None);
+    pair.join();
+    let accept = Accept {
+        session: pair.offered().provider,
+        user: CALLED,
+        data: long(),
+        ..Accept::default()
+    };
+    pair.say(1, Request::Accept(Box::new(accept)));
+    pair.exchange();
+    let refused = "aborted: presentation: a local limit is exceeded (reason 2)";
+    assert_eq!(pair.heard(0), [refused]);
+    let told = "aborted: out of memory or of room for another session";
+    assert_eq!(pair.heard(1), [told]);
+
+    let mut pair = Pair::new(false);
+    let [session, b] = stand(&mut pair);
+    let data = long();
+    pair.say(0, Request::Release { session, data });
+    pair.exchange();
+    assert_eq!(pair.heard(1), ["released"]);
+    let (session, reason, data) = (b, Reason::User, long());
+    pair.say(
+        1,
+        Request::Abort {
+            session,
+            reason,
+            data,
+        },
+    );
+    pair.exchange();
+    assert_eq!(pair.heard(0), ["aborted: session: the peer's user aborted"]);
+    for end in ["presentation a", "presentation b"] {
+        let reason = "user data too long for its SPDU";
+        assert_eq!(pair.bench.drops(end, reason), 1);
+    }
+}
+
 /// What a caller's CP is answered with: the user data of the RF, or nothing where it is offered.
 fn refused(cp: &str) -> Option<Vec<u8>> {
     let mut pair = Pair::new(false);
