@@ -5,7 +5,7 @@
 //!
 //! | layer | protocols |
 //! |---|---|
-//! | upper | [`session`] |
+//! | upper | [`acse`], [`presentation`], [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
 //! | network | [`x25`], [`xot`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
@@ -24,6 +24,7 @@
 
 pub mod aal34;
 pub mod aal5;
+pub mod acse;
 pub mod arp;
 pub mod atm_arp;
 mod cpcs;
@@ -47,6 +48,7 @@ pub mod mapos_switch;
 pub mod pipe;
 pub mod ppp;
 pub mod ppp_daemon;
+pub mod presentation;
 pub mod registry;
 mod resolution;
 pub mod sdh;
