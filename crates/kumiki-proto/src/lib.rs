@@ -5,8 +5,9 @@
 //!
 //! | layer | protocols |
 //! |---|---|
-//! | upper | [`session`] |
+//! | upper | [`acse`], [`presentation`], [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
+//! | network | [`x25`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`lapb`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | virtual | [`vnet`], [`pipe`], [`loopback`], [`hif`], [`lif`] |
@@ -23,6 +24,7 @@
 
 pub mod aal34;
 pub mod aal5;
+pub mod acse;
 pub mod arp;
 pub mod atm_arp;
 mod cpcs;
@@ -46,6 +48,7 @@ pub mod mapos_switch;
 pub mod pipe;
 pub mod ppp;
 pub mod ppp_daemon;
+pub mod presentation;
 pub mod registry;
 mod resolution;
 pub mod sdh;
@@ -59,6 +62,7 @@ pub mod udp;
 mod users;
 pub mod vc_mux;
 pub mod vnet;
+pub mod x25;
 pub mod xtp;
 
 #[cfg(test)]

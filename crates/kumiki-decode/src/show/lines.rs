@@ -83,8 +83,34 @@ fn what(packet: &Packet) -> String {
     if let Some(error) = quoting {
         let _ = write!(out, "{} about ", error.summary);
     }
-    out.push_str(&last.summary);
+    let all = innermost(packet);
+    for (n, layer) in all.iter().take(MOST_INNERMOST).enumerate() {
+        let _ = write!(out, "{}{}", if n > 0 { "; " } else { "" }, layer.summary);
+    }
+    if let more @ 1.. = all.len().saturating_sub(MOST_INNERMOST) {
+        let _ = write!(out, "; and {more} more");
+    }
     out
+}
+
+/// Of how many layers the line of a packet tells at most.
+const MOST_INNERMOST: usize = 6;
+
+/// The layers that nothing lies in. Most packets have one; a segment of TCP may hold several TPKTs, and a value of presentation several
+/// FPDUs.
+fn innermost(packet: &Packet) -> Vec<&Layer> {
+    let ends = |layer: &Layer, next: Option<&Layer>| {
+        next.is_none_or(|next| {
+            let ftam = |layer: &Layer| layer.protocol.starts_with("ftam");
+            next.protocol == "tpkt" && layer.protocol != "tcp" || ftam(layer) && ftam(next)
+        })
+    };
+    let following = packet.layers.iter().skip(1).map(Some).chain([None]);
+    let pairs = packet.layers.iter().zip(following);
+    pairs
+        .filter(|(layer, next)| ends(layer, *next))
+        .map(|(layer, _)| layer)
+        .collect()
 }
 
 /// The packet with everything in it: layers, fields with their places, remarks, octets that were not understood.

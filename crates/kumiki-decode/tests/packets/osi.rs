@@ -2,13 +2,14 @@
 
 use std::net::Ipv4Addr;
 
-use kumiki_decode::Packet;
+use kumiki_decode::capture::Link;
+use kumiki_decode::{Packet, show};
 use kumiki_octets::Sum;
 use kumiki_wire::tcp::{self, Flags, Seq};
 use kumiki_wire::{ipv4, tpkt};
 use proptest::prelude::*;
 
-use super::arrange::{A, B, bad, decode, ethernet, notes};
+use super::arrange::{A, B, bad, decode, ethernet, notes, record};
 use super::judge::{compare, ours, pcap};
 
 const ISODE: &str = include_str!("../../../kumiki-wire/tests/exchanges/isode-ftam.txt");
@@ -159,6 +160,36 @@ fn tpkts_are_put_together_from_segments() {
         .filter(|layer| layer.protocol == "tpkt");
     assert_eq!(tpkts.count(), 15);
     assert_eq!(bad(&packets[0]), [""; 0]);
+}
+
+#[test]
+fn the_line_of_a_packet_tells_all_that_it_holds() {
+    let all: Vec<u8> = tpkts()
+        .into_iter()
+        .filter(|(initiator, _)| *initiator)
+        .skip(1)
+        .take(3)
+        .flat_map(|(_, tpkt)| tpkt)
+        .collect();
+    let packet = segment(true, 7, &all);
+    let line = show::line(
+        &record(1, Link::Number(1), &packet),
+        &ours(&pcap(1, &[packet]))[0],
+        None,
+    );
+    let told = [
+        "F-INITIALIZE request",
+        "F-BEGIN-GROUP request",
+        "F-CREATE request",
+        "F-OPEN request",
+        "F-END-GROUP request",
+        "F-WRITE request",
+    ];
+    let places: Vec<_> = told.iter().map(|told| line.find(told)).collect();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{line}"
+    );
 }
 
 #[test]

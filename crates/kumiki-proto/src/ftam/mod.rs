@@ -10,8 +10,8 @@
 //! Both ends see the same FPDUs, though not in the same order where they cross; so one table, [`states`], serves both.
 //!
 //! **Beginning.** F-INITIALIZE is in [`Association::initialize`], both ways. What a user leaves out of the request or its answer (functional
-//! units, and with them the service class; attribute groups; contents types) is taken from [`Config`], and the answer has no more than
-//! was asked for. A request without a user's contexts proposes those of [`Config`]; FTAM-PCI is always the first. With recovery or restart among the
+//! units, and with them class, version and quality; attribute groups; contents types) is taken from [`Capabilities`] as [`negotiation`] says, and the
+//! answer has no more units than were asked for. A caller does not take an answer with an [`objection`]. A request without a user's contexts proposes those of [`Config`]; FTAM-PCI is always the first. With recovery or restart among the
 //! functional units session is asked for minor points and resynchronisation, and a responder without those agrees to neither.
 //! An `Accept` whose response says failure refuses, and nothing more is heard of it; the caller hears the response and then `Aborted`.
 //!
@@ -37,10 +37,10 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi::ftam::contents::ContentsTypeName;
-use kumiki_osi::ftam::regime::Abort;
+use kumiki_osi::ftam::regime::{Abort, QualityOfService};
 use kumiki_osi::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits,
-    GraphicString, Kind, Primitive, ServiceClasses, oids,
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind,
+    Primitive, ProtocolVersions, ServiceClasses, oids,
 };
 use kumiki_osi::presentation::Value;
 use kumiki_osi::{Association, Oid};
@@ -49,6 +49,7 @@ use crate::sessions::Sessions;
 
 mod connection;
 mod document;
+pub mod negotiation;
 mod receive;
 mod regime;
 mod send;
@@ -57,6 +58,7 @@ pub mod states;
 mod tests;
 
 use connection::{Connection, Phase};
+pub use negotiation::{Capabilities, objection};
 pub use states::{Machine, Side, State, Step, Wrong};
 
 /// Association control.
@@ -70,18 +72,10 @@ const LET_GO: u32 = 1;
 /// What can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Functional units that are asked for where the user says nothing, and the most that is agreed to where it answers nothing.
-    pub functional_units: FunctionalUnits,
-    /// The same for service classes.
-    pub service_class: ServiceClasses,
-    /// The same for attribute groups.
-    pub attribute_groups: AttributeGroups,
-    /// The same for contents types.
-    pub contents_types: Vec<ContentsTypeName>,
+    /// What is asked for, and agreed to, where the user says nothing.
+    pub capabilities: Capabilities,
     /// Abstract syntaxes beside FTAM-PCI for which contexts are proposed, and accepted.
     pub abstract_syntaxes: Vec<Oid>,
-    /// What this implementation is called; empty: not said.
-    pub implementation: GraphicString,
     /// The most octets of FPDUs in one value from a peer.
     pub longest_fpdu: u32,
     /// The most values of a P-DATA from a peer.
@@ -97,21 +91,27 @@ impl Default for Config {
     fn default() -> Self {
         let document = ContentsTypeName::DocumentType;
         Self {
-            functional_units: FunctionalUnits::READ
-                | FunctionalUnits::WRITE
-                | FunctionalUnits::LIMITED_FILE_MANAGEMENT
-                | FunctionalUnits::ENHANCED_FILE_MANAGEMENT
-                | FunctionalUnits::GROUPING,
-            service_class: ServiceClasses::MANAGEMENT
-                | ServiceClasses::TRANSFER
-                | ServiceClasses::TRANSFER_AND_MANAGEMENT,
-            attribute_groups: AttributeGroups::STORAGE,
-            contents_types: vec![
-                document(oids::FTAM_3),
-                document(oids::FTAM_1),
-                document(oids::NBS_9),
-                document(oids::NBS_9_OLD),
-            ],
+            capabilities: Capabilities {
+                versions: ProtocolVersions::VERSION_1,
+                implementation: None,
+                classes: ServiceClasses::MANAGEMENT
+                    | ServiceClasses::TRANSFER
+                    | ServiceClasses::TRANSFER_AND_MANAGEMENT,
+                units: FunctionalUnits::READ
+                    | FunctionalUnits::WRITE
+                    | FunctionalUnits::LIMITED_FILE_MANAGEMENT
+                    | FunctionalUnits::ENHANCED_FILE_MANAGEMENT
+                    | FunctionalUnits::GROUPING,
+                attribute_groups: AttributeGroups::STORAGE,
+                quality_of_service: QualityOfService::NoRecovery,
+                contents_types: vec![
+                    document(oids::FTAM_3),
+                    document(oids::FTAM_1),
+                    document(oids::NBS_9),
+                    document(oids::NBS_9_OLD),
+                ],
+                checkpoint_window: 1,
+            },
             abstract_syntaxes: vec![
                 oids::UNSTRUCTURED_BINARY,
                 oids::UNSTRUCTURED_TEXT,
@@ -119,7 +119,6 @@ impl Default for Config {
                 oids::NBS_9_ENTRIES_OLD,
                 oids::FADU,
             ],
-            implementation: GraphicString::default(),
             longest_fpdu: 64 * 1024,
             values: 256,
             patience: Duration::from_secs(60),

@@ -37,10 +37,7 @@ impl Ftam {
             (Entry::Listener(listener), None)
         } else {
             let mut request = match asked.map(|fpdu| *fpdu) {
-                None => InitializeRequest {
-                    service_class: ServiceClasses::NONE,
-                    ..InitializeRequest::default()
-                },
+                None => InitializeRequest::default(),
                 Some(Fpdu::InitializeRequest(request)) => *request,
                 Some(_) => {
                     cx.drop("an open without F-INITIALIZE request");
@@ -95,27 +92,28 @@ impl Ftam {
 
     /// What the user has left out of the request.
     fn fill(&self, request: &mut InitializeRequest) {
-        let config = &self.config;
+        let ours = self.config.capabilities.request();
         if request.functional_units.is_empty() {
-            request.functional_units = config.functional_units;
+            request.functional_units = ours.functional_units;
             if request.service_class == ServiceClasses::TRANSFER {
-                request.service_class = ServiceClasses::NONE;
+                request.service_class = ours.service_class;
             }
+            request.protocol_version = request.protocol_version | ours.protocol_version;
+            let quality = request.quality_of_service;
+            request.quality_of_service = quality.max(ours.quality_of_service);
+            request.checkpoint_window = request.checkpoint_window.max(ours.checkpoint_window);
         }
         if request.service_class.is_empty() {
-            request.service_class = config.service_class;
+            request.service_class = ours.service_class;
         }
         if request.attribute_groups.is_empty() {
-            request.attribute_groups = config.attribute_groups;
+            request.attribute_groups = ours.attribute_groups;
         }
         if request.contents_type_list.is_empty() {
-            request
-                .contents_type_list
-                .clone_from(&config.contents_types);
+            request.contents_type_list = ours.contents_type_list;
         }
-        let information = &mut request.implementation_information;
-        if information.is_none() && !config.implementation.is_empty() {
-            *information = Some(config.implementation.clone());
+        if request.implementation_information.is_none() {
+            request.implementation_information = ours.implementation_information;
         }
     }
 
@@ -210,10 +208,7 @@ impl Ftam {
         }
         let mut association = accept.association.unwrap_or_default();
         let response = match association.initialize.take().map(|fpdu| *fpdu) {
-            None => InitializeResponse {
-                service_class: ServiceClasses::NONE,
-                ..InitializeResponse::default()
-            },
+            None => InitializeResponse::default(),
             Some(Fpdu::InitializeResponse(response)) => *response,
             Some(_) => {
                 cx.drop("an answer without F-INITIALIZE response");
@@ -224,6 +219,9 @@ impl Ftam {
             return self.reject(own, &response, cx);
         }
         let response = self.answer(own, response);
+        if response.state_result == StateResult::Failure {
+            return self.reject(own, &response, cx);
+        }
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -258,40 +256,41 @@ impl Ftam {
     }
 
     /// What the user has left out of its answer, and no more than was asked for.
-    fn answer(&mut self, own: Handle, mut response: InitializeResponse) -> InitializeResponse {
-        let config = self.config.clone();
+    fn answer(&mut self, own: Handle, said: InitializeResponse) -> InitializeResponse {
+        let mut ours = self.config.capabilities.clone();
         let Some(connection) = self.connection(own) else {
-            return response;
+            return said;
         };
         let Some(request) = connection.request.as_deref() else {
-            return response;
+            return said;
         };
+        if !connection.units.has(POINTS) {
+            ours.units = ours.units - CHECKED;
+        }
+        let ours = ours.answer(request);
+        let mut response = said;
         if response.functional_units.is_empty() {
-            response.functional_units = config.functional_units;
-            if response.service_class == ServiceClasses::TRANSFER {
-                response.service_class = ServiceClasses::NONE;
-            }
+            response = InitializeResponse {
+                implementation_information: response.implementation_information,
+                attribute_groups: response.attribute_groups,
+                shared_ase_information: response.shared_ase_information,
+                contents_type_list: response.contents_type_list,
+                diagnostic: [&ours.diagnostic[..], &response.diagnostic].concat(),
+                ..ours.clone()
+            };
         }
         response.functional_units = response.functional_units & request.functional_units;
         if !connection.units.has(POINTS) {
             response.functional_units = response.functional_units - CHECKED;
         }
-        if response.service_class.is_empty() {
-            response.service_class = best(request.service_class & config.service_class);
-        }
         if response.attribute_groups.is_empty() {
-            response.attribute_groups = config.attribute_groups;
+            response.attribute_groups = ours.attribute_groups;
         }
-        response.attribute_groups = response.attribute_groups & request.attribute_groups;
         if response.contents_type_list.is_empty() {
-            let both = request.contents_type_list.iter().copied();
-            let both = both.filter(|it| config.contents_types.contains(it));
-            response.contents_type_list = both.collect();
+            response.contents_type_list = ours.contents_type_list;
         }
-        response.checkpoint_window = response.checkpoint_window.min(request.checkpoint_window);
-        let information = &mut response.implementation_information;
-        if information.is_none() && !config.implementation.is_empty() {
-            *information = Some(config.implementation);
+        if response.implementation_information.is_none() {
+            response.implementation_information = ours.implementation_information;
         }
         response
     }
@@ -339,7 +338,7 @@ impl Ftam {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let mut response = match read {
+        let response = match read {
             Ok(Fpdu::InitializeResponse(response)) => response,
             Ok(fpdu) => {
                 let details = format!("{} in place of an answer", fpdu.kind());
@@ -354,8 +353,9 @@ impl Ftam {
             let fpdu = Fpdu::InitializeResponse(response);
             return self.over(own, Reason::Refused, Some(fpdu), cx);
         }
-        if let Some(request) = connection.request.take() {
-            response.functional_units = response.functional_units & request.functional_units;
+        let request = connection.request.take();
+        if let Some(diagnostic) = request.and_then(|request| objection(&request, &response)) {
+            return self.fail(own, diagnostic, cx);
         }
         let fpdu = Fpdu::InitializeResponse(response);
         if let Err(wrong) = connection.machine.on(Side::Responder, &fpdu) {
@@ -604,21 +604,6 @@ impl Ftam {
 /// The odd numbers, which are the initiator's to give.
 fn odd(n: ContextId) -> ContextId {
     n.saturating_mul(2).saturating_add(1)
-}
-
-/// Of several classes, the one with the most in it.
-fn best(classes: ServiceClasses) -> ServiceClasses {
-    let order = [
-        ServiceClasses::TRANSFER_AND_MANAGEMENT,
-        ServiceClasses::TRANSFER,
-        ServiceClasses::MANAGEMENT,
-        ServiceClasses::ACCESS,
-        ServiceClasses::UNCONSTRAINED,
-    ];
-    let mut order = order.into_iter();
-    order
-        .find(|class| classes.contains(*class))
-        .unwrap_or(ServiceClasses::TRANSFER)
 }
 
 /// What session is asked for, if the user has not said so itself.

@@ -46,7 +46,7 @@ mod numbered;
 mod phases;
 mod states;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod timers;
 
 pub use config::{Config, ConfigError, Counters, Role};

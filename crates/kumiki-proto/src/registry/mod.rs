@@ -24,6 +24,7 @@ mod ip;
 mod ipv6;
 mod kinds;
 mod mapos;
+mod osi;
 mod ppp;
 mod reader;
 mod tcp;

@@ -1,14 +1,17 @@
 //! The settings of LAPB, X.25 and XOT.
 
 use kumiki_graph::Duration;
+use kumiki_osi::x25::Number;
 use kumiki_wire::lapb::Modulo;
 
 use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
 use crate::lapb::{self, Lapb, Role};
+use crate::x25::{self, Over, X25};
 
 const ANY: u64 = u32::MAX as u64;
+const NUMBER: &str = "digits, such as \"12345\"";
 const SOME: Duration = Duration::from_nanos(1);
 
 /// The words for the two ends of a line.
@@ -99,4 +102,222 @@ pub(super) fn lapb(settings: &Reader<'_>, _: Place<'_>) -> Built {
     )?;
     let node = Lapb::new(config).map_err(|error| BuildError::refused(&error))?;
     Ok(Box::new(node))
+}
+
+/// The words for what is below.
+const OVER: [(&str, Over); 3] = [
+    ("link", Over::Link),
+    ("frames", Over::Frames),
+    ("circuits", Over::Circuits),
+];
+
+/// The words for the side of the interface.
+const SIDES: [(&str, Option<x25::Role>); 3] = [
+    ("dte", Some(x25::Role::Dte)),
+    ("dce", Some(x25::Role::Dce)),
+    ("either", None),
+];
+
+pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = x25::Config::default();
+    settings.word(
+        "over",
+        "what is below: one link (LAPB), whole packets as frames, or a connection for each circuit (XOT)",
+        &OVER,
+        &mut config.over,
+    )?;
+    settings.word(
+        "role",
+        "which side of the interface this is; either: found out by the restart, as two DTEs do",
+        &SIDES,
+        &mut config.role,
+    )?;
+    let address = settings.text(
+        "address",
+        "our own address, the calling one of our calls",
+        NUMBER,
+        "none",
+        |text| text.parse::<Number>().ok(),
+    )?;
+    config.address = address.unwrap_or_default();
+    modulo(
+        settings,
+        "whether packets are numbered modulo 128 and not 8",
+        &mut config.modulo,
+    )?;
+    channels(settings, &mut config)?;
+    flow(settings, &mut config)?;
+    timing(settings, &mut config)?;
+    let node = X25::new(config).map_err(|error| BuildError::refused(&error))?;
+    Ok(Box::new(node))
+}
+
+fn channels(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildError> {
+    let ranges = &mut config.ranges;
+    for (key, meaning, place) in [
+        (
+            "permanent",
+            "channels 1 to this are permanent virtual circuits",
+            &mut ranges.permanent,
+        ),
+        (
+            "first_incoming",
+            "LIC, the first channel for calls of the DCE alone; 0: there are none",
+            &mut ranges.incoming.0,
+        ),
+        ("last_incoming", "HIC, the last one", &mut ranges.incoming.1),
+        (
+            "first_two_way",
+            "LTC, the first channel for calls of both; 0: there are none",
+            &mut ranges.two_way.0,
+        ),
+        ("last_two_way", "HTC, the last one", &mut ranges.two_way.1),
+        (
+            "first_outgoing",
+            "LOC, the first channel for calls of the DTE alone; 0: there are none",
+            &mut ranges.outgoing.0,
+        ),
+        ("last_outgoing", "HOC, the last one", &mut ranges.outgoing.1),
+    ] {
+        settings.number(key, meaning, 0..=4095, place)?;
+    }
+    Ok(())
+}
+
+fn flow(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildError> {
+    let (mut packet, mut window) = (config.wanted.packet_out, config.wanted.window_out);
+    settings.octets(
+        "packet",
+        "the largest packets that are asked for and agreed to, a power of two",
+        16..=4096,
+        &mut packet,
+    )?;
+    settings.number(
+        "window",
+        "the largest windows that are asked for and agreed to; at most 7 without `extended`",
+        1..=127,
+        &mut window,
+    )?;
+    (config.wanted.packet_out, config.wanted.packet_in) = (packet, packet);
+    (config.wanted.window_out, config.wanted.window_in) = (window, window);
+    let (mut packet, mut window) = (config.default.packet_out, config.default.window_out);
+    settings.octets(
+        "default_packet",
+        "the packets of permanent circuits and of calls in which nothing is said of them",
+        16..=4096,
+        &mut packet,
+    )?;
+    settings.number(
+        "default_window",
+        "the windows of permanent circuits and of calls in which nothing is said of them",
+        1..=127,
+        &mut window,
+    )?;
+    (config.default.packet_out, config.default.packet_in) = (packet, packet);
+    (config.default.window_out, config.default.window_in) = (window, window);
+    settings.maybe_number(
+        "receive",
+        "messages that a user has room for, where it does not say",
+        1..=ANY,
+        &mut config.receive,
+        "the window",
+    )?;
+    settings.maybe_number(
+        "acknowledge",
+        "data packets that are acknowledged at once when so many have been taken",
+        1..=127,
+        &mut config.acknowledge,
+        "half of the window",
+    )?;
+    settings.boolean(
+        "reject",
+        "whether a lost packet is asked for by REJ instead of resetting the channel",
+        &mut config.reject,
+    )?;
+    settings.boolean(
+        "diagnose",
+        "whether a DCE tells by DIAGNOSTIC of packets on channels that nobody has",
+        &mut config.diagnose,
+    )
+}
+
+fn timing(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildError> {
+    for (key, meaning, least, place) in [
+        (
+            "t20",
+            "T20, of a DCE T10: RESTART is sent again",
+            SOME,
+            &mut config.t20,
+        ),
+        (
+            "t21",
+            "T21, of a DCE T11: a call that is not answered is cleared",
+            SOME,
+            &mut config.t21,
+        ),
+        (
+            "t22",
+            "T22, of a DCE T12: RESET is sent again",
+            SOME,
+            &mut config.t22,
+        ),
+        (
+            "t23",
+            "T23, of a DCE T13: CLEAR is sent again",
+            SOME,
+            &mut config.t23,
+        ),
+        (
+            "t24",
+            "T24: how long an acknowledgment waits",
+            Duration::ZERO,
+            &mut config.t24,
+        ),
+        (
+            "t25",
+            "T25: data that is not acknowledged resets the channel; 0: never",
+            Duration::ZERO,
+            &mut config.t25,
+        ),
+        (
+            "t26",
+            "T26: an interrupt that is not confirmed resets the channel",
+            SOME,
+            &mut config.t26,
+        ),
+        ("t27", "T27: REJ is sent again", SOME, &mut config.t27),
+        (
+            "reopen",
+            "after so long a link that ended is asked for again",
+            SOME,
+            &mut config.reopen,
+        ),
+    ] {
+        settings.time(key, meaning, least, place)?;
+    }
+    for (key, meaning, place) in [
+        (
+            "r20",
+            "how often RESTART is repeated before the link is set up anew",
+            &mut config.r20,
+        ),
+        (
+            "r22",
+            "how often RESET is repeated before the call is cleared",
+            &mut config.r22,
+        ),
+        (
+            "r23",
+            "how often CLEAR is repeated before the channel is left alone",
+            &mut config.r23,
+        ),
+        (
+            "r27",
+            "how often REJ is repeated before the channel is reset",
+            &mut config.r27,
+        ),
+    ] {
+        settings.number(key, meaning, 0..=255, place)?;
+    }
+    Ok(())
 }

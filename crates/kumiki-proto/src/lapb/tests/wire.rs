@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Accept, Credit, DeviceId, Duration, Handle, Indication, Instant, NodeId, Protocol, Reason,
-    Report, Request, Unit,
+    Accept, Credit, DeviceId, Duration, Handle, Indication, Instant, NodeId, Opened, Particular,
+    Protocol, Reason, Report, Request, Unit,
 };
 use kumiki_octets::Message;
+use kumiki_osi::x25::{Call, Primitive};
 
 use crate::test_bench::Bench;
+
+/// The user's handles of passive opens in the tests.
+const PASSIVE: [u32; 2] = [5, 7];
 
 /// One end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -54,9 +58,16 @@ struct Listener {
     aborted: Option<Reason>,
     resets: u32,
     refuses: bool,
+    defers: bool,
+    delivery: bool,
+    offers: u32,
+    confirmed: u32,
+    opened: Option<Box<Opened>>,
+    ends: Vec<bool>,
+    expedited: Vec<Vec<u8>>,
+    aborted_data: Vec<u8>,
     holds: bool,
     held: u32,
-    others: Vec<Indication>,
 }
 
 type Decide = Box<dyn FnMut(End, &[u8], Instant) -> Fate>;
@@ -161,18 +172,23 @@ impl Wire {
         }
     }
 
-    fn hear(&mut self, end: End, indication: Indication) {
+    fn hear(&mut self, end_of: End, indication: Indication) {
+        let end = end_of;
         let listener = self.listener(end);
         match indication {
             Indication::Opened(opened) => {
-                if opened.provider.index != super::super::LISTENER {
+                // That of a listener is told by its user's handle.
+                if !PASSIVE.contains(&opened.user.index) {
                     listener.session = Some(opened.provider);
+                    listener.opened = Some(opened);
                 }
-                listener.others.push(Indication::Opened(opened));
             }
             Indication::Offered(offered) => {
                 let session = offered.provider;
-                listener.others.push(Indication::Offered(offered));
+                listener.offers += 1;
+                if listener.defers {
+                    return;
+                }
                 if listener.refuses {
                     let (reason, data) = (Reason::User, None);
                     self.say_only(
@@ -190,20 +206,29 @@ impl Wire {
                     index: 77,
                     generation: 1,
                 };
+                let delivery = listener.delivery;
+                let call = delivery.then(|| {
+                    Box::new(Call {
+                        delivery,
+                        ..Call::default()
+                    })
+                });
                 self.say_only(
                     end,
                     Request::Accept(Box::new(Accept {
                         session,
                         user,
+                        call,
                         ..Accept::default()
                     })),
                 );
             }
             Indication::Credit { credit, .. } => listener.credit += credit.messages,
-            Indication::Data { data, .. } => {
+            Indication::Data { data, end, .. } => {
+                listener.ends.push(end);
                 listener.taken.push(data.to_vec());
                 listener.held += 1;
-                self.give_room(end);
+                self.give_room(end_of);
             }
             Indication::Reset { reason, .. } => {
                 listener.resets += 1;
@@ -213,21 +238,31 @@ impl Wire {
                     self.say_only(end, Request::Reset { session, reason });
                 }
             }
-            Indication::Aborted { reason, .. } => {
+            Indication::Aborted { reason, data, .. } => {
                 listener.aborted = Some(reason);
+                listener.aborted_data = data.map(|it| it.to_vec()).unwrap_or_default();
                 listener.session = None;
                 listener.credit = 0;
             }
-            other @ (Indication::Unit(_)
+            Indication::Expedited { data, .. } => listener.expedited.push(data.to_vec()),
+            Indication::Particular { what, .. } => match *what {
+                Particular::Packet(Primitive::Confirm { packets }) => listener.confirmed += packets,
+                Particular::Packet(Primitive::Data { data, end, .. }) => {
+                    listener.ends.push(end);
+                    listener.taken.push(data.to_vec());
+                    listener.held += 1;
+                    self.give_room(end_of);
+                }
+                Particular::Session(_) | Particular::File(_) => {}
+            },
+            Indication::Unit(_)
             | Indication::Tagged { .. }
             | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Urgent { .. }
             | Indication::Notice { .. }
-            | Indication::Report(_)) => listener.others.push(other),
+            | Indication::Report(_) => {}
         }
     }
 
@@ -308,6 +343,43 @@ impl Wire {
     /// The user refuses what is offered.
     pub(crate) fn refuse(&mut self, end: End) {
         self.listener(end).refuses = true;
+    }
+
+    /// The user leaves what is offered unanswered.
+    pub(crate) fn defer(&mut self, end: End) {
+        self.listener(end).defers = true;
+    }
+
+    pub(crate) fn offers(&self, end: End) -> u32 {
+        self.listener_of(end).offers
+    }
+
+    /// The user that accepts wants confirmation of delivery.
+    pub(crate) fn wants_delivery(&mut self, end: End) {
+        self.listener(end).delivery = true;
+    }
+
+    /// Packets whose delivery was confirmed.
+    pub(crate) fn confirmed(&self, end: End) -> u32 {
+        self.listener_of(end).confirmed
+    }
+
+    pub(crate) fn opened(&mut self, end: End) -> Option<Box<Opened>> {
+        self.listener(end).opened.take()
+    }
+
+    /// Of each message taken, whether it was the end of one.
+    pub(crate) fn ends(&self, end: End) -> Vec<bool> {
+        self.listener_of(end).ends.clone()
+    }
+
+    pub(crate) fn expedited(&self, end: End) -> Vec<Vec<u8>> {
+        self.listener_of(end).expedited.clone()
+    }
+
+    /// What came with the end of the last session.
+    pub(crate) fn aborted_data(&self, end: End) -> Vec<u8> {
+        self.listener_of(end).aborted_data.clone()
     }
 
     /// Whether the user gives no room for what it has taken.

@@ -6,7 +6,7 @@ use kumiki_osi::ftam::regime::{Abort, InitializeResponse};
 use kumiki_osi::ftam::{ActionResult, Fpdu, FunctionalUnits, Kind, ServiceClasses, StateResult};
 use proptest::prelude::*;
 
-use super::{Machine, Side, State, Step, Wrong};
+use crate::ftam::{Machine, Side, State, Step, Wrong};
 
 const I: Side = Side::Initiator;
 const R: Side = Side::Responder;

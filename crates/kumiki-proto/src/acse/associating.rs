@@ -1,0 +1,355 @@
+//! Beginning: AARQ and AARE.
+
+use kumiki_wire::acse::{Request as Aarq, Response as Aare};
+
+use super::*;
+
+/// Protocol version 1.
+const VERSION_1: u32 = 1;
+/// Diagnostics of association control and its user: no reason given; of association control: no common version.
+const NO_REASON: u8 = 1;
+const NO_COMMON_VERSION: u8 = 2;
+
+impl Acse {
+    pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
+        let user = open.user;
+        if self.entries.len() >= self.config.associations as usize {
+            return Self::aborted(above, user, Reason::NoResources, cx);
+        }
+        let mut association = open.association.unwrap_or_default();
+        if let Mode::Passive { .. } = open.mode {
+            let listener = Listener {
+                above,
+                user,
+                lower: Handle::default(),
+                first: association.contexts.first().map(|it| it.abstract_syntax),
+            };
+            // A user that names no context is offered all, and this one among them.
+            if !association.contexts.is_empty() {
+                let id = next_odd(&association.contexts);
+                let control = Proposed::basic(id, ABSTRACT_SYNTAX);
+                association.contexts.insert(0, control);
+            }
+            let open = Open {
+                user: self.entries.insert(Entry::Listener(listener)),
+                association: Some(association),
+                data: None,
+                ..open
+            };
+            return cx.down(PRESENTATION, Request::Open(Box::new(open)));
+        }
+        let Some(name) = association.application_context else {
+            cx.drop("an association without an application context");
+            return Self::aborted(above, user, Reason::Refused, cx);
+        };
+        let control = Proposed::basic(next_odd(&association.contexts), ABSTRACT_SYNTAX);
+        let connection = Connection {
+            above,
+            user,
+            lower: Handle::default(),
+            state: State::WaitAare,
+            initiator: true,
+            control: Some(control.clone()),
+            contexts: association.contexts.clone(),
+            results: Vec::new(),
+            asked: Some(name),
+            held: None,
+        };
+        let aarq = Aarq {
+            called: association.called_names.clone(),
+            calling: association.calling_names.clone(),
+            authentication: association.authentication.clone(),
+            information: informed(connection.own(), true, open.data),
+            ..Aarq::new(name)
+        };
+        association.contexts.insert(0, control);
+        self.counters.asked += 1;
+        let open = Open {
+            user: self.entries.insert(Entry::Connection(Box::new(connection))),
+            association: Some(association),
+            data: Some(Apdu::Request(aarq).emit()),
+            ..open
+        };
+        cx.down(PRESENTATION, Request::Open(Box::new(open)));
+    }
+
+    pub(super) fn connected(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
+        let own = opened.user;
+        match self.entries.get(own) {
+            Some(Entry::Listener(listener)) => {
+                listener.lower = opened.provider;
+                let told = Opened {
+                    user: listener.user,
+                    provider: own,
+                    ..*opened
+                };
+                cx.up(listener.above, Indication::Opened(Box::new(told)));
+            }
+            Some(Entry::Connection(connection)) => {
+                connection.lower = opened.provider;
+                let input = Input {
+                    opened: Some(opened),
+                    ..Input::default()
+                };
+                self.on(own, Event::Aare, input, cx);
+            }
+            None => {
+                let (session, reason, data) = (opened.provider, Reason::User, None);
+                cx.down(
+                    PRESENTATION,
+                    Request::Abort {
+                        session,
+                        reason,
+                        data,
+                    },
+                );
+            }
+        }
+    }
+
+    /// A-ASSOCIATE indication.
+    pub(super) fn take_aarq(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
+        let lower = offered.provider;
+        let Some(Entry::Listener(listener)) = self.entries.get(offered.user) else {
+            return refuse(lower, None, cx);
+        };
+        let (above, user, first) = (listener.above, listener.user, listener.first);
+        let mut association = offered.association.take().unwrap_or_default();
+        // Without a context of association control there is nobody to understand an APDU.
+        let is_first = association
+            .contexts
+            .first()
+            .is_some_and(|it| it.abstract_syntax == ABSTRACT_SYNTAX);
+        if !is_first || association.results.len() != association.contexts.len() {
+            self.counters.errors += 1;
+            return refuse(lower, None, cx);
+        }
+        let control = association.contexts.remove(0);
+        association.results.remove(0);
+        let apdu = Apdu::parse(offered.data.take().unwrap_or_default());
+        let Ok(Apdu::Request(aarq)) = apdu else {
+            self.counters.errors += 1;
+            let abrt = Apdu::Abort(Abort {
+                source: source::PROVIDER,
+                diagnostic: None,
+                information: Vec::new(),
+            });
+            return refuse(lower, Some(abrt), cx);
+        };
+        let name = aarq.application_context;
+        let (result, code) = if aarq.versions & VERSION_1 == 0 {
+            (AssociateResult::RejectedPermanent, NO_COMMON_VERSION)
+        } else if self.entries.len() >= self.config.associations as usize {
+            (AssociateResult::RejectedTransient, NO_REASON)
+        } else {
+            (AssociateResult::Accepted, 0)
+        };
+        if result != AssociateResult::Accepted {
+            self.counters.rejected += 1;
+            let aare = Aare::new(name, result, Diagnostic::Provider(code));
+            return refuse(lower, Some(Apdu::Response(aare)), cx);
+        }
+        let spoken = aarq.information.first().and_then(|it| it.context);
+        own_first(&mut association, spoken, first);
+        association.application_context = Some(name);
+        association.called_names = aarq.called;
+        association.calling_names = aarq.calling;
+        association.authentication = aarq.authentication;
+        let connection = Connection {
+            above,
+            user: Handle::default(),
+            lower,
+            state: State::WaitResponse,
+            initiator: false,
+            control: Some(control),
+            contexts: association.contexts.clone(),
+            results: association.results.clone(),
+            asked: Some(name),
+            held: None,
+        };
+        let data = said(aarq.information, connection.own());
+        self.counters.offered += 1;
+        let offered = Offered {
+            user,
+            provider: self.entries.insert(Entry::Connection(Box::new(connection))),
+            association: Some(association),
+            data,
+            ..offered
+        };
+        cx.up(above, Indication::Offered(Box::new(offered)));
+    }
+
+    pub(super) fn accept(&mut self, above: Above, accept: Box<Accept>, cx: &mut Context<'_>) {
+        let own = accept.session;
+        let waits = self.connection(own).map(|it| it.state) == Some(State::WaitResponse);
+        if !waits {
+            return Self::aborted(above, accept.user, Reason::NoSession, cx);
+        }
+        let input = Input {
+            accept: Some(accept),
+            ..Input::default()
+        };
+        self.on(own, Event::AscRsp, input, cx);
+    }
+
+    /// A-ASSOCIATE response, accepted.
+    pub(super) fn send_aare(&mut self, own: Handle, accept: Accept, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        connection.user = accept.user;
+        let mut answer = accept.association.unwrap_or_default();
+        let Some(name) = answer.application_context.or(connection.asked) else {
+            return;
+        };
+        let aare = Aare {
+            responding: answer.calling_names.clone(),
+            authentication: answer.authentication.take(),
+            information: informed(connection.own(), true, accept.data),
+            ..Aare::new(name, AssociateResult::Accepted, Diagnostic::User(0))
+        };
+        // Presentation finds the contexts as it offered them: association control's first.
+        if answer.results.is_empty() {
+            answer.results.clone_from(&connection.results);
+            answer.contexts.clone_from(&connection.contexts);
+        } else if answer.contexts.is_empty() {
+            answer.contexts.clone_from(&connection.contexts);
+        }
+        if let Some(control) = connection.control.clone() {
+            answer.contexts.insert(0, control);
+            answer.results.insert(0, ContextResult::Accepted(None));
+        }
+        let accept = Accept {
+            session: connection.lower,
+            user: own,
+            data: Some(Apdu::Response(aare).emit()),
+            association: Some(answer),
+            ..accept
+        };
+        cx.down(PRESENTATION, Request::Accept(Box::new(accept)));
+    }
+
+    /// A-ASSOCIATE response, rejected.
+    pub(super) fn reject(
+        &mut self,
+        own: Handle,
+        why: Reason,
+        data: Option<Message>,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+            return;
+        };
+        let (permanent, diagnostic) = if let Reason::Told(Told::Rejected {
+            permanent,
+            diagnostic,
+        }) = why
+        {
+            (permanent, diagnostic)
+        } else {
+            let permanent = why != Reason::NoResources;
+            (permanent, Diagnostic::User(NO_REASON))
+        };
+        let result = if permanent {
+            AssociateResult::RejectedPermanent
+        } else {
+            AssociateResult::RejectedTransient
+        };
+        self.counters.rejected += 1;
+        let Some(name) = connection.asked else {
+            return refuse(connection.lower, None, cx);
+        };
+        let aare = Aare {
+            information: informed(connection.own(), true, data),
+            ..Aare::new(name, result, diagnostic)
+        };
+        refuse(connection.lower, Some(Apdu::Response(aare)), cx);
+    }
+
+    /// A-ASSOCIATE confirm.
+    pub(super) fn take_aare(&mut self, own: Handle, mut opened: Opened, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let apdu = opened.data.take().map(Apdu::parse);
+        let Some(Ok(Apdu::Response(aare))) = apdu else {
+            return self.error(own, cx);
+        };
+        let data = said(aare.information, connection.own());
+        let session = connection.user;
+        if aare.result != AssociateResult::Accepted {
+            // It should have come in a CPR, without a presentation connection.
+            let reason = rejected(aare.result, aare.diagnostic);
+            cx.up(
+                connection.above,
+                Indication::Aborted {
+                    session,
+                    reason,
+                    data,
+                },
+            );
+            if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
+                send_abrt(own, &connection, source::PROVIDER, None, cx);
+            }
+            return;
+        }
+        let mut association = opened.association.take().unwrap_or_default();
+        let control = |it: &Proposed| connection.is_control(it.id);
+        if let Some(at) = association.contexts.iter().position(control) {
+            association.contexts.remove(at);
+            if at < association.results.len() {
+                association.results.remove(at);
+            }
+        }
+        association.application_context = Some(aare.application_context);
+        association.calling_names = aare.responding;
+        association.authentication = aare.authentication;
+        let opened = Opened {
+            user: session,
+            provider: own,
+            association: Some(association),
+            data,
+            ..opened
+        };
+        cx.up(connection.above, Indication::Opened(Box::new(opened)));
+    }
+}
+
+/// The offer of presentation `session` is refused, with an APDU in the refusal's data.
+fn refuse(session: Handle, apdu: Option<Apdu>, cx: &mut Context<'_>) {
+    let (reason, data) = (Reason::Refused, apdu.map(Apdu::emit));
+    cx.down(
+        PRESENTATION,
+        Request::Abort {
+            session,
+            reason,
+            data,
+        },
+    );
+}
+
+/// The next odd number: those are the initiator's to give.
+fn next_odd(contexts: &[Proposed]) -> ContextId {
+    let highest = contexts.iter().map(|it| it.id).max();
+    highest.map_or(1, |id| id.max(0).saturating_add(1) | 1)
+}
+
+/// Puts the user's own context in front: the one it was spoken to in, else the one of the syntax that it names first.
+fn own_first(association: &mut Association, spoken: Option<ContextId>, first: Option<Oid>) {
+    let contexts = &association.contexts;
+    let at = contexts
+        .iter()
+        .position(|it| spoken == Some(it.id))
+        .or_else(|| {
+            contexts
+                .iter()
+                .position(|it| first == Some(it.abstract_syntax))
+        });
+    let Some(at) = at.filter(|at| *at < association.results.len()) else {
+        return;
+    };
+    let context = association.contexts.remove(at);
+    association.contexts.insert(0, context);
+    let result = association.results.remove(at);
+    association.results.insert(0, result);
+}

@@ -1,0 +1,626 @@
+//! ACSE: who wants to do what with whom.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | ITU-T X.227 (ISO 8650-1), normal mode, kernel and authentication. The text was not at hand: what is recalled and not seen in a capture is marked |
+//! | Above | FTAM, or any user of an association |
+//! | Below | [`presentation`](crate::presentation) |
+//! | Left out | negotiation of the application context by a list; user information of more than one value, of which the one in the user's context, else the first, is taken; associations without ACSE, whose users stand on presentation |
+//!
+//! **Contexts.** Association control puts a context of its own in front of the user's, under the next odd number, and takes it away again
+//! from what it tells the user: the first is the user's own. Of an offer that is the context of AARQ's user information, and else the one
+//! that the user named first. Results beside an `Accept` are those of the user's contexts.
+//!
+//! **Data** is not its business: values and session's primitives pass unchanged both ways, but for values in its own context.
+//!
+//! **User information** is one EXTERNAL: with both references in AARQ and AARE, with the indirect one elsewhere, as ISODE has it. Either is
+//! taken.
+//!
+//! **Answers.** In an `Accept`, [`calling_names`](kumiki_osi::Association::calling_names) and its selectors say who answers; a user that hands
+//! back what it was offered would say that the caller does. Without an application context the caller's is confirmed.
+//!
+//! **Refusal.** `Abort` of an offer is AARE rejected, in CPR, with what [`Told::Rejected`] says, else for good and without a reason. The caller
+//! finds the same in its `Aborted`. An AARQ that cannot be read is refused with an ABRT.
+//!
+//! **Abort** is ABRT, in ARU; [`Told::AssociationAborted`] comes of it. One that stands in AB by itself is understood too.
+//!
+//! **Release.** An answer in a collision that comes too early, on the side of the responder, is held until the initiator has answered. FN and
+//! DN without an APDU are taken for RLRQ and RLRE without anything to say.
+
+use kumiki_graph::{
+    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened,
+    Particular, Protocol, Reason, Request, Service, Shape, Told,
+};
+use kumiki_octets::Message;
+use kumiki_osi::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
+use kumiki_osi::presentation::{
+    BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult, Values,
+};
+use kumiki_osi::{Association, Oid};
+use kumiki_wire::acse::{Abort, Apdu, Information, Release, reason, source};
+use kumiki_wire::presentation::Form;
+
+use crate::sessions::Sessions;
+
+mod associating;
+mod states;
+#[cfg(test)]
+mod tests;
+
+use states::{Do, Event, State};
+
+/// Presentation.
+const PRESENTATION: Below = Below(0);
+
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The most associations at a time.
+    pub associations: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { associations: 1024 }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// AARQ sent.
+    pub asked: u64,
+    /// AARQ handed up.
+    pub offered: u64,
+    /// AARE sent that reject.
+    pub rejected: u64,
+    /// Protocol errors of peers.
+    pub errors: u64,
+}
+
+/// What a handle names.
+#[derive(Debug)]
+enum Entry {
+    Listener(Listener),
+    Connection(Box<Connection>),
+}
+
+#[derive(Debug)]
+struct Listener {
+    above: Above,
+    user: Handle,
+    lower: Handle,
+    /// The abstract syntax that its user names first.
+    first: Option<Oid>,
+}
+
+/// One association.
+#[derive(Debug)]
+struct Connection {
+    above: Above,
+    user: Handle,
+    /// The presentation connection's handle; none before it stands.
+    lower: Handle,
+    state: State,
+    /// Whether this side has sent AARQ.
+    initiator: bool,
+    /// Association control's own context.
+    control: Option<Proposed>,
+    /// The user's contexts, its own first.
+    contexts: Vec<Proposed>,
+    /// What presentation would have of them.
+    results: Vec<ContextResult>,
+    /// The application context that the caller named.
+    asked: Option<Oid>,
+    /// The user's answer in a collision, until the peer has answered.
+    held: Option<Option<Message>>,
+}
+
+impl Connection {
+    /// Whether a context is association control's own.
+    fn is_control(&self, id: ContextId) -> bool {
+        self.control.as_ref().is_some_and(|it| it.id == id)
+    }
+
+    /// The user's own context.
+    fn own(&self) -> Option<ContextId> {
+        self.contexts.first().map(|it| it.id)
+    }
+}
+
+/// The layer.
+#[derive(Debug, Default)]
+pub struct Acse {
+    config: Config,
+    entries: Sessions<Entry>,
+    counters: Counters,
+}
+
+/// What comes with an event.
+#[derive(Debug, Default)]
+struct Input {
+    /// User data, or what it is in.
+    data: Option<Message>,
+    apdu: Option<Apdu>,
+    opened: Option<Box<Opened>>,
+    accept: Option<Box<Accept>>,
+    /// What passes, by the way it goes.
+    passing: Option<Passing>,
+    why: Option<Reason>,
+}
+
+/// What is the user's and its peer's.
+#[derive(Debug)]
+enum Passing {
+    Values(Values),
+    Particular(Box<Particular>),
+}
+
+impl Acse {
+    /// A layer as `config` says.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
+        match self.entries.get(handle)? {
+            Entry::Connection(connection) => Some(connection),
+            Entry::Listener(_) => None,
+        }
+    }
+
+    /// An event and what came with it: the table says what is done.
+    fn on(&mut self, own: Handle, event: Event, input: Input, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return cx.drop("no such association");
+        };
+        let (todo, next) = states::cell(connection.state, event);
+        if let Some(state) = next {
+            connection.state = state;
+        }
+        self.act(own, todo, input, cx);
+    }
+
+    fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
+        let Input {
+            data,
+            apdu,
+            opened,
+            accept,
+            passing,
+            why,
+        } = input;
+        let why = why.unwrap_or(Reason::User);
+        match todo {
+            Do::Misuse => cx.drop("not possible in this state of the association"),
+            Do::Error => self.error(own, cx),
+            Do::TakeAare => {
+                if let Some(opened) = opened {
+                    self.take_aare(own, *opened, cx);
+                }
+            }
+            Do::TakeEnd => self.ended(own, why, data, cx),
+            Do::TakeRlrq | Do::TakeCollision | Do::TakeRlre => {
+                if let Some(connection) = self.connection(own)
+                    && todo == Do::TakeCollision
+                    && !connection.initiator
+                {
+                    connection.state = State::CollisionResponder;
+                }
+                self.released(own, apdu, cx);
+            }
+            Do::TakeRlreAndAnswer => {
+                self.released(own, apdu, cx);
+                let held = self.connection(own).and_then(|it| it.held.take());
+                if let Some(data) = held {
+                    self.release(own, data, cx);
+                }
+            }
+            Do::TellClosed => {
+                if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
+                    let session = connection.user;
+                    cx.up(connection.above, Indication::Closed { session });
+                }
+            }
+            Do::Pass | Do::Send => self.pass(own, todo == Do::Send, passing, cx),
+            Do::Forget => {
+                self.entries.remove(own);
+            }
+            Do::SendAare => {
+                if let Some(accept) = accept {
+                    self.send_aare(own, *accept, cx);
+                }
+            }
+            Do::SendRejection => self.reject(own, why, data, cx),
+            Do::SendRlrq | Do::SendRlre => self.send_release(own, todo == Do::SendRlrq, data, cx),
+            Do::Hold => {
+                if let Some(connection) = self.connection(own) {
+                    connection.held = Some(data);
+                }
+            }
+            Do::SendAbrt => {
+                if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
+                    send_abrt(own, &connection, source::USER, data, cx);
+                }
+            }
+            Do::Cancel => {
+                self.entries.remove(own);
+                cx.down(PRESENTATION, Request::Cancel { user: own });
+            }
+        }
+    }
+
+    /// The end of an open, or of an association that there is not.
+    fn aborted(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
+        let data = None;
+        cx.up(
+            above,
+            Indication::Aborted {
+                session,
+                reason,
+                data,
+            },
+        );
+    }
+
+    /// ABRT, and the user is told.
+    fn error(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+            return;
+        };
+        self.counters.errors += 1;
+        send_abrt(own, &connection, source::PROVIDER, None, cx);
+        if connection.state != State::WaitResponse {
+            Self::aborted(connection.above, connection.user, Reason::Protocol, cx);
+        }
+    }
+
+    /// The presentation connection is over, or never was.
+    fn ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+            return;
+        };
+        let waits = connection.state == State::WaitAare;
+        let (reason, information) = match data.map(Apdu::parse) {
+            Some(Ok(Apdu::Response(aare))) if waits => (
+                rejected(aare.result, aare.diagnostic),
+                Some(aare.information),
+            ),
+            Some(Ok(Apdu::Abort(abrt))) => {
+                let provider = abrt.source != source::USER;
+                let told = Told::AssociationAborted { provider };
+                (Reason::Told(told), Some(abrt.information))
+            }
+            _ => (why, None),
+        };
+        let data = information.and_then(|it| said(it, connection.own()));
+        let session = connection.user;
+        cx.up(
+            connection.above,
+            Indication::Aborted {
+                session,
+                reason,
+                data,
+            },
+        );
+    }
+
+    /// RLRQ or RLRE, or neither beside FN or DN.
+    fn released(&mut self, own: Handle, apdu: Option<Apdu>, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let information = match apdu {
+            Some(Apdu::ReleaseRequest(release) | Apdu::ReleaseResponse(release)) => {
+                release.information
+            }
+            _ => Vec::new(),
+        };
+        let data = said(information, connection.own());
+        let session = connection.user;
+        cx.up(connection.above, Indication::Released { session, data });
+    }
+
+    fn release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
+        let input = Input {
+            data,
+            ..Input::default()
+        };
+        self.on(own, Event::RlsReq, input, cx);
+    }
+
+    fn send_release(
+        &mut self,
+        own: Handle,
+        request: bool,
+        data: Option<Message>,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let release = Release {
+            reason: Some(reason::NORMAL),
+            information: informed(connection.own(), false, data),
+        };
+        let apdu = if request {
+            Apdu::ReleaseRequest(release)
+        } else {
+            Apdu::ReleaseResponse(release)
+        };
+        let (session, data) = (connection.lower, Some(apdu.emit()));
+        cx.down(PRESENTATION, Request::Release { session, data });
+    }
+
+    /// P-RELEASE indication or confirm: which, the APDU says, and without one the state.
+    fn came_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return cx.drop("no such association");
+        };
+        let apdu = data.map(Apdu::parse);
+        let event = match &apdu {
+            Some(Ok(Apdu::ReleaseRequest(_))) => Event::Rlrq,
+            Some(Ok(Apdu::ReleaseResponse(_))) => Event::Rlre,
+            Some(_) => Event::Invalid,
+            None => match connection.state {
+                State::WaitRlre | State::CollisionResponder => Event::Rlre,
+                State::WaitAare
+                | State::WaitResponse
+                | State::WaitReleaseResponse
+                | State::Associated
+                | State::CollisionInitiator => Event::Rlrq,
+            },
+        };
+        let input = Input {
+            apdu: apdu.and_then(Result::ok),
+            ..Input::default()
+        };
+        self.on(own, event, input, cx);
+    }
+
+    /// What is the user's, down or up.
+    fn pass(&mut self, own: Handle, down: bool, passing: Option<Passing>, cx: &mut Context<'_>) {
+        let Some((connection, passing)) = self.connection(own).zip(passing) else {
+            return;
+        };
+        let (above, user, session) = (connection.above, connection.user, connection.lower);
+        match passing {
+            Passing::Values(values) => {
+                let ours = values.iter().any(|it| connection.is_control(it.context));
+                match (down, ours) {
+                    (true, false) => cx.down(PRESENTATION, Request::Values { session, values }),
+                    (true, true) => {
+                        let (session, credit) = (user, Credit::messages(1));
+                        cx.up(above, Indication::Credit { session, credit });
+                        cx.drop("a value in the context of association control");
+                    }
+                    (false, false) => {
+                        let session = user;
+                        cx.up(above, Indication::Values { session, values });
+                    }
+                    // No APDU rides on P-DATA.
+                    (false, true) => self.error(own, cx),
+                }
+            }
+            Passing::Particular(what) if down => {
+                cx.down(PRESENTATION, Request::Particular { session, what });
+            }
+            Passing::Particular(what) => {
+                let session = user;
+                cx.up(above, Indication::Particular { session, what });
+            }
+        }
+    }
+
+    fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+        match self.entries.get(own) {
+            Some(Entry::Connection(_)) => {
+                let input = Input {
+                    data,
+                    why: Some(reason),
+                    ..Input::default()
+                };
+                self.on(own, Event::AbrReq, input, cx);
+            }
+            Some(Entry::Listener(listener)) => {
+                let (session, data) = (listener.lower, None);
+                // Before presentation has confirmed it, only our own handle names it there.
+                let request = if session == Handle::default() {
+                    Request::Cancel { user: own }
+                } else {
+                    Request::Abort {
+                        session,
+                        reason,
+                        data,
+                    }
+                };
+                self.entries.remove(own);
+                cx.down(PRESENTATION, request);
+            }
+            None => cx.drop("no such association"),
+        }
+    }
+
+    fn passing(&mut self, own: Handle, event: Event, passing: Passing, cx: &mut Context<'_>) {
+        let input = Input {
+            passing: Some(passing),
+            ..Input::default()
+        };
+        self.on(own, event, input, cx);
+    }
+}
+
+/// ABRT, where there is somebody to read it.
+fn send_abrt(
+    own: Handle,
+    connection: &Connection,
+    source: i64,
+    data: Option<Message>,
+    cx: &mut Context<'_>,
+) {
+    if connection.lower == Handle::default() {
+        return cx.down(PRESENTATION, Request::Cancel { user: own });
+    }
+    let abrt = Apdu::Abort(Abort {
+        source,
+        diagnostic: None,
+        information: informed(connection.own(), false, data),
+    });
+    let (session, reason, data) = (connection.lower, Reason::User, Some(abrt.emit()));
+    cx.down(
+        PRESENTATION,
+        Request::Abort {
+            session,
+            reason,
+            data,
+        },
+    );
+}
+
+/// User data as user information, in the context `own`.
+fn informed(own: Option<ContextId>, direct: bool, data: Option<Message>) -> Vec<Information> {
+    let information = |data| Information {
+        // What is in no context says at least how it is written.
+        direct: (direct || own.is_none()).then_some(BASIC_ENCODING_RULES),
+        context: own,
+        form: Form::Single,
+        data,
+    };
+    data.map(information).into_iter().collect()
+}
+
+/// The one value of user information that counts.
+fn said(information: Vec<Information>, own: Option<ContextId>) -> Option<Message> {
+    let at = information
+        .iter()
+        .position(|it| own.is_some() && it.context == own);
+    information
+        .into_iter()
+        .nth(at.unwrap_or(0))
+        .map(|it| it.data)
+}
+
+fn rejected(result: AssociateResult, diagnostic: Diagnostic) -> Reason {
+    Reason::Told(Told::Rejected {
+        permanent: result != AssociateResult::RejectedTransient,
+        diagnostic,
+    })
+}
+
+impl Protocol for Acse {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::Connection),
+            needs: &[Service::Connection],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
+        match request {
+            Request::Open(open) => self.open(from, *open, cx),
+            Request::Accept(accept) => self.accept(from, accept, cx),
+            Request::Values { session, values } => {
+                self.passing(session, Event::DataReq, Passing::Values(values), cx);
+            }
+            Request::Particular { session, what } => {
+                self.passing(session, Event::DataReq, Passing::Particular(what), cx);
+            }
+            Request::Credit { session, credit } => {
+                if let Some(connection) = self.connection(session) {
+                    let session = connection.lower;
+                    cx.down(PRESENTATION, Request::Credit { session, credit });
+                }
+            }
+            Request::Release { session, data } => self.release(session, data, cx),
+            Request::Abort {
+                session,
+                reason,
+                data,
+            } => self.abort(session, reason, data, cx),
+            Request::Cancel { user } => {
+                let own = self.entries.find(|entry| match entry {
+                    Entry::Connection(it) => it.above == from && it.user == user,
+                    Entry::Listener(it) => it.above == from && it.user == user,
+                });
+                match own {
+                    Some(own) => self.abort(own, Reason::User, None, cx),
+                    None => cx.drop("no such association"),
+                }
+            }
+            Request::Data { session, .. } => {
+                if let Some(connection) = self.connection(session) {
+                    let (session, credit) = (connection.user, Credit::messages(1));
+                    cx.up(connection.above, Indication::Credit { session, credit });
+                }
+                cx.drop("data that is no presentation data value");
+            }
+            Request::Manage(_)
+            | Request::Expedited { .. }
+            | Request::Reset { .. }
+            | Request::Unit(_)
+            | Request::Tagged { .. } => cx.drop("a primitive of another service"),
+        }
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Opened(opened) => self.connected(opened, cx),
+            Indication::Offered(offered) => self.take_aarq(*offered, cx),
+            Indication::Values { session, values } => {
+                self.passing(session, Event::Data, Passing::Values(values), cx);
+            }
+            Indication::Particular { session, what } => {
+                self.passing(session, Event::Data, Passing::Particular(what), cx);
+            }
+            Indication::Credit { session, credit } => {
+                if let Some(connection) = self.connection(session) {
+                    let session = connection.user;
+                    cx.up(connection.above, Indication::Credit { session, credit });
+                }
+            }
+            Indication::Released { session, data } => self.came_release(session, data, cx),
+            Indication::Closed { session } => {
+                let input = Input {
+                    why: Some(Reason::Down),
+                    ..Input::default()
+                };
+                self.on(session, Event::Closed, input, cx);
+            }
+            Indication::Aborted {
+                session,
+                reason,
+                data,
+            } => {
+                if let Some(Entry::Listener(listener)) = self.entries.get(session) {
+                    Self::aborted(listener.above, listener.user, reason, cx);
+                    self.entries.remove(session);
+                    return;
+                }
+                let input = Input {
+                    data,
+                    why: Some(reason),
+                    ..Input::default()
+                };
+                self.on(session, Event::End, input, cx);
+            }
+            Indication::Data { .. }
+            | Indication::Expedited { .. }
+            | Indication::Reset { .. }
+            | Indication::Tagged { .. }
+            | Indication::Unit(_) => cx.drop("a primitive of another service"),
+            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+        }
+    }
+}

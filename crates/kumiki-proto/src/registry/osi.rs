@@ -1,0 +1,170 @@
+//! The settings of the OSI layers above a network, and of a board's interfaces.
+
+use kumiki_graph::{Coalesce, Duration};
+use kumiki_osi::session::FunctionalUnits;
+
+use super::Place;
+use super::kinds::Built;
+use super::reader::Reader;
+use crate::lif::{self, Flow, Lif};
+use crate::loopback::{self, Loopback};
+use crate::session::{self, Session};
+use crate::tp0::{self, Network, Tp0};
+use crate::tpkt::{self, Tpkt};
+
+const SOME: Duration = Duration::from_nanos(1);
+const COALESCE: &[(&str, Coalesce)] = &[
+    ("never", Coalesce::Never),
+    ("nagle", Coalesce::Nagle),
+    ("minshall", Coalesce::Minshall),
+];
+const NETWORKS: &[(&str, Network)] = &[("rfc1006", Network::Rfc1006), ("x25", Network::X25)];
+const FLOWS: &[(&str, Flow)] = &[("credit", Flow::Credit), ("polling", Flow::Polling)];
+/// The names of functional units in settings.
+const UNITS: &[(&str, FunctionalUnits)] = &[
+    ("half-duplex", FunctionalUnits::HALF_DUPLEX),
+    ("duplex", FunctionalUnits::DUPLEX),
+    ("typed-data", FunctionalUnits::TYPED_DATA),
+    ("minor-synchronize", FunctionalUnits::MINOR_SYNCHRONIZE),
+    ("resynchronize", FunctionalUnits::RESYNCHRONIZE),
+];
+
+pub(super) fn tpkt(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = tpkt::Config::default();
+    settings.word(
+        "coalesce",
+        "what TCP does with small segments while data is unacknowledged",
+        COALESCE,
+        &mut config.coalesce,
+    )?;
+    settings.number(
+        "receive",
+        "how many messages a user may be handed before it has granted any",
+        1..=1024,
+        &mut config.receive,
+    )?;
+    Ok(Box::new(Tpkt::new(config)))
+}
+
+pub(super) fn tp0(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = tp0::Config::default();
+    settings.word(
+        "network",
+        "what is below: RFC 1006 on TCP, or X.25",
+        NETWORKS,
+        &mut config.network,
+    )?;
+    settings.octets(
+        "tpdu",
+        "the TPDU size that is proposed and the largest that is taken: a power of two; above 2048 it is beyond the standard",
+        128..=8192,
+        &mut config.tpdu_size,
+    )?;
+    if !config.tpdu_size.is_power_of_two() {
+        let expected = "a power of two from 128 B to 8192 B";
+        return Err(settings.wrong("tpdu", &config.tpdu_size, expected));
+    }
+    settings.octets(
+        "preferred_tpdu",
+        "the size that is proposed beside it to peers that know X.224 of 1993: a multiple of 128; nothing where 0",
+        0..=65_408,
+        &mut config.preferred_size,
+    )?;
+    settings.number(
+        "window",
+        "how many TSDUs a user may hand over ahead of the network, and be handed before it has granted any",
+        1..=1024,
+        &mut config.window,
+    )?;
+    settings.octets(
+        "longest",
+        "the longest TSDU that is taken",
+        1024..=1 << 30,
+        &mut config.longest,
+    )?;
+    settings.time(
+        "patience",
+        "how long an answer is waited for",
+        SOME,
+        &mut config.patience,
+    )?;
+    settings.number(
+        "connections",
+        "the most connections at a time",
+        1..=1_000_000,
+        &mut config.connections,
+    )?;
+    Ok(Box::new(Tp0::new(config)))
+}
+
+pub(super) fn session(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = session::Config::default();
+    let units = settings.texts(
+        "functional_units",
+        "what is proposed where the user says nothing, and the most that is agreed to; none: \"duplex\" alone",
+        "names among \"half-duplex\", \"duplex\", \"typed-data\", \"minor-synchronize\", \"resynchronize\"",
+        |text| UNITS.iter().find(|(name, _)| *name == text).map(|(_, unit)| *unit),
+    )?;
+    if !units.is_empty() {
+        config.functional_units = units
+            .into_iter()
+            .fold(FunctionalUnits::KERNEL, FunctionalUnits::or);
+    }
+    settings.time(
+        "patience",
+        "how long the peer is waited for",
+        SOME,
+        &mut config.patience,
+    )?;
+    settings.octets(
+        "longest_connect",
+        "the most octets of user data that a peer may send with CN",
+        512..=1 << 24,
+        &mut config.longest_connect,
+    )?;
+    settings.number(
+        "connections",
+        "the most connections at a time",
+        1..=1_000_000,
+        &mut config.connections,
+    )?;
+    Ok(Box::new(Session::new(config)))
+}
+
+pub(super) fn loopback(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = loopback::Config::default();
+    settings.number(
+        "window",
+        "how many messages may be sent before the receiver has granted any",
+        1..=1024,
+        &mut config.window,
+    )?;
+    Ok(Box::new(Loopback::new(config)))
+}
+
+pub(super) fn lif(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = lif::Config::default();
+    settings.word(
+        "flow",
+        "how this task knows whether the lower module can take a message: it asks, or is told",
+        FLOWS,
+        &mut config.flow,
+    )?;
+    settings.time(
+        "interval",
+        "polling: from one question to the next, at least",
+        SOME,
+        &mut config.interval,
+    )?;
+    settings.number(
+        "queue",
+        "polling: how many messages may wait in this task",
+        1..=1024,
+        &mut config.queue,
+    )?;
+    Ok(Box::new(Lif::new(config)))
+}
+
+pub(super) fn hif(_: &Reader<'_>, _: Place<'_>) -> Built {
+    Ok(Box::new(crate::hif::Hif))
+}

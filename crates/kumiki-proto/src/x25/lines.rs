@@ -1,0 +1,558 @@
+//! What is below: links that are set up and restarted, and connections that carry one circuit each.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use kumiki_graph::{
+    Above, Accept, Address, Context, Duration, Handle, Indication, Mode, Offered, Open, Opened,
+    Reason, Report, Request, TimerSlot, Token, Unit,
+};
+use kumiki_octets::Message;
+use kumiki_osi::x25::{Call, Modulo, What, cause, diagnostic};
+use kumiki_wire::x25::{Body, Packet};
+
+use super::circuit::Circuit;
+use super::states::{D, P, R};
+use super::{BELOW, Entry, Over, Role, X25, told};
+
+/// The kind of the token of a line's timer; smaller ones are circuits'.
+pub(super) const TIMER: u32 = 16;
+
+/// The most connections that carry a circuit each.
+const MOST_LINES: usize = 4096;
+
+/// What carries packets.
+#[derive(Debug)]
+pub(super) struct Line {
+    own: Handle,
+    /// The handle of the layer below.
+    pub(super) lower: Handle,
+    pub(super) r: R,
+    pub(super) role: Role,
+    /// Whether it was asked for and has not been confirmed.
+    opening: bool,
+    /// Packets that the layer below takes.
+    credit: u32,
+    queue: VecDeque<Message>,
+    pub(super) channels: BTreeMap<u16, Handle>,
+    /// The most octets of a packet.
+    pub(super) unit: u32,
+    tries: u8,
+    timer: TimerSlot,
+}
+
+impl X25 {
+    pub(super) fn add_line(&mut self) -> Handle {
+        let own = self.lines.insert(Line {
+            own: Handle::default(),
+            lower: Handle::default(),
+            r: R::Down,
+            role: self.config.role.unwrap_or(Role::Dte),
+            opening: false,
+            credit: 0,
+            queue: VecDeque::new(),
+            channels: BTreeMap::new(),
+            unit: u32::MAX,
+            tries: 0,
+            timer: TimerSlot::default(),
+        });
+        if let Some(line) = self.lines.get(own) {
+            line.own = own;
+        }
+        own
+    }
+
+    /// Our side of the interface.
+    pub(super) fn role(&mut self, line: Handle) -> Role {
+        self.lines.get(line).map_or(Role::Dte, |line| line.role)
+    }
+
+    /// Whether calls can be made on it.
+    pub(super) fn is_ready(&mut self, line: Handle) -> bool {
+        self.lines.get(line).is_some_and(|line| line.r == R::Ready)
+    }
+
+    fn set_timer(line: &mut Line, time: Duration, cx: &mut Context<'_>) {
+        let session = line.own;
+        let kind = TIMER;
+        let deadline = cx.now() + time;
+        cx.set_timer(&mut line.timer, Token { session, kind }, deadline);
+    }
+
+    /// Asks for the link.
+    pub(super) fn open_line(&mut self, line: Handle, cx: &mut Context<'_>) {
+        let Some(it) = self.lines.get(line) else {
+            return;
+        };
+        it.opening = true;
+        cx.clear_timer(&mut it.timer);
+        let open = Open {
+            user: line,
+            ..Open::default()
+        };
+        cx.down(BELOW, Request::Open(Box::new(open)));
+    }
+
+    /// Asks for a connection of its own for a circuit.
+    pub(super) fn open_circuit_line(
+        &mut self,
+        remote: Address,
+        channel: Option<u16>,
+        cx: &mut Context<'_>,
+    ) -> Handle {
+        let line = self.add_line();
+        if let Some(it) = self.lines.get(line) {
+            it.opening = true;
+        }
+        let call = channel.map(|_| {
+            Box::new(Call {
+                channel,
+                ..Call::default()
+            })
+        });
+        let open = Open {
+            user: line,
+            remote,
+            call,
+            ..Open::default()
+        };
+        cx.down(BELOW, Request::Open(Box::new(open)));
+        line
+    }
+
+    /// Listens for connections, once.
+    pub(super) fn listen_below(&mut self, cx: &mut Context<'_>) {
+        if self.config.over != Over::Circuits || self.listens.is_some() {
+            return;
+        }
+        // A line's handle that no line has: it is known by being this.
+        let user = Handle {
+            index: u32::MAX,
+            generation: 1,
+        };
+        self.listens = Some(user);
+        let open = Open {
+            user,
+            mode: Mode::Passive { backlog: 64 },
+            ..Open::default()
+        };
+        cx.down(BELOW, Request::Open(Box::new(open)));
+    }
+
+    pub(super) fn line_opened(&mut self, opened: &Opened, cx: &mut Context<'_>) {
+        let own = opened.user;
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        line.lower = opened.provider;
+        line.unit = opened.unit;
+        self.line_up(own, cx);
+    }
+
+    pub(super) fn line_offered(&mut self, offered: &Offered, cx: &mut Context<'_>) {
+        if self.config.over != Over::Circuits || self.lines.len() >= MOST_LINES {
+            let (session, reason, data) = (offered.provider, Reason::NoResources, None);
+            cx.down(
+                BELOW,
+                Request::Abort {
+                    session,
+                    reason,
+                    data,
+                },
+            );
+            return;
+        }
+        let own = self.add_line();
+        if let Some(line) = self.lines.get(own) {
+            line.lower = offered.provider;
+            line.unit = offered.unit;
+        }
+        let accept = Accept {
+            session: offered.provider,
+            user: own,
+            ..Accept::default()
+        };
+        cx.down(BELOW, Request::Accept(Box::new(accept)));
+        self.line_up(own, cx);
+        if let Some(channel) = offered.call.as_ref().and_then(|call| call.channel) {
+            self.permanent_line(own, channel, cx);
+        }
+    }
+
+    /// What is below carries packets.
+    pub(super) fn line_up(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let over = self.config.over;
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        line.opening = false;
+        line.tries = 0;
+        if over == Over::Circuits {
+            line.r = R::Ready;
+            self.circuit_line_up(own, cx);
+            return;
+        }
+        let up = match line.role {
+            Role::Dte => (cause::DTE, diagnostic::NONE),
+            Role::Dce => (cause::RESTART_UP, diagnostic::NONE),
+        };
+        self.restart(own, up, cx);
+    }
+
+    /// Restarts the interface.
+    pub(super) fn restart(
+        &mut self,
+        own: Handle,
+        (cause, diagnostic): (u8, u8),
+        cx: &mut Context<'_>,
+    ) {
+        self.counters.restarts += 1;
+        self.end_calls(own, Reason::Reset, cx);
+        let (t20, modulo) = (self.config.t20, self.config.modulo);
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        line.r = R::Restarting;
+        line.tries = line.tries.saturating_add(1);
+        Self::set_timer(line, t20, cx);
+        let diagnostic = Some(diagnostic);
+        let body = Body::Restart { cause, diagnostic };
+        self.send(own, of_line(modulo, body), cx);
+    }
+
+    /// RESTART has come.
+    pub(super) fn peer_restarts(
+        &mut self,
+        own: Handle,
+        (cause, diagnostic): (u8, u8),
+        cx: &mut Context<'_>,
+    ) {
+        let (modulo, chosen, t20) = (self.config.modulo, self.config.role, self.config.t20);
+        let backoff = cx.rng().below(t20.as_nanos().max(1) / 16);
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        let by_dte = cause == cause::DTE || cause & 0x80 != 0;
+        let collides = line.r == R::Restarting;
+        if chosen.is_none() {
+            // ISO 8208 clause 4.5: who is restarted by a DTE plays the DCE's part; a network never says "DTE originated".
+            if by_dte && collides {
+                // Neither knows who is who: one of us tries again first.
+                line.r = R::Contending;
+                line.tries = 0;
+                Self::set_timer(line, Duration::from_nanos(backoff), cx);
+                return;
+            }
+            line.role = if by_dte { Role::Dce } else { Role::Dte };
+        }
+        if collides {
+            // Two that restart confirm each other.
+            self.ready(own, cx);
+            return;
+        }
+        self.counters.restarts += 1;
+        let reason = told(What::Restart, cause, diagnostic);
+        self.end_calls(own, reason, cx);
+        self.send(own, of_line(modulo, Body::RestartConfirmation), cx);
+        self.ready(own, cx);
+    }
+
+    /// RESTART CONFIRMATION has come.
+    pub(super) fn restart_confirmed(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let chosen = self.config.role;
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        match line.r {
+            R::Restarting => {
+                // ISO 8208 clause 4.5: who is confirmed stays a DTE.
+                line.role = chosen.unwrap_or(Role::Dte);
+                self.ready(own, cx);
+            }
+            R::Ready => {
+                self.counters.errors += 1;
+                cx.drop("restart confirmed that nobody asked for");
+                let cause = self.own_cause(own, cause::RESTART_LOCAL);
+                self.restart(own, (cause, diagnostic::R1), cx);
+            }
+            R::Down | R::Contending => {}
+        }
+    }
+
+    /// The interface is ready: r1.
+    fn ready(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        line.r = R::Ready;
+        line.tries = 0;
+        cx.clear_timer(&mut line.timer);
+        let circuits: Vec<Handle> = line.channels.values().copied().collect();
+        for handle in circuits {
+            if let Some(circuit) = self.circuit(handle) {
+                circuit.begin(cx);
+            }
+        }
+        tell_all(&Report::Up, cx);
+        for (above, open) in core::mem::take(&mut self.pending) {
+            self.call(above, open, cx);
+        }
+    }
+
+    /// All calls of a line end for `reason`; its permanent circuits are reset.
+    fn end_calls(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        line.queue.clear();
+        let circuits: Vec<Handle> = line.channels.values().copied().collect();
+        for handle in circuits {
+            let Some(circuit) = self.circuit(handle) else {
+                continue;
+            };
+            circuit.stop_all(cx);
+            circuit.out.clear();
+            if !circuit.permanent {
+                circuit.aborted(reason, None, cx);
+                self.remove_circuit(handle, cx);
+                continue;
+            }
+            circuit.empty(cx);
+            circuit.d = D::Flow;
+            circuit.user_resets = false;
+            if let Some(session) = circuit.user
+                && !core::mem::replace(&mut circuit.unanswered, true)
+            {
+                circuit.up(Indication::Reset { session, reason }, cx);
+            }
+        }
+    }
+
+    /// The layer below says that the link has been reset.
+    pub(super) fn line_reset(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        line.credit = 0;
+        line.queue.clear();
+        let (session, reason) = (line.lower, Reason::Reset);
+        cx.down(BELOW, Request::Reset { session, reason });
+        if self.config.over == Over::Link {
+            let why = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
+            self.restart(own, why, cx);
+        }
+    }
+
+    pub(super) fn line_aborted(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        if self.listens == Some(own) {
+            self.listens = None;
+            return;
+        }
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        cx.clear_timer(&mut line.timer);
+        line.lower = Handle::default();
+        if self.config.over == Over::Circuits {
+            let circuits: Vec<Handle> = line.channels.values().copied().collect();
+            self.lines.remove(own);
+            for handle in circuits {
+                if let Some(circuit) = self.circuit(handle) {
+                    circuit.aborted(reason, None, cx);
+                }
+                self.remove_circuit(handle, cx);
+            }
+            return;
+        }
+        self.line_down(own, reason, cx);
+        let reopen = self.config.reopen;
+        if let Some(line) = self.lines.get(own) {
+            Self::set_timer(line, reopen, cx);
+        }
+    }
+
+    /// Nothing can be sent.
+    fn line_down(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        let was_ready = line.r == R::Ready;
+        line.r = R::Down;
+        line.opening = false;
+        line.credit = 0;
+        self.end_calls(own, reason, cx);
+        for (above, open) in core::mem::take(&mut self.pending) {
+            Self::refuse(above, open.user, reason, cx);
+        }
+        if was_ready {
+            tell_all(&Report::Down, cx);
+        }
+    }
+
+    /// The connection of a circuit is not needed any more.
+    pub(super) fn close_line(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(mut line) = self.lines.remove(own) else {
+            return;
+        };
+        cx.clear_timer(&mut line.timer);
+        let reason = Reason::User;
+        if line.opening {
+            cx.down(BELOW, Request::Cancel { user: own });
+        } else {
+            let (session, data) = (line.lower, None);
+            cx.down(
+                BELOW,
+                Request::Abort {
+                    session,
+                    reason,
+                    data,
+                },
+            );
+        }
+    }
+
+    pub(super) fn line_report(&mut self, report: &Report, cx: &mut Context<'_>) {
+        let own = self.line;
+        match (report, self.config.over) {
+            (Report::Up, Over::Link) => {
+                let waits = |line: &mut Line| line.r == R::Down && !line.opening;
+                if self.lines.get(own).is_some_and(waits) {
+                    self.open_line(own, cx);
+                }
+            }
+            (Report::Up, Over::Frames) => {
+                if self.lines.get(own).is_some_and(|line| line.r == R::Down) {
+                    self.line_up(own, cx);
+                }
+            }
+            (Report::Down, Over::Frames) => self.line_down(own, Reason::Down, cx),
+            (
+                Report::Limits { .. }
+                | Report::Route { .. }
+                | Report::Up
+                | Report::Down
+                | Report::Unreachable { .. }
+                | Report::Link(_),
+                _,
+            ) => {}
+        }
+    }
+
+    /// T20 has expired, or the link is to be asked for again.
+    pub(super) fn on_line_timer(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let (over, r20) = (self.config.over, self.config.r20);
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        match line.r {
+            R::Down => self.open_line(own, cx),
+            R::Restarting if over == Over::Link && line.tries > r20 => {
+                self.counters.timeouts += 1;
+                let (session, data) = (line.lower, None);
+                let reason = Reason::TimedOut;
+                cx.down(
+                    BELOW,
+                    Request::Abort {
+                        session,
+                        reason,
+                        data,
+                    },
+                );
+                self.line_aborted(own, Reason::TimedOut, cx);
+            }
+            R::Restarting | R::Contending => {
+                self.counters.timeouts += 1;
+                let code = if over == Over::Frames || line.tries > 0 {
+                    diagnostic::TIMER_RESTART
+                } else {
+                    diagnostic::NONE
+                };
+                let why = (self.own_cause(own, cause::RESTART_LOCAL), code);
+                self.restart(own, why, cx);
+            }
+            R::Ready => {}
+        }
+    }
+
+    /// The cause that we say for what a network calls `network`: a DTE has only one.
+    pub(super) fn own_cause(&mut self, line: Handle, network: u8) -> u8 {
+        match self.role(line) {
+            Role::Dte => cause::DTE,
+            Role::Dce => network,
+        }
+    }
+
+    pub(super) fn line_credit(&mut self, own: Handle, messages: u32, cx: &mut Context<'_>) {
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        line.credit = line.credit.saturating_add(messages);
+        while line.credit > 0
+            && let Some(data) = line.queue.pop_front()
+        {
+            line.credit -= 1;
+            let (session, end) = (line.lower, true);
+            cx.down(BELOW, Request::Data { session, data, end });
+        }
+    }
+
+    /// Sends a packet; what finds no credit waits. The windows of the channels bound how much that can be.
+    pub(super) fn send(&mut self, own: Handle, data: Message, cx: &mut Context<'_>) {
+        let over = self.config.over;
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        self.counters.sent += 1;
+        if over == Over::Frames {
+            cx.down(BELOW, Request::Unit(Unit::of(data)));
+        } else if line.credit > 0 && line.queue.is_empty() {
+            line.credit -= 1;
+            let (session, end) = (line.lower, true);
+            cx.down(BELOW, Request::Data { session, data, end });
+        } else {
+            line.queue.push_back(data);
+        }
+    }
+
+    /// The circuit that a packet on `channel` belongs to; a connection of its own has only one, whatever the number.
+    pub(super) fn circuit_on(&mut self, own: Handle, channel: u16) -> Option<Handle> {
+        let over = self.config.over;
+        let line = self.lines.get(own)?;
+        if over == Over::Circuits {
+            line.channels.values().next().copied()
+        } else {
+            line.channels.get(&channel).copied()
+        }
+    }
+
+    /// A connection carries a permanent virtual circuit from now on: both sides reset it (RFC 1613 section 6.5).
+    pub(super) fn permanent_line(&mut self, own: Handle, channel: u16, cx: &mut Context<'_>) {
+        let waiting = |entry: &Entry| matches!(entry, Entry::Circuit(it) if it.permanent && it.channel == channel);
+        if self.entries.find(waiting).is_some() {
+            // It has its connection, or has asked for it.
+            return self.close_line(own, cx);
+        }
+        let mut circuit = Circuit::new(own, channel, P::Transfer, self.config.default);
+        circuit.permanent = true;
+        circuit.flow.modulo = self.config.modulo;
+        let handle = self.add_circuit(circuit);
+        self.reset(handle, diagnostic::NONE, Reason::User, cx);
+    }
+}
+
+/// A packet of no channel.
+pub(super) fn of_line(modulo: Modulo, body: Body) -> Message {
+    let packet = Packet {
+        qualified: false,
+        delivery: false,
+        modulo,
+        channel: 0,
+        body,
+    };
+    Message::from_octets(&packet.to_vec())
+}
+
+fn tell_all(report: &Report, cx: &mut Context<'_>) {
+    for user in 0..cx.users() {
+        cx.up(Above(user), Indication::Report(Box::new(report.clone())));
+    }
+}
