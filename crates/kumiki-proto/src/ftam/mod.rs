@@ -80,7 +80,7 @@ pub struct Config {
     pub longest_fpdu: u32,
     /// The most values of a P-DATA from a peer.
     pub values: u32,
-    /// How long the user may take to answer F-INITIALIZE.
+    /// How long the user may take to answer F-INITIALIZE: less than the caller's session waits for an answer.
     pub patience: Duration,
     /// The most associations at a time.
     pub associations: u32,
@@ -121,7 +121,7 @@ impl Default for Config {
             ],
             longest_fpdu: 64 * 1024,
             values: 256,
-            patience: Duration::from_secs(60),
+            patience: Duration::from_secs(20),
             associations: 1024,
         }
     }
