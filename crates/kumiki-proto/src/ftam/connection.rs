@@ -443,6 +443,9 @@ pub(super) fn written(fpdu: &Fpdu) -> Message {
 pub(super) fn identifier(diagnostics: &[Diagnostic]) -> Option<u16> {
     use kumiki_osi::ftam::DiagnosticType;
     let errors = |it: &&Diagnostic| it.diagnostic_type != DiagnosticType::Informative;
-    let first = diagnostics.iter().find(errors).or(diagnostics.first())?;
+    let first = diagnostics
+        .iter()
+        .find(errors)
+        .or_else(|| diagnostics.first())?;
     Some(u16::try_from(first.error_identifier).unwrap_or(0))
 }

@@ -7,6 +7,12 @@ use kumiki_osi::ftam::data::DataElement;
 use kumiki_osi::ftam::oids;
 use kumiki_wire::ftam::data::Syntax;
 
+/// See [`Document::content`].
+pub(super) enum Content {
+    String(Message),
+    Other(DataElement),
+}
+
 /// An open document, as far as its data elements go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Document {
@@ -69,14 +75,14 @@ impl Document {
         }
     }
 
-    /// The content of a string of its own type; else the element as it is.
-    pub(super) fn content(self, element: DataElement) -> Result<Message, DataElement> {
+    /// What the user is told of an element: the content of a string of the document's own type, else the element.
+    pub(super) fn content(self, element: DataElement) -> Content {
         match (self.main, element) {
-            (Some(Syntax::Binary), DataElement::Octets(content)) => Ok(content),
+            (Some(Syntax::Binary), DataElement::Octets(content)) => Content::String(content),
             (Some(Syntax::Text), DataElement::Text { class, octets }) if class == self.class => {
-                Ok(octets)
+                Content::String(octets)
             }
-            (_, element) => Err(element),
+            (_, element) => Content::Other(element),
         }
     }
 

@@ -5,6 +5,7 @@ use kumiki_osi::session::{self, Resync};
 use kumiki_wire::ftam::data::{Reader, Syntax};
 
 use super::connection::Resyncing;
+use super::document::Content;
 use super::send::checkpoint;
 use super::*;
 
@@ -128,11 +129,13 @@ impl Ftam {
                 Ok(element) => {
                     elements = elements.saturating_add(1);
                     match document.content(element) {
-                        Ok(data) => {
+                        Content::String(data) => {
                             let (session, end) = (connection.user, true);
                             cx.up(connection.above, Indication::Data { session, data, end });
                         }
-                        Err(element) => connection.tell(Primitive::Data(element), cx),
+                        Content::Other(element) => {
+                            connection.tell(Primitive::Data(element), cx);
+                        }
                     }
                 }
                 Err(why) => {
@@ -287,17 +290,15 @@ impl Ftam {
             return;
         };
         connection.resynchronized(tokens);
-        match &fpdu {
-            Fpdu::RestartResponse(restart) => {
-                let set = connection.points.set;
-                let identifier = checkpoint(restart).filter(|it| *it <= set);
-                let Some(identifier) = identifier else {
-                    let details = "an answer with a checkpoint that was not set".to_owned();
-                    return self.mistake(own, error::BAD_CHECKPOINT, details, cx);
-                };
-                connection.points.restarted(identifier, number);
-            }
-            _ => connection.points.abandoned(number),
+        if let Fpdu::RestartResponse(restart) = &fpdu {
+            let set = connection.points.set;
+            let Some(identifier) = checkpoint(restart).filter(|it| *it <= set) else {
+                let details = "an answer with a checkpoint that was not set".to_owned();
+                return self.mistake(own, error::BAD_CHECKPOINT, details, cx);
+            };
+            connection.points.restarted(identifier, number);
+        } else {
+            connection.points.abandoned(number);
         }
         self.take_fpdu(own, fpdu, cx);
     }
@@ -311,7 +312,7 @@ impl Ftam {
         cx: &mut Context<'_>,
     ) -> Option<Fpdu> {
         let read = self.read(&data.unwrap_or_default());
-        let details = match read.map(|all| <[Fpdu; 1]>::try_from(all)) {
+        let details = match read.map(<[Fpdu; 1]>::try_from) {
             Ok(Ok([fpdu])) if fpdu.kind() == wanted => return Some(fpdu),
             Ok(Ok([fpdu])) => format!("{} in place of {wanted}", fpdu.kind()),
             Ok(Err(_)) => format!("a resynchronisation without {wanted}"),

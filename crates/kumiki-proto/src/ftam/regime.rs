@@ -2,9 +2,7 @@
 
 use kumiki_osi::acse::Diagnostic as AssociationDiagnostic;
 use kumiki_osi::ftam::StateResult;
-use kumiki_osi::ftam::regime::{
-    InitializeRequest, InitializeResponse, TerminateRequest, TerminateResponse,
-};
+use kumiki_osi::ftam::regime::{InitializeRequest, InitializeResponse};
 use kumiki_osi::presentation::{Context as Proposed, ContextId};
 use kumiki_osi::session::{FunctionalUnits as SessionUnits, TokenSetting};
 
@@ -98,7 +96,7 @@ impl Ftam {
             if request.service_class == ServiceClasses::TRANSFER {
                 request.service_class = ours.service_class;
             }
-            request.protocol_version = request.protocol_version | ours.protocol_version;
+            request.protocol_version |= ours.protocol_version;
             let quality = request.quality_of_service;
             request.quality_of_service = quality.max(ours.quality_of_service);
             request.checkpoint_window = request.checkpoint_window.max(ours.checkpoint_window);
@@ -391,9 +389,9 @@ impl Ftam {
             return cx.drop("no such association");
         };
         let fpdu = if connection.phase == Phase::Terminated {
-            Fpdu::TerminateResponse(Box::new(TerminateResponse::default()))
+            Fpdu::TerminateResponse(Box::default())
         } else {
-            Fpdu::TerminateRequest(Box::new(TerminateRequest::default()))
+            Fpdu::TerminateRequest(Box::default())
         };
         self.terminate(own, &fpdu, cx);
     }
@@ -552,9 +550,10 @@ impl Ftam {
         let opening = self.connection(own).map(|it| it.phase) == Some(Phase::Opening);
         // What cannot be read does not matter any more.
         let said = data.and_then(|data| self.read_one(Some(data)).ok());
-        let said = said.filter(|fpdu| match fpdu.kind() {
-            Kind::UserAbort | Kind::ProviderAbort => true,
-            kind => opening && kind == Kind::InitializeResponse,
+        let said = said.filter(|fpdu| {
+            let kind = fpdu.kind();
+            let abort = matches!(kind, Kind::UserAbort | Kind::ProviderAbort);
+            abort || opening && kind == Kind::InitializeResponse
         });
         self.over(own, reason, said, cx);
     }
@@ -568,7 +567,7 @@ impl Ftam {
         if let Some(fpdu) = said {
             let named = fpdu.outcome().and_then(|it| identifier(it.diagnostic));
             let refused = fpdu.kind() == Kind::InitializeResponse;
-            if let Some(identifier) = named.or(refused.then_some(0)) {
+            if let Some(identifier) = named.or_else(|| refused.then_some(0)) {
                 reason = Reason::Told(Told::File { identifier });
             }
             connection.tell(fpdu, cx);

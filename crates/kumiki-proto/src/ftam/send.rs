@@ -1,5 +1,6 @@
 //! What the user says: FPDUs, data, checkpoints.
 
+use kumiki_osi::ftam::StateResult;
 use kumiki_osi::ftam::bulk::Restart;
 use kumiki_osi::ftam::data::DataElement;
 use kumiki_osi::session::{self, Resync};
@@ -12,17 +13,26 @@ use super::*;
 impl Ftam {
     pub(super) fn send(&mut self, own: Handle, primitive: Primitive, cx: &mut Context<'_>) {
         match primitive {
-            Primitive::Pdu(fpdu) => match fpdu.kind() {
-                Kind::TerminateRequest | Kind::TerminateResponse => self.terminate(own, &fpdu, cx),
-                Kind::UserAbort => self.abort(own, Reason::User, Some(fpdu), cx),
-                Kind::InitializeRequest | Kind::InitializeResponse | Kind::ProviderAbort => {
-                    cx.drop("an FPDU that no user sends by itself");
-                }
-                _ => self.send_fpdu(own, &fpdu, cx),
-            },
+            Primitive::Pdu(fpdu) => self.send_pdu(own, fpdu, cx),
             Primitive::Data(element) => self.send_element(own, element, cx),
             Primitive::Check { identifier } => self.send_check(own, identifier, cx),
             Primitive::CheckReply { identifier } => self.send_check_reply(own, identifier, cx),
+        }
+    }
+
+    fn send_pdu(&mut self, own: Handle, fpdu: Fpdu, cx: &mut Context<'_>) {
+        let kind = fpdu.kind();
+        if matches!(kind, Kind::TerminateRequest | Kind::TerminateResponse) {
+            self.terminate(own, &fpdu, cx);
+        } else if kind == Kind::UserAbort {
+            self.abort(own, Reason::User, Some(fpdu), cx);
+        } else if matches!(
+            kind,
+            Kind::InitializeRequest | Kind::InitializeResponse | Kind::ProviderAbort
+        ) {
+            cx.drop("an FPDU that no user sends by itself");
+        } else {
+            self.send_fpdu(own, &fpdu, cx);
         }
     }
 
@@ -31,7 +41,7 @@ impl Ftam {
             return;
         };
         let kind = fpdu.kind();
-        if let Fpdu::RestartRequest(restart) = fpdu
+        if let Fpdu::RestartRequest(restart) | Fpdu::RestartResponse(restart) = fpdu
             && checkpoint(restart).is_none_or(|it| it > connection.points.set)
         {
             return cx.drop("F-RESTART from a checkpoint that was not set");
@@ -195,19 +205,19 @@ pub(super) fn checkpoint(restart: &Restart) -> Option<u32> {
 impl Connection {
     /// What an FPDU that was allowed says of the document and of checkpoints.
     pub(super) fn learn(&mut self, fpdu: &Fpdu) {
-        use kumiki_osi::ftam::StateResult::Success;
-        match fpdu {
-            Fpdu::OpenResponse(it) if it.state_result == Success => {
-                self.document = Some(Document::of(&it.contents_type));
-            }
-            Fpdu::RecoverResponse(it) if it.state_result == Success => {
-                self.document = Some(Document::of(&it.contents_type));
-            }
-            Fpdu::ReadRequest(_) | Fpdu::WriteRequest(_) => {
-                self.part = Message::new();
-                self.points.begin();
-            }
-            _ => {}
+        let opened = if let Fpdu::OpenResponse(it) = fpdu {
+            Some((it.state_result, &it.contents_type))
+        } else if let Fpdu::RecoverResponse(it) = fpdu {
+            Some((it.state_result, &it.contents_type))
+        } else {
+            None
+        };
+        if let Some((StateResult::Success, contents)) = opened {
+            self.document = Some(Document::of(contents));
+        }
+        if matches!(fpdu, Fpdu::ReadRequest(_) | Fpdu::WriteRequest(_)) {
+            self.part = Message::new();
+            self.points.begin();
         }
     }
 
@@ -243,12 +253,11 @@ impl Connection {
 
     /// F-CANCEL or F-RESTART request as a resynchronisation.
     fn ask_resync(&mut self, fpdu: &Fpdu, data: Message) {
-        let (kind, number) = match fpdu {
-            Fpdu::RestartRequest(restart) => {
-                let number = checkpoint(restart).unwrap_or(0);
-                (Resync::Restart, self.points.restart(number))
-            }
-            _ => (Resync::Abandon, self.points.next),
+        let (kind, number) = if let Fpdu::RestartRequest(restart) = fpdu {
+            let identifier = checkpoint(restart).unwrap_or(0);
+            (Resync::Restart, self.points.restart(identifier))
+        } else {
+            (Resync::Abandon, self.points.next)
         };
         let resync = session::Primitive::Resync {
             kind,
@@ -270,12 +279,11 @@ impl Connection {
         };
         self.say(reply, cx);
         self.resynchronized(tokens);
-        match fpdu {
-            Fpdu::RestartResponse(restart) => {
-                let identifier = checkpoint(restart).unwrap_or(0);
-                self.points.restarted(identifier, number);
-            }
-            _ => self.points.abandoned(number),
+        if let Fpdu::RestartResponse(restart) = fpdu {
+            let identifier = checkpoint(restart).unwrap_or(0);
+            self.points.restarted(identifier, number);
+        } else {
+            self.points.abandoned(number);
         }
     }
 

@@ -198,7 +198,20 @@ impl Pair {
             match one {
                 Indication::Opened(it) => opened = Some(it),
                 Indication::Credit { credit, .. } => self.credit[I] += credit.messages,
-                other => panic!("{other:?}"),
+                other @ (Indication::Unit(_)
+                | Indication::Offered(_)
+                | Indication::Data { .. }
+                | Indication::Tagged { .. }
+                | Indication::Values { .. }
+                | Indication::Particular { .. }
+                | Indication::Expedited { .. }
+                | Indication::Released { .. }
+                | Indication::Closed { .. }
+                | Indication::Aborted { .. }
+                | Indication::Reset { .. }
+                | Indication::Urgent { .. }
+                | Indication::Notice { .. }
+                | Indication::Report(_)) => panic!("{other:?}"),
             }
         }
         let opened = opened.expect("nothing was opened");
@@ -312,11 +325,21 @@ impl Pair {
                     Particular::File(Primitive::CheckReply { identifier }) => {
                         words.push(format!("secured {identifier}"));
                     }
-                    other => panic!("{other:?}"),
+                    other @ (Particular::Session(_) | Particular::Packet(_)) => panic!("{other:?}"),
                 },
                 Indication::Aborted { reason, .. } => words.push(format!("aborted: {reason}")),
                 Indication::Closed { .. } => words.push("closed".to_owned()),
-                other => panic!("{other:?}"),
+                other @ (Indication::Unit(_)
+                | Indication::Opened(_)
+                | Indication::Offered(_)
+                | Indication::Tagged { .. }
+                | Indication::Values { .. }
+                | Indication::Expedited { .. }
+                | Indication::Released { .. }
+                | Indication::Reset { .. }
+                | Indication::Urgent { .. }
+                | Indication::Notice { .. }
+                | Indication::Report(_)) => panic!("{other:?}"),
             }
         }
         if taken > 0 {

@@ -80,9 +80,15 @@ fn data_where_none_belongs_ends_the_association() {
     let mut pair = open();
     pair.inject(R, &[(3, &hex("1b0161"))]);
     pair.failed(R, 1010);
-    let mut pair = open();
+    let config = Config {
+        values: 8,
+        ..Config::default()
+    };
+    let mut pair = Pair::open(&config, &OpenResponse::default());
+    pair.plain(I, Kind::WriteRequest);
+    pair.heard(R);
     let octets = hex("040161");
-    let many = vec![(3, &octets[..]); 257];
+    let many = vec![(3, &octets[..]); 9];
     pair.inject(R, &many);
     pair.failed(R, 1007);
 }
