@@ -42,11 +42,13 @@ use kumiki_wire::presentation::Form;
 
 use crate::sessions::Sessions;
 
+mod act;
 mod associating;
 mod states;
 #[cfg(test)]
 mod tests;
 
+use act::{informed, rejected, said, send_abrt};
 use states::{Do, Event, State};
 
 /// Presentation.
@@ -191,75 +193,6 @@ impl Acse {
         self.act(own, todo, input, cx);
     }
 
-    fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
-        let Input {
-            data,
-            apdu,
-            opened,
-            accept,
-            passing,
-            why,
-        } = input;
-        let why = why.unwrap_or(Reason::User);
-        match todo {
-            Do::Misuse => cx.drop("not possible in this state of the association"),
-            Do::Error => self.error(own, cx),
-            Do::TakeAare => {
-                if let Some(opened) = opened {
-                    self.take_aare(own, *opened, cx);
-                }
-            }
-            Do::TakeEnd => self.ended(own, why, data, cx),
-            Do::TakeRlrq | Do::TakeCollision | Do::TakeRlre => {
-                if let Some(connection) = self.connection(own)
-                    && todo == Do::TakeCollision
-                    && !connection.initiator
-                {
-                    connection.state = State::CollisionResponder;
-                }
-                self.released(own, apdu, cx);
-            }
-            Do::TakeRlreAndAnswer => {
-                self.released(own, apdu, cx);
-                let held = self.connection(own).and_then(|it| it.held.take());
-                if let Some(data) = held {
-                    self.release(own, data, cx);
-                }
-            }
-            Do::TellClosed => {
-                if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
-                    let session = connection.user;
-                    cx.up(connection.above, Indication::Closed { session });
-                }
-            }
-            Do::Pass | Do::Send => self.pass(own, todo == Do::Send, passing, cx),
-            Do::Forget => {
-                self.entries.remove(own);
-            }
-            Do::SendAare => {
-                if let Some(accept) = accept {
-                    self.send_aare(own, *accept, cx);
-                }
-            }
-            Do::SendRejection => self.reject(own, why, data, cx),
-            Do::SendRlrq | Do::SendRlre => self.send_release(own, todo == Do::SendRlrq, data, cx),
-            Do::Hold => {
-                if let Some(connection) = self.connection(own) {
-                    connection.held = Some(data);
-                }
-            }
-            Do::SendAbrt => {
-                if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
-                    send_abrt(own, &connection, source::USER, data, cx);
-                }
-            }
-            Do::Cancel => {
-                self.entries.remove(own);
-                cx.down(PRESENTATION, Request::Cancel { user: own });
-            }
-        }
-    }
-
     /// The end of an open, or of an association that there is not.
     fn aborted(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
         let data = None;
@@ -271,155 +204,6 @@ impl Acse {
                 data,
             },
         );
-    }
-
-    /// ABRT, and the user is told.
-    fn error(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
-            return;
-        };
-        self.counters.errors += 1;
-        send_abrt(own, &connection, source::PROVIDER, None, cx);
-        if connection.state != State::WaitResponse {
-            Self::aborted(connection.above, connection.user, Reason::Protocol, cx);
-        }
-    }
-
-    /// The presentation connection is over, or never was.
-    fn ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
-            return;
-        };
-        let waits = connection.state == State::WaitAare;
-        let (reason, information) = match data.map(Apdu::parse) {
-            Some(Ok(Apdu::Response(aare))) if waits => (
-                rejected(aare.result, aare.diagnostic),
-                Some(aare.information),
-            ),
-            Some(Ok(Apdu::Abort(abrt))) => {
-                let provider = abrt.source != source::USER;
-                let told = Told::AssociationAborted { provider };
-                (Reason::Told(told), Some(abrt.information))
-            }
-            _ => (why, None),
-        };
-        let data = information.and_then(|it| said(it, connection.own()));
-        let session = connection.user;
-        cx.up(
-            connection.above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
-    }
-
-    /// RLRQ or RLRE, or neither beside FN or DN.
-    fn released(&mut self, own: Handle, apdu: Option<Apdu>, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
-            return;
-        };
-        let information = match apdu {
-            Some(Apdu::ReleaseRequest(release) | Apdu::ReleaseResponse(release)) => {
-                release.information
-            }
-            _ => Vec::new(),
-        };
-        let data = said(information, connection.own());
-        let session = connection.user;
-        cx.up(connection.above, Indication::Released { session, data });
-    }
-
-    fn release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let input = Input {
-            data,
-            ..Input::default()
-        };
-        self.on(own, Event::RlsReq, input, cx);
-    }
-
-    fn send_release(
-        &mut self,
-        own: Handle,
-        request: bool,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
-        let Some(connection) = self.connection(own) else {
-            return;
-        };
-        let release = Release {
-            reason: Some(reason::NORMAL),
-            information: informed(connection.own(), false, data),
-        };
-        let apdu = if request {
-            Apdu::ReleaseRequest(release)
-        } else {
-            Apdu::ReleaseResponse(release)
-        };
-        let (session, data) = (connection.lower, Some(apdu.emit()));
-        cx.down(PRESENTATION, Request::Release { session, data });
-    }
-
-    /// P-RELEASE indication or confirm: which, the APDU says, and without one the state.
-    fn came_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
-            return cx.drop("no such association");
-        };
-        let apdu = data.map(Apdu::parse);
-        let event = match &apdu {
-            Some(Ok(Apdu::ReleaseRequest(_))) => Event::Rlrq,
-            Some(Ok(Apdu::ReleaseResponse(_))) => Event::Rlre,
-            Some(_) => Event::Invalid,
-            None => match connection.state {
-                State::WaitRlre | State::CollisionResponder => Event::Rlre,
-                State::WaitAare
-                | State::WaitResponse
-                | State::WaitReleaseResponse
-                | State::Associated
-                | State::CollisionInitiator => Event::Rlrq,
-            },
-        };
-        let input = Input {
-            apdu: apdu.and_then(Result::ok),
-            ..Input::default()
-        };
-        self.on(own, event, input, cx);
-    }
-
-    /// What is the user's, down or up.
-    fn pass(&mut self, own: Handle, down: bool, passing: Option<Passing>, cx: &mut Context<'_>) {
-        let Some((connection, passing)) = self.connection(own).zip(passing) else {
-            return;
-        };
-        let (above, user, session) = (connection.above, connection.user, connection.lower);
-        match passing {
-            Passing::Values(values) => {
-                let ours = values.iter().any(|it| connection.is_control(it.context));
-                match (down, ours) {
-                    (true, false) => cx.down(PRESENTATION, Request::Values { session, values }),
-                    (true, true) => {
-                        let (session, credit) = (user, Credit::messages(1));
-                        cx.up(above, Indication::Credit { session, credit });
-                        cx.drop("a value in the context of association control");
-                    }
-                    (false, false) => {
-                        let session = user;
-                        cx.up(above, Indication::Values { session, values });
-                    }
-                    // No APDU rides on P-DATA.
-                    (false, true) => self.error(own, cx),
-                }
-            }
-            Passing::Particular(what) if down => {
-                cx.down(PRESENTATION, Request::Particular { session, what });
-            }
-            Passing::Particular(what) => {
-                let session = user;
-                cx.up(above, Indication::Particular { session, what });
-            }
-        }
     }
 
     fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
@@ -458,63 +242,6 @@ impl Acse {
         };
         self.on(own, event, input, cx);
     }
-}
-
-/// ABRT, where there is somebody to read it.
-fn send_abrt(
-    own: Handle,
-    connection: &Connection,
-    source: i64,
-    data: Option<Message>,
-    cx: &mut Context<'_>,
-) {
-    if connection.lower == Handle::default() {
-        return cx.down(PRESENTATION, Request::Cancel { user: own });
-    }
-    let abrt = Apdu::Abort(Abort {
-        source,
-        diagnostic: None,
-        information: informed(connection.own(), false, data),
-    });
-    let (session, reason, data) = (connection.lower, Reason::User, Some(abrt.emit()));
-    cx.down(
-        PRESENTATION,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
-}
-
-/// User data as user information, in the context `own`.
-fn informed(own: Option<ContextId>, direct: bool, data: Option<Message>) -> Vec<Information> {
-    let information = |data| Information {
-        // What is in no context says at least how it is written.
-        direct: (direct || own.is_none()).then_some(BASIC_ENCODING_RULES),
-        context: own,
-        form: Form::Single,
-        data,
-    };
-    data.map(information).into_iter().collect()
-}
-
-/// The one value of user information that counts.
-fn said(information: Vec<Information>, own: Option<ContextId>) -> Option<Message> {
-    let at = information
-        .iter()
-        .position(|it| own.is_some() && it.context == own);
-    information
-        .into_iter()
-        .nth(at.unwrap_or(0))
-        .map(|it| it.data)
-}
-
-fn rejected(result: AssociateResult, diagnostic: Diagnostic) -> Reason {
-    Reason::Told(Told::Rejected {
-        permanent: result != AssociateResult::RejectedTransient,
-        diagnostic,
-    })
 }
 
 impl Protocol for Acse {

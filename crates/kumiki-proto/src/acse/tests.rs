@@ -467,8 +467,56 @@ fn a_login_that_isode_refuses_is_understood() {
     );
 }
 
+#[test]
+fn an_aare_is_taken_for_what_it_says_wherever_it_comes() {
+    let accepted = "a51b 3007 800100 81025101 3007 800100 81025101 3007 800100 81025101";
+    for (apdu, heard) in [
+        // Rejected, but in a CPA.
+        (
+            "6115 a10706 0528c27b0101 a203020102 a305a10302010d",
+            "association control: rejected for now, authentication failed",
+        ),
+        // RLRE; AARE without a result; nothing.
+        ("6303 800100", "the peer broke the protocol"),
+        ("6109 a10706 0528c27b0101", "the peer broke the protocol"),
+        ("", "the peer broke the protocol"),
+    ] {
+        let mut pair = Pair::new(true);
+        let [a, _] = pair.devices;
+        pair.call(wanted(&[(1, A), (3, B)]), None);
+        pair.bench.join(a, a);
+        let sent = pair.bench.sent_octets();
+        let mut cc = isode('<').swap_remove(0);
+        cc[6..8].copy_from_slice(&sent[0][8..10]);
+        pair.bench.octets(a, &cc);
+        let apdu = hex(apdu);
+        let data = if apdu.is_empty() {
+            Message::new()
+        } else {
+            UserData::single(5, Message::from_octets(&apdu)).emit()
+        };
+        let fields = [hex(accepted), data.to_vec()].concat();
+        let len = |more: usize| u8::try_from(fields.len() + more).unwrap();
+        let cpa = [
+            &[0x31, len(7)][..],
+            &hex("a003800101"),
+            &[0xa2, len(0)],
+            &fields,
+        ]
+        .concat();
+        let len = |more: usize| u8::try_from(cpa.len() + more).unwrap();
+        let head = hex("0506 130100 160102 14020002");
+        let ac = [&[0x0e, len(14)][..], &head, &[0xc1, len(0)], &cpa].concat();
+        pair.bench.sent_octets();
+        pair.inject(0, &ac);
+        assert_eq!(pair.heard(0), [format!("aborted: {heard}")]);
+        let sent = pair.bench.sent_octets();
+        assert!(sent.last().unwrap().ends_with(&hex("6403800101")));
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn whatever_stands_in_cn_is_offered_or_refused(

@@ -181,6 +181,7 @@ impl Presentation {
         let Some(connection) = self.connection(own) else {
             return;
         };
+        let data = fitting(data, MOST_USER_DATA - HEADERS, cx);
         let said = data.is_some();
         let data = data.and_then(|data| connection.wrap_one(connection.own, data));
         if said && data.is_none() {
@@ -208,6 +209,7 @@ impl Presentation {
         let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
             return;
         };
+        let data = fitting(data, MOST_USER_DATA - HEADERS, cx);
         let data = data.and_then(|data| connection.wrap_one(connection.own, data));
         let contexts = if data.is_some() {
             connection.identified(connection.own)
@@ -226,6 +228,10 @@ impl Presentation {
         let talk = connection.talk;
         let is_typed = matches!(primitive, Primitive::TypedData { .. });
         let wrapped = map(primitive, |data, which| {
+            let is_long = data.len() > MOST_USER_DATA - HEADERS;
+            if is_long && !matches!(which, Which::Typed) {
+                return Err(());
+            }
             let data = connection.wrap_one(talk, data).ok_or(())?;
             Ok(match which {
                 Which::Typed => Typed::Data(data).emit(),
@@ -246,7 +252,7 @@ impl Presentation {
                 if is_typed {
                     self.give_back(own, cx);
                 }
-                cx.drop("user data in a context that does not stand");
+                cx.drop("user data in a context that does not stand, or too long for its SPDU");
             }
         }
     }
@@ -285,6 +291,18 @@ impl Presentation {
             Err((code, about)) => self.error(own, code, about, cx),
         }
     }
+}
+
+/// More than what presentation puts in front of one value.
+const HEADERS: usize = 512;
+
+/// User data that is no longer than `most` octets; what is longer is left out.
+pub(super) fn fitting(data: Option<Message>, most: usize, cx: &mut Context<'_>) -> Option<Message> {
+    let fits = data.as_ref().is_none_or(|data| data.len() <= most);
+    if !fits {
+        cx.drop("user data too long for its SPDU");
+    }
+    data.filter(|_| fits)
 }
 
 /// Ends the session connection, with `data` where it stands.

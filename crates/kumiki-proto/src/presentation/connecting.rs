@@ -225,6 +225,7 @@ impl Presentation {
             return;
         };
         connection.user = accept.user;
+        let above = connection.above;
         let answer = accept.association.as_deref();
         if let Some(answer) = answer {
             connection.answered(answer);
@@ -238,10 +239,16 @@ impl Presentation {
             data,
             ..Cpa::default()
         };
+        let (lower, results, cpa) = (connection.lower, cpa.results.clone(), cpa.emit());
+        if cpa.len() > MOST_USER_DATA {
+            self.entries.remove(own);
+            self.refuse(lower, refusal::LOCAL_LIMIT, results, cx);
+            return Self::aborted(above, accept.user, Reason::NoResources, cx);
+        }
         let accept = Accept {
-            session: connection.lower,
+            session: lower,
             user: own,
-            data: Some(cpa.emit()),
+            data: Some(cpa),
             ..accept
         };
         cx.down(SESSION, Request::Accept(Box::new(accept)));
@@ -274,7 +281,7 @@ impl Presentation {
             | Reason::Down
             | Reason::NoSession => None,
         };
-        let data = wrapped(&connection, data, cx);
+        let data = wrapped(&connection, fitting(data, cx), cx);
         let cpr = Cpr {
             responding: connection.called,
             results: connection.results,
@@ -327,6 +334,12 @@ impl Presentation {
         };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
     }
+}
+
+/// User data, where the SPDU that it goes with has room for it and for the contexts' results beside it.
+fn fitting(data: Option<Message>, cx: &mut Context<'_>) -> Option<Message> {
+    const RESULTS: usize = 16_384;
+    act::fitting(data, MOST_USER_DATA - RESULTS, cx)
 }
 
 /// User data in the first context; none where that does not stand.

@@ -26,7 +26,9 @@
 //! presentation's, else [`Reason::Refused`] for a refusal of the called user, whose data comes along; where there is no CPR, what session says.
 //! What became of the contexts, [`Presentation::last_refusal`] says.
 //!
-//! **Bounds.** Contexts by [`Config`], beyond which each is refused; selectors and lists by the codec; user data by session and transport.
+//! **Bounds.** Contexts by [`Config`], beyond which each is refused; selectors and lists by the codec; user data by session and transport: what goes with
+//! an acceptance, a refusal, a release or an abort has to fit into its SPDU. An acceptance that does not is a refusal (local limit), and of the
+//! others the user data is left out and counted.
 
 use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened,
@@ -54,6 +56,10 @@ const SESSION: Below = Below(0);
 
 /// What values name where no context was proposed. It never goes over the wire.
 pub const DEFAULT_CONTEXT: ContextId = 0;
+
+/// The most octets that go with an SPDU of session that has a length: its 65,535, less what else is in it. Data, typed data and CN have no such
+/// limit.
+const MOST_USER_DATA: usize = kumiki_wire::session::MOST_LENGTH - 512;
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,7 +16,7 @@
 //! [`Config::patience`] ends it itself.
 //!
 //! **Collision.** When both release at once the initiator of the session answers first (recalled); a resynchronisation that meets another is decided by
-//! kind, number and side ([`connection`]).
+//! kind, number and side (`connection.rs`).
 
 use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open,
