@@ -214,6 +214,8 @@ pub struct Machine {
     members: Vec<Kind>,
     /// Who has asked for the transfer to be cancelled and has no response: both, where requests crossed.
     cancels: Vec<Side>,
+    /// The state before.
+    cancelled: State,
 }
 
 impl Machine {
@@ -229,6 +231,7 @@ impl Machine {
             group: Group::None,
             members: Vec::new(),
             cancels: Vec::new(),
+            cancelled: State::Closed,
         }
     }
 
@@ -332,6 +335,25 @@ impl Machine {
         }
     }
 
+    /// The F-CANCEL or F-RESTART that this end has asked for does not count: it was a resynchronisation of the session that met another. Which one
+    /// it was.
+    pub fn withdraw(&mut self) -> Option<Kind> {
+        if let Some(at) = self.cancels.iter().position(|by| *by == self.local) {
+            self.cancels.remove(at);
+            if self.cancels.is_empty() {
+                self.state = self.cancelled;
+            }
+            return Some(Kind::CancelRequest);
+        }
+        let restart = self.asked.front().is_some_and(|asked| {
+            asked.service.request == Kind::RestartRequest && asked.by == self.local
+        });
+        restart.then(|| {
+            self.asked.pop_front();
+            Kind::RestartRequest
+        })
+    }
+
     /// Whether what the peer sent was on its way when this end asked to cancel or restart.
     fn is_late(&self, sender: Side) -> bool {
         let restarted = self.asked.front().is_some_and(|asked| {
@@ -390,6 +412,9 @@ impl Machine {
         };
         if !allowed {
             return Err(Wrong::Time(Kind::CancelRequest, self.state));
+        }
+        if self.state != State::Cancelling {
+            self.cancelled = self.state;
         }
         self.state = State::Cancelling;
         self.asked.clear();

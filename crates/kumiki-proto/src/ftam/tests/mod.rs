@@ -1,4 +1,8 @@
-//! What is agreed on, and what is allowed when.
+//! What is agreed on, and what is allowed when; and two ends over the whole stack.
 
+mod conversation;
 mod negotiation;
 mod order;
+mod pair;
+mod transfer;
+mod wrong;

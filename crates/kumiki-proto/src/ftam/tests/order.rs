@@ -12,7 +12,7 @@ const I: Side = Side::Initiator;
 const R: Side = Side::Responder;
 
 /// An FPDU of this kind that says nothing.
-fn plain(kind: Kind) -> Fpdu {
+pub(super) fn plain(kind: Kind) -> Fpdu {
     macro_rules! of {
         ($($kind:ident)*) => {
             match kind {
