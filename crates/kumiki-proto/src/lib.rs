@@ -5,6 +5,7 @@
 //!
 //! | layer | protocols |
 //! |---|---|
+//! | users of upper layers | [`file_user`], [`filestore`] |
 //! | upper | [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
 //! | network | [`x25`] |
@@ -29,6 +30,8 @@ pub mod atm_arp;
 mod cpcs;
 pub mod eth;
 pub mod fddi;
+pub mod file_user;
+pub mod filestore;
 pub mod ftam;
 mod groups;
 pub mod hdlc;
