@@ -1,6 +1,8 @@
 //! Client and responder against each other, without what is below them. Two protocol machines stand between and are the judges of
 //! what each sends.
 
+mod nodes;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
