@@ -5,7 +5,8 @@
 //!
 //! | layer | protocols |
 //! |---|---|
-//! | upper | [`acse`], [`presentation`], [`session`] |
+//! | users of the file service | [`file_user`], [`filestore`] |
+//! | upper | [`ftam`], [`acse`], [`presentation`], [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
 //! | network | [`x25`], [`xot`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
@@ -30,6 +31,8 @@ pub mod atm_arp;
 mod cpcs;
 pub mod eth;
 pub mod fddi;
+pub mod file_user;
+pub mod filestore;
 pub mod ftam;
 mod groups;
 pub mod hdlc;

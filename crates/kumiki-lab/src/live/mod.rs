@@ -33,6 +33,8 @@ use crate::scenario::tree::{Node, Origin};
 use crate::scenario::{self, Fault, Impair, Place};
 
 pub mod delay;
+#[cfg(target_os = "linux")]
+pub mod files;
 pub mod ppp;
 pub mod report;
 #[cfg(test)]

@@ -1,0 +1,534 @@
+//! The store.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use kumiki_octets::{Message, Page};
+use kumiki_osi::ftam::access::AccessControlElement;
+use kumiki_osi::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
+use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_osi::ftam::{AttributeNames, GeneralizedTime, GraphicString, Moment, PermittedActions};
+use kumiki_proto::filestore::{Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, fstat, fsync, ftruncate,
+    mkdirat, openat, openat2, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::{Errno, pread, pwrite};
+
+use super::Passwords;
+
+/// How names of unfinished files begin. Nobody can name, see or make one that begins so.
+const UNFINISHED: &str = ".kumiki-";
+
+/// Octets copied at a time, when a file is extended.
+const COPIED: usize = 64 * 1024;
+
+/// What entries say.
+const ENTRIES: AttributeNames = AttributeNames::PATHNAME
+    .with(AttributeNames::PERMITTED_ACTIONS)
+    .with(AttributeNames::CONTENTS_TYPE)
+    .with(AttributeNames::MODIFIED)
+    .with(AttributeNames::READ)
+    .with(AttributeNames::SIZE);
+
+/// What is possible with files.
+const FILE_ACTIONS: PermittedActions = PermittedActions::READ
+    .with(PermittedActions::INSERT)
+    .with(PermittedActions::REPLACE)
+    .with(PermittedActions::EXTEND)
+    .with(PermittedActions::ERASE)
+    .with(PermittedActions::READ_ATTRIBUTE)
+    .with(PermittedActions::CHANGE_ATTRIBUTE)
+    .with(PermittedActions::DELETE);
+
+/// What is possible with directories.
+const DIRECTORY_ACTIONS: PermittedActions = PermittedActions::READ
+    .with(PermittedActions::READ_ATTRIBUTE)
+    .with(PermittedActions::CHANGE_ATTRIBUTE)
+    .with(PermittedActions::DELETE);
+
+#[derive(Debug)]
+enum Opened {
+    Reading(OwnedFd),
+    Writing {
+        file: OwnedFd,
+        directory: OwnedFd,
+        unfinished: OsString,
+        last: OsString,
+        size: u64,
+    },
+}
+
+/// Files below a directory.
+#[derive(Debug)]
+pub struct Directory {
+    root: OwnedFd,
+    passwords: Passwords,
+    read_only: bool,
+    /// Whether openat2 is there.
+    at_once: bool,
+    opened: BTreeMap<u64, Opened>,
+    next: u64,
+}
+
+impl Directory {
+    /// The files below `root`, for those whom `passwords` lets in.
+    ///
+    /// # Errors
+    /// `root` is no directory that can be opened.
+    pub fn open(root: &Path, passwords: Passwords) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self {
+            root: rustix::fs::open(root, flags, Mode::empty())?,
+            passwords,
+            read_only: false,
+            at_once: true,
+            opened: BTreeMap::new(),
+            next: 0,
+        })
+    }
+
+    /// Nothing is written, made or removed.
+    #[must_use]
+    pub const fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+
+    /// Opens directories component by component, as on kernels without openat2.
+    #[must_use]
+    pub const fn step_by_step(mut self) -> Self {
+        self.at_once = false;
+        self
+    }
+
+    /// The directory of these components.
+    fn directory(&mut self, components: &[GraphicString]) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let none = Mode::empty();
+        if self.at_once {
+            let parts: Vec<&[u8]> = components.iter().map(GraphicString::octets).collect();
+            let mut path = parts.join(&b'/');
+            if path.is_empty() {
+                path.push(b'.');
+            }
+            let within =
+                ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+            match openat2(&self.root, OsStr::from_bytes(&path), flags, none, within) {
+                // Forbidden by a filter of system calls, or not there.
+                Err(Errno::NOSYS | Errno::PERM) => self.at_once = false,
+                done => return done,
+            }
+        }
+        let mut at = openat(&self.root, ".", flags, none)?;
+        for component in components {
+            at = openat(&at, OsStr::from_bytes(component.octets()), flags, none)?;
+        }
+        Ok(at)
+    }
+
+    /// The directory that `name` is in, and its last component.
+    fn place(&mut self, name: &Name) -> Result<(OwnedFd, OsString), Fault> {
+        let bad = |why: &str| Fault::permanent(3027, why);
+        let Some((last, before)) = name.components().split_last() else {
+            return Err(bad("the root is in no directory"));
+        };
+        for component in name.components() {
+            let octets = component.octets();
+            let reserved = octets.starts_with(UNFINISHED.as_bytes());
+            // Names are checked before they come here; what leads out of the root is looked for once more all the same.
+            if reserved || matches!(octets, b"" | b"." | b"..") {
+                return Err(bad("this store has no such names"));
+            }
+            if octets.contains(&b'/') || octets.contains(&0) {
+                return Err(bad("a component has / or NUL in it"));
+            }
+        }
+        let directory = self
+            .directory(before)
+            .map_err(|why| fault(why, 3004, name))?;
+        Ok((directory, OsStr::from_bytes(last.octets()).to_owned()))
+    }
+
+    fn may_write(&self) -> Result<(), Fault> {
+        if self.read_only {
+            return Err(Fault::permanent(11, "the store is read-only"));
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, opened: Opened) -> FileId {
+        self.next += 1;
+        self.opened.insert(self.next, opened);
+        FileId(self.next)
+    }
+
+    fn actions(&self, of: PermittedActions) -> PermittedActions {
+        if self.read_only {
+            of & (PermittedActions::READ | PermittedActions::READ_ATTRIBUTE)
+        } else {
+            of
+        }
+    }
+
+    fn describe(&self, last: &OsStr, stat: &Stat) -> ReadAttributes {
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        let date = |seconds: i64| {
+            Moment::from_unix_seconds(seconds).map_or(Attribute::NoValueAvailable, |it| {
+                GeneralizedTime::from(it).into()
+            })
+        };
+        let (kind, actions, contents) = if is_directory {
+            let contents = ContentsType::directory(ENTRIES);
+            (ObjectType::FileDirectory, DIRECTORY_ACTIONS, contents)
+        } else {
+            (ObjectType::File, FILE_ACTIONS, ContentsType::binary())
+        };
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        ReadAttributes {
+            pathname: Some(GraphicString::from(last.as_bytes()).into()),
+            object_type: Some(kind),
+            permitted_actions: Some(self.actions(actions)),
+            contents_type: Some(contents),
+            created: Some(Attribute::NoValueAvailable),
+            modified: Some(date(stat.st_mtime)),
+            read: Some(date(stat.st_atime)),
+            attributes_modified: Some(date(stat.st_ctime)),
+            availability: Some(Availability::Immediate.into()),
+            size: Some(size.into()),
+            ..ReadAttributes::default()
+        }
+    }
+
+    /// Opens a regular file, and nothing else: neither what a link leads to nor a device.
+    fn regular(&self, directory: BorrowedFd<'_>, last: &OsStr) -> Result<(OwnedFd, Stat), Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(directory, last, flags, Mode::empty())?;
+        let stat = fstat(&file)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+            Ok((file, stat))
+        } else {
+            Err(Errno::ISDIR)
+        }
+    }
+}
+
+/// What the system says, as a diagnostic; `otherwise` where it is nothing in particular.
+fn fault(why: Errno, otherwise: i64, name: &Name) -> Fault {
+    match why {
+        Errno::NOENT | Errno::NOTDIR => Fault::missing(name),
+        Errno::EXIST => Fault::exists(name),
+        Errno::NAMETOOLONG => Fault::permanent(3027, name.to_string()),
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::space(name.to_string()),
+        Errno::NOTEMPTY => Fault::permanent(3007, "the directory is not empty"),
+        Errno::LOOP | Errno::XDEV => Fault::permanent(11, format!("{name} is a link")),
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::permanent(11, name.to_string()),
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Fault::transient(9, name.to_string()),
+        Errno::IO => Fault::permanent(5031, name.to_string()),
+        _ => Fault::permanent(otherwise, format!("{name}: {why}")),
+    }
+}
+
+/// The same of an open file, whose name the peer knows.
+fn trouble(why: Errno, otherwise: i64) -> Fault {
+    match why {
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::space(why.to_string()),
+        Errno::IO => Fault::permanent(5031, why.to_string()),
+        _ => Fault::permanent(otherwise, why.to_string()),
+    }
+}
+
+/// Writes all of it.
+fn write_all(file: BorrowedFd<'_>, mut octets: &[u8], mut at: u64) -> Result<(), Errno> {
+    while !octets.is_empty() {
+        match pwrite(file, octets, at) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(written) => {
+                octets = octets.get(written..).unwrap_or_default();
+                at = at.saturating_add(written as u64);
+            }
+            Err(Errno::INTR) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(())
+}
+
+/// Copies a file, and says how many octets it has.
+fn copy(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<u64, Errno> {
+    let (mut at, mut octets) = (0_u64, vec![0; COPIED]);
+    loop {
+        match pread(from, &mut octets[..], at) {
+            Ok(0) => return Ok(at),
+            Ok(len) => {
+                write_all(to, octets.get(..len).unwrap_or_default(), at)?;
+                at = at.saturating_add(len as u64);
+            }
+            Err(Errno::INTR) => {}
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+impl Filestore for Directory {
+    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
+        self.passwords.authenticate(login)
+    }
+
+    fn keeps_types(&self) -> bool {
+        false
+    }
+
+    fn keeps_access_control(&self) -> bool {
+        false
+    }
+
+    fn attributes(&mut self, _: &User, name: &Name) -> Result<ReadAttributes, Fault> {
+        if name.components().is_empty() {
+            let stat = fstat(&self.root).map_err(|why| fault(why, 5027, name))?;
+            return Ok(self.describe(OsStr::new("/"), &stat));
+        }
+        let (directory, last) = self.place(name)?;
+        let stat = statat(&directory, &last, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|why| fault(why, 5027, name))?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if matches!(kind, FileType::RegularFile | FileType::Directory) {
+            Ok(self.describe(&last, &stat))
+        } else {
+            Err(Fault::permanent(11, format!("{name} is no file")))
+        }
+    }
+
+    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<ReadAttributes>, Fault> {
+        let bad = |why| fault(why, 5027, name);
+        if !name.components().is_empty() {
+            self.place(name)?;
+        }
+        let directory = self.directory(name.components()).map_err(bad)?;
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&directory).map_err(bad)? {
+            let entry = entry.map_err(bad)?;
+            let octets = entry.file_name().to_bytes();
+            let hidden = octets.starts_with(UNFINISHED.as_bytes());
+            if !hidden && octets != b"." && octets != b".." {
+                names.push(OsStr::from_bytes(octets).to_owned());
+            }
+        }
+        names.sort();
+        let mut entries = Vec::new();
+        for last in names {
+            // One that is gone since, and whatever is no file, is left out.
+            let Ok(stat) = statat(&directory, &last, AtFlags::SYMLINK_NOFOLLOW) else {
+                continue;
+            };
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            if entries.len() < most && matches!(kind, FileType::RegularFile | FileType::Directory) {
+                entries.push(self.describe(&last, &stat));
+            }
+        }
+        Ok(entries)
+    }
+
+    fn create(&mut self, _: &User, name: &Name, file: &NewFile, _: Moment) -> Result<(), Fault> {
+        self.may_write()?;
+        let (directory, last) = self.place(name).map_err(|fault| match fault.identifier {
+            3004 => Fault::permanent(3006, "no such directory"),
+            _ => fault,
+        })?;
+        let done = if Form::of(&file.contents_type) == Some(Form::Directory) {
+            mkdirat(&directory, &last, Mode::from_raw_mode(0o750))
+        } else {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            openat(&directory, &last, flags, Mode::from_raw_mode(0o640)).map(drop)
+        };
+        done.map_err(|why| fault(why, 3006, name))
+    }
+
+    fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
+        self.may_write()?;
+        let kind = self.attributes(user, name)?.object_type;
+        let (directory, last) = self.place(name)?;
+        let flags = if kind == Some(ObjectType::FileDirectory) {
+            AtFlags::REMOVEDIR
+        } else {
+            AtFlags::empty()
+        };
+        unlinkat(&directory, &last, flags).map_err(|why| fault(why, 3007, name))
+    }
+
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, _: Moment) -> Result<(), Fault> {
+        self.may_write()?;
+        self.attributes(user, from)?;
+        let (old, old_last) = self.place(from)?;
+        let (new, new_last) = self.place(to).map_err(|fault| match fault.identifier {
+            3004 => Fault::permanent(4005, "no such directory"),
+            _ => fault,
+        })?;
+        renameat_with(&old, &old_last, &new, &new_last, RenameFlags::NOREPLACE).map_err(|why| {
+            match why {
+                Errno::EXIST => Fault::permanent(4005, "there is a file of the new name"),
+                Errno::INVAL => Fault::permanent(4005, "the new name is below the old one"),
+                why => fault(why, 4005, from),
+            }
+        })
+    }
+
+    fn set_access_control(
+        &mut self,
+        _: &User,
+        _: &Name,
+        _: Vec<AccessControlElement>,
+        _: Moment,
+    ) -> Result<(), Fault> {
+        Err(Fault::permanent(4002, "this store keeps no access control"))
+    }
+
+    fn read_from(&mut self, _: &User, name: &Name, _: Moment) -> Result<(FileId, u64), Fault> {
+        let (directory, last) = self.place(name)?;
+        let opened = self.regular(directory.as_fd(), &last);
+        let (file, stat) = opened.map_err(|why| fault(why, 5027, name))?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        Ok((self.keep(Opened::Reading(file)), size))
+    }
+
+    fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
+        self.may_write()?;
+        let bad = |why| fault(why, 5026, name);
+        let (directory, last) = self.place(name)?;
+        let (old, stat) = self.regular(directory.as_fd(), &last).map_err(bad)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        // As the file that it takes the place of.
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o777);
+        let mut number = self.next;
+        let (file, unfinished) = loop {
+            let process = rustix::process::getpid();
+            let unfinished = OsString::from(format!("{UNFINISHED}{process}-{number}"));
+            match openat(&directory, &unfinished, flags, mode) {
+                Ok(file) => break (file, unfinished),
+                Err(Errno::EXIST) => number += 1,
+                Err(why) => return Err(bad(why)),
+            }
+        };
+        let size = match start {
+            Start::Replace => Ok(0),
+            Start::Extend => copy(old.as_fd(), file.as_fd()),
+        };
+        let size = match size {
+            Ok(size) => size,
+            Err(why) => {
+                remove(&directory, &unfinished);
+                return Err(bad(why));
+            }
+        };
+        let opened = Opened::Writing {
+            file,
+            directory,
+            unfinished,
+            last,
+            size,
+        };
+        Ok((self.keep(opened), size))
+    }
+
+    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
+        let opened = self.opened.get(&file.0);
+        let Some(Opened::Reading(file) | Opened::Writing { file, .. }) = opened else {
+            return Err(Fault::permanent(5027, "the file is not open"));
+        };
+        let (mut filled, mut failed) = (0, None);
+        // The octets are read to where they stay: the page is the message.
+        let page = Page::build(most, |octets| {
+            while let Some(rest) = octets.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+                match pread(file, rest, offset.saturating_add(filled as u64)) {
+                    Ok(0) => break,
+                    Ok(len) => filled += len,
+                    Err(Errno::INTR) => {}
+                    Err(why) => {
+                        failed = Some(why);
+                        break;
+                    }
+                }
+            }
+        });
+        match failed {
+            Some(why) => Err(trouble(why, 5027)),
+            None => {
+                let mut data = Message::from_page(page);
+                data.truncate(filled);
+                Ok(data)
+            }
+        }
+    }
+
+    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
+        let Some(Opened::Writing { file, size, .. }) = self.opened.get_mut(&file.0) else {
+            return Err(Fault::permanent(5026, "the file is not open for writing"));
+        };
+        if offset > *size {
+            return Err(Fault::permanent(5026, "a gap in what is written"));
+        }
+        let bad = |why| trouble(why, 5026);
+        if offset < *size {
+            ftruncate(&*file, offset).map_err(bad)?;
+        }
+        *size = offset;
+        let mut done = Ok(());
+        data.for_each(|octets| {
+            if done.is_ok() {
+                done = write_all(file.as_fd(), octets, *size);
+                *size = size.saturating_add(octets.len() as u64);
+            }
+        });
+        done.map_err(bad)
+    }
+
+    fn commit(&mut self, _: &User, file: FileId, _: Moment) -> Result<(), Fault> {
+        let Some(Opened::Writing {
+            file,
+            directory,
+            unfinished,
+            last,
+            ..
+        }) = self.opened.remove(&file.0)
+        else {
+            return Err(Fault::permanent(5026, "the file is not open for writing"));
+        };
+        let done = fsync(&file)
+            .and_then(|()| renameat(&directory, &unfinished, &directory, &last))
+            .and_then(|()| fsync(&directory));
+        done.map_err(|why| {
+            remove(&directory, &unfinished);
+            trouble(why, 5026)
+        })
+    }
+
+    fn close(&mut self, file: FileId) {
+        if let Some(Opened::Writing {
+            directory,
+            unfinished,
+            ..
+        }) = self.opened.remove(&file.0)
+        {
+            remove(&directory, &unfinished);
+        }
+    }
+}
+
+/// Removes an unfinished file. That it stays where this fails hurts nobody: it is never shown.
+fn remove(directory: &OwnedFd, unfinished: &OsStr) {
+    let _ = unlinkat(directory, unfinished, AtFlags::empty());
+}
+
+/// Leaves nothing unfinished behind.
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let open: Vec<u64> = self.opened.keys().copied().collect();
+        for file in open {
+            self.close(FileId(file));
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! A filestore of real files: what is below one directory, and nothing else.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | [`Filestore`](kumiki_proto::filestore::Filestore); openat2(2), rename(2) |
+//! | Above | [`Guard`](kumiki_proto::filestore::Guard) |
+//! | Below | Linux |
+//! | Left out | other systems; document types and access control (they would need attributes of their own beside the files); a quota over all files: the disk's own holds; what a crash leaves of unfinished writing (`.kumiki-*`, shown to nobody) is not removed |
+//!
+//! **Nothing leads out.** Names have neither `/` nor `..` in a component. Directories are opened from the root's descriptor, with
+//! `RESOLVE_BENEATH`, and without following links, or by each component with `O_NOFOLLOW` where the kernel has no openat2; the last
+//! component is never followed. So a directory that is swapped for a link at any moment leads nowhere. Hard links are files.
+//!
+//! **Atomic.** What is written goes to a file of its own in the same directory, is synchronised, and is then renamed.
+
+mod directory;
+mod password;
+#[cfg(test)]
+mod tests;
+
+pub use directory::Directory;
+pub use password::{BadPasswords, Passwords, hash};

@@ -1,0 +1,142 @@
+//! Users and their passwords, from a file: a line `name:pbkdf2-sha256:rounds:salt:hash` for each, salt and hash in hexadecimal.
+
+use std::collections::BTreeMap;
+
+use kumiki_proto::filestore::{Fault, Login, User};
+use sha2::Sha256;
+use thiserror::Error;
+
+/// How a line begins behind the name.
+const SCHEME: &str = "pbkdf2-sha256";
+
+/// The most rounds: more would let a file stop the responder for minutes.
+const MOST_ROUNDS: u32 = 10_000_000;
+
+/// One password, as it is kept.
+#[derive(Clone, PartialEq, Eq)]
+struct Kept {
+    rounds: u32,
+    salt: Vec<u8>,
+    hash: [u8; 32],
+}
+
+/// Who is let in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Passwords {
+    users: BTreeMap<Vec<u8>, Kept>,
+    anonymous: bool,
+}
+
+impl core::fmt::Debug for Passwords {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Passwords({} users)", self.users.len())
+    }
+}
+
+/// A line of a password file that is none.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error(
+    "line {line}: write NAME:{SCHEME}:ROUNDS:SALT:HASH, salt and hash in hexadecimal, hash of 32 octets"
+)]
+pub struct BadPasswords {
+    /// Its number, from 1.
+    pub line: usize,
+}
+
+impl Passwords {
+    /// Everybody, whatever the name and password.
+    #[must_use]
+    pub const fn anonymous() -> Self {
+        Self {
+            users: BTreeMap::new(),
+            anonymous: true,
+        }
+    }
+
+    /// Those of a file. Empty lines and those that begin with `#` say nothing.
+    ///
+    /// # Errors
+    /// The first line that cannot be read.
+    pub fn parse(text: &str) -> Result<Self, BadPasswords> {
+        let mut users = BTreeMap::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            if text.trim().is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let (name, kept) = parse_line(text).ok_or(BadPasswords { line })?;
+            users.insert(name, kept);
+        }
+        Ok(Self {
+            users,
+            anonymous: false,
+        })
+    }
+
+    /// Who this is.
+    ///
+    /// # Errors
+    /// [`Fault::login`], after as much work for a user who is not known as for one who is.
+    pub fn authenticate(&self, login: &Login<'_>) -> Result<User, Fault> {
+        let name = login.initiator.cloned().unwrap_or_default();
+        if self.anonymous {
+            return Ok(User { name });
+        }
+        let given = login.password.map(|it| it.octets()).unwrap_or_default();
+        let known = self.users.get(name.octets());
+        let stranger = Kept {
+            rounds: self
+                .users
+                .values()
+                .map(|kept| kept.rounds)
+                .max()
+                .unwrap_or(1),
+            salt: Vec::new(),
+            hash: [0; 32],
+        };
+        let kept = known.unwrap_or(&stranger);
+        let hash = derive(given, &kept.salt, kept.rounds);
+        // All octets are looked at, whichever differs.
+        let pairs = hash.iter().zip(&kept.hash);
+        let differs = pairs.fold(0, |differs, (a, b)| differs | (a ^ b));
+        if known.is_some() && differs == 0 {
+            Ok(User { name })
+        } else {
+            Err(Fault::login())
+        }
+    }
+}
+
+/// The line of a password file for this user.
+#[must_use]
+pub fn hash(name: &str, password: &[u8], salt: &[u8], rounds: u32) -> String {
+    let hex = |octets: &[u8]| -> String { octets.iter().map(|it| format!("{it:02x}")).collect() };
+    let hash = derive(password, salt, rounds);
+    format!("{name}:{SCHEME}:{rounds}:{}:{}", hex(salt), hex(&hash))
+}
+
+fn derive(password: &[u8], salt: &[u8], rounds: u32) -> [u8; 32] {
+    let mut hash = [0; 32];
+    pbkdf2::pbkdf2_hmac::<Sha256>(password, salt, rounds, &mut hash);
+    hash
+}
+
+fn parse_line(line: &str) -> Option<(Vec<u8>, Kept)> {
+    // From behind, as names may have colons.
+    let mut parts = line.trim_end().rsplitn(5, ':');
+    let hash = octets(parts.next()?)?.try_into().ok()?;
+    let salt = octets(parts.next()?)?;
+    let rounds = parts.next()?.parse().ok()?;
+    let scheme = parts.next()?;
+    let name = parts.next()?.as_bytes().to_vec();
+    let fits = scheme == SCHEME && (1..=MOST_ROUNDS).contains(&rounds);
+    fits.then_some((name, Kept { rounds, salt, hash }))
+}
+
+fn octets(hex: &str) -> Option<Vec<u8>> {
+    if !hex.is_ascii() || !hex.len().is_multiple_of(2) {
+        return None;
+    }
+    let starts = (0..hex.len()).step_by(2);
+    let mut pairs = starts.map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok());
+    pairs.by_ref().collect()
+}

@@ -1,0 +1,229 @@
+//! What leads out of the root, what is left behind, and who is let in.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use kumiki_octets::Message;
+use kumiki_osi::ftam::attributes::Pathname;
+use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_osi::ftam::{Moment, Password, PermittedActions};
+use kumiki_proto::filestore::{Fault, Filestore as _, Login, Name, NewFile, Start, User};
+use tempfile::TempDir;
+
+use super::*;
+
+fn now() -> Moment {
+    Moment::from_unix_seconds(800_000_000).unwrap()
+}
+
+fn name(text: &str) -> Name {
+    Name::parse(&text.into()).unwrap()
+}
+
+/// A root with the file `a`, and beside it, outside, a directory with `secret`.
+fn root() -> (TempDir, [Directory; 2]) {
+    let temp = tempfile::tempdir().unwrap();
+    let (inner, outer) = (temp.path().join("root"), temp.path().join("outer"));
+    fs::create_dir_all(inner.join("d")).unwrap();
+    fs::create_dir(&outer).unwrap();
+    fs::write(inner.join("a"), "old").unwrap();
+    fs::write(outer.join("secret"), "secret").unwrap();
+    let open = || Directory::open(&inner, Passwords::anonymous()).unwrap();
+    let stores = [open(), open().step_by_step()];
+    (temp, stores)
+}
+
+fn get(store: &mut Directory, file: &str) -> Result<Vec<u8>, Fault> {
+    let (file, size) = store.read_from(&User::default(), &name(file), now())?;
+    let data = store.read(file, 0, usize::try_from(size).unwrap() + 10)?;
+    store.close(file);
+    Ok(data.to_vec())
+}
+
+fn files(root: &Path) -> Vec<String> {
+    let all = fs::read_dir(root).unwrap();
+    let mut names: Vec<String> = all
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn no_link_leads_out_of_the_root_or_anywhere() {
+    let (temp, stores) = root();
+    let inner = temp.path().join("root");
+    symlink("../outer", inner.join("dir_link")).unwrap();
+    symlink("../outer/secret", inner.join("link")).unwrap();
+    symlink("/etc", inner.join("etc")).unwrap();
+    symlink("a", inner.join("inside")).unwrap();
+    let user = User::default();
+    for mut store in stores {
+        for bad in ["link", "dir_link/secret", "etc/passwd", "inside"] {
+            assert!(get(&mut store, bad).is_err(), "{bad}");
+            assert!(store.attributes(&user, &name(bad)).is_err(), "{bad}");
+            assert!(store.write_to(&user, &name(bad), Start::Replace).is_err());
+            assert!(store.delete(&user, &name(bad)).is_err(), "{bad}");
+        }
+        assert!(store.list(&user, &name("etc"), 10).is_err());
+        let file = NewFile::default();
+        assert!(
+            store
+                .create(&user, &name("dir_link/new"), &file, now())
+                .is_err()
+        );
+        assert!(
+            store
+                .rename(&user, &name("a"), &name("dir_link/a"), now())
+                .is_err()
+        );
+        assert_eq!(get(&mut store, "a").unwrap(), b"old");
+        let entries = store.list(&user, &Name::default(), 10).unwrap();
+        let names: Vec<String> = entries
+            .iter()
+            .map(|entry| entry.pathname.as_ref().unwrap().to_string())
+            .collect();
+        assert_eq!(names, ["a", "d"]);
+    }
+    assert_eq!(files(&temp.path().join("outer")), ["secret"]);
+}
+
+#[test]
+fn names_that_lead_elsewhere_have_no_form() {
+    for bad in [
+        "..",
+        "../outer/secret",
+        "/etc/passwd",
+        "d/../../outer/secret",
+        "a\0",
+    ] {
+        let parsed = Name::parse(&Pathname::from(bad));
+        assert_eq!(parsed.unwrap_err().identifier, 3027, "{bad:?}");
+    }
+    let (_temp, [mut store, _]) = root();
+    let reserved = store.create(
+        &User::default(),
+        &name(".kumiki-1"),
+        &NewFile::default(),
+        now(),
+    );
+    assert_eq!(reserved.unwrap_err().identifier, 3027);
+}
+
+/// The directory is there when writing begins, and a link when it ends.
+#[test]
+fn a_directory_swapped_for_a_link_leads_nowhere() {
+    let (temp, stores) = root();
+    let inner = temp.path().join("root");
+    let user = User::default();
+    for mut store in stores {
+        fs::write(inner.join("d/f"), "old").unwrap();
+        let (file, _) = store.write_to(&user, &name("d/f"), Start::Replace).unwrap();
+        store.write(file, 0, Message::from_octets(b"new")).unwrap();
+        fs::rename(inner.join("d"), inner.join("moved")).unwrap();
+        symlink("../outer", inner.join("d")).unwrap();
+        store.commit(&user, file, now()).unwrap();
+        assert_eq!(fs::read(inner.join("moved/f")).unwrap(), b"new");
+        assert_eq!(files(&temp.path().join("outer")), ["secret"]);
+        fs::remove_file(inner.join("d")).unwrap();
+        fs::rename(inner.join("moved"), inner.join("d")).unwrap();
+    }
+}
+
+#[test]
+fn writing_is_all_or_nothing_and_leaves_nothing_behind() {
+    let (temp, [mut store, _]) = root();
+    let inner = temp.path().join("root");
+    let user = User::default();
+    let (file, _) = store.write_to(&user, &name("a"), Start::Replace).unwrap();
+    store.write(file, 0, Message::from_octets(b"new")).unwrap();
+    assert_eq!(get(&mut store, "a").unwrap(), b"old");
+    store.close(file);
+    assert_eq!(fs::read(inner.join("a")).unwrap(), b"old");
+    assert_eq!(files(&inner), ["a", "d"]);
+    let (file, begin) = store.write_to(&user, &name("a"), Start::Extend).unwrap();
+    assert_eq!(begin, 3);
+    store
+        .write(file, 3, Message::from_octets(b" and lost"))
+        .unwrap();
+    // Back to a checkpoint: what is behind it is forgotten.
+    store.write(file, 3, Message::from_octets(b"er")).unwrap();
+    store.commit(&user, file, now()).unwrap();
+    assert_eq!(fs::read(inner.join("a")).unwrap(), b"older");
+    let (file, _) = store.write_to(&user, &name("a"), Start::Replace).unwrap();
+    store.write(file, 0, Message::from_octets(b"x")).unwrap();
+    drop(store);
+    assert_eq!(files(&inner), ["a", "d"]);
+    assert_eq!(fs::read(inner.join("a")).unwrap(), b"older");
+}
+
+#[test]
+fn what_the_system_refuses_has_the_right_number() {
+    let (temp, [mut store, _]) = root();
+    let user = User::default();
+    let directory = NewFile {
+        contents_type: ContentsType::directory(Default::default()),
+        ..NewFile::default()
+    };
+    let number = |done: Result<(), Fault>| done.map_err(|fault| fault.identifier);
+    let file = NewFile::default();
+    assert_eq!(
+        number(store.create(&user, &name("a"), &file, now())),
+        Err(3005)
+    );
+    assert_eq!(
+        number(store.create(&user, &name("x/y"), &file, now())),
+        Err(3006)
+    );
+    assert_eq!(
+        number(store.create(&user, &name("n"), &directory, now())),
+        Ok(())
+    );
+    assert_eq!(number(store.delete(&user, &name("missing"))), Err(3004));
+    fs::write(temp.path().join("root/n/f"), "").unwrap();
+    assert_eq!(number(store.delete(&user, &name("n"))), Err(3007));
+    assert_eq!(
+        number(store.rename(&user, &name("a"), &name("n/f"), now())),
+        Err(4005)
+    );
+    assert_eq!(
+        number(store.rename(&user, &name("a"), &name("n/g"), now())),
+        Ok(())
+    );
+    assert_eq!(get(&mut store, "n/g").unwrap(), b"old");
+    // A hard link is a file.
+    fs::hard_link(temp.path().join("root/n/g"), temp.path().join("root/h")).unwrap();
+    assert_eq!(get(&mut store, "h").unwrap(), b"old");
+    let mut store = store.read_only();
+    assert_eq!(number(store.delete(&user, &name("h"))), Err(11));
+    let actions = store
+        .attributes(&user, &name("h"))
+        .unwrap()
+        .permitted_actions;
+    let read = PermittedActions::READ | PermittedActions::READ_ATTRIBUTE;
+    assert_eq!(actions, Some(read));
+}
+
+#[test]
+fn only_who_has_the_password_is_let_in() {
+    // The derivation of RFC 7914 section 11: PBKDF2-HMAC-SHA256 of "passwd" and "salt", one round.
+    let line = hash("ada", b"passwd", b"salt", 1);
+    let published = "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc";
+    assert_eq!(line, format!("ada:pbkdf2-sha256:1:73616c74:{published}"));
+    let passwords = Passwords::parse(&format!("# users\n\n{line}\n")).unwrap();
+    let try_as = |user: &str, password: &str| {
+        let (user, password) = (user.into(), Password::from(password));
+        let login = Login {
+            initiator: Some(&user),
+            account: None,
+            password: Some(&password),
+        };
+        passwords.authenticate(&login)
+    };
+    assert_eq!(try_as("ada", "passwd").unwrap().name, "ada".into());
+    assert_eq!(try_as("ada", "guess"), Err(Fault::login()));
+    assert_eq!(try_as("bob", "passwd"), Err(Fault::login()));
+    let bad = Passwords::parse("ada:secret").unwrap_err();
+    assert_eq!(bad.line, 1);
+}

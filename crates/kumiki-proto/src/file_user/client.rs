@@ -1,0 +1,791 @@
+//! The plan as a state machine.
+//!
+//! An operation that fails is unwound (F-CLOSE and F-DESELECT as far as needed), and the next one begins. Only what leaves the state
+//! unclear ends the association, and with it what is left of the plan.
+
+use std::collections::VecDeque;
+
+use kumiki_graph::Reason;
+use kumiki_octets::Message;
+use kumiki_osi::ftam::attributes::ReadAttributes;
+use kumiki_osi::ftam::bulk::{Cancel, Restart};
+use kumiki_osi::ftam::contents::{ContentsType, ContentsTypeName};
+use kumiki_osi::ftam::data::DataElement;
+use kumiki_osi::ftam::file::BeginGroupRequest;
+use kumiki_osi::ftam::regime::{Abort, InitializeRequest, InitializeResponse};
+use kumiki_osi::ftam::{
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits,
+    GraphicString, Kind, Outcome as Said, Password, Primitive, ServiceClasses, StateResult, oids,
+};
+
+use super::stage::{Stage, leaving, stages};
+use super::{Failure, Gain, Layer, Operation, Outcome, Progress};
+use crate::filestore::{Do, Form};
+
+/// The most entries of a directory that are kept.
+const MOST_ENTRIES: usize = 100_000;
+
+/// The most checkpoints of one transfer.
+const MOST_CHECKPOINTS: usize = 1 << 20;
+
+/// Who asks, for what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// The user's name.
+    pub initiator: Option<GraphicString>,
+    /// Who pays.
+    pub account: Option<GraphicString>,
+    /// The user's password.
+    pub password: Option<Password>,
+    /// What is wanted.
+    pub units: FunctionalUnits,
+    /// Groups of attributes that are wanted.
+    pub groups: AttributeGroups,
+    /// Octets of one data element that is sent, where it may be cut anywhere.
+    pub element: usize,
+    /// Octets between checkpoints of what is sent, where recovery or restart was agreed.
+    pub checkpoint_every: u64,
+    /// The most checkpoints that may be without an answer.
+    pub checkpoint_window: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            initiator: None,
+            account: None,
+            password: None,
+            units: FunctionalUnits::READ
+                | FunctionalUnits::WRITE
+                | FunctionalUnits::LIMITED_FILE_MANAGEMENT
+                | FunctionalUnits::ENHANCED_FILE_MANAGEMENT
+                | FunctionalUnits::GROUPING,
+            groups: AttributeGroups::STORAGE,
+            element: 8000,
+            checkpoint_every: 256 * 1024,
+            checkpoint_window: 4,
+        }
+    }
+}
+
+impl Settings {
+    /// F-INITIALIZE request.
+    #[must_use]
+    pub fn request(&self) -> InitializeRequest {
+        let document = ContentsTypeName::DocumentType;
+        InitializeRequest {
+            implementation_information: Some("Kumiki".into()),
+            service_class: ServiceClasses::MANAGEMENT
+                | ServiceClasses::TRANSFER
+                | ServiceClasses::TRANSFER_AND_MANAGEMENT,
+            functional_units: self.units,
+            attribute_groups: self.groups,
+            contents_type_list: vec![
+                document(oids::FTAM_3),
+                document(oids::FTAM_1),
+                document(oids::FTAM_2),
+                document(oids::NBS_9),
+            ],
+            initiator_identity: self.initiator.clone(),
+            account: self.account.clone(),
+            filestore_password: self.password.clone(),
+            checkpoint_window: self.checkpoint_window,
+            ..InitializeRequest::default()
+        }
+    }
+}
+
+/// Where a transfer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Moving {
+    /// There is none.
+    #[default]
+    No,
+    /// The peer sends.
+    In,
+    /// This side sends.
+    Out,
+    /// All is sent, here or there.
+    Ended,
+    /// This side asked to cancel it.
+    Cancelling,
+}
+
+/// An operation under way.
+struct Run {
+    operation: Operation,
+    stages: VecDeque<Stage>,
+    /// Responses that are waited for.
+    waiting: VecDeque<Kind>,
+    /// Requests to be sent one after the other.
+    unsent: VecDeque<Fpdu>,
+    grouped: bool,
+    selected: bool,
+    open: bool,
+    unwinding: bool,
+    failure: Option<Failure>,
+    form: Option<Form>,
+    moving: Moving,
+    /// Octets of the file that are behind.
+    offset: u64,
+    /// Where the peer's or own checkpoints are, from 1 on.
+    points: Vec<u64>,
+    secured: usize,
+    moved: u64,
+    entries: Vec<ReadAttributes>,
+    attributes: Option<Box<ReadAttributes>>,
+}
+
+/// The initiator's side of one association.
+pub struct Client {
+    settings: Settings,
+    plan: VecDeque<Operation>,
+    units: FunctionalUnits,
+    window: usize,
+    credit: u32,
+    run: Option<Box<Run>>,
+    outcomes: Vec<Outcome>,
+    progress: Progress,
+    refusal: Option<Failure>,
+    abort: Option<Failure>,
+    ending: bool,
+    over: bool,
+}
+
+impl core::fmt::Debug for Client {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Client")
+            .field("plan", &self.plan)
+            .field("outcomes", &self.outcomes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// One that is to do `plan`, in order.
+    #[must_use]
+    pub fn new(settings: Settings, plan: Vec<Operation>) -> Self {
+        Self {
+            settings,
+            plan: plan.into(),
+            units: FunctionalUnits::NONE,
+            window: 1,
+            credit: 0,
+            run: None,
+            outcomes: Vec::new(),
+            progress: Progress::default(),
+            refusal: None,
+            abort: None,
+            ending: false,
+            over: false,
+        }
+    }
+
+    /// F-INITIALIZE request.
+    #[must_use]
+    pub fn request(&self) -> InitializeRequest {
+        self.settings.request()
+    }
+
+    /// What came of the operations that are over.
+    #[must_use]
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub const fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// Why there was no association, or it ended too soon.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&Failure> {
+        self.refusal.as_ref()
+    }
+
+    /// Whether all is done and the association is gone.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// F-INITIALIZE response.
+    pub fn on_initialized(&mut self, response: &InitializeResponse, out: &mut Vec<Do>) {
+        if response.state_result == StateResult::Failure {
+            self.abort = Some(Failure::of_diagnostics(&response.diagnostic));
+            return;
+        }
+        self.units = response.functional_units & self.settings.units;
+        self.window = usize::try_from(response.checkpoint_window.max(1)).unwrap_or(1);
+        self.advance(out);
+    }
+
+    /// The association is gone.
+    pub fn on_aborted(&mut self, reason: Reason) {
+        let failure = self.abort.take();
+        self.end_all(failure.unwrap_or_else(|| Failure::of_reason(reason)));
+    }
+
+    /// The association has ended in order.
+    pub fn on_closed(&mut self) {
+        if self.run.is_some() || !self.plan.is_empty() {
+            self.end_all(Failure::of_reason(Reason::Down));
+        }
+        self.over = true;
+    }
+
+    /// Gives up: cancels a transfer under way, does nothing else of the plan, and ends in order.
+    pub fn give_up(&mut self, out: &mut Vec<Do>) {
+        let given_up = || Failure::local("given up");
+        for operation in core::mem::take(&mut self.plan) {
+            self.outcomes.push(Outcome {
+                title: operation.title(),
+                result: Err(given_up()),
+            });
+        }
+        if self
+            .run
+            .as_ref()
+            .is_some_and(|run| matches!(run.moving, Moving::In | Moving::Out))
+        {
+            self.cancel(given_up(), out);
+        }
+    }
+
+    /// So many more data elements may be sent.
+    pub fn on_credit(&mut self, messages: u32, out: &mut Vec<Do>) {
+        self.credit = self.credit.saturating_add(messages);
+        self.pump(out);
+    }
+
+    /// A data element of the open document's own type.
+    pub fn on_data(&mut self, data: Message, out: &mut Vec<Do>) {
+        self.progress.elements += 1;
+        self.on_string(data, out);
+        out.push(Do::Grant(1));
+    }
+
+    /// A primitive of the responder.
+    pub fn on(&mut self, primitive: Primitive, out: &mut Vec<Do>) {
+        match primitive {
+            Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, out),
+            Primitive::Data(element) => {
+                self.progress.elements += 1;
+                match element {
+                    DataElement::Octets(octets) | DataElement::Text { octets, .. } => {
+                        self.on_string(octets, out);
+                    }
+                    DataElement::Entry(entry) => self.on_entry(*entry, out),
+                    DataElement::Structuring(_) => {}
+                }
+                out.push(Do::Grant(1));
+            }
+            Primitive::Check { identifier } => {
+                if let Some(run) = &mut self.run
+                    && run.moving == Moving::In
+                    && usize::try_from(identifier) == Ok(run.points.len() + 1)
+                    && run.points.len() < MOST_CHECKPOINTS
+                {
+                    run.points.push(run.offset);
+                    out.push(Do::Say(Primitive::CheckReply { identifier }));
+                }
+            }
+            Primitive::CheckReply { identifier } => {
+                if let Some(run) = &mut self.run {
+                    let secured = usize::try_from(identifier).unwrap_or(usize::MAX);
+                    run.secured = run.secured.max(secured.min(run.points.len()));
+                }
+                self.pump(out);
+            }
+        }
+    }
+
+    fn on_fpdu(&mut self, fpdu: Fpdu, out: &mut Vec<Do>) {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "all others are responses, or nothing that a responder sends"
+        )]
+        match fpdu {
+            Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort) => {
+                self.abort = Some(Failure::of_diagnostics(&abort.diagnostic));
+            }
+            Fpdu::InitializeResponse(response) => {
+                self.abort = Some(Failure::of_diagnostics(&response.diagnostic));
+            }
+            Fpdu::TerminateResponse(_) => {}
+            Fpdu::BeginGroupResponse => {}
+            Fpdu::EndGroupResponse => self.on_group_end(out),
+            Fpdu::DataEndRequest(end) => {
+                let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
+                    return;
+                };
+                if !end.action_result.is_success() {
+                    run.fail(Failure::of_diagnostics(&end.diagnostic));
+                }
+                run.moving = Moving::Ended;
+                run.waiting.push_back(Kind::TransferEndResponse);
+                out.push(Fpdu::TransferEndRequest(Box::default()).into());
+            }
+            Fpdu::CancelRequest(cancel) => {
+                out.push(Fpdu::CancelResponse(Box::default()).into());
+                let Some(run) = &mut self.run else {
+                    return;
+                };
+                run.fail(Failure::of_diagnostics(&cancel.diagnostic));
+                if run.moving != Moving::Cancelling {
+                    run.moving = Moving::No;
+                    run.waiting.clear();
+                    self.unwind(out);
+                }
+            }
+            Fpdu::CancelResponse(_) => {
+                if let Some(run) = &mut self.run
+                    && run.moving == Moving::Cancelling
+                {
+                    run.moving = Moving::No;
+                    self.unwind(out);
+                }
+            }
+            Fpdu::RestartRequest(restart) => self.on_restart(&restart, out),
+            other => self.on_response(other, out),
+        }
+    }
+
+    fn on_response(&mut self, fpdu: Fpdu, out: &mut Vec<Do>) {
+        let kind = fpdu.kind();
+        let Some(run) = &mut self.run else {
+            return self.protocol_error(kind, out);
+        };
+        if run.waiting.front() != Some(&kind) {
+            return self.protocol_error(kind, out);
+        }
+        run.waiting.pop_front();
+        let said = fpdu.outcome();
+        let entered = said.and_then(|said| said.state_result) != Some(StateResult::Failure);
+        let done = entered && said.is_none_or(|said| said.action_result.is_success());
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "these are the services that enter and leave regimes"
+        )]
+        match kind {
+            Kind::SelectResponse | Kind::CreateResponse => run.selected = entered,
+            Kind::OpenResponse => run.open = entered,
+            Kind::CloseResponse => run.open = false,
+            Kind::DeselectResponse | Kind::DeleteResponse => run.selected = false,
+            _ => {}
+        }
+        if let (false, Some(Said { diagnostic, .. })) = (done, said) {
+            run.fail(Failure::of_diagnostics(diagnostic));
+        }
+        if let Fpdu::OpenResponse(opened) = &fpdu {
+            run.form = Form::of(&opened.contents_type);
+            if entered && run.form.is_none() {
+                run.fail(unknown(&opened.contents_type));
+            }
+        }
+        if let Fpdu::ReadAttribResponse(read) = fpdu {
+            run.attributes = read.attributes;
+        }
+        if kind == Kind::TransferEndResponse {
+            run.moving = Moving::No;
+            if run.failure.is_none()
+                && let Operation::Get { sink, .. } = &mut run.operation
+                && let Err(why) = sink.finish()
+            {
+                run.fail(Failure::local(why));
+            }
+        }
+        if run.grouped {
+            return;
+        }
+        if run.failure.is_some() && !run.unwinding {
+            return self.unwind(out);
+        }
+        self.advance(out);
+    }
+
+    fn on_group_end(&mut self, out: &mut Vec<Do>) {
+        let Some(run) = self.run.as_mut().filter(|run| run.grouped) else {
+            return self.protocol_error(Kind::EndGroupResponse, out);
+        };
+        run.grouped = false;
+        if !run.waiting.is_empty() {
+            run.waiting.clear();
+            run.fail(Failure::of_diagnostics(&[]));
+        }
+        if run.failure.is_some() {
+            return self.unwind(out);
+        }
+        self.advance(out);
+    }
+
+    /// Leaves what an operation that failed has entered.
+    fn unwind(&mut self, out: &mut Vec<Do>) {
+        let Some(run) = &mut self.run else {
+            return;
+        };
+        run.unsent.clear();
+        run.stages.clear();
+        let leaving = leaving(run.selected, run.open);
+        if run.unwinding && !leaving.is_empty() {
+            // Not even that: what is selected or open now is anybody's guess.
+            let failure = run.failure.clone();
+            let abort = Abort {
+                action_result: ActionResult::PermanentError,
+                diagnostic: vec![diagnostic(5039)],
+            };
+            out.push(Fpdu::UserAbort(Box::new(abort)).into());
+            self.end_all(failure.unwrap_or_else(|| Failure::local("the association was ended")));
+            return;
+        }
+        run.unwinding = true;
+        if !leaving.is_empty() {
+            run.stages.push_back(Stage::Ask(leaving));
+        }
+        self.advance(out);
+    }
+
+    /// The next request, the next step, the next operation, or the end.
+    fn advance(&mut self, out: &mut Vec<Do>) {
+        loop {
+            let Some(run) = &mut self.run else {
+                if !self.begin(out) {
+                    return;
+                }
+                continue;
+            };
+            if let Some(fpdu) = run.unsent.pop_front() {
+                run.waiting.extend(response(fpdu.kind()));
+                out.push(fpdu.into());
+                return;
+            }
+            match run.stages.pop_front() {
+                None => self.finish(),
+                Some(Stage::Ask(fpdus)) => {
+                    run.ask(fpdus, self.units.contains(FunctionalUnits::GROUPING), out);
+                    if run.grouped {
+                        return;
+                    }
+                }
+                Some(Stage::Read(read)) => {
+                    run.moving = Moving::In;
+                    out.push(Fpdu::ReadRequest(Box::new(read)).into());
+                    return;
+                }
+                Some(Stage::Write(write)) => {
+                    run.moving = Moving::Out;
+                    out.push(Fpdu::WriteRequest(Box::new(write)).into());
+                    self.pump(out);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Begins the next operation; false at the end of the plan, which ends the association.
+    fn begin(&mut self, out: &mut Vec<Do>) -> bool {
+        let Some(operation) = self.plan.pop_front() else {
+            if !self.ending && !self.over {
+                self.ending = true;
+                out.push(Fpdu::TerminateRequest(Box::default()).into());
+            }
+            return false;
+        };
+        match stages(&operation, self.units) {
+            Ok(stages) => self.run = Some(Box::new(Run::new(operation, stages))),
+            Err(unit) => {
+                let failure = Failure {
+                    layer: Layer::Ftam,
+                    code: Some(1009),
+                    meaning: format!("the responder did not agree to {unit}"),
+                    remedy: "ask for it, and for a service class that has it".to_owned(),
+                    transient: false,
+                    diagnostics: Vec::new(),
+                };
+                self.outcomes.push(Outcome {
+                    title: operation.title(),
+                    result: Err(failure),
+                });
+                self.progress.over += 1;
+            }
+        }
+        true
+    }
+
+    fn finish(&mut self) {
+        let Some(run) = self.run.take() else {
+            return;
+        };
+        let title = run.operation.title();
+        let result = match run.failure {
+            Some(failure) => Err(failure),
+            None => Ok(match run.operation {
+                Operation::Get { .. } | Operation::Put { .. } => Gain::Moved(run.moved),
+                Operation::List { .. } => Gain::Entries(run.entries),
+                Operation::Stat { .. } => Gain::Attributes(run.attributes.unwrap_or_default()),
+                Operation::Rename { .. }
+                | Operation::Remove { .. }
+                | Operation::MakeDirectory { .. } => Gain::Done,
+            }),
+        };
+        self.outcomes.push(Outcome { title, result });
+        self.progress.over += 1;
+    }
+
+    /// Nothing more can be done.
+    fn end_all(&mut self, failure: Failure) {
+        if self.over {
+            return;
+        }
+        if let Some(run) = &mut self.run {
+            run.fail(failure.clone());
+            self.finish();
+        }
+        for operation in core::mem::take(&mut self.plan) {
+            self.outcomes.push(Outcome {
+                title: operation.title(),
+                result: Err(failure.clone()),
+            });
+            self.progress.over += 1;
+        }
+        self.refusal = Some(failure);
+        self.over = true;
+    }
+
+    fn protocol_error(&mut self, kind: Kind, out: &mut Vec<Do>) {
+        let diagnostic = Diagnostic {
+            further_details: Some(kind.name().into()),
+            ..diagnostic(1008)
+        };
+        let failure = Failure::of_diagnostics(core::slice::from_ref(&diagnostic));
+        let abort = Abort {
+            action_result: ActionResult::PermanentError,
+            diagnostic: vec![diagnostic],
+        };
+        out.push(Fpdu::UserAbort(Box::new(abort)).into());
+        self.end_all(failure);
+    }
+
+    fn on_string(&mut self, mut data: Message, out: &mut Vec<Do>) {
+        let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
+            return;
+        };
+        let Operation::Get {
+            sink, restart_at, ..
+        } = &mut run.operation
+        else {
+            return self.cancel(wrong_data(), out);
+        };
+        if let Some(form) = run.form {
+            data = form.stored(data);
+        }
+        let end = run.offset.saturating_add(data.len() as u64);
+        let at = run.offset.max(*restart_at);
+        if end <= at {
+            run.offset = end;
+            return;
+        }
+        let skip = usize::try_from(at - run.offset).unwrap_or(usize::MAX);
+        if skip > 0 && data.pop(skip).is_err() {
+            return;
+        }
+        let len = data.len() as u64;
+        match sink.write(at, data) {
+            Ok(()) => {
+                run.offset = end;
+                run.moved += len;
+                self.progress.octets += len;
+            }
+            Err(why) => self.cancel(Failure::local(why), out),
+        }
+    }
+
+    fn on_entry(&mut self, entry: ReadAttributes, out: &mut Vec<Do>) {
+        let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
+            return;
+        };
+        if !matches!(run.operation, Operation::List { .. }) {
+            return self.cancel(wrong_data(), out);
+        }
+        if run.entries.len() >= MOST_ENTRIES {
+            let why = format!("the directory has more than {MOST_ENTRIES} entries");
+            return self.cancel(Failure::local(why), out);
+        }
+        run.entries.push(entry);
+        run.offset += 1;
+    }
+
+    /// Cancels the transfer under way.
+    fn cancel(&mut self, failure: Failure, out: &mut Vec<Do>) {
+        let Some(run) = &mut self.run else {
+            return;
+        };
+        let cancel = Cancel {
+            action_result: ActionResult::PermanentError,
+            diagnostic: vec![Diagnostic {
+                further_details: Some(failure.meaning.as_str().into()),
+                ..diagnostic(5028)
+            }],
+            ..Cancel::default()
+        };
+        run.fail(failure);
+        run.moving = Moving::Cancelling;
+        run.waiting.clear();
+        out.push(Fpdu::CancelRequest(Box::new(cancel)).into());
+    }
+
+    fn on_restart(&mut self, restart: &Restart, out: &mut Vec<Do>) {
+        let Some(run) = &mut self.run else {
+            return self.protocol_error(Kind::RestartRequest, out);
+        };
+        if run.moving == Moving::Cancelling {
+            return;
+        }
+        let wanted = usize::try_from(restart.checkpoint_identifier).unwrap_or(usize::MAX);
+        let sends = matches!(run.operation, Operation::Put { .. });
+        if wanted > run.points.len() && sends {
+            let failure = Failure::of_diagnostics(&[diagnostic(6000)]);
+            return self.cancel(failure, out);
+        }
+        let point = wanted.min(run.points.len());
+        run.points.truncate(point);
+        // Who names a checkpoint has what came before it.
+        run.secured = point;
+        run.offset = run.points.last().copied().unwrap_or(0);
+        if matches!(run.operation, Operation::List { .. }) {
+            run.entries.clear();
+        }
+        run.waiting.clear();
+        run.moving = if sends { Moving::Out } else { Moving::In };
+        let answer = Restart {
+            checkpoint_identifier: i64::try_from(point).unwrap_or(i64::MAX),
+            ..Restart::default()
+        };
+        out.push(Fpdu::RestartResponse(Box::new(answer)).into());
+        self.pump(out);
+    }
+
+    /// Sends as much as there is credit for.
+    fn pump(&mut self, out: &mut Vec<Do>) {
+        let checks = FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
+        let checked = !(self.units & checks).is_empty();
+        loop {
+            let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::Out) else {
+                return;
+            };
+            let Operation::Put { source, .. } = &mut run.operation else {
+                return;
+            };
+            if self.credit == 0 || run.points.len() - run.secured >= self.window {
+                return;
+            }
+            let form = run.form.unwrap_or(Form::Octets);
+            let read = |offset, most| source.read(offset, most);
+            match form.string_at(run.offset, self.settings.element, read) {
+                Err(why) => return self.cancel(Failure::local(why), out),
+                Ok(None) => {
+                    run.moving = Moving::Ended;
+                    run.waiting.push_back(Kind::TransferEndResponse);
+                    out.push(Fpdu::DataEndRequest(Box::default()).into());
+                    out.push(Fpdu::TransferEndRequest(Box::default()).into());
+                    return;
+                }
+                Ok(Some((string, len))) => {
+                    run.offset = run.offset.saturating_add(len);
+                    run.moved = run.moved.max(run.offset);
+                    self.progress.octets += len;
+                    self.progress.elements += 1;
+                    self.credit -= 1;
+                    out.push(match form {
+                        Form::Records(class) => {
+                            let octets = string;
+                            Do::Say(Primitive::Data(DataElement::Text { class, octets }))
+                        }
+                        Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => {
+                            Do::Data(string)
+                        }
+                    });
+                    let last = run.points.last().copied().unwrap_or(0);
+                    let due = run.offset - last >= self.settings.checkpoint_every.max(1);
+                    if checked && due && run.points.len() < MOST_CHECKPOINTS {
+                        run.points.push(run.offset);
+                        let identifier = u32::try_from(run.points.len()).unwrap_or(u32::MAX);
+                        out.push(Do::Say(Primitive::Check { identifier }));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Run {
+    fn new(operation: Operation, stages: VecDeque<Stage>) -> Self {
+        Self {
+            operation,
+            stages,
+            waiting: VecDeque::new(),
+            unsent: VecDeque::new(),
+            grouped: false,
+            selected: false,
+            open: false,
+            unwinding: false,
+            failure: None,
+            form: None,
+            moving: Moving::No,
+            offset: 0,
+            points: Vec::new(),
+            secured: 0,
+            moved: 0,
+            entries: Vec::new(),
+            attributes: None,
+        }
+    }
+
+    /// The first failure is the cause of all others.
+    fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// Asks for these, at once where they can be a group, one after the other where not.
+    fn ask(&mut self, fpdus: Vec<Fpdu>, grouping: bool, out: &mut Vec<Do>) {
+        if !grouping || fpdus.len() < 2 {
+            self.unsent = fpdus.into();
+            return;
+        }
+        self.grouped = true;
+        let threshold = i64::try_from(fpdus.len()).unwrap_or(i64::MAX);
+        out.push(Fpdu::BeginGroupRequest(BeginGroupRequest { threshold }).into());
+        for fpdu in fpdus {
+            self.waiting.extend(response(fpdu.kind()));
+            out.push(fpdu.into());
+        }
+        out.push(Fpdu::EndGroupRequest.into());
+    }
+}
+
+/// The response to a request: its number is the next one.
+fn response(request: Kind) -> Option<Kind> {
+    Kind::of(request.tag() + 1)
+}
+
+fn diagnostic(error_identifier: i64) -> Diagnostic {
+    Diagnostic {
+        diagnostic_type: DiagnosticType::Permanent,
+        error_identifier,
+        error_observer: Entity::InitiatingUser,
+        error_source: Entity::Unknown,
+        ..Diagnostic::default()
+    }
+}
+
+fn wrong_data() -> Failure {
+    Failure::of_diagnostics(&[diagnostic(5014)])
+}
+
+fn unknown(contents_type: &ContentsType) -> Failure {
+    Failure::local(format!(
+        "the file is {contents_type}, which is not known here"
+    ))
+}

@@ -1,0 +1,186 @@
+//! The initiating user of the file service: does a plan of operations over one association.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | ISO 8571-3 (service). Which services an operation is made of follows what ISODE's client does |
+//! | Above | whoever has files: [`Source`] and [`Sink`] |
+//! | Below | the file service: FTAM's provider |
+//! | Left out | F-RECOVER and F-RESTART of its own will (the peer may restart): `Get` that goes on where it was skips what it has; version 2; access passwords |
+//!
+//! | read | for |
+//! |---|---|
+//! | [`Operation`], [`Outcome`] | what can be done, and what came of it |
+//! | [`Failure`] | why not: layer, code, meaning, remedy |
+//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock |
+//! | [`FileClient`] | the node |
+
+mod client;
+mod failure;
+mod node;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use kumiki_octets::Message;
+use kumiki_osi::ftam::attributes::ReadAttributes;
+use kumiki_osi::ftam::contents::ContentsType;
+
+pub use client::{Client, Settings};
+pub use failure::{Failure, Layer};
+pub use node::{Config, FileClient};
+
+/// Where the contents of a file come from.
+pub trait Source: Send {
+    /// Up to `most` octets from `offset` on; none only at the end.
+    ///
+    /// # Errors
+    /// In words.
+    fn read(&mut self, offset: u64, most: usize) -> Result<Message, String>;
+}
+
+/// Where the contents of a file go.
+pub trait Sink: Send {
+    /// Puts `data` at `offset`: the end of what was written, or before it, when what follows is to be forgotten.
+    ///
+    /// # Errors
+    /// In words.
+    fn write(&mut self, offset: u64, data: Message) -> Result<(), String>;
+
+    /// All is there; without this call it is not, and what was written is to be kept apart or forgotten.
+    ///
+    /// # Errors
+    /// In words.
+    fn finish(&mut self) -> Result<(), String>;
+}
+
+/// A message, to be sent.
+impl Source for Message {
+    fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
+        let from = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(self.len());
+        let len = most.min(self.len() - from);
+        self.share(from, len).map_err(|short| short.to_string())
+    }
+}
+
+/// How a file is sent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum PutMode {
+    /// There is to be no file of this name.
+    New,
+    /// What was there is replaced; its attributes stay.
+    #[default]
+    Replace,
+    /// It is added to what was there.
+    Append,
+}
+
+/// Something to be done.
+pub enum Operation {
+    /// Fetches a file.
+    Get {
+        /// Its name.
+        name: String,
+        /// As what it is opened; none: as whatever it is.
+        contents_type: Option<ContentsType>,
+        /// So many octets are there already and are skipped.
+        restart_at: u64,
+        /// Where it goes.
+        sink: Box<dyn Sink>,
+    },
+    /// Sends a file.
+    Put {
+        /// Its name.
+        name: String,
+        /// What it is.
+        contents_type: ContentsType,
+        /// How.
+        mode: PutMode,
+        /// Where it comes from.
+        source: Box<dyn Source>,
+    },
+    /// Lists a directory.
+    List {
+        /// Its name.
+        name: String,
+    },
+    /// Reads the attributes of a file.
+    Stat {
+        /// Its name.
+        name: String,
+    },
+    /// Gives a file another name.
+    Rename {
+        /// The old one.
+        name: String,
+        /// The new one.
+        to: String,
+    },
+    /// Deletes a file.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+    /// Makes a directory.
+    MakeDirectory {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Operation {
+    /// What it is, in a word and a name.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let (word, name) = match self {
+            Self::Get { name, .. } => ("get", name),
+            Self::Put { name, .. } => ("put", name),
+            Self::List { name } => ("list", name),
+            Self::Stat { name } => ("stat", name),
+            Self::Rename { name, to } => return format!("rename {name} to {to}"),
+            Self::Remove { name } => ("remove", name),
+            Self::MakeDirectory { name } => ("make directory", name),
+        };
+        format!("{word} {name}")
+    }
+}
+
+impl core::fmt::Debug for Operation {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Operation({})", self.title())
+    }
+}
+
+/// What came of an operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// Which: [`Operation::title`].
+    pub title: String,
+    /// What it gave, or why it gave nothing.
+    pub result: Result<Gain, Failure>,
+}
+
+/// What an operation gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Gain {
+    /// It is done.
+    Done,
+    /// So many octets were moved, those skipped not among them.
+    Moved(u64),
+    /// What is in a directory.
+    Entries(Vec<ReadAttributes>),
+    /// The attributes of a file.
+    Attributes(Box<ReadAttributes>),
+}
+
+/// How far it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// Operations that are over.
+    pub over: usize,
+    /// Octets of files moved by all operations.
+    pub octets: u64,
+    /// Data elements moved.
+    pub elements: u64,
+}

@@ -1,0 +1,529 @@
+//! Who may do what, with whom beside him: decided in one place, whatever the store.
+//!
+//! **Locks** (recalled, ISO 8571-2 on concurrency control). Where a user asks for none, what he wants to read is locked shared and what
+//! he wants to change exclusively. Locks of an open file come on top of those of its selection.
+
+use std::collections::BTreeMap;
+
+use kumiki_osi::ftam::access::{
+    AccessControlElement, AccessPasswords, ConcurrencyControl, Lock, PerAction,
+};
+use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
+use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_osi::ftam::file::{CreateRequest, Override};
+use kumiki_osi::ftam::{AccessRequest, Diagnostic, LockKeys, Moment, Password};
+
+use super::{Fault, FileId, Filestore, Login, Name, NewFile, User, informative};
+
+/// A file that a user has selected.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Selection(u64);
+
+/// What a selection holds.
+#[derive(Clone, Debug)]
+struct Held {
+    name: Name,
+    access: AccessRequest,
+    locks: ConcurrencyControl,
+    open: Option<ConcurrencyControl>,
+}
+
+/// A transfer that broke with its association and may be recovered.
+#[derive(Clone, Debug)]
+pub(crate) struct Docket {
+    pub(crate) user: User,
+    pub(crate) activity: i64,
+    pub(crate) selection: Selection,
+    pub(crate) contents_type: ContentsType,
+    /// What is being written, kept open.
+    pub(crate) written: Option<FileId>,
+    /// Where each checkpoint is, from 1 on: octets of the store.
+    pub(crate) checkpoints: Vec<u64>,
+    /// Where the transfer began.
+    pub(crate) begin: u64,
+}
+
+/// A store and who guards it.
+pub struct Guard {
+    store: Box<dyn Filestore>,
+    held: BTreeMap<u64, Held>,
+    next: u64,
+    create_password: Option<Password>,
+    dockets: Vec<Docket>,
+    most_dockets: usize,
+}
+
+impl core::fmt::Debug for Guard {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Guard")
+            .field("held", &self.held)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A file was created or, where its name was in use, something else was done.
+#[derive(Debug)]
+pub(crate) struct Created {
+    pub(crate) selection: Selection,
+    /// It was not there before.
+    pub(crate) is_new: bool,
+    /// Its attributes.
+    pub(crate) attributes: ReadAttributes,
+    /// What is to be said of it.
+    pub(crate) remarks: Vec<Diagnostic>,
+}
+
+impl Guard {
+    /// Guards `store`.
+    #[must_use]
+    pub fn new(store: Box<dyn Filestore>) -> Self {
+        Self {
+            store,
+            held: BTreeMap::new(),
+            next: 0,
+            create_password: None,
+            dockets: Vec::new(),
+            most_dockets: 16,
+        }
+    }
+
+    /// Creating asks for this password.
+    #[must_use]
+    pub fn with_create_password(mut self, password: Password) -> Self {
+        self.create_password = Some(password);
+        self
+    }
+
+    /// Keeps so many interrupted transfers; the oldest is given up for a new one.
+    #[must_use]
+    pub const fn with_dockets(mut self, most: usize) -> Self {
+        self.most_dockets = most;
+        self
+    }
+
+    /// The store.
+    pub fn store(&mut self) -> &mut dyn Filestore {
+        &mut *self.store
+    }
+
+    /// How many selections there are, those of interrupted transfers among them.
+    #[must_use]
+    pub fn selections(&self) -> usize {
+        self.held.len()
+    }
+
+    /// As the store's.
+    ///
+    /// # Errors
+    /// As the store's.
+    pub fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
+        self.store.authenticate(login)
+    }
+
+    /// Selects the file `name`, if `access` to it is permitted and the locks can be had.
+    ///
+    /// # Errors
+    /// 3004, 3028, 10, 3011.
+    pub fn select(
+        &mut self,
+        user: &User,
+        name: Name,
+        access: AccessRequest,
+        passwords: Option<&AccessPasswords>,
+        locks: Option<ConcurrencyControl>,
+    ) -> Result<Selection, Fault> {
+        let attributes = self.store.attributes(user, &name)?;
+        let locks = locks.unwrap_or_else(|| usual(access));
+        permit(&attributes, user, access, passwords, &locks)?;
+        self.hold(name, access, locks)
+    }
+
+    fn hold(
+        &mut self,
+        name: Name,
+        access: AccessRequest,
+        locks: ConcurrencyControl,
+    ) -> Result<Selection, Fault> {
+        self.is_free(&name, &locks, None)?;
+        self.next += 1;
+        let held = Held {
+            name,
+            access,
+            locks,
+            open: None,
+        };
+        self.held.insert(self.next, held);
+        Ok(Selection(self.next))
+    }
+
+    /// Whether nobody but `except` has locks on `name` against these.
+    fn is_free(
+        &self,
+        name: &Name,
+        wanted: &ConcurrencyControl,
+        except: Option<Selection>,
+    ) -> Result<(), Fault> {
+        for (number, held) in &self.held {
+            if held.name != *name || except == Some(Selection(*number)) {
+                continue;
+            }
+            let sets = [Some(&held.locks), held.open.as_ref()];
+            for set in sets.into_iter().flatten() {
+                for ((action, mine), (_, theirs)) in wanted.each().into_iter().zip(set.each()) {
+                    if !goes_with(*mine, *theirs) {
+                        let text = format!("somebody has the lock {action} {theirs}");
+                        return Err(Fault::transient(3011, text));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What F-CREATE asks for. Where there is such a file, that is overriding.
+    ///
+    /// # Errors
+    /// 3005, 3006, 3023 and so on, and those of [`Guard::select`].
+    pub(crate) fn create(
+        &mut self,
+        user: &User,
+        request: &CreateRequest,
+        now: Moment,
+    ) -> Result<Created, Fault> {
+        let initial = &request.initial_attributes;
+        let name = Name::parse(&initial.pathname)?;
+        let given = request.create_password.as_ref().map(Password::octets);
+        if let Some(password) = &self.create_password
+            && given != Some(password.octets())
+        {
+            return Err(Fault::permanent(3025, ""));
+        }
+        let mut file = NewFile {
+            contents_type: initial.contents_type.clone(),
+            permitted_actions: initial.permitted_actions,
+            future_size: initial
+                .future_size
+                .as_ref()
+                .and_then(|it| it.actual().copied()),
+            access_control: match &initial.access_control {
+                Some(Attribute::Actual(elements)) => elements.clone(),
+                Some(Attribute::NoValueAvailable) | None => Vec::new(),
+            },
+        };
+        if !file.access_control.is_empty() && !self.store.keeps_access_control() {
+            return Err(Fault::permanent(3015, "this store keeps no access control"));
+        }
+        let old = match self.store.attributes(user, &name) {
+            Ok(attributes) => Some(attributes),
+            Err(fault) if fault.identifier == 3004 => None,
+            Err(fault) => return Err(fault),
+        };
+        let access = request.requested_access;
+        let passwords = request.access_passwords.as_deref();
+        let locks = request.concurrency_control;
+        let mut remarks = Vec::new();
+        let is_new = old.is_none();
+        if let Some(old) = old {
+            let over = request.override_;
+            if over == Override::CreateFailure {
+                return Err(Fault::exists(&name));
+            }
+            let is_directory = is_directory(&old);
+            if over != Override::SelectOldObject {
+                if is_directory {
+                    return Err(Fault::permanent(3023, "a directory is not emptied"));
+                }
+                let delete = AccessRequest::DELETE;
+                permit(
+                    &old,
+                    user,
+                    delete,
+                    passwords,
+                    &ConcurrencyControl::default(),
+                )
+                .map_err(|_| Fault::permanent(3026, ""))?;
+                if self.held.values().any(|held| held.name == name) {
+                    return Err(Fault::transient(3012, ""));
+                }
+                if over == Override::DeleteAndCreateWithOldAttributes {
+                    file = kept(&old);
+                }
+                let wanted = locks.unwrap_or_else(|| usual(access));
+                permit_new(&file, user, access, passwords, &wanted)?;
+                self.store.delete(user, &name)?;
+                self.store.create(user, &name, &file, now)?;
+            }
+            remarks.push(informative(
+                match over {
+                    Override::CreateFailure | Override::SelectOldObject => 3020,
+                    Override::DeleteAndCreateWithOldAttributes => 3021,
+                    Override::DeleteAndCreateWithNewAttributes => 3022,
+                },
+                "",
+            ));
+        } else {
+            let wanted = locks.unwrap_or_else(|| usual(access));
+            permit_new(&file, user, access, passwords, &wanted)?;
+            self.store.create(user, &name, &file, now)?;
+        }
+        let selected = self.select(user, name.clone(), access, passwords, locks);
+        let selection = match selected {
+            Ok(selection) => selection,
+            Err(fault) => {
+                if is_new {
+                    // What cannot be selected is not to be left behind; that this fails changes nothing for the caller.
+                    let _ = self.store.delete(user, &name);
+                }
+                return Err(fault);
+            }
+        };
+        Ok(Created {
+            selection,
+            is_new,
+            attributes: self.store.attributes(user, &name)?,
+            remarks,
+        })
+    }
+
+    /// Gives a selection up, with its locks.
+    pub fn deselect(&mut self, selection: Selection) {
+        self.held.remove(&selection.0);
+    }
+
+    /// The name of what is selected.
+    #[must_use]
+    pub fn name(&self, selection: Selection) -> Option<&Name> {
+        self.held.get(&selection.0).map(|held| &held.name)
+    }
+
+    /// The name of what is selected, if `action` was asked for.
+    ///
+    /// # Errors
+    /// 1017 where it was not.
+    pub fn may(&self, selection: Selection, action: AccessRequest) -> Result<&Name, Fault> {
+        let held = self
+            .held
+            .get(&selection.0)
+            .filter(|held| held.access.contains(action));
+        held.map(|held| &held.name)
+            .ok_or_else(|| Fault::permanent(1017, format!("{action} was not asked for")))
+    }
+
+    /// Deletes what is selected; the selection is gone, whatever comes of it.
+    ///
+    /// # Errors
+    /// 1017, 3012, 3007.
+    pub fn delete(&mut self, user: &User, selection: Selection) -> Result<(), Fault> {
+        let name = self.may(selection, AccessRequest::DELETE).cloned();
+        self.deselect(selection);
+        let name = name?;
+        if self.held.values().any(|held| held.name.is_within(&name)) {
+            return Err(Fault::transient(3012, ""));
+        }
+        self.store.delete(user, &name)
+    }
+
+    /// Gives what is selected another name.
+    ///
+    /// # Errors
+    /// 1017, 3012, 4005.
+    pub fn rename(
+        &mut self,
+        user: &User,
+        selection: Selection,
+        to: Name,
+        now: Moment,
+    ) -> Result<(), Fault> {
+        let name = self
+            .may(selection, AccessRequest::CHANGE_ATTRIBUTE)?
+            .clone();
+        if name == to {
+            return Ok(());
+        }
+        let mut others = self
+            .held
+            .iter()
+            .filter(|(number, _)| **number != selection.0);
+        if others.any(|(_, held)| held.name.is_within(&name)) {
+            return Err(Fault::transient(3012, ""));
+        }
+        self.store.rename(user, &name, &to, now)?;
+        if let Some(held) = self.held.get_mut(&selection.0) {
+            held.name = to;
+        }
+        Ok(())
+    }
+
+    /// Sets the locks of an open file.
+    ///
+    /// # Errors
+    /// 5018 where they cannot be had.
+    pub fn lock_open(
+        &mut self,
+        selection: Selection,
+        locks: ConcurrencyControl,
+    ) -> Result<(), Fault> {
+        let Some(name) = self.name(selection).cloned() else {
+            return Err(Fault::permanent(5039, ""));
+        };
+        self.is_free(&name, &locks, Some(selection))
+            .map_err(|fault| Fault::transient(5018, fault.text))?;
+        if let Some(held) = self.held.get_mut(&selection.0) {
+            held.open = Some(locks);
+        }
+        Ok(())
+    }
+
+    /// Gives the locks of an open file up.
+    pub fn unlock_open(&mut self, selection: Selection) {
+        if let Some(held) = self.held.get_mut(&selection.0) {
+            held.open = None;
+        }
+    }
+
+    /// Keeps an interrupted transfer, with its selection and its locks.
+    pub(crate) fn interrupt(&mut self, docket: Docket) {
+        self.dockets.push(docket);
+        while self.dockets.len() > self.most_dockets {
+            let oldest = self.dockets.remove(0);
+            self.forget(oldest);
+        }
+    }
+
+    /// Takes the interrupted transfer of this number and user.
+    pub(crate) fn recover(&mut self, user: &User, activity: i64) -> Option<Docket> {
+        let is_it = |docket: &Docket| docket.activity == activity && docket.user == *user;
+        let at = self.dockets.iter().position(is_it)?;
+        Some(self.dockets.remove(at))
+    }
+
+    fn forget(&mut self, docket: Docket) {
+        if let Some(file) = docket.written {
+            self.store.close(file);
+        }
+        self.deselect(docket.selection);
+    }
+
+    /// Gives all interrupted transfers up.
+    pub fn forget_interrupted(&mut self) {
+        for docket in core::mem::take(&mut self.dockets) {
+            self.forget(docket);
+        }
+    }
+}
+
+/// The locks of who says nothing.
+fn usual(access: AccessRequest) -> ConcurrencyControl {
+    let lock = |action, lock| {
+        if access.contains(action) {
+            lock
+        } else {
+            Lock::NotRequired
+        }
+    };
+    PerAction {
+        read: lock(AccessRequest::READ, Lock::Shared),
+        insert: lock(AccessRequest::INSERT, Lock::Exclusive),
+        replace: lock(AccessRequest::REPLACE, Lock::Exclusive),
+        extend: lock(AccessRequest::EXTEND, Lock::Exclusive),
+        erase: lock(AccessRequest::ERASE, Lock::Exclusive),
+        read_attribute: lock(AccessRequest::READ_ATTRIBUTE, Lock::Shared),
+        change_attribute: lock(AccessRequest::CHANGE_ATTRIBUTE, Lock::Exclusive),
+        delete: lock(AccessRequest::DELETE, Lock::Exclusive),
+    }
+}
+
+/// Whether two users can have these locks on one action.
+const fn goes_with(mine: Lock, theirs: Lock) -> bool {
+    matches!(
+        (mine, theirs),
+        (Lock::NotRequired, _)
+            | (_, Lock::NotRequired)
+            | (Lock::Shared, Lock::Shared)
+            | (Lock::NoAccess, Lock::NoAccess)
+    )
+}
+
+/// Whether a file is a directory, by its type.
+pub(crate) fn is_directory(attributes: &ReadAttributes) -> bool {
+    let contents_type = attributes.contents_type.as_ref();
+    contents_type.and_then(super::Form::of) == Some(super::Form::Directory)
+}
+
+/// What is kept of a file that is created anew with its old attributes.
+fn kept(old: &ReadAttributes) -> NewFile {
+    NewFile {
+        contents_type: old.contents_type.clone().unwrap_or_default(),
+        permitted_actions: old.permitted_actions.unwrap_or_default(),
+        future_size: old.future_size.as_ref().and_then(|it| it.actual().copied()),
+        access_control: match &old.access_control {
+            Some(Attribute::Actual(elements)) => elements.clone(),
+            Some(Attribute::NoValueAvailable) | None => Vec::new(),
+        },
+    }
+}
+
+/// Whether the attributes of a file let this user have this access.
+fn permit(
+    attributes: &ReadAttributes,
+    user: &User,
+    access: AccessRequest,
+    passwords: Option<&AccessPasswords>,
+    locks: &ConcurrencyControl,
+) -> Result<(), Fault> {
+    permit_new(&kept(attributes), user, access, passwords, locks)
+}
+
+fn permit_new(
+    file: &NewFile,
+    user: &User,
+    access: AccessRequest,
+    passwords: Option<&AccessPasswords>,
+    locks: &ConcurrencyControl,
+) -> Result<(), Fault> {
+    let permitted = file.permitted_actions;
+    if !access.is_within(permitted) {
+        let more = access - AccessRequest::from_bits(permitted.bits());
+        return Err(Fault::permanent(3028, format!("{more} is not permitted")));
+    }
+    if file.access_control.is_empty() {
+        return Ok(());
+    }
+    let none = AccessPasswords::default();
+    let given = passwords.unwrap_or(&none);
+    for (((action, lock), (_, password)), index) in locks
+        .each()
+        .into_iter()
+        .zip(given.actions.each())
+        .zip(0_usize..)
+    {
+        let allows = |element: &AccessControlElement| {
+            let keys = element.concurrency_access.as_ref();
+            let keys = keys.and_then(|keys| keys.each().into_iter().nth(index));
+            let asked = element.passwords.as_ref();
+            let asked = asked.and_then(|asked| asked.actions.each().into_iter().nth(index));
+            element.action_list.contains(action)
+                && element
+                    .identity
+                    .as_ref()
+                    .is_none_or(|who| *who == user.name)
+                && element.location.is_none()
+                && keys.is_none_or(|(_, keys)| keys.contains(key(*lock)))
+                && asked.is_none_or(|(_, asked)| asked.octets() == password.octets())
+        };
+        if access.contains(action) && !file.access_control.iter().any(allows) {
+            return Err(Fault::permanent(10, format!("{action} is not allowed")));
+        }
+    }
+    Ok(())
+}
+
+/// The bit of a lock.
+const fn key(lock: Lock) -> LockKeys {
+    match lock {
+        Lock::NotRequired => LockKeys::NOT_REQUIRED,
+        Lock::Shared => LockKeys::SHARED,
+        Lock::Exclusive => LockKeys::EXCLUSIVE,
+        Lock::NoAccess => LockKeys::NO_ACCESS,
+    }
+}

@@ -1,0 +1,553 @@
+//! What has a response of its own: selecting, creating, attributes, opening, and so on.
+
+use kumiki_osi::ftam::access::FaduIdentity;
+use kumiki_osi::ftam::attributes::{AccessControlChange, Attribute, CreateAttributes};
+use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_osi::ftam::file::{
+    ChangeAttribRequest, ChangeAttribResponse, CreateRequest, CreateResponse, DeleteResponse,
+    EraseRequest, EraseResponse, LocateRequest, LocateResponse, OpenRequest, OpenResponse,
+    ReadAttribRequest, ReadAttribResponse, RecoverRequest, RecoverResponse, RecoveryMode,
+    SelectRequest, SelectResponse,
+};
+use kumiki_osi::ftam::{
+    AccessRequest, AttributeGroups, AttributeNames, Diagnostic, Fpdu, FunctionalUnits, Moment,
+    ProcessingMode, StateResult, oids,
+};
+
+use super::super::guard::{Created, is_directory};
+use super::super::{Fault, Form, Guard, Name, Selection, Start, informative};
+use super::transfer::Resumed;
+use super::{Opened, Responder, Selected};
+
+/// Attributes of the storage group, version 1.
+const STORAGE: AttributeNames = AttributeNames::STORAGE_ACCOUNT
+    .with(AttributeNames::CREATED)
+    .with(AttributeNames::MODIFIED)
+    .with(AttributeNames::READ)
+    .with(AttributeNames::ATTRIBUTES_MODIFIED)
+    .with(AttributeNames::CREATOR)
+    .with(AttributeNames::MODIFIER)
+    .with(AttributeNames::READER)
+    .with(AttributeNames::ATTRIBUTE_MODIFIER)
+    .with(AttributeNames::AVAILABILITY)
+    .with(AttributeNames::SIZE)
+    .with(AttributeNames::FUTURE_SIZE);
+
+/// Attributes of the security group.
+const SECURITY: AttributeNames =
+    AttributeNames::ACCESS_CONTROL.with(AttributeNames::LEGAL_QUALIFICATION);
+
+/// Attributes of the kernel group.
+const KERNEL: AttributeNames = AttributeNames::PATHNAME
+    .with(AttributeNames::PERMITTED_ACTIONS)
+    .with(AttributeNames::CONTENTS_TYPE);
+
+impl Responder {
+    /// Does what a request asks for. None where it is no request, or comes at the wrong time.
+    pub(super) fn execute(
+        &mut self,
+        request: Fpdu,
+        now: Moment,
+        guard: &mut Guard,
+    ) -> Option<Fpdu> {
+        let (selected, open) = (self.selected.is_some(), self.opened.is_some());
+        let (free, closed) = (!selected, selected && !open);
+        let idle = open && self.transfer.is_none();
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "whatever is no request with a response is at the wrong time here"
+        )]
+        Some(match request {
+            Fpdu::SelectRequest(it) if free => {
+                Fpdu::SelectResponse(Box::new(self.select(*it, guard)))
+            }
+            Fpdu::CreateRequest(it) if free => {
+                Fpdu::CreateResponse(Box::new(self.create(&it, now, guard)))
+            }
+            Fpdu::RecoverRequest(it) if free => {
+                Fpdu::RecoverResponse(Box::new(self.recover(&it, guard)))
+            }
+            Fpdu::DeselectRequest(_) if closed => {
+                if let Some(selected) = self.selected.take() {
+                    guard.deselect(selected.selection);
+                }
+                Fpdu::DeselectResponse(Box::default())
+            }
+            Fpdu::DeleteRequest(_) if closed => {
+                let Selected { selection, .. } = self.selected.take()?;
+                let (action_result, diagnostic) = said(guard.delete(&self.user, selection));
+                Fpdu::DeleteResponse(Box::new(DeleteResponse {
+                    action_result,
+                    diagnostic,
+                    ..DeleteResponse::default()
+                }))
+            }
+            Fpdu::ReadAttribRequest(it) if closed => {
+                Fpdu::ReadAttribResponse(Box::new(self.read_attributes(&it, guard)))
+            }
+            Fpdu::ChangeAttribRequest(it) if closed => {
+                let done = self.change_attributes(&it, now, guard);
+                let (action_result, diagnostic) = said(done);
+                Fpdu::ChangeAttribResponse(Box::new(ChangeAttribResponse {
+                    action_result,
+                    attributes: None,
+                    diagnostic,
+                }))
+            }
+            Fpdu::OpenRequest(it) if closed => Fpdu::OpenResponse(Box::new(self.open(&it, guard))),
+            Fpdu::CloseRequest(_) if idle => {
+                if let Some(opened) = self.opened.take()
+                    && let Some(file) = opened.resumed.and_then(|resumed| resumed.written)
+                {
+                    guard.store().close(file);
+                }
+                if let Some(selected) = self.selected {
+                    guard.unlock_open(selected.selection);
+                }
+                Fpdu::CloseResponse(Box::default())
+            }
+            Fpdu::LocateRequest(it) if idle => Fpdu::LocateResponse(Box::new(locate(&it))),
+            Fpdu::EraseRequest(it) if idle => {
+                let (action_result, diagnostic) = said(self.erase(&it, now, guard));
+                Fpdu::EraseResponse(Box::new(EraseResponse {
+                    action_result,
+                    diagnostic,
+                }))
+            }
+            _ => return None,
+        })
+    }
+
+    fn select(&mut self, request: SelectRequest, guard: &mut Guard) -> SelectResponse {
+        let passwords = request.access_passwords.as_deref();
+        let locks = request.concurrency_control;
+        let access = request.requested_access;
+        let done = self.agreed_access(access).and_then(|()| {
+            let name = Name::parse(&request.pathname)?;
+            guard.select(&self.user, name, access, passwords, locks)
+        });
+        let mut response = SelectResponse {
+            pathname: request.pathname,
+            ..SelectResponse::default()
+        };
+        match done {
+            Ok(selection) => {
+                self.selected = Some(Selected {
+                    selection,
+                    is_new: false,
+                });
+            }
+            Err(fault) => {
+                response.state_result = StateResult::Failure;
+                response.action_result = fault.result();
+                response.diagnostic = vec![fault.diagnostic()];
+            }
+        }
+        response
+    }
+
+    /// Whether the functional units let a file be used so.
+    fn agreed_access(&self, access: AccessRequest) -> Result<(), Fault> {
+        let writing = AccessRequest::INSERT | AccessRequest::REPLACE | AccessRequest::EXTEND;
+        let units = self.agreed.units;
+        for (action, unit) in [
+            (AccessRequest::READ, FunctionalUnits::READ),
+            (writing, FunctionalUnits::WRITE),
+        ] {
+            if !(access & action).is_empty() && !units.contains(unit) {
+                return Err(Fault::permanent(3029, unit.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    fn create(
+        &mut self,
+        request: &CreateRequest,
+        now: Moment,
+        guard: &mut Guard,
+    ) -> CreateResponse {
+        let mut response = CreateResponse {
+            initial_attributes: request.initial_attributes.clone(),
+            ..CreateResponse::default()
+        };
+        let possible = self.agreed_access(request.requested_access).and_then(|()| {
+            let contents_type = &request.initial_attributes.contents_type;
+            let unknown = || Fault::permanent(3002, format!("{contents_type} is not known here"));
+            Form::of(contents_type).map(drop).ok_or_else(unknown)
+        });
+        match possible.and_then(|()| guard.create(&self.user, request, now)) {
+            Ok(Created {
+                selection,
+                is_new,
+                attributes,
+                remarks,
+            }) => {
+                self.selected = Some(Selected { selection, is_new });
+                let wanted = &request.initial_attributes;
+                response.initial_attributes = CreateAttributes {
+                    pathname: wanted.pathname.clone(),
+                    permitted_actions: attributes.permitted_actions.unwrap_or_default(),
+                    contents_type: attributes.contents_type.unwrap_or_default(),
+                    ..CreateAttributes::default()
+                };
+                response.diagnostic = remarks;
+                let answered = &response.initial_attributes;
+                if is_new
+                    && (answered.permitted_actions != wanted.permitted_actions
+                        || answered.contents_type != wanted.contents_type)
+                {
+                    response.diagnostic.push(informative(3018, ""));
+                }
+            }
+            Err(fault) => {
+                response.state_result = StateResult::Failure;
+                response.action_result = fault.result();
+                response.diagnostic = vec![fault.diagnostic()];
+            }
+        }
+        response
+    }
+
+    fn read_attributes(
+        &self,
+        request: &ReadAttribRequest,
+        guard: &mut Guard,
+    ) -> ReadAttribResponse {
+        let done = self.selection().and_then(|selection| {
+            let name = guard.may(selection, AccessRequest::READ_ATTRIBUTE)?.clone();
+            Ok((guard.store().attributes(&self.user, &name)?, name))
+        });
+        match done {
+            Ok((mut attributes, name)) => {
+                attributes.pathname = Some(name.pathname());
+                if let Some(Attribute::Actual(elements)) = &mut attributes.access_control {
+                    for element in elements {
+                        element.passwords = None;
+                    }
+                }
+                let names = request.attribute_names & self.names();
+                ReadAttribResponse {
+                    attributes: Some(Box::new(attributes.only(names))),
+                    ..ReadAttribResponse::default()
+                }
+            }
+            Err(fault) => ReadAttribResponse {
+                action_result: fault.result(),
+                attributes: None,
+                diagnostic: vec![fault.diagnostic()],
+            },
+        }
+    }
+
+    /// Attributes of the groups agreed.
+    pub(super) fn names(&self) -> AttributeNames {
+        let mut names = KERNEL;
+        if self.agreed.groups.contains(AttributeGroups::STORAGE) {
+            names |= STORAGE;
+        }
+        if self.agreed.groups.contains(AttributeGroups::SECURITY) {
+            names |= SECURITY;
+        }
+        names
+    }
+
+    fn change_attributes(
+        &self,
+        request: &ChangeAttribRequest,
+        now: Moment,
+        guard: &mut Guard,
+    ) -> Result<(), Fault> {
+        let wanted = &request.attributes;
+        let selection = self.selection()?;
+        let name = guard
+            .may(selection, AccessRequest::CHANGE_ATTRIBUTE)?
+            .clone();
+        let fixed = [
+            (
+                wanted.storage_account.is_some(),
+                AttributeNames::STORAGE_ACCOUNT,
+            ),
+            (wanted.availability.is_some(), AttributeNames::AVAILABILITY),
+            (wanted.future_size.is_some(), AttributeNames::FUTURE_SIZE),
+            (
+                wanted.path_access_control.is_some(),
+                AttributeNames::PATH_ACCESS_CONTROL,
+            ),
+            (
+                wanted.legal_qualification.is_some(),
+                AttributeNames::LEGAL_QUALIFICATION,
+            ),
+            (wanted.private_use.is_some(), AttributeNames::PRIVATE_USE),
+        ];
+        if let Some((_, fixed)) = fixed.into_iter().find(|(asked, _)| *asked) {
+            return Err(Fault::permanent(4002, fixed.to_string()));
+        }
+        let to = wanted.pathname.as_ref().map(Name::parse).transpose()?;
+        if let Some(change) = &wanted.access_control {
+            let old = guard.store().attributes(&self.user, &name)?.access_control;
+            let mut elements = match old {
+                Some(Attribute::Actual(elements)) => elements,
+                Some(Attribute::NoValueAvailable) | None => Vec::new(),
+            };
+            let none = AccessControlChange::default();
+            let change = change.actual().unwrap_or(&none);
+            for gone in change.delete_values.iter().flatten() {
+                elements.retain(|element| element != gone);
+            }
+            elements.extend(change.insert_values.iter().flatten().cloned());
+            let store = guard.store();
+            store.set_access_control(&self.user, &name, elements, now)?;
+        }
+        match to {
+            Some(to) => guard.rename(&self.user, selection, to, now),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn selection(&self) -> Result<Selection, Fault> {
+        let selected = self.selected.as_ref();
+        selected
+            .map(|selected| selected.selection)
+            .ok_or_else(|| Fault::permanent(5039, "nothing is selected"))
+    }
+
+    fn open(&mut self, request: &OpenRequest, guard: &mut Guard) -> OpenResponse {
+        match self.try_open(request, guard) {
+            Ok(response) => response,
+            Err(fault) => OpenResponse {
+                state_result: StateResult::Failure,
+                action_result: fault.result(),
+                contents_type: request.contents_type.clone().unwrap_or_default(),
+                diagnostic: vec![fault.diagnostic()],
+                ..OpenResponse::default()
+            },
+        }
+    }
+
+    fn try_open(
+        &mut self,
+        request: &OpenRequest,
+        guard: &mut Guard,
+    ) -> Result<OpenResponse, Fault> {
+        let selection = self.selection()?;
+        let mode = request.processing_mode;
+        for (one, access, unit) in [
+            (
+                ProcessingMode::READ,
+                AccessRequest::READ,
+                FunctionalUnits::READ,
+            ),
+            (
+                ProcessingMode::INSERT,
+                AccessRequest::INSERT,
+                FunctionalUnits::WRITE,
+            ),
+            (
+                ProcessingMode::REPLACE,
+                AccessRequest::REPLACE,
+                FunctionalUnits::WRITE,
+            ),
+            (
+                ProcessingMode::EXTEND,
+                AccessRequest::EXTEND,
+                FunctionalUnits::WRITE,
+            ),
+            (
+                ProcessingMode::ERASE,
+                AccessRequest::ERASE,
+                FunctionalUnits::FILE_ACCESS,
+            ),
+        ] {
+            if mode.contains(one) {
+                if !self.agreed.units.contains(unit) {
+                    return Err(Fault::permanent(5022, format!("{one} needs {unit}")));
+                }
+                guard
+                    .may(selection, access)
+                    .map_err(|_| Fault::permanent(5023, access.to_string()))?;
+            }
+        }
+        let name = guard.may(selection, AccessRequest::NONE)?.clone();
+        let attributes = guard.store().attributes(&self.user, &name)?;
+        let typed = guard.store().keeps_types() || is_directory(&attributes);
+        let kept = attributes.contents_type.unwrap_or_default();
+        let (contents_type, remark) = settle(kept, request.contents_type.as_ref(), typed)?;
+        let unknown = || Fault::permanent(5036, format!("{contents_type} is not known here"));
+        let form = Form::of(&contents_type).ok_or_else(unknown)?;
+        if form == Form::Directory && mode != ProcessingMode::READ {
+            return Err(Fault::permanent(5022, "a directory is only read"));
+        }
+        let mut diagnostic: Vec<Diagnostic> = remark.into_iter().collect();
+        let recovery = if self.agreed.units.contains(FunctionalUnits::RECOVERY)
+            && request.activity_identifier.is_some()
+        {
+            request.recovery_mode
+        } else {
+            RecoveryMode::None
+        };
+        if recovery != request.recovery_mode {
+            diagnostic.push(informative(6012, ""));
+        }
+        if request.enable_fadu_locking {
+            diagnostic.push(informative(5040, ""));
+        }
+        if let Some(locks) = request.concurrency_control {
+            guard.lock_open(selection, locks)?;
+        }
+        self.opened = Some(Opened {
+            mode,
+            contents_type: contents_type.clone(),
+            form,
+            recovery,
+            activity: request.activity_identifier,
+            resumed: None,
+        });
+        Ok(OpenResponse {
+            contents_type,
+            concurrency_control: request.concurrency_control,
+            diagnostic,
+            recovery_mode: recovery,
+            ..OpenResponse::default()
+        })
+    }
+
+    fn recover(&mut self, request: &RecoverRequest, guard: &mut Guard) -> RecoverResponse {
+        let refused = |fault: Fault| RecoverResponse {
+            state_result: StateResult::Failure,
+            action_result: fault.result(),
+            diagnostic: vec![fault.diagnostic()],
+            ..RecoverResponse::default()
+        };
+        let Some(docket) = guard.recover(&self.user, request.activity_identifier) else {
+            return refused(Fault::permanent(6004, ""));
+        };
+        let Some(form) = Form::of(&docket.contents_type) else {
+            guard.interrupt(docket);
+            return refused(Fault::permanent(6006, ""));
+        };
+        let points = docket.checkpoints.len();
+        let wanted = usize::try_from(request.recovery_point);
+        let point = match wanted {
+            // One more than the last is its end, of which the last is the best that is known.
+            Ok(wanted) if wanted <= points + 1 => wanted.min(points),
+            Ok(_) | Err(_) => {
+                guard.interrupt(docket);
+                return refused(Fault::permanent(6009, ""));
+            }
+        };
+        let mut mode = ProcessingMode::READ;
+        if docket.written.is_some() {
+            mode = ProcessingMode::REPLACE | ProcessingMode::EXTEND | ProcessingMode::INSERT;
+        }
+        self.selected = Some(Selected {
+            selection: docket.selection,
+            is_new: false,
+        });
+        self.opened = Some(Opened {
+            mode,
+            contents_type: docket.contents_type.clone(),
+            form,
+            recovery: RecoveryMode::AtAnyActiveCheckpoint,
+            activity: Some(request.activity_identifier),
+            resumed: Some(Resumed {
+                written: docket.written,
+                points: docket.checkpoints.into_iter().take(point).collect(),
+                begin: docket.begin,
+            }),
+        });
+        RecoverResponse {
+            contents_type: docket.contents_type,
+            recovery_point: i64::try_from(point).unwrap_or(i64::MAX),
+            ..RecoverResponse::default()
+        }
+    }
+
+    fn erase(&self, request: &EraseRequest, now: Moment, guard: &mut Guard) -> Result<(), Fault> {
+        whole(&request.fadu_identity)?;
+        let opened = self.opened.as_ref();
+        if !opened.is_some_and(|opened| opened.mode.contains(ProcessingMode::ERASE)) {
+            return Err(Fault::permanent(5017, ""));
+        }
+        let name = guard.may(self.selection()?, AccessRequest::ERASE)?.clone();
+        let (file, _) = guard.store().write_to(&self.user, &name, Start::Replace)?;
+        guard.store().commit(&self.user, file, now)
+    }
+}
+
+/// Whether a file access data unit is the whole file.
+pub(super) fn whole(identity: &FaduIdentity) -> Result<(), Fault> {
+    match identity {
+        FaduIdentity::First | FaduIdentity::Begin => Ok(()),
+        FaduIdentity::Last
+        | FaduIdentity::Previous
+        | FaduIdentity::Current
+        | FaduIdentity::Next
+        | FaduIdentity::End
+        | FaduIdentity::SingleName(_)
+        | FaduIdentity::NameList(_)
+        | FaduIdentity::Number(_) => Err(Fault::permanent(5004, identity.to_string())),
+    }
+}
+
+fn locate(request: &LocateRequest) -> LocateResponse {
+    match whole(&request.fadu_identity) {
+        Ok(()) => LocateResponse {
+            fadu_identity: Some(FaduIdentity::First),
+            ..LocateResponse::default()
+        },
+        Err(fault) => LocateResponse {
+            action_result: fault.result(),
+            fadu_identity: None,
+            diagnostic: vec![fault.diagnostic()],
+        },
+    }
+}
+
+/// The result of something, and why.
+pub(super) fn said(done: Result<(), Fault>) -> (kumiki_osi::ftam::ActionResult, Vec<Diagnostic>) {
+    match done {
+        Ok(()) => Default::default(),
+        Err(fault) => (fault.result(), vec![fault.diagnostic()]),
+    }
+}
+
+/// As what a file is opened.
+fn settle(
+    kept: ContentsType,
+    wanted: Option<&ContentsType>,
+    typed: bool,
+) -> Result<(ContentsType, Option<Diagnostic>), Fault> {
+    let Some(wanted) = wanted else {
+        return Ok((kept, None));
+    };
+    let contradicts = || Fault::permanent(5036, format!("the file is {kept}"));
+    let form = Form::of(wanted).ok_or_else(contradicts)?;
+    if !typed {
+        let fits = form != Form::Directory;
+        return if fits {
+            Ok((wanted.clone(), None))
+        } else {
+            Err(contradicts())
+        };
+    }
+    let is_bare = matches!(
+        wanted,
+        ContentsType::Document {
+            parameter: None,
+            ..
+        }
+    );
+    match (Form::of(&kept), form) {
+        (Some(Form::Directory), Form::Directory) if is_bare => Ok((kept, None)),
+        (Some(Form::Directory), Form::Directory) => Ok((wanted.clone(), None)),
+        _ if kept.document_type() == wanted.document_type() && is_bare => Ok((kept, None)),
+        (Some(have), form) if have == form => Ok((wanted.clone(), None)),
+        (Some(Form::Records(_)), Form::Lines(_))
+            if wanted.document_type() == Some(oids::FTAM_1) =>
+        {
+            Ok((wanted.clone(), Some(informative(5037, ""))))
+        }
+        _ => Err(contradicts()),
+    }
+}

@@ -1,0 +1,388 @@
+//! One association, as the responding user sees it: primitives in, primitives out.
+//!
+//! The provider has already looked whether each FPDU is allowed in its state; one that comes at the wrong time all the same ends the
+//! association with 1008.
+//!
+//! **Groups** (recalled, ISO 8571-3). Members are executed in order up to the first that fails. Where fewer than the threshold
+//! succeeded, those that selected, created or opened something are undone, and the response group has one member: the first, failed,
+//! with 1016 and the diagnostics of the one that really did.
+
+mod files;
+mod initialize;
+mod transfer;
+
+use kumiki_octets::Message;
+use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_osi::ftam::file::{CreateResponse, RecoveryMode, SelectResponse};
+use kumiki_osi::ftam::regime::Abort;
+use kumiki_osi::ftam::{
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits,
+    Moment, Primitive, ProcessingMode, ServiceClasses, StateResult,
+};
+
+use super::{Do, Fault, Form, Guard, Selection, User};
+use transfer::{Resumed, Transfer};
+
+/// The most members of a group. The longest that makes sense has six.
+const MOST_MEMBERS: usize = 16;
+
+/// What can be set of a responder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// What it calls itself; may be empty.
+    pub implementation: String,
+    /// The most that is agreed to.
+    pub units: FunctionalUnits,
+    /// The most attribute groups that are agreed to.
+    pub groups: AttributeGroups,
+    /// Octets of one data element that is sent, where it may be cut anywhere.
+    pub element: usize,
+    /// Octets between checkpoints of what is sent, where recovery or restart was agreed.
+    pub checkpoint_every: u64,
+    /// The most checkpoints that may be without an answer.
+    pub checkpoint_window: u32,
+    /// The most octets that a file may become, if there is a limit.
+    pub longest_file: Option<u64>,
+    /// The most entries that are sent of a directory.
+    pub entries: usize,
+}
+
+impl Config {
+    /// All functional units that are here.
+    pub const UNITS: FunctionalUnits = FunctionalUnits::READ
+        .with(FunctionalUnits::WRITE)
+        .with(FunctionalUnits::FILE_ACCESS)
+        .with(FunctionalUnits::LIMITED_FILE_MANAGEMENT)
+        .with(FunctionalUnits::ENHANCED_FILE_MANAGEMENT)
+        .with(FunctionalUnits::GROUPING)
+        .with(FunctionalUnits::RECOVERY)
+        .with(FunctionalUnits::RESTART_DATA_TRANSFER);
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            implementation: "Kumiki".to_owned(),
+            units: Self::UNITS,
+            groups: AttributeGroups::STORAGE.with(AttributeGroups::SECURITY),
+            element: 8000,
+            checkpoint_every: 256 * 1024,
+            checkpoint_window: 4,
+            longest_file: None,
+            entries: 10_000,
+        }
+    }
+}
+
+/// What F-INITIALIZE agreed on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Agreed {
+    /// The class.
+    pub class: ServiceClasses,
+    /// The functional units.
+    pub units: FunctionalUnits,
+    /// The attribute groups.
+    pub groups: AttributeGroups,
+    /// Checkpoints without an answer at most.
+    pub window: u32,
+}
+
+/// A file that is selected.
+#[derive(Clone, Copy, Debug)]
+struct Selected {
+    selection: Selection,
+    /// It was made by the F-CREATE that selected it.
+    is_new: bool,
+}
+
+/// A file that is open.
+#[derive(Clone, Debug)]
+struct Opened {
+    mode: ProcessingMode,
+    contents_type: ContentsType,
+    form: Form,
+    recovery: RecoveryMode,
+    activity: Option<i64>,
+    /// It was opened by F-RECOVER, and its first transfer goes on from here.
+    resumed: Option<Resumed>,
+}
+
+/// A group that is asked for.
+#[derive(Clone, Debug)]
+struct Group {
+    threshold: i64,
+    members: Vec<Fpdu>,
+}
+
+/// One association.
+#[derive(Debug)]
+pub struct Responder {
+    config: Config,
+    user: User,
+    agreed: Agreed,
+    selected: Option<Selected>,
+    opened: Option<Opened>,
+    transfer: Option<Transfer>,
+    group: Option<Group>,
+    /// This side asked for a transfer to be cancelled and has no answer.
+    cancelling: bool,
+    credit: u32,
+    over: bool,
+}
+
+impl Responder {
+    /// One that waits for F-INITIALIZE.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            user: User::default(),
+            agreed: Agreed::default(),
+            selected: None,
+            opened: None,
+            transfer: None,
+            group: None,
+            cancelling: false,
+            credit: 0,
+            over: false,
+        }
+    }
+
+    /// Whether the association has ended, or is about to by what was given out last.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Who the initiator is, once it is known.
+    #[must_use]
+    pub const fn user(&self) -> &User {
+        &self.user
+    }
+
+    /// What was agreed.
+    #[must_use]
+    pub const fn agreed(&self) -> &Agreed {
+        &self.agreed
+    }
+
+    /// A primitive of the initiator. What is to be done is added to `out`.
+    pub fn on(&mut self, primitive: Primitive, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+        match primitive {
+            Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, now, guard, out),
+            Primitive::Data(element) => {
+                self.on_element(element, guard, out);
+                out.push(Do::Grant(1));
+            }
+            Primitive::Check { identifier } => self.on_check(identifier, out),
+            Primitive::CheckReply { identifier } => {
+                self.on_check_reply(identifier);
+                self.pump(guard, out);
+            }
+        }
+    }
+
+    /// A data element of the initiator.
+    pub fn on_data(&mut self, data: Message, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.on_string(data, guard, out);
+        out.push(Do::Grant(1));
+    }
+
+    /// So many more data elements may be sent.
+    pub fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.credit = self.credit.saturating_add(messages);
+        self.pump(guard, out);
+    }
+
+    /// The association is gone. A transfer that can be recovered is kept.
+    pub fn on_broken(&mut self, guard: &mut Guard) {
+        if !self.over {
+            self.keep(guard);
+        }
+        self.leave(guard);
+        self.over = true;
+    }
+
+    /// Ends the association, because nothing has come for too long.
+    pub fn expire(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.abort(
+            Fault::transient(1013, "nothing came for too long"),
+            guard,
+            out,
+        );
+    }
+
+    fn abort(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+        let abort = Abort {
+            action_result: fault.result(),
+            diagnostic: vec![fault.diagnostic()],
+        };
+        out.push(Fpdu::UserAbort(Box::new(abort)).into());
+        self.leave(guard);
+        self.over = true;
+    }
+
+    /// Gives up all regimes within the association.
+    fn leave(&mut self, guard: &mut Guard) {
+        self.close_transfer(guard);
+        if let Some(Resumed {
+            written: Some(file),
+            ..
+        }) = self.opened.take().and_then(|opened| opened.resumed)
+        {
+            guard.store().close(file);
+        }
+        if let Some(selected) = self.selected.take() {
+            guard.deselect(selected.selection);
+        }
+        self.group = None;
+    }
+
+    fn on_fpdu(&mut self, fpdu: Fpdu, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+        if self.over {
+            return;
+        }
+        if let Some(group) = &mut self.group
+            && !matches!(
+                fpdu,
+                Fpdu::EndGroupRequest | Fpdu::UserAbort(_) | Fpdu::ProviderAbort(_)
+            )
+        {
+            if group.members.len() < MOST_MEMBERS {
+                group.members.push(fpdu);
+            } else {
+                self.abort(Fault::permanent(1015, "a group is too long"), guard, out);
+            }
+            return;
+        }
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "all others are asked for and answered alike, or are no requests"
+        )]
+        match fpdu {
+            Fpdu::BeginGroupRequest(begin) => {
+                self.group = Some(Group {
+                    threshold: begin.threshold,
+                    members: Vec::new(),
+                });
+            }
+            Fpdu::EndGroupRequest => match self.group.take() {
+                Some(group) => self.run(group, now, guard, out),
+                None => self.abort(Fault::permanent(1015, ""), guard, out),
+            },
+            Fpdu::TerminateRequest(_) => {
+                self.leave(guard);
+                self.over = true;
+                out.push(Fpdu::TerminateResponse(Box::default()).into());
+            }
+            Fpdu::UserAbort(_) => {
+                self.leave(guard);
+                self.over = true;
+            }
+            Fpdu::ProviderAbort(_) => self.on_broken(guard),
+            Fpdu::ReadRequest(read) => self.on_read(&read, now, guard, out),
+            Fpdu::WriteRequest(write) => self.on_write(&write, guard, out),
+            Fpdu::DataEndRequest(end) => self.on_data_end(&end),
+            Fpdu::TransferEndRequest(_) => self.on_transfer_end(now, guard, out),
+            Fpdu::CancelRequest(_) => self.on_cancel(guard, out),
+            Fpdu::CancelResponse(_) => self.cancelling = false,
+            Fpdu::RestartRequest(restart) => self.on_restart(&restart, guard, out),
+            other => {
+                let kind = other.kind();
+                match self.execute(other, now, guard) {
+                    Some(response) => out.push(response.into()),
+                    None => {
+                        let fault = Fault::permanent(1008, kind.name());
+                        self.abort(fault, guard, out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Executes a group.
+    fn run(&mut self, group: Group, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+        let mut responses = Vec::new();
+        let mut failed = None;
+        for member in group.members {
+            let kind = member.kind();
+            let Some(response) = self.execute(member, now, guard) else {
+                self.abort(Fault::permanent(1008, kind.name()), guard, out);
+                return;
+            };
+            let reasons = failure(&response);
+            responses.push(response);
+            if let Some(reasons) = reasons {
+                failed = Some(reasons);
+                break;
+            }
+        }
+        let done = i64::try_from(responses.len()).unwrap_or(i64::MAX) - 1;
+        if let Some(reasons) = failed
+            && (1..group.threshold).contains(&done)
+            && let Some(first) = responses.first()
+            && let Some(undone) = self.undone(first, reasons, guard)
+        {
+            responses = vec![undone];
+        }
+        out.push(Fpdu::BeginGroupResponse.into());
+        out.extend(responses.into_iter().map(Do::from));
+        out.push(Fpdu::EndGroupResponse.into());
+    }
+
+    /// Undoes a group that began with selecting or creating, and gives what is said of that instead.
+    fn undone(
+        &mut self,
+        first: &Fpdu,
+        reasons: Vec<Diagnostic>,
+        guard: &mut Guard,
+    ) -> Option<Fpdu> {
+        let mut diagnostic = vec![Diagnostic {
+            diagnostic_type: DiagnosticType::Permanent,
+            error_identifier: 1016,
+            error_observer: Entity::RespondingUser,
+            error_source: Entity::InitiatingUser,
+            ..Diagnostic::default()
+        }];
+        diagnostic.extend(reasons);
+        let state_result = StateResult::Failure;
+        let action_result = ActionResult::PermanentError;
+        let response = if let Fpdu::SelectResponse(select) = first {
+            Fpdu::SelectResponse(Box::new(SelectResponse {
+                state_result,
+                action_result,
+                pathname: select.pathname.clone(),
+                diagnostic,
+                ..SelectResponse::default()
+            }))
+        } else if let Fpdu::CreateResponse(create) = first {
+            Fpdu::CreateResponse(Box::new(CreateResponse {
+                state_result,
+                action_result,
+                initial_attributes: create.initial_attributes.clone(),
+                diagnostic,
+                ..CreateResponse::default()
+            }))
+        } else {
+            return None;
+        };
+        if let Some(Selected {
+            selection,
+            is_new: true,
+        }) = self.selected
+            && let Some(name) = guard.name(selection).cloned()
+        {
+            // That it stays where the store cannot delete it is the lesser evil.
+            let _ = guard.store().delete(&self.user, &name);
+        }
+        self.leave(guard);
+        Some(response)
+    }
+}
+
+/// Why a response says that something was not done.
+fn failure(response: &Fpdu) -> Option<Vec<Diagnostic>> {
+    let outcome = response.outcome()?;
+    let entered = outcome.state_result != Some(StateResult::Failure);
+    (!entered || !outcome.action_result.is_success()).then(|| outcome.diagnostic.to_vec())
+}

@@ -1,0 +1,478 @@
+//! Bulk data: reading, writing, checkpoints, cancelling, restarting.
+//!
+//! F-READ and F-WRITE have no response, so what is against them is said by F-CANCEL.
+
+use kumiki_octets::Message;
+use kumiki_osi::ftam::access::{AccessContext, FaduIdentity, FaduOperation};
+use kumiki_osi::ftam::attributes::ReadAttributes;
+use kumiki_osi::ftam::bulk::{
+    Cancel, DataEnd, ReadRequest, Restart, TransferEndResponse, WriteRequest,
+};
+use kumiki_osi::ftam::contents::{ContentsType, DocumentParameter};
+use kumiki_osi::ftam::data::{DataElement, NodeDescriptor, StructuringElement};
+use kumiki_osi::ftam::file::RecoveryMode;
+use kumiki_osi::ftam::{
+    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, Moment, Primitive, ProcessingMode,
+};
+
+use super::super::guard::Docket;
+use super::super::{Do, Fault, FileId, Form, Guard, Start};
+use super::Responder;
+use super::files::{said, whole};
+
+/// The most checkpoints of one transfer.
+const MOST_CHECKPOINTS: usize = 1 << 20;
+
+/// What is left of a transfer that is recovered.
+#[derive(Clone, Debug)]
+pub(super) struct Resumed {
+    /// What is being written.
+    pub(super) written: Option<FileId>,
+    /// Where checkpoints are, up to the one from which it goes on.
+    pub(super) points: Vec<u64>,
+    /// Where it began.
+    pub(super) begin: u64,
+}
+
+/// A transfer.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    /// Where in the file it is; in a directory, at which entry.
+    offset: u64,
+    begin: u64,
+    /// Where each checkpoint is, from 1 on.
+    points: Vec<u64>,
+    /// The last one answered.
+    secured: usize,
+    /// F-DATA-END has been sent, or has come.
+    ended: bool,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// Sends a file.
+    Reading {
+        file: FileId,
+        /// A node descriptor goes before each string, if so; and whether that of the next one has gone.
+        nodes: Option<bool>,
+    },
+    /// Sends a directory.
+    Listing(Vec<ReadAttributes>),
+    /// Takes a file.
+    Writing { file: FileId },
+}
+
+impl Transfer {
+    fn at(begin: u64, points: Vec<u64>, what: What) -> Self {
+        Self {
+            offset: points.last().copied().unwrap_or(begin),
+            begin,
+            secured: points.len(),
+            points,
+            ended: false,
+            what,
+        }
+    }
+
+    const fn file(&self) -> Option<FileId> {
+        match &self.what {
+            What::Reading { file, .. } | What::Writing { file } => Some(*file),
+            What::Listing(_) => None,
+        }
+    }
+
+    /// Goes back to a checkpoint, 0 being the start.
+    fn back_to(&mut self, point: usize) {
+        self.points.truncate(point);
+        self.offset = self.points.last().copied().unwrap_or(self.begin);
+        // Who names a checkpoint has what came before it.
+        self.secured = point;
+        self.ended = false;
+        match &mut self.what {
+            What::Reading { nodes, .. } => *nodes = nodes.map(|_| false),
+            What::Listing(_) | What::Writing { .. } => {}
+        }
+    }
+}
+
+impl Responder {
+    pub(super) fn close_transfer(&mut self, guard: &mut Guard) {
+        if let Some(file) = self.transfer.take().and_then(|transfer| transfer.file()) {
+            guard.store().close(file);
+        }
+    }
+
+    /// Keeps what can be recovered, when the association breaks.
+    pub(super) fn keep(&mut self, guard: &mut Guard) {
+        let (Some(opened), Some(selected)) = (&self.opened, self.selected) else {
+            return;
+        };
+        let (RecoveryMode::AtAnyActiveCheckpoint, Some(activity)) =
+            (opened.recovery, opened.activity)
+        else {
+            return;
+        };
+        let Some(transfer) = self.transfer.take() else {
+            return;
+        };
+        let written = match transfer.what {
+            What::Writing { file } => Some(file),
+            What::Reading { file, .. } => {
+                guard.store().close(file);
+                None
+            }
+            What::Listing(_) => None,
+        };
+        guard.interrupt(Docket {
+            user: self.user.clone(),
+            activity,
+            selection: selected.selection,
+            contents_type: opened.contents_type.clone(),
+            written,
+            checkpoints: transfer.points,
+            begin: transfer.begin,
+        });
+        self.selected = None;
+    }
+
+    pub(super) fn on_read(
+        &mut self,
+        request: &ReadRequest,
+        now: Moment,
+        guard: &mut Guard,
+        out: &mut Vec<Do>,
+    ) {
+        match self.begin_reading(request, now, guard) {
+            Ok(transfer) => {
+                self.transfer = Some(transfer);
+                self.pump(guard, out);
+            }
+            Err(fault) => self.cancel(&fault, guard, out),
+        }
+    }
+
+    fn begin_reading(
+        &mut self,
+        request: &ReadRequest,
+        now: Moment,
+        guard: &mut Guard,
+    ) -> Result<Transfer, Fault> {
+        let name = guard.may(self.selection()?, AccessRequest::READ)?.clone();
+        let names = self.names();
+        let opened = self.opened.as_mut();
+        let opened = opened.ok_or_else(|| Fault::permanent(5039, "the file is not open"))?;
+        if !opened.mode.contains(ProcessingMode::READ) {
+            return Err(Fault::permanent(5017, "the file is not open for reading"));
+        }
+        whole(&request.fadu_identity)?;
+        let nodes = match (request.access_context, opened.form) {
+            (AccessContext::UnstructuredAll, _) => None,
+            (AccessContext::FlatAll, Form::Records(_)) => Some(false),
+            (other, _) => return Err(Fault::permanent(5025, other.to_string())),
+        };
+        if opened.form == Form::Directory {
+            let wanted = match &opened.contents_type {
+                ContentsType::Document {
+                    parameter: Some(DocumentParameter::Attributes(wanted)),
+                    ..
+                } => *wanted,
+                ContentsType::Document { .. } | ContentsType::ConstraintSet { .. } => names,
+            };
+            // Entries without a name are of no use, whatever the parameter says.
+            let wanted = (wanted & names) | AttributeNames::PATHNAME;
+            let entries = guard.store().list(&self.user, &name, self.config.entries)?;
+            let entries = entries.into_iter().map(|entry| entry.only(wanted));
+            let what = What::Listing(entries.collect());
+            return Ok(Transfer::at(0, Vec::new(), what));
+        }
+        let points = opened.resumed.take().map(|resumed| resumed.points);
+        let (file, _) = guard.store().read_from(&self.user, &name, now)?;
+        let what = What::Reading { file, nodes };
+        Ok(Transfer::at(0, points.unwrap_or_default(), what))
+    }
+
+    pub(super) fn on_write(
+        &mut self,
+        request: &WriteRequest,
+        guard: &mut Guard,
+        out: &mut Vec<Do>,
+    ) {
+        match self.begin_writing(request, guard) {
+            Ok(transfer) => self.transfer = Some(transfer),
+            Err(fault) => self.cancel(&fault, guard, out),
+        }
+    }
+
+    fn begin_writing(
+        &mut self,
+        request: &WriteRequest,
+        guard: &mut Guard,
+    ) -> Result<Transfer, Fault> {
+        let selection = self.selection()?;
+        let opened = self.opened.as_mut();
+        let opened = opened.ok_or_else(|| Fault::permanent(5039, "the file is not open"))?;
+        let records = matches!(opened.form, Form::Records(_));
+        let (mode, start) = match request.fadu_operation {
+            FaduOperation::Insert if records => (ProcessingMode::INSERT, Start::Extend),
+            FaduOperation::Insert => {
+                return Err(Fault::permanent(5011, "the file has one data unit"));
+            }
+            FaduOperation::Replace => (ProcessingMode::REPLACE, Start::Replace),
+            FaduOperation::Extend if records => {
+                return Err(Fault::permanent(5016, "records are inserted, not extended"));
+            }
+            FaduOperation::Extend => (ProcessingMode::EXTEND, Start::Extend),
+        };
+        if !opened.mode.contains(mode) {
+            return Err(Fault::permanent(5017, format!("not open for {mode}")));
+        }
+        match (&request.fadu_identity, start) {
+            (FaduIdentity::End, Start::Extend) => {}
+            (identity, _) => whole(identity)?,
+        }
+        if let Some(Resumed {
+            written: Some(file),
+            points,
+            begin,
+        }) = opened.resumed.take()
+        {
+            return Ok(Transfer::at(begin, points, What::Writing { file }));
+        }
+        let name = guard.may(selection, AccessRequest::NONE)?.clone();
+        let (file, begin) = guard.store().write_to(&self.user, &name, start)?;
+        Ok(Transfer::at(begin, Vec::new(), What::Writing { file }))
+    }
+
+    /// Sends as much as there is credit for.
+    pub(super) fn pump(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+        if self.cancelling {
+            return;
+        }
+        while self.credit > 0 {
+            match self.next_element(guard, out) {
+                Ok(true) => self.credit -= 1,
+                Ok(false) => return,
+                Err(fault) => {
+                    self.cancel(&fault, guard, out);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The next data element, if there is one, and what goes before or behind it.
+    fn next_element(&mut self, guard: &mut Guard, out: &mut Vec<Do>) -> Result<bool, Fault> {
+        let (Some(transfer), Some(opened)) = (&mut self.transfer, &self.opened) else {
+            return Ok(false);
+        };
+        let window = usize::try_from(self.agreed.window).unwrap_or(usize::MAX);
+        if transfer.ended || transfer.points.len() - transfer.secured >= window {
+            return Ok(false);
+        }
+        let last = transfer.points.last().copied().unwrap_or(transfer.begin);
+        let checks = FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
+        let checked = !(self.agreed.units & checks).is_empty();
+        let (file, nodes) = match &mut transfer.what {
+            What::Writing { .. } => return Ok(false),
+            What::Listing(entries) => {
+                let entry = usize::try_from(transfer.offset)
+                    .ok()
+                    .and_then(|at| entries.get(at));
+                if let Some(entry) = entry {
+                    let element = DataElement::Entry(Box::new(entry.clone()));
+                    transfer.offset += 1;
+                    out.push(Do::Say(Primitive::Data(element)));
+                    return Ok(true);
+                }
+                transfer.ended = true;
+                out.push(Fpdu::DataEndRequest(Box::default()).into());
+                return Ok(false);
+            }
+            What::Reading { file, nodes } => (*file, nodes),
+        };
+        let store = guard.store();
+        let longest = longest(&opened.contents_type, self.config.element);
+        let read = |offset, most| store.read(file, offset, most);
+        let Some((string, len)) = opened.form.string_at(transfer.offset, longest, read)? else {
+            transfer.ended = true;
+            out.push(Fpdu::DataEndRequest(Box::default()).into());
+            return Ok(false);
+        };
+        if *nodes == Some(false) {
+            let node = StructuringElement::Node(NodeDescriptor::default());
+            out.push(Do::Say(Primitive::Data(DataElement::Structuring(node))));
+            *nodes = Some(true);
+            return Ok(true);
+        }
+        *nodes = nodes.map(|_| false);
+        transfer.offset = transfer.offset.saturating_add(len);
+        out.push(match opened.form {
+            Form::Records(class) => {
+                let octets = string;
+                Do::Say(Primitive::Data(DataElement::Text { class, octets }))
+            }
+            Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => Do::Data(string),
+        });
+        let due = transfer.offset - last >= self.config.checkpoint_every.max(1);
+        if checked && due && transfer.points.len() < MOST_CHECKPOINTS {
+            transfer.points.push(transfer.offset);
+            let identifier = u32::try_from(transfer.points.len()).unwrap_or(u32::MAX);
+            out.push(Do::Say(Primitive::Check { identifier }));
+        }
+        Ok(true)
+    }
+
+    pub(super) fn on_element(
+        &mut self,
+        element: DataElement,
+        guard: &mut Guard,
+        out: &mut Vec<Do>,
+    ) {
+        let form = self.opened.as_ref().map(|opened| opened.form);
+        match (element, form) {
+            (DataElement::Octets(data), Some(Form::Octets)) => self.on_string(data, guard, out),
+            (DataElement::Text { class, octets }, Some(form)) if form.class() == Some(class) => {
+                self.on_string(octets, guard, out);
+            }
+            (DataElement::Structuring(StructuringElement::Node(_)), Some(Form::Records(_))) => {}
+            _ => self.cancel_writing(&Fault::permanent(5014, ""), guard, out),
+        }
+    }
+
+    pub(super) fn on_string(&mut self, string: Message, guard: &mut Guard, out: &mut Vec<Do>) {
+        let (Some(transfer), Some(opened)) = (&mut self.transfer, &self.opened) else {
+            // Of a transfer that this side has cancelled.
+            return;
+        };
+        let What::Writing { file } = transfer.what else {
+            return;
+        };
+        let data = opened.form.stored(string);
+        let end = transfer.offset.saturating_add(data.len() as u64);
+        let done = if self.config.longest_file.is_some_and(|most| end > most) {
+            Err(Fault::permanent(5029, "the file is longer than is allowed"))
+        } else if data.is_empty() {
+            Ok(())
+        } else {
+            guard.store().write(file, transfer.offset, data)
+        };
+        match done {
+            Ok(()) => transfer.offset = end,
+            Err(fault) => self.cancel_writing(&fault, guard, out),
+        }
+    }
+
+    fn cancel_writing(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+        if self.transfer.is_some() {
+            self.cancel(fault, guard, out);
+        }
+    }
+
+    fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.close_transfer(guard);
+        self.cancelling = true;
+        let cancel = Cancel {
+            action_result: fault.result(),
+            diagnostic: vec![fault.diagnostic()],
+            ..Cancel::default()
+        };
+        out.push(Fpdu::CancelRequest(Box::new(cancel)).into());
+    }
+
+    pub(super) fn on_cancel(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.close_transfer(guard);
+        out.push(Fpdu::CancelResponse(Box::default()).into());
+    }
+
+    pub(super) fn on_data_end(&mut self, _: &DataEnd) {
+        if let Some(transfer) = &mut self.transfer {
+            transfer.ended = true;
+        }
+    }
+
+    pub(super) fn on_transfer_end(&mut self, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+        if self.cancelling {
+            // It crossed with the request to cancel, which stands.
+            return;
+        }
+        let Some(transfer) = self.transfer.take().filter(|transfer| transfer.ended) else {
+            self.abort(Fault::permanent(1008, "F-TRANSFER-END request"), guard, out);
+            return;
+        };
+        let done = match transfer.what {
+            What::Reading { file, .. } => {
+                guard.store().close(file);
+                Ok(())
+            }
+            What::Listing(_) => Ok(()),
+            What::Writing { file } => guard.store().commit(&self.user, file, now),
+        };
+        let (action_result, diagnostic) = said(done);
+        let response = TransferEndResponse {
+            action_result,
+            diagnostic,
+            ..TransferEndResponse::default()
+        };
+        out.push(Fpdu::TransferEndResponse(Box::new(response)).into());
+    }
+
+    pub(super) fn on_check(&mut self, identifier: u32, out: &mut Vec<Do>) {
+        let Some(transfer) = &mut self.transfer else {
+            return;
+        };
+        let next = transfer.points.len() + 1;
+        // Numbers are the provider's; one that is out of step cannot be gone back to, and is not secured.
+        if usize::try_from(identifier) == Ok(next) && next <= MOST_CHECKPOINTS {
+            transfer.points.push(transfer.offset);
+            transfer.secured = next;
+            out.push(Do::Say(Primitive::CheckReply { identifier }));
+        }
+    }
+
+    pub(super) fn on_check_reply(&mut self, identifier: u32) {
+        if let Some(transfer) = &mut self.transfer {
+            let secured = usize::try_from(identifier).unwrap_or(usize::MAX);
+            let secured = secured.min(transfer.points.len());
+            transfer.secured = transfer.secured.max(secured);
+        }
+    }
+
+    pub(super) fn on_restart(&mut self, restart: &Restart, guard: &mut Guard, out: &mut Vec<Do>) {
+        if self.cancelling {
+            return;
+        }
+        let Some(transfer) = &mut self.transfer else {
+            self.abort(Fault::permanent(1008, "F-RESTART request"), guard, out);
+            return;
+        };
+        let wanted = usize::try_from(restart.checkpoint_identifier).unwrap_or(usize::MAX);
+        let sends = !matches!(transfer.what, What::Writing { .. });
+        if wanted > transfer.points.len() && sends {
+            self.cancel(&Fault::permanent(6000, ""), guard, out);
+            return;
+        }
+        // Who takes may go back further than it is asked for: to what it has.
+        let point = wanted.min(transfer.points.len());
+        transfer.back_to(point);
+        let response = Restart {
+            checkpoint_identifier: i64::try_from(point).unwrap_or(i64::MAX),
+            ..Restart::default()
+        };
+        out.push(Fpdu::RestartResponse(Box::new(response)).into());
+        self.pump(guard, out);
+    }
+}
+
+/// The longest string that may be sent.
+fn longest(contents_type: &ContentsType, element: usize) -> usize {
+    let most = match contents_type {
+        ContentsType::Document {
+            parameter: Some(DocumentParameter::Strings(strings)),
+            ..
+        } => strings.maximum_length,
+        ContentsType::Document { .. } | ContentsType::ConstraintSet { .. } => None,
+    };
+    let most = most.and_then(|most| usize::try_from(most).ok());
+    most.map_or(element, |most| element.min(most)).max(1)
+}

@@ -1,0 +1,385 @@
+//! The node: a filestore for many associations at once.
+
+use kumiki_graph::{
+    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Instant, Mode, Offered,
+    Open, Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token,
+};
+use kumiki_osi::Association;
+use kumiki_osi::ftam::regime::InitializeResponse;
+use kumiki_osi::ftam::{Fpdu, Moment, Primitive, StateResult};
+
+use super::responder::{Config as ResponderConfig, Responder};
+use super::{Do, Fault, Guard};
+use crate::sessions::Sessions;
+
+/// The file service.
+const FILES: Below = Below(0);
+
+/// The handle of the passive open.
+const LISTENER: Handle = Handle {
+    index: u32::MAX,
+    generation: u32::MAX,
+};
+
+/// What can be set.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// As what it can be called: selectors, contexts, application context.
+    pub association: Association,
+    /// Of each association.
+    pub responder: ResponderConfig,
+    /// The most associations at a time.
+    pub associations: u32,
+    /// After so long without a word an association is ended; zero: never.
+    pub idle: Duration,
+    /// The date at the start of the graph's clock, in seconds since 1970.
+    pub began: i64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            association: Association::default(),
+            responder: ResponderConfig::default(),
+            associations: 64,
+            idle: Duration::from_secs(600),
+            began: 0,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Associations accepted.
+    pub accepted: u64,
+    /// Associations refused.
+    pub refused: u64,
+    /// Associations that ended in order.
+    pub closed: u64,
+    /// Associations that broke or were aborted.
+    pub aborted: u64,
+    /// Associations ended because nothing came.
+    pub idle: u64,
+}
+
+#[derive(Debug)]
+struct Session {
+    provider: Handle,
+    responder: Responder,
+    idle: TimerSlot,
+    /// An abort was heard of, and the end will be.
+    aborted: bool,
+    /// It was aborted from here, which is not answered.
+    gone: bool,
+}
+
+/// The node.
+#[derive(Debug)]
+pub struct FileServer {
+    config: Config,
+    guard: Guard,
+    listener: Option<Handle>,
+    sessions: Sessions<Session>,
+    counters: Counters,
+    failed: Option<Reason>,
+}
+
+impl FileServer {
+    /// One for the store that `guard` has.
+    #[must_use]
+    pub fn new(config: Config, guard: Guard) -> Self {
+        Self {
+            config,
+            guard,
+            listener: None,
+            sessions: Sessions::default(),
+            counters: Counters::default(),
+            failed: None,
+        }
+    }
+
+    /// What happened.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How many associations there are.
+    #[must_use]
+    pub fn associations(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The store and who guards it.
+    pub const fn guard(&mut self) -> &mut Guard {
+        &mut self.guard
+    }
+
+    /// Why nobody can call, if so.
+    #[must_use]
+    pub const fn failure(&self) -> Option<Reason> {
+        self.failed
+    }
+
+    /// Whether it can be called.
+    #[must_use]
+    pub const fn is_listening(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    fn date(&self, now: Instant) -> Moment {
+        let since = now.saturating_since(Instant::default()).as_nanos() / 1_000_000_000;
+        let since = i64::try_from(since).unwrap_or(i64::MAX);
+        let seconds = self.config.began.saturating_add(since);
+        Moment::from_unix_seconds(seconds).unwrap_or(EPOCH)
+    }
+
+    fn on_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
+        let Offered {
+            provider,
+            association,
+            ..
+        } = offered;
+        let mut association = association.unwrap_or_default();
+        let initialize = association.initialize.take().map(|fpdu| *fpdu);
+        let Some(Fpdu::InitializeRequest(request)) = initialize else {
+            self.counters.refused += 1;
+            let reason = Reason::Protocol;
+            let abort = Request::Abort {
+                session: provider,
+                reason,
+                data: None,
+            };
+            cx.down(FILES, abort);
+            return;
+        };
+        let mut responder = Responder::new(self.config.responder.clone());
+        let most = usize::try_from(self.config.associations).unwrap_or(usize::MAX);
+        let response = if self.sessions.len() < most {
+            responder.initialize(&request, &mut self.guard)
+        } else {
+            let fault = Fault::transient(9, "too many associations");
+            InitializeResponse {
+                state_result: StateResult::Failure,
+                action_result: fault.result(),
+                diagnostic: vec![fault.diagnostic()],
+                ..InitializeResponse::default()
+            }
+        };
+        let stands = response.state_result == StateResult::Success;
+        let user = if stands {
+            self.counters.accepted += 1;
+            self.sessions.insert(Session {
+                provider,
+                responder,
+                idle: TimerSlot::default(),
+                aborted: false,
+                gone: false,
+            })
+        } else {
+            self.counters.refused += 1;
+            Handle::default()
+        };
+        association.initialize = Some(Box::new(Fpdu::InitializeResponse(Box::new(response))));
+        // Who answers is who was called.
+        association.calling = association.called;
+        association.calling_names = association.called_names.clone();
+        association.authentication = None;
+        let accept = Accept {
+            session: provider,
+            user,
+            association: Some(association),
+            ..Accept::default()
+        };
+        cx.down(FILES, Request::Accept(Box::new(accept)));
+        self.rest(user, cx);
+    }
+
+    /// Begins to wait anew.
+    fn rest(&mut self, user: Handle, cx: &mut Context<'_>) {
+        if self.config.idle > Duration::ZERO
+            && let Some(session) = self.sessions.get(user)
+        {
+            let token = Token {
+                session: user,
+                kind: 0,
+            };
+            let deadline = cx.now() + self.config.idle;
+            cx.set_timer(&mut session.idle, token, deadline);
+        }
+    }
+
+    /// Lets the responder of a session do something, and does what it wants.
+    fn with(
+        &mut self,
+        user: Handle,
+        cx: &mut Context<'_>,
+        act: impl FnOnce(&mut Responder, &mut Guard, &mut Vec<Do>),
+    ) {
+        let Some(session) = self.sessions.get(user) else {
+            cx.drop("no such association");
+            return;
+        };
+        let mut out = Vec::new();
+        act(&mut session.responder, &mut self.guard, &mut out);
+        let provider = session.provider;
+        let over = session.responder.is_over();
+        session.gone = out
+            .iter()
+            .any(|wish| matches!(wish, Do::Say(Primitive::Pdu(Fpdu::UserAbort(_)))));
+        perform(provider, out, cx);
+        if over {
+            if let Some(session) = self.sessions.get(user) {
+                cx.clear_timer(&mut session.idle);
+            }
+        } else {
+            self.rest(user, cx);
+        }
+    }
+
+    /// Forgets a session that was aborted from here.
+    fn forget_aborted(&mut self, user: Handle) {
+        if self.sessions.get(user).is_some_and(|session| session.gone) {
+            self.sessions.remove(user);
+            self.counters.aborted += 1;
+        }
+    }
+
+    /// A session is gone.
+    fn end(&mut self, user: Handle, cx: &mut Context<'_>) {
+        let Some(mut session) = self.sessions.remove(user) else {
+            cx.drop("no such association");
+            return;
+        };
+        cx.clear_timer(&mut session.idle);
+        if session.responder.is_over() && !session.aborted {
+            self.counters.closed += 1;
+        } else {
+            self.counters.aborted += 1;
+            session.responder.on_broken(&mut self.guard);
+        }
+    }
+}
+
+/// 1970-01-01, where a clock says nothing that a date can be made of.
+const EPOCH: Moment = Moment {
+    year: 1970,
+    month: 1,
+    day: 1,
+    hour: 0,
+    minute: 0,
+    second: 0,
+    nanosecond: 0,
+    zone: kumiki_osi::ftam::time::Zone::Offset(0),
+};
+
+/// Hands what a user wants to have done to the provider.
+pub(crate) fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
+    for wish in wishes {
+        cx.down(
+            FILES,
+            match wish {
+                Do::Say(primitive) => Request::Particular {
+                    session,
+                    what: Box::new(Particular::File(primitive)),
+                },
+                Do::Data(data) => Request::Data {
+                    session,
+                    data,
+                    end: true,
+                },
+                Do::Grant(messages) => Request::Credit {
+                    session,
+                    credit: Credit::messages(messages),
+                },
+            },
+        );
+    }
+}
+
+impl Protocol for FileServer {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::Connection],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let backlog = self.config.associations;
+        let open = Open {
+            user: LISTENER,
+            mode: Mode::Passive { backlog },
+            association: Some(Box::new(self.config.association.clone())),
+            ..Open::default()
+        };
+        cx.down(FILES, Request::Open(Box::new(open)));
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("a filestore has no users in the graph");
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Opened(opened) => self.listener = Some(opened.provider),
+            Indication::Offered(offered) => self.on_offered(*offered, cx),
+            Indication::Data { session, data, .. } => {
+                self.with(session, cx, |responder, guard, out| {
+                    responder.on_data(data, guard, out);
+                });
+                self.forget_aborted(session);
+            }
+            Indication::Particular { session, what } => {
+                let Particular::File(primitive) = *what else {
+                    cx.drop("not of the file service");
+                    return;
+                };
+                let now = self.date(cx.now());
+                let aborts = matches!(
+                    primitive,
+                    Primitive::Pdu(Fpdu::UserAbort(_) | Fpdu::ProviderAbort(_))
+                );
+                if aborts && let Some(session) = self.sessions.get(session) {
+                    session.aborted = true;
+                }
+                self.with(session, cx, |responder, guard, out| {
+                    responder.on(primitive, now, guard, out);
+                });
+                self.forget_aborted(session);
+            }
+            Indication::Credit { session, credit } => {
+                self.with(session, cx, |responder, guard, out| {
+                    responder.on_credit(credit.messages, guard, out);
+                });
+            }
+            Indication::Aborted {
+                session, reason, ..
+            } if session == LISTENER => {
+                self.listener = None;
+                self.failed = Some(reason);
+            }
+            Indication::Aborted { session, .. } | Indication::Closed { session } => {
+                self.end(session, cx);
+            }
+            Indication::Released { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Unit(_)
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Expedited { .. }
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. } => cx.drop("not of the file service"),
+        }
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        self.counters.idle += 1;
+        self.with(token.session, cx, |responder, guard, out| {
+            responder.expire(guard, out);
+        });
+        self.forget_aborted(token.session);
+    }
+}

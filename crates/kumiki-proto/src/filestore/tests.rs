@@ -1,0 +1,367 @@
+//! What a responder answers to single primitives, and who may.
+
+use kumiki_octets::Message;
+use kumiki_osi::ftam::access::{AccessControlElement, Lock, PerAction};
+use kumiki_osi::ftam::attributes::CreateAttributes;
+use kumiki_osi::ftam::bulk::Restart;
+use kumiki_osi::ftam::contents::{ContentsType, StringClass};
+use kumiki_osi::ftam::file::{
+    BeginGroupRequest, CreateRequest, OpenRequest, Override, SelectRequest,
+};
+use kumiki_osi::ftam::regime::InitializeRequest;
+use kumiki_osi::ftam::{
+    AccessRequest, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions, Primitive,
+    ServiceClasses, StateResult,
+};
+
+use super::*;
+
+/// A date of the tests.
+pub(crate) fn today() -> Moment {
+    Moment::from_unix_seconds(800_000_000).unwrap()
+}
+
+pub(crate) fn name(text: &str) -> Name {
+    Name::parse(&text.into()).unwrap()
+}
+
+pub(crate) fn octets(text: &[u8]) -> Message {
+    Message::from_octets(text)
+}
+
+/// A store with the binary file `a` in it.
+fn store(contents: &[u8]) -> Guard {
+    let mut store = Memory::new();
+    store.put(
+        &name("a"),
+        ContentsType::binary(),
+        octets(contents),
+        today(),
+    );
+    Guard::new(Box::new(store))
+}
+
+fn asking(units: FunctionalUnits) -> InitializeRequest {
+    InitializeRequest {
+        service_class: ServiceClasses::TRANSFER_AND_MANAGEMENT | ServiceClasses::UNCONSTRAINED,
+        functional_units: units,
+        ..InitializeRequest::default()
+    }
+}
+
+fn responder(config: ResponderConfig, guard: &mut Guard) -> Responder {
+    let mut responder = Responder::new(config);
+    let response = responder.initialize(&asking(ResponderConfig::UNITS), guard);
+    assert_eq!(response.state_result, StateResult::Success);
+    responder
+}
+
+fn say(responder: &mut Responder, guard: &mut Guard, fpdus: Vec<Fpdu>) -> Vec<Do> {
+    let mut out = Vec::new();
+    for fpdu in fpdus {
+        responder.on(Primitive::Pdu(fpdu), today(), guard, &mut out);
+    }
+    out
+}
+
+fn select(name: &str, requested_access: AccessRequest) -> Fpdu {
+    Fpdu::SelectRequest(Box::new(SelectRequest {
+        pathname: name.into(),
+        requested_access,
+        ..SelectRequest::default()
+    }))
+}
+
+fn open() -> Fpdu {
+    Fpdu::OpenRequest(Box::default())
+}
+
+fn read() -> Fpdu {
+    Fpdu::ReadRequest(Box::default())
+}
+
+fn kinds(out: &[Do]) -> Vec<Kind> {
+    out.iter()
+        .filter_map(|wish| match wish {
+            Do::Say(Primitive::Pdu(fpdu)) => Some(fpdu.kind()),
+            Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+        })
+        .collect()
+}
+
+/// The error identifiers of the first FPDU that has some.
+fn errors(out: &[Do]) -> Vec<i64> {
+    let fpdus = out.iter().filter_map(|wish| match wish {
+        Do::Say(Primitive::Pdu(fpdu)) => fpdu.outcome(),
+        Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+    });
+    let mut said = fpdus
+        .map(|outcome| outcome.diagnostic)
+        .filter(|all| !all.is_empty());
+    let all = said.next().unwrap_or_default();
+    all.iter().map(|one| one.error_identifier).collect()
+}
+
+#[test]
+fn what_is_asked_for_is_negotiated_down_and_said() {
+    let mut guard = store(b"");
+    let mut responder = Responder::new(ResponderConfig::default());
+    let locking = FunctionalUnits::FADU_LOCKING;
+    let response = responder.initialize(&asking(FunctionalUnits::READ | locking), &mut guard);
+    assert_eq!(response.functional_units, FunctionalUnits::READ);
+    assert_eq!(response.diagnostic[0].error_identifier, 2003);
+    let text = response.diagnostic[0].further_details.clone().unwrap();
+    assert_eq!(text.to_string(), "fadu-locking");
+}
+
+#[test]
+fn a_wrong_password_and_an_unknown_user_are_refused_alike() {
+    let store = Memory::new().with_user("ada", "secret");
+    let mut guard = Guard::new(Box::new(store));
+    let mut try_as = |user: &str, password: &str| {
+        let request = InitializeRequest {
+            initiator_identity: Some(user.into()),
+            filestore_password: Some(password.into()),
+            ..asking(FunctionalUnits::READ)
+        };
+        Responder::new(ResponderConfig::default()).initialize(&request, &mut guard)
+    };
+    assert_eq!(try_as("ada", "secret").state_result, StateResult::Success);
+    let wrong = try_as("ada", "guess");
+    assert_eq!(wrong.state_result, StateResult::Failure);
+    assert_eq!(wrong.diagnostic[0].error_identifier, 2020);
+    assert_eq!(wrong.implementation_information, None);
+    assert_eq!(try_as("bob", "secret").diagnostic, wrong.diagnostic);
+}
+
+#[test]
+fn a_group_ends_with_the_member_that_failed() {
+    // As ISODE answers: b7 a7 b9.
+    let mut guard = store(b"x");
+    let mut responder = responder(ResponderConfig::default(), &mut guard);
+    let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 2 });
+    let group = vec![
+        begin,
+        select("missing", AccessRequest::READ),
+        open(),
+        Fpdu::EndGroupRequest,
+    ];
+    let out = say(&mut responder, &mut guard, group);
+    let expected = [
+        Kind::BeginGroupResponse,
+        Kind::SelectResponse,
+        Kind::EndGroupResponse,
+    ];
+    assert_eq!(kinds(&out), expected);
+    assert_eq!(errors(&out), [3004]);
+}
+
+#[test]
+fn a_group_below_its_threshold_leaves_nothing_behind() {
+    let mut guard = store(b"x");
+    let mut responder = responder(ResponderConfig::default(), &mut guard);
+    let create = Fpdu::CreateRequest(Box::new(CreateRequest {
+        initial_attributes: CreateAttributes {
+            pathname: "new".into(),
+            permitted_actions: PermittedActions::READ,
+            ..CreateAttributes::default()
+        },
+        requested_access: AccessRequest::READ,
+        ..CreateRequest::default()
+    }));
+    let text = ContentsType::text(StringClass::General);
+    let open = Fpdu::OpenRequest(Box::new(OpenRequest {
+        contents_type: Some(text),
+        ..OpenRequest::default()
+    }));
+    let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 2 });
+    let group = vec![begin, create, open, Fpdu::EndGroupRequest];
+    let out = say(&mut responder, &mut guard, group);
+    assert_eq!(kinds(&out)[1], Kind::CreateResponse);
+    assert_eq!(kinds(&out).len(), 3);
+    assert_eq!(errors(&out), [1016, 5036]);
+    assert_eq!(guard.selections(), 0);
+    let user = User::default();
+    let gone = guard.store().attributes(&user, &name("new")).unwrap_err();
+    assert_eq!(gone.identifier, 3004);
+}
+
+#[test]
+fn data_is_read_only_as_there_is_credit() {
+    let mut guard = store(&[7; 100]);
+    let config = ResponderConfig {
+        element: 30,
+        ..ResponderConfig::default()
+    };
+    let mut responder = responder(config, &mut guard);
+    let begin = vec![select("a", AccessRequest::READ), open(), read()];
+    let out = say(&mut responder, &mut guard, begin);
+    assert_eq!(kinds(&out), [Kind::SelectResponse, Kind::OpenResponse]);
+    let mut lengths = Vec::new();
+    for _ in 0..5 {
+        let mut out = Vec::new();
+        responder.on_credit(1, &mut guard, &mut out);
+        lengths.extend(out.iter().map(|wish| match wish {
+            Do::Data(data) => data.len(),
+            Do::Say(_) | Do::Grant(_) => 0,
+        }));
+    }
+    assert_eq!(lengths, [30, 30, 30, 10, 0]);
+}
+
+#[test]
+fn the_responder_goes_back_to_the_checkpoint_that_is_asked_for() {
+    let contents: Vec<u8> = (0..100).collect();
+    let mut guard = store(&contents);
+    let config = ResponderConfig {
+        element: 10,
+        checkpoint_every: 20,
+        ..ResponderConfig::default()
+    };
+    let mut responder = Responder::new(config);
+    let request = InitializeRequest {
+        checkpoint_window: 2,
+        ..asking(ResponderConfig::UNITS)
+    };
+    assert_eq!(
+        responder.initialize(&request, &mut guard).checkpoint_window,
+        2
+    );
+    let begin = vec![select("a", AccessRequest::READ), open(), read()];
+    say(&mut responder, &mut guard, begin);
+    let mut out = Vec::new();
+    responder.on_credit(50, &mut guard, &mut out);
+    // The window of 2 stops it after 40 octets.
+    let sent = |out: &[Do]| {
+        let mut all = Vec::new();
+        for wish in out {
+            if let Do::Data(data) = wish {
+                all.extend(data.to_vec());
+            }
+        }
+        all
+    };
+    assert_eq!(sent(&out), contents[..40]);
+    let restart = Fpdu::RestartRequest(Box::new(Restart {
+        checkpoint_identifier: 1,
+        ..Restart::default()
+    }));
+    let out = say(&mut responder, &mut guard, vec![restart]);
+    assert_eq!(kinds(&out), [Kind::RestartResponse]);
+    assert_eq!(sent(&out), contents[20..60]);
+    let mut out = Vec::new();
+    for identifier in 1..6 {
+        let reply = Primitive::CheckReply { identifier };
+        responder.on(reply, today(), &mut guard, &mut out);
+    }
+    assert_eq!(sent(&out), contents[60..]);
+    assert_eq!(kinds(&out), [Kind::DataEndRequest]);
+}
+
+#[test]
+fn what_a_write_lock_holds_another_user_does_not_get() {
+    let mut guard = store(b"x");
+    let user = User::default();
+    let held = guard.select(&user, name("a"), AccessRequest::REPLACE, None, None);
+    let again = guard.select(&user, name("a"), AccessRequest::REPLACE, None, None);
+    assert_eq!(again.unwrap_err().identifier, 3011);
+    // Reading is another action: it is locked only if that is asked for.
+    let reading = guard.select(&user, name("a"), AccessRequest::READ, None, None);
+    let none = PerAction {
+        read: Lock::NoAccess,
+        ..PerAction::default()
+    };
+    let alone = guard.select(&user, name("a"), AccessRequest::NONE, None, Some(none));
+    assert_eq!(alone.unwrap_err().identifier, 3011);
+    guard.deselect(reading.unwrap());
+    guard.deselect(held.unwrap());
+    let free = guard.select(&user, name("a"), AccessRequest::REPLACE, None, None);
+    assert!(free.is_ok());
+}
+
+#[test]
+fn access_control_asks_for_the_password_of_each_action() {
+    let mut guard = store(b"x");
+    let user = User { name: "ada".into() };
+    let passwords = |read: &str| kumiki_osi::ftam::access::AccessPasswords {
+        actions: PerAction {
+            read: read.into(),
+            ..PerAction::default()
+        },
+        ..Default::default()
+    };
+    let element = AccessControlElement {
+        action_list: AccessRequest::READ,
+        identity: Some("ada".into()),
+        passwords: Some(Box::new(passwords("open"))),
+        ..AccessControlElement::default()
+    };
+    let (a, all) = (name("a"), vec![element]);
+    guard
+        .store()
+        .set_access_control(&user, &a, all, today())
+        .unwrap();
+    let mut select = |user: &User, access, given: &str| {
+        let given = passwords(given);
+        let selected = guard.select(user, name("a"), access, Some(&given), None);
+        selected
+            .map(|selected| guard.deselect(selected))
+            .map_err(|fault| fault.identifier)
+    };
+    assert_eq!(select(&user, AccessRequest::READ, "open"), Ok(()));
+    assert_eq!(select(&user, AccessRequest::READ, "guess"), Err(10));
+    assert_eq!(
+        select(&User::default(), AccessRequest::READ, "open"),
+        Err(10)
+    );
+    assert_eq!(select(&user, AccessRequest::DELETE, "open"), Err(10));
+}
+
+#[test]
+fn overriding_does_what_its_name_says() {
+    let user = User::default();
+    for (override_, expected, kept) in [
+        (Override::CreateFailure, Err(3005), &b"old"[..]),
+        (Override::SelectOldObject, Ok(3020), b"old"),
+        (Override::DeleteAndCreateWithOldAttributes, Ok(3021), b""),
+        (Override::DeleteAndCreateWithNewAttributes, Ok(3022), b""),
+    ] {
+        let mut guard = store(b"old");
+        let request = CreateRequest {
+            override_,
+            initial_attributes: CreateAttributes {
+                pathname: "a".into(),
+                permitted_actions: PermittedActions::READ,
+                ..CreateAttributes::default()
+            },
+            requested_access: AccessRequest::READ,
+            ..CreateRequest::default()
+        };
+        let done = guard.create(&user, &request, today());
+        let done = done.map(|created| created.remarks[0].error_identifier);
+        assert_eq!(done.map_err(|fault| fault.identifier), expected);
+        let (file, _) = guard.store().read_from(&user, &name("a"), today()).unwrap();
+        assert_eq!(guard.store().read(file, 0, 100).unwrap().to_vec(), kept);
+    }
+}
+
+#[test]
+fn a_service_at_the_wrong_time_ends_the_association() {
+    let mut guard = store(b"x");
+    let mut responder = responder(ResponderConfig::default(), &mut guard);
+    let out = say(&mut responder, &mut guard, vec![open()]);
+    assert_eq!(kinds(&out), [Kind::UserAbort]);
+    assert_eq!(errors(&out), [1008]);
+    assert!(responder.is_over());
+}
+
+#[test]
+fn whatever_breaks_gives_its_locks_back() {
+    let mut guard = store(b"x");
+    let mut responder = responder(ResponderConfig::default(), &mut guard);
+    let begin = vec![select("a", AccessRequest::READ), open(), read()];
+    say(&mut responder, &mut guard, begin);
+    assert_eq!(guard.selections(), 1);
+    responder.on_broken(&mut guard);
+    assert_eq!(guard.selections(), 0);
+}
