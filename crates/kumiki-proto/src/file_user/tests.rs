@@ -2,6 +2,7 @@
 //! what each sends.
 
 mod nodes;
+mod whole;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
