@@ -13,8 +13,8 @@ use crate::session::Options;
 ///
 /// *Whose context is first.* At every access point the first of `contexts` is the user's own: presentation's user finds its own
 /// abstract syntax there, and the user of association control, which puts its context in front of what it is given, finds its own
-/// behind it. User data in primitives that name no context (open, accept, release, abort, and those of the session service) is one
-/// value in that first context.
+/// behind it. User data in primitives that name no context (open, accept, release, abort) is one value in that first context. That of the session
+/// service's own primitives is one in the first context that is not association control's, which never uses them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Association {
     /// The selectors called; of a passive open, those under which the user wants to be called.
