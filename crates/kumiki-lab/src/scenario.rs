@@ -148,7 +148,7 @@ pub struct Host {
 pub enum Graph {
     /// Each stands on the next; the last is a device.
     Chain(Vec<String>),
-    /// For each node the layers below it; a name that has none below is a device.
+    /// For each node the layers below it; a name without a list is a device.
     Below(BTreeMap<String, Vec<String>>),
 }
 
@@ -189,11 +189,14 @@ impl Graph {
         }
     }
 
-    /// The devices: nodes with nothing below them.
+    /// The devices: what stands on nothing and is not said to, as a node that turns data around is by an empty list.
     #[must_use]
     pub fn devices(&self) -> Vec<&str> {
         let mut nodes = self.nodes();
-        nodes.retain(|node| self.below(node).is_empty());
+        nodes.retain(|node| match self {
+            Self::Chain(_) => self.below(node).is_empty(),
+            Self::Below(below) => !below.contains_key(*node),
+        });
         nodes
     }
 }
@@ -383,16 +386,18 @@ pub struct Impair {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// `ttcp` (a number of messages, then the end), `netperf` (for a time), `udp` (datagrams at a constant rate), `ping`
-    /// (echoes of ICMP), or `limit` (nothing runs; octets are counted).
+    /// `ttcp` (a number of messages, then the end), `netperf` (for a time), `ftam` (a file, put by the file service), `udp` (datagrams at a
+    /// constant rate), `ping` (echoes of ICMP), or `limit` (nothing runs; octets are counted).
     pub kind: String,
     /// The node that writes, as `host.node`.
     pub from: String,
     /// The node that reads, as `host.node`, or several: sessions go to each in turn. For `ping` the node that answers.
     pub to: Targets,
-    /// Octets that one call writes; for `ping` the data of an echo.
+    /// Octets that one call writes; for `ping` the data of an echo, for `ftam` that of an F-DATA request.
     pub message: String,
-    /// Messages per session, for all but `netperf`; without end for `udp` and `ping` unless given.
+    /// Octets of the file, for `ftam`.
+    pub file: Option<String>,
+    /// Messages per session, for all but `netperf` and `ftam`; without end for `udp` and `ping` unless given.
     pub count: Option<u64>,
     /// The rate of messages in each session, for `udp`: their octets per time.
     pub rate: Option<String>,

@@ -3,8 +3,10 @@
 //! They see what a program sees: they open sessions, write messages while there is room, and read what has arrived. What a
 //! program's calls cost is charged as [`kumiki_graph::Work`] and priced by the host's profile.
 
-use kumiki_graph::{Context, Duration, Instant};
+use kumiki_graph::{Context, Credit, Duration, Instant};
+use kumiki_octets::Message;
 
+pub mod files;
 pub mod idle;
 pub mod ping;
 pub mod sink;
@@ -13,6 +15,7 @@ pub mod talker;
 pub mod udp_sink;
 pub mod udp_source;
 
+pub use files::{FileKeeper, FileKeeperConfig, FileUser, FileUserConfig};
 pub use idle::Idle;
 pub use ping::{Ping, PingConfig};
 pub use sink::{Sink, SinkConfig};
@@ -44,6 +47,14 @@ impl Opening {
 fn in_turn<T>(peers: &[T], number: u32) -> Option<&T> {
     let number = usize::try_from(number).ok()?;
     peers.get(number.checked_rem(peers.len())?)
+}
+
+/// The credit that is granted anew for `data` that was taken: a stream looks at the octets, a connection at the messages.
+fn taken(data: &Message) -> Credit {
+    Credit {
+        octets: data.len() as u64,
+        messages: 1,
+    }
 }
 
 /// How a program's data gets into and out of the stack's memory.

@@ -30,8 +30,8 @@ const MTU: u32 = 1500;
 fn program(own: Ipv4Addr, messages: u64) -> Box<dyn kumiki_graph::Protocol> {
     if own == A {
         Box::new(Source::new(SourceConfig {
-            local: SocketAddr::new(IpAddr::V4(A), 0),
-            peers: vec![SocketAddr::new(IpAddr::V4(B), 5001)],
+            local: SocketAddr::new(IpAddr::V4(A), 0).into(),
+            peers: vec![SocketAddr::new(IpAddr::V4(B), 5001).into()],
             sessions: 2,
             busy: 2,
             message: MESSAGE,
@@ -43,7 +43,7 @@ fn program(own: Ipv4Addr, messages: u64) -> Box<dyn kumiki_graph::Protocol> {
         }))
     } else {
         Box::new(Sink::new(SinkConfig {
-            local: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 5001),
+            local: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 5001).into(),
             backlog: 2,
             read: MESSAGE,
             expect: Some(PATTERN),

@@ -51,8 +51,8 @@ struct Load {
 
 fn source(load: Load) -> Source {
     Source::new(SourceConfig {
-        local: SocketAddr::new(IpAddr::V4(A), 0),
-        peers: vec![SocketAddr::new(IpAddr::V4(B), 5001)],
+        local: SocketAddr::new(IpAddr::V4(A), 0).into(),
+        peers: vec![SocketAddr::new(IpAddr::V4(B), 5001).into()],
         sessions: load.sessions,
         busy: load.sessions,
         message: MESSAGE,
@@ -69,7 +69,7 @@ fn source(load: Load) -> Source {
 
 fn sink(load: Load) -> Sink {
     Sink::new(SinkConfig {
-        local: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 5001),
+        local: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 5001).into(),
         backlog: load.sessions,
         read: MESSAGE,
         expect: Some(PATTERN),

@@ -106,6 +106,9 @@ impl Runner for Laboratory {
         if let Some(position) = run.measured.wrong {
             return Err(format!("octet {position} arrived wrong").into());
         }
+        if let Some(why) = &run.measured.failure {
+            return Err(format!("the file did not arrive: {why}").into());
+        }
         let mut notes = notes(&run.measured);
         if run.measured.goodput_mbps == 0.0 && run.measured.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());

@@ -129,8 +129,8 @@ impl<'a> Builder<'a> {
 
     fn source(&self, to: Ipv4Addr, sessions: u32, first: u32) -> Box<dyn Protocol> {
         Box::new(Source::new(SourceConfig {
-            local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            peers: vec![SocketAddr::from((to, PORT))],
+            local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)).into(),
+            peers: vec![SocketAddr::from((to, PORT)).into()],
             sessions,
             busy: sessions,
             message: WRITE,
@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
 
     fn sink(&self, sessions: u32) -> Box<dyn Protocol> {
         Box::new(Sink::new(SinkConfig {
-            local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)),
+            local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)).into(),
             backlog: sessions,
             read: u32::MAX,
             expect: None,

@@ -9,7 +9,8 @@ use super::programs::{Kind, Load};
 use crate::rows::Counters;
 use crate::stats;
 use crate::workload::ping::Echoes;
-use crate::workload::{Ping, Sink, Source, UdpSink, UdpSource};
+use crate::workload::sink::Received;
+use crate::workload::{FileKeeper, FileUser, Ping, Sink, Source, UdpSink, UdpSource};
 
 /// What bound a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +75,10 @@ pub struct Measured {
     pub counters: Counters,
     /// Position of the first octet that arrived wrong, where one did; of datagrams, the number of the first wrong one.
     pub wrong: Option<u64>,
+    /// Why a file did not arrive, in words.
+    pub failure: Option<String>,
+    /// How long each task ran, by `host.task`.
+    pub tasks: BTreeMap<String, Duration>,
     /// What became of datagrams since the start, where the load is made of them.
     pub units: Option<Units>,
     /// What became of echoes since the start, where the load is made of them.
@@ -146,17 +151,16 @@ struct Progress {
 
 /// The sessions of each reading program.
 fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Vec<Progress>> {
-    let streams = |sink: &Sink| {
-        let each = sink.received().map(|received| Progress {
-            octets: received.octets,
-            last: received.last,
-            longest_gap: received.longest_gap,
-            ended: received.ended,
-            aborted: received.aborted,
-            wrong: received.wrong_at,
-        });
-        each.collect()
+    let stream = |received: Received| Progress {
+        octets: received.octets,
+        last: received.last,
+        longest_gap: received.longest_gap,
+        ended: received.ended,
+        aborted: received.aborted,
+        wrong: received.wrong_at,
     };
+    let streams = |sink: &Sink| sink.received().map(stream).collect();
+    let files = |keeper: &FileKeeper| vec![stream(keeper.received())];
     let units = |sink: &UdpSink| {
         let each = sink.received().map(|received| Progress {
             octets: received.octets,
@@ -169,6 +173,7 @@ fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec
     };
     let of = |to| {
         let stream = program::<Sink>(world, hosts, to).map(streams);
+        let stream = stream.or_else(|| program::<FileKeeper>(world, hosts, to).map(files));
         stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
     };
     load.to
@@ -254,6 +259,7 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
                     .flatten()
                     .all(|it| it.ended.is_some() || it.aborted.is_some())
         }
+        Kind::File => program::<FileUser>(world, hosts, &load.from).is_some_and(FileUser::is_over),
         Kind::Units => {
             program::<UdpSource>(world, hosts, &load.from).is_some_and(UdpSource::is_done)
         }
@@ -329,7 +335,14 @@ pub(super) fn measure(
         .map(|(sink, number, it)| result(sink, number, it))
         .collect();
     let octets: u64 = sessions.iter().map(|session| session.octets).sum();
+    let user = program::<FileUser>(world, hosts, &load.from);
     let time = match (before.last, after.last) {
+        _ if load.kind == Kind::File => {
+            let user = user.and_then(|user| Some((user.opened()?, user.done()?)));
+            user.map_or(Duration::ZERO, |(opened, done)| {
+                done.saturating_since(opened)
+            })
+        }
         _ if load.until_done && load.kind == Kind::Stream => {
             let done = is_done(world, hosts, load);
             let written = source.filter(|_| load.sender_clock).and_then(written);
@@ -379,11 +392,22 @@ pub(super) fn measure(
         stopped: stopped(&sinks, &sessions, source.map_or(0, Source::busy)),
         counters: super::counters::of(world),
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
+        failure: user.and_then(FileUser::failure),
+        tasks: tasks(world),
         units: (load.kind == Kind::Units).then(|| Units::of(world, hosts, load)),
         echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),
         beside: BTreeMap::new(),
         sessions,
     }
+}
+
+/// How long each task of each host has run.
+fn tasks(world: &World) -> BTreeMap<String, Duration> {
+    let times = world.hosts().flat_map(|host| {
+        let named = host.task_times();
+        named.map(|(task, time)| (format!("{}.{task}", host.name), time))
+    });
+    times.collect()
 }
 
 /// When the last session had written all it was to write.

@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Protocol, Quality};
+use kumiki_graph::{Address, Duration, Protocol, Quality};
 use kumiki_octets::Pattern;
 
 use super::fault::{Fault, fault, quantity, unknown};
@@ -13,12 +13,16 @@ use crate::quantity::{self, Octets};
 use crate::scenario::{Host, Scenario, Workload};
 use crate::workload::udp_source::NUMBER_LEN;
 use crate::workload::{
-    Opening, Ping, PingConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
-    UdpSinkConfig, UdpSource, UdpSourceConfig, Wait,
+    FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, Sink,
+    SinkConfig, Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource, UdpSourceConfig,
+    Wait,
 };
 
 /// The port that the reading program listens on; ttcp's own.
 const PORT: u16 = 5001;
+
+/// The port of ISO transport on TCP (RFC 1006).
+const TSAP_PORT: u16 = 102;
 
 /// What to run and for how long.
 #[derive(Clone, Debug)]
@@ -42,8 +46,10 @@ pub(super) struct Load {
 /// What the programs do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// Streams: `ttcp` and `netperf`.
+    /// Streams, or messages on a connection: `ttcp` and `netperf`.
     Stream,
+    /// A file.
+    File,
     /// Datagrams at a constant rate.
     Units,
     /// Echoes.
@@ -128,9 +134,9 @@ fn of_workload(
     if load.duration.is_zero() {
         return Err(wrong("duration", "nothing can be measured in no time"));
     }
-    if kind == Kind::Stream && until_done && !load.warm_up.is_zero() {
+    if matches!(kind, Kind::Stream | Kind::File) && until_done && !load.warm_up.is_zero() {
         let problem =
-            "ttcp is measured from its first opening to its last end, with no part left out";
+            "this load is measured from its first opening to its last end, with no part left out";
         return Err(wrong("warm_up", problem));
     }
     if load.to.contains(&load.from) {
@@ -168,6 +174,7 @@ fn of_workload(
     let mut programs = Programs::default();
     match kind {
         Kind::Stream => setup.stream(&mut programs)?,
+        Kind::File => setup.file(&mut programs)?,
         Kind::Units => setup.units(&mut programs)?,
         Kind::Ping => setup.ping(&mut programs)?,
     }
@@ -186,10 +193,11 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         }
         "ttcp" => (Kind::Stream, true),
         "netperf" => (Kind::Stream, false),
+        "ftam" => (Kind::File, true),
         "udp" => (Kind::Units, false),
         "ping" => (Kind::Ping, counts),
         other => {
-            let known = ["ttcp", "netperf", "udp", "ping"];
+            let known = ["ttcp", "netperf", "ftam", "udp", "ping"];
             return Err(unknown(&["workload", "kind"], "load", other, &known));
         }
     };
@@ -203,6 +211,13 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
             kind.0 == Kind::Ping,
             "ping",
         ),
+        (
+            "file",
+            workload.file.is_some(),
+            kind.0 == Kind::File,
+            "ftam",
+        ),
+        ("count", counts, kind.0 != Kind::File, "the others"),
         ("read", workload.read.is_some(), stream, "ttcp and netperf"),
         ("busy", workload.busy.is_some(), stream, "ttcp and netperf"),
         (
@@ -246,8 +261,9 @@ struct Setup<'a> {
     message: u32,
     pattern: Pattern,
     opening: Opening,
-    local: IpAddr,
-    peers: Vec<IpAddr>,
+    /// Of the writing host, and of those that read: of IP, of X.25, or none where the stack has none. Without ports.
+    local: Address,
+    peers: Vec<Address>,
 }
 
 impl Setup<'_> {
@@ -258,25 +274,36 @@ impl Setup<'_> {
             .unwrap_or_default()
     }
 
-    fn own(&self) -> SocketAddr {
-        SocketAddr::new(self.local, 0)
-    }
-
-    fn sockets(&self) -> Vec<SocketAddr> {
-        let peers = self.peers.iter();
-        peers.map(|peer| SocketAddr::new(*peer, PORT)).collect()
+    /// The peers, which must have IP addresses.
+    fn hosts(&self) -> Result<Vec<IpAddr>, Fault> {
+        let ip = |peer: &Address| {
+            let problem = "this load goes over IP, and here is none";
+            peer.ip().ok_or_else(|| wrong("to", problem))
+        };
+        self.peers.iter().map(ip).collect()
     }
 
     const fn any() -> SocketAddr {
         SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT)
     }
 
+    /// What the reading program listens on: all that there is.
+    fn listening(&self) -> Address {
+        match self.local.ip() {
+            Some(_) => Self::any().into(),
+            None => Address::None,
+        }
+    }
+
     fn stream(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
         let quality = quality(workload)?;
         let source = Source::new(SourceConfig {
-            local: self.own(),
-            peers: self.sockets(),
+            local: match self.local.ip() {
+                Some(ip) => Address::Socket { ip, port: 0 },
+                None => Address::None,
+            },
+            peers: self.peers.iter().map(|peer| at_port(*peer, PORT)).collect(),
             sessions: workload.sessions,
             busy: workload.busy.unwrap_or(workload.sessions),
             message: self.message,
@@ -294,7 +321,7 @@ impl Setup<'_> {
             .transpose()?;
         for to in &load.to {
             let sink = Sink::new(SinkConfig {
-                local: Self::any(),
+                local: self.listening(),
                 backlog: workload.sessions.max(1),
                 read: read.unwrap_or(self.message),
                 expect: Some(self.pattern),
@@ -303,6 +330,34 @@ impl Setup<'_> {
             });
             programs.0.insert(to.clone(), Box::new(sink));
         }
+        Ok(())
+    }
+
+    fn file(&self, programs: &mut Programs) -> Result<(), Fault> {
+        let (workload, load) = (self.workload, self.load);
+        let ([peer], [to]) = (self.peers.as_slice(), load.to.as_slice()) else {
+            return Err(wrong("to", "a file goes to one host"));
+        };
+        if workload.sessions != 1 {
+            return Err(wrong("sessions", "a file goes over one association"));
+        }
+        let missing = || wrong("kind", "ftam sends a file; give its size as `file`");
+        let file = workload.file.as_ref().ok_or_else(missing)?;
+        let file: Octets = quantity(&["workload", "file"], file)?;
+        let user = FileUser::new(FileUserConfig {
+            remote: at_port(*peer, TSAP_PORT),
+            file: file.count(),
+            element: self.message,
+            pattern: self.pattern,
+            opening: self.opening,
+            transfer: self.transfer(&load.from.0),
+        });
+        programs.0.insert(load.from.clone(), Box::new(user));
+        let keeper = FileKeeper::new(FileKeeperConfig {
+            expect: self.pattern,
+            transfer: self.transfer(&to.0),
+        });
+        programs.0.insert(to.clone(), Box::new(keeper));
         Ok(())
     }
 
@@ -326,7 +381,11 @@ impl Setup<'_> {
         }
         let source = UdpSource::new(UdpSourceConfig {
             local: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0),
-            peers: self.sockets(),
+            peers: self
+                .hosts()?
+                .into_iter()
+                .map(|peer| SocketAddr::new(peer, PORT))
+                .collect(),
             sessions: workload.sessions,
             message: self.message,
             count: workload.count,
@@ -349,7 +408,8 @@ impl Setup<'_> {
 
     fn ping(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
-        let [peer] = self.peers.as_slice() else {
+        let hosts = self.hosts()?;
+        let [peer] = hosts.as_slice() else {
             return Err(wrong("to", "one ping asks one host"));
         };
         if workload.sessions != 1 {
@@ -410,21 +470,33 @@ fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(Strin
 }
 
 /// The address under which `program` on `host` is reached: that of the first node below it that has one.
-fn address(host: &str, program: &str, hosts: &BTreeMap<String, Host>) -> Result<IpAddr, Fault> {
-    let spec = hosts.get(host);
-    let addressed = spec.and_then(|spec| {
-        let node = below(spec, program)
-            .into_iter()
-            .find(|node| matches!(super::hosts::kind_of(spec, node), "ip" | "ipv6" | "vnet"))?;
-        Some((node.clone(), spec.settings.get(&node)?))
-    });
-    let (node, settings) = addressed.ok_or_else(|| {
-        fault(
-            &["host", host],
-            format!("below `{program}` is no `ip`, `ipv6` or `vnet` with an `address`"),
-        )
-    })?;
-    protocols::address(settings).map_err(|fault| fault.under(&["host", host, &node]))
+fn address(host: &str, program: &str, hosts: &BTreeMap<String, Host>) -> Result<Address, Fault> {
+    let missing = || {
+        let problem = format!(
+            "below `{program}` is no `ip`, `ipv6`, `vnet` or `x25` with an `address`, and no `loopback`"
+        );
+        fault(&["host", host], problem)
+    };
+    let spec = hosts.get(host).ok_or_else(missing)?;
+    for node in below(spec, program) {
+        let settings = || spec.settings.get(&node).ok_or_else(missing);
+        let found = match super::hosts::kind_of(spec, &node) {
+            "ip" | "ipv6" | "vnet" => protocols::address(settings()?).map(Address::from),
+            "x25" => protocols::number(settings()?).map(Address::X121),
+            "loopback" => Ok(Address::None),
+            _ => continue,
+        };
+        return found.map_err(|fault| fault.under(&["host", host, &node]));
+    }
+    Err(missing())
+}
+
+/// `address` as programs call it: with a port, where it is one of IP.
+fn at_port(address: Address, port: u16) -> Address {
+    match address.ip() {
+        Some(ip) => Address::Socket { ip, port },
+        None => address,
+    }
 }
 
 /// The nodes below `program`, nearest first, each once.

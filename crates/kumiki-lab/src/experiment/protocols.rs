@@ -4,6 +4,7 @@
 use core::net::{IpAddr, Ipv4Addr};
 
 use kumiki_graph::{Address, Coalesce, Duration, Protocol};
+use kumiki_osi::x25::Number;
 use kumiki_proto::registry::{self, BuildError, Form, Problem, Setting, Settings, Value};
 
 use super::fault::{Fault, fault, quantity, unknown};
@@ -178,6 +179,20 @@ pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
     });
     parsed.ok_or_else(|| {
         fault(path, format!("\"{text}\" is no channel")).expected("vpi/vci, as in \"0/100\"")
+    })
+}
+
+/// The number of an `x25` node, by which it is called.
+///
+/// # Errors
+/// A [`Fault`] where there is none.
+pub(super) fn number(settings: &toml::Table) -> Result<Number, Fault> {
+    let text = settings.get("address").and_then(toml::Value::as_str);
+    let text = text.unwrap_or_default();
+    let number: Option<Number> = text.parse().ok().filter(|_| !text.is_empty());
+    number.ok_or_else(|| {
+        fault(&["address"], format!("\"{text}\" is no address of X.25"))
+            .expected("up to 15 digits, such as \"12345\"")
     })
 }
 

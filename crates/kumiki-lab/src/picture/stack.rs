@@ -10,6 +10,7 @@ pub(crate) struct Stack<'a> {
     hosts: Vec<&'a Host>,
     /// Each node with the layers below it; devices have none.
     layers: Vec<(&'a str, Vec<&'a str>)>,
+    devices: Vec<&'a str>,
 }
 
 impl<'a> Stack<'a> {
@@ -24,8 +25,11 @@ impl<'a> Stack<'a> {
             }
         }
         let graph = hosts.iter().find_map(|host| host.graph.as_ref());
-        let layers = graph.map(layers).unwrap_or_default();
-        Some(Self { hosts, layers })
+        Some(Self {
+            hosts,
+            layers: graph.map(layers).unwrap_or_default(),
+            devices: graph.map(Graph::devices).unwrap_or_default(),
+        })
     }
 
     /// All nodes and devices, none before what stands on it. Those that stand on each other in a circle come last.
@@ -61,7 +65,7 @@ impl<'a> Stack<'a> {
 
     /// Whether `node` is a device.
     pub(crate) fn is_device(&self, node: &str) -> bool {
-        self.has(node) && self.below(node).is_empty()
+        self.devices.contains(&node)
     }
 
     /// The kind of node that `node` is.

@@ -48,6 +48,7 @@ impl Beside {
             from: self.from.clone(),
             to: self.to.clone(),
             message: self.message.clone(),
+            file: None,
             count: None,
             rate: self.rate.clone(),
             interval: None,

@@ -3,7 +3,15 @@
 use kumiki_graph::{Above, Below, Context, Indication, Protocol, Request, Service, Shape};
 
 /// The names of programs that a graph may have without the load using them.
-pub const NAMES: [&str; 4] = ["ttcp", "netperf", "xtp_test", "tcp_test"];
+pub const NAMES: [&str; 7] = [
+    "ttcp",
+    "netperf",
+    "xtp_test",
+    "tcp_test",
+    "ftam_user",
+    "ftam_keeper",
+    "blocks",
+];
 
 /// The program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,7 +21,7 @@ impl Protocol for Idle {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[Service::Stream],
+            needs: &[Service::Stream, Service::Connection],
             below: (1, 1),
             keys: Vec::new(),
         }

@@ -4,24 +4,22 @@
 //! |---|---|
 //! | Specification | `ttcp -r`, netserver's side of `TCP_STREAM` |
 //! | Above | nothing |
-//! | Below | a stream |
+//! | Below | a stream, or a connection that carries each message whole |
 //! | Left out | writing back |
 
-use core::net::SocketAddr;
-
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Instant, Mode,
-    Open, Protocol, Quality, Reason, Request, Service, Shape, Work,
+    Above, Accept, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open,
+    Protocol, Quality, Reason, Request, Service, Shape, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
-use super::Transfer;
+use super::{Transfer, taken};
 
 /// What a [`Sink`] does.
 #[derive(Clone, Debug)]
 pub struct SinkConfig {
     /// Where it listens.
-    pub local: SocketAddr,
+    pub local: Address,
     /// How many callers may wait.
     pub backlog: u32,
     /// The most octets that one call reads.
@@ -142,7 +140,7 @@ impl Sink {
             STACK,
             Request::Credit {
                 session: provider,
-                credit: Credit::octets(octets),
+                credit: taken(data),
             },
         );
     }
@@ -184,7 +182,7 @@ impl Protocol for Sink {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[Service::Stream],
+            needs: &[Service::Stream, Service::Connection],
             below: (1, 1),
             keys: Vec::new(),
         }
@@ -196,7 +194,7 @@ impl Protocol for Sink {
             mode: Mode::Passive {
                 backlog: self.config.backlog,
             },
-            local: Address::from(self.config.local),
+            local: self.config.local,
             remote: Address::None,
             quality: self.config.quality,
             ..Open::default()

@@ -2,12 +2,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | `ttcp -t` (length x count) and netperf's `TCP_STREAM` (message size, for a time) |
+//! | Specification | `ttcp -t` (length x count) and netperf's `TCP_STREAM` (message size, for a time); paper 4's blocks for an X.25 board |
 //! | Above | nothing |
-//! | Below | a stream |
-//! | Left out | reading what the peer sends: it is taken and forgotten |
-
-use core::net::SocketAddr;
+//! | Below | a stream, or a connection that carries each message whole |
+//! | Left out | reading what the peer sends: it is taken and forgotten; an orderly end where the connection has none |
+//!
+//! A connection that keeps messages apart gives credit in messages, and takes each as it is; a stream gives it in octets.
 
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, MustWait, Open,
@@ -15,15 +15,15 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Message, Pattern};
 
-use super::{Opening, Transfer, in_turn};
+use super::{Opening, Transfer, in_turn, taken};
 
 /// What a [`Source`] does.
 #[derive(Clone, Debug)]
 pub struct SourceConfig {
     /// The local address; port 0 lets the stack choose, which it must where there are several sessions.
-    pub local: SocketAddr,
+    pub local: Address,
     /// Whom to send to; sessions go to each in turn.
-    pub peers: Vec<SocketAddr>,
+    pub peers: Vec<Address>,
     /// How many sessions.
     pub sessions: u32,
     /// How many of them write; the rest stay open and idle.
@@ -66,7 +66,10 @@ pub struct Sent {
 #[derive(Debug, Default)]
 struct Session {
     provider: Option<Handle>,
+    /// What may be written, of a stream: in octets.
     credit: u64,
+    /// The same of a connection, in messages.
+    messages: u32,
     /// What is left of the message being written.
     left: u32,
     waits_for_page: bool,
@@ -139,8 +142,8 @@ impl Source {
         let open = Open {
             user: handle(number),
             mode: Mode::Active,
-            local: Address::from(self.config.local),
-            remote: Address::from(*peer),
+            local: self.config.local,
+            remote: *peer,
             quality: self.config.quality,
             ..Open::default()
         };
@@ -177,7 +180,7 @@ impl Source {
         let busy = number < self.config.busy;
         self.session(handle(number)).is_some_and(|session| {
             busy && session.provider.is_some()
-                && session.credit > 0
+                && (session.credit > 0 || session.messages > 0)
                 && !session.released
                 && !session.waits_for_page
                 && session.waits_until <= now
@@ -221,7 +224,11 @@ impl Source {
         let cluster = cx
             .ledger(Pool::Send)
             .map_or(u64::MAX, |ledger| ledger.cluster_octets());
-        let most = u64::from(session.left).min(session.credit).min(cluster);
+        let room = match session.messages {
+            0 => session.credit.min(cluster),
+            _ => u64::MAX,
+        };
+        let most = u64::from(session.left).min(room);
         let (Ok(len), Ok(octets)) = (usize::try_from(most), u32::try_from(most)) else {
             return false;
         };
@@ -245,7 +252,10 @@ impl Source {
             data.sum();
         }
         session.left -= octets;
-        session.credit -= most;
+        match session.messages.checked_sub(1) {
+            Some(left) => session.messages = left,
+            None => session.credit -= most,
+        }
         session.sent.octets += most;
         let end = session.left == 0;
         session.sent.messages += u64::from(end);
@@ -282,7 +292,7 @@ impl Protocol for Source {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[Service::Stream],
+            needs: &[Service::Stream, Service::Connection],
             below: (1, 1),
             keys: Vec::new(),
         }
@@ -322,6 +332,7 @@ impl Protocol for Source {
             } => {
                 if let Some(session) = self.session(user) {
                     session.credit += credit.octets;
+                    session.messages += credit.messages;
                 }
                 self.write(user.index, cx);
             }
@@ -331,7 +342,7 @@ impl Protocol for Source {
                 ..
             } => {
                 if let Some(provider) = self.session(user).and_then(|session| session.provider) {
-                    let credit = kumiki_graph::Credit::octets(data.len() as u64);
+                    let credit = taken(&data);
                     cx.down(
                         STACK,
                         Request::Credit {

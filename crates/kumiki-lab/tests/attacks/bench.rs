@@ -130,8 +130,8 @@ fn ip(version: Version, own: IpAddr) -> Box<dyn Protocol> {
 /// Sends `count` messages to `peer` in each of its `sessions`, from `start` on.
 fn source(peer: SocketAddr, sessions: u32, count: Option<u64>, start: Duration) -> Source {
     Source::new(SourceConfig {
-        local: SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0),
-        peers: vec![peer],
+        local: SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0).into(),
+        peers: vec![peer.into()],
         sessions,
         busy: sessions,
         message: OCTETS,
@@ -170,7 +170,7 @@ fn host(version: Version, attacked: bool, memory: u64) -> (Host, DeviceId) {
     let mut programs: Vec<(&str, Box<dyn Protocol>)> = Vec::new();
     if attacked {
         let sink = Sink::new(SinkConfig {
-            local: SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT),
+            local: SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT).into(),
             backlog: 200,
             read: 1 << 16,
             expect: Some(PATTERN),

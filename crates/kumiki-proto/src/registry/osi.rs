@@ -1,13 +1,17 @@
 //! The settings of the OSI layers above a network, and of a board's interfaces.
 
 use kumiki_graph::{Coalesce, Duration};
+use kumiki_osi::ftam::FunctionalUnits as FileUnits;
 use kumiki_osi::session::FunctionalUnits;
 
 use super::Place;
 use super::kinds::Built;
 use super::reader::Reader;
+use crate::acse::{self, Acse};
+use crate::ftam::{self, Ftam};
 use crate::lif::{self, Flow, Lif};
 use crate::loopback::{self, Loopback};
+use crate::presentation::{self, Presentation};
 use crate::session::{self, Session};
 use crate::tp0::{self, Network, Tp0};
 use crate::tpkt::{self, Tpkt};
@@ -27,6 +31,24 @@ const UNITS: &[(&str, FunctionalUnits)] = &[
     ("typed-data", FunctionalUnits::TYPED_DATA),
     ("minor-synchronize", FunctionalUnits::MINOR_SYNCHRONIZE),
     ("resynchronize", FunctionalUnits::RESYNCHRONIZE),
+];
+/// The same of the file service.
+const FILE_UNITS: &[(&str, FileUnits)] = &[
+    ("read", FileUnits::READ),
+    ("write", FileUnits::WRITE),
+    ("file-access", FileUnits::FILE_ACCESS),
+    (
+        "limited-file-management",
+        FileUnits::LIMITED_FILE_MANAGEMENT,
+    ),
+    (
+        "enhanced-file-management",
+        FileUnits::ENHANCED_FILE_MANAGEMENT,
+    ),
+    ("grouping", FileUnits::GROUPING),
+    ("fadu-locking", FileUnits::FADU_LOCKING),
+    ("recovery", FileUnits::RECOVERY),
+    ("restart-data-transfer", FileUnits::RESTART_DATA_TRANSFER),
 ];
 
 pub(super) fn tpkt(settings: &Reader<'_>, _: Place<'_>) -> Built {
@@ -129,6 +151,72 @@ pub(super) fn session(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &mut config.connections,
     )?;
     Ok(Box::new(Session::new(config)))
+}
+
+pub(super) fn presentation(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = presentation::Config::default();
+    settings.number(
+        "contexts",
+        "the most presentation contexts of a connection; more are refused one by one",
+        1..=128,
+        &mut config.contexts,
+    )?;
+    settings.number(
+        "connections",
+        "the most connections at a time",
+        1..=1_000_000,
+        &mut config.connections,
+    )?;
+    Ok(Box::new(Presentation::new(config)))
+}
+
+pub(super) fn acse(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = acse::Config::default();
+    settings.number(
+        "associations",
+        "the most associations at a time",
+        1..=1_000_000,
+        &mut config.associations,
+    )?;
+    Ok(Box::new(Acse::new(config)))
+}
+
+pub(super) fn ftam(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = ftam::Config::default();
+    let units = settings.texts(
+        "functional_units",
+        "what is asked for where the user says nothing, and the most that is agreed to; none: \"read\", \"write\", both kinds of file management and \"grouping\"",
+        "names among \"read\", \"write\", \"file-access\", \"limited-file-management\", \"enhanced-file-management\", \"grouping\", \"fadu-locking\", \"recovery\", \"restart-data-transfer\"",
+        |text| FILE_UNITS.iter().find(|(name, _)| *name == text).map(|(_, unit)| *unit),
+    )?;
+    if let Some(units) = units.into_iter().reduce(|all, unit| all | unit) {
+        config.capabilities.units = units;
+    }
+    settings.octets(
+        "longest_fpdu",
+        "the most octets of FPDUs in one value from a peer",
+        1024..=1 << 24,
+        &mut config.longest_fpdu,
+    )?;
+    settings.number(
+        "values",
+        "the most values of a P-DATA from a peer",
+        1..=65_536,
+        &mut config.values,
+    )?;
+    settings.time(
+        "patience",
+        "how long the user may take to answer F-INITIALIZE",
+        SOME,
+        &mut config.patience,
+    )?;
+    settings.number(
+        "associations",
+        "the most associations at a time",
+        1..=1_000_000,
+        &mut config.associations,
+    )?;
+    Ok(Box::new(Ftam::new(config)))
 }
 
 pub(super) fn loopback(settings: &Reader<'_>, _: Place<'_>) -> Built {

@@ -1,0 +1,277 @@
+//! Programs that move a file: the users of the file service at both ends.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | the FTAM user program of paper 4: a file on a RAM disk, FTAM-3, so many octets in each F-DATA request |
+//! | Above | nothing |
+//! | Below | the file service, or a board's interface to it |
+//! | Left out | other operations than putting one file: `kumiki ftam` has them |
+//!
+//! Both are those of [`kumiki_proto`], which real files are moved with. Here the content is generated, what arrives is looked at, and
+//! time is taken.
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Indication, Instant, Protocol, Request, Shape, TimerSlot,
+    Token, Work,
+};
+use kumiki_octets::{Message, Pattern};
+use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_proto::file_user::{self, FileClient, Operation, PutMode, Settings};
+use kumiki_proto::filestore::{self, FileServer, Guard, Memory};
+
+use super::sink::{Received, first_wrong};
+use super::{Opening, Transfer};
+
+/// What the file is called.
+const NAME: &str = "FILE";
+
+/// The timer that begins; those of the client are its own.
+const BEGIN: Token = Token {
+    session: kumiki_graph::Handle {
+        index: u32::MAX,
+        generation: u32::MAX,
+    },
+    kind: u32::MAX,
+};
+
+/// What a [`FileUser`] does.
+#[derive(Clone, Debug)]
+pub struct FileUserConfig {
+    /// The responder's address.
+    pub remote: Address,
+    /// Octets of the file.
+    pub file: u64,
+    /// Octets in an F-DATA request.
+    pub element: u32,
+    /// The content.
+    pub pattern: Pattern,
+    /// When it begins.
+    pub opening: Opening,
+    /// How data gets into the memory of the stack.
+    pub transfer: Transfer,
+}
+
+/// A file whose octets are a function of their position.
+struct Generated {
+    pattern: Pattern,
+    len: u64,
+}
+
+impl file_user::Source for Generated {
+    fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
+        let left = self.len.saturating_sub(offset);
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(most);
+        Ok(Message::generated(self.pattern, offset, len))
+    }
+}
+
+/// The initiator: puts one file.
+#[derive(Debug)]
+pub struct FileUser {
+    config: FileUserConfig,
+    client: FileClient,
+    timer: TimerSlot,
+    opened: Option<Instant>,
+    done: Option<Instant>,
+}
+
+impl FileUser {
+    /// A program that does what `config` says.
+    #[must_use]
+    pub fn new(config: FileUserConfig) -> Self {
+        let put = Operation::Put {
+            name: NAME.to_owned(),
+            contents_type: ContentsType::binary(),
+            mode: PutMode::New,
+            source: Box::new(Generated {
+                pattern: config.pattern,
+                len: config.file,
+            }),
+        };
+        let client = file_user::Config {
+            remote: config.remote,
+            settings: Settings {
+                element: usize::try_from(config.element).unwrap_or(usize::MAX),
+                ..Settings::default()
+            },
+            ..file_user::Config::default()
+        };
+        Self {
+            config,
+            client: FileClient::new(client, vec![put]),
+            timer: TimerSlot::default(),
+            opened: None,
+            done: None,
+        }
+    }
+
+    /// When the association stood.
+    #[must_use]
+    pub const fn opened(&self) -> Option<Instant> {
+        self.opened
+    }
+
+    /// When the file was there, closed and deselected.
+    #[must_use]
+    pub const fn done(&self) -> Option<Instant> {
+        self.done
+    }
+
+    /// Whether the association is over.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.client.is_over()
+    }
+
+    /// What went wrong, in words.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        let client = self.client.client();
+        let operations = client.outcomes().iter();
+        let failed = operations.filter_map(|outcome| outcome.result.as_ref().err());
+        failed
+            .chain(client.failure())
+            .next()
+            .map(ToString::to_string)
+    }
+}
+
+impl Protocol for FileUser {
+    fn shape(&self) -> Shape {
+        self.client.shape()
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let at = self.config.opening.at(0, cx);
+        cx.set_timer(&mut self.timer, BEGIN, at);
+    }
+
+    fn push(&mut self, above: Above, request: Request, cx: &mut Context<'_>) {
+        self.client.push(above, request, cx);
+    }
+
+    fn pop(&mut self, below: Below, indication: Indication, cx: &mut Context<'_>) {
+        if matches!(indication, Indication::Opened(_)) {
+            self.opened = Some(cx.now());
+        }
+        let before = self.client.client().progress();
+        self.client.pop(below, indication, cx);
+        let after = self.client.client().progress();
+        // Each F-DATA request is a call of the program, which reads its RAM disk.
+        let octets = after.octets.saturating_sub(before.octets);
+        cx.charge(Work::Call, after.elements.saturating_sub(before.elements));
+        cx.charge(Work::Copy, octets * self.config.transfer.copies);
+        if after.over > 0 && self.done.is_none() {
+            self.done = Some(cx.now());
+        }
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        if token == BEGIN {
+            self.client.start(cx);
+        } else {
+            self.client.expire(token, cx);
+        }
+    }
+
+    fn settle(&mut self, cx: &mut Context<'_>) {
+        self.client.settle(cx);
+    }
+}
+
+/// What a [`FileKeeper`] does.
+#[derive(Clone, Copy, Debug)]
+pub struct FileKeeperConfig {
+    /// The content that must arrive.
+    pub expect: Pattern,
+    /// How data gets out of the memory of the stack.
+    pub transfer: Transfer,
+}
+
+/// The responder: takes files into memory.
+#[derive(Debug)]
+pub struct FileKeeper {
+    config: FileKeeperConfig,
+    server: FileServer,
+    received: Received,
+}
+
+impl FileKeeper {
+    /// A program that does what `config` says.
+    #[must_use]
+    pub fn new(config: FileKeeperConfig) -> Self {
+        let guard = Guard::new(Box::new(Memory::new()));
+        Self {
+            config,
+            server: FileServer::new(filestore::Config::default(), guard),
+            received: Received::default(),
+        }
+    }
+
+    /// What came.
+    #[must_use]
+    pub const fn received(&self) -> Received {
+        self.received
+    }
+
+    fn look(&mut self, data: &Message, cx: &mut Context<'_>) {
+        let octets = data.len() as u64;
+        cx.charge(Work::Call, 1);
+        cx.charge(Work::Copy, octets * self.config.transfer.copies);
+        let now = cx.now();
+        let received = &mut self.received;
+        if received.wrong_at.is_none() {
+            received.wrong_at = first_wrong(self.config.expect, received.octets, data);
+        }
+        if let Some(last) = received.last {
+            received.longest_gap = received.longest_gap.max(now.saturating_since(last));
+        }
+        received.octets += octets;
+        received.first = received.first.or(Some(now));
+        received.last = Some(now);
+    }
+}
+
+impl Protocol for FileKeeper {
+    fn shape(&self) -> Shape {
+        self.server.shape()
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.server.start(cx);
+    }
+
+    fn push(&mut self, above: Above, request: Request, cx: &mut Context<'_>) {
+        self.server.push(above, request, cx);
+    }
+
+    fn pop(&mut self, below: Below, indication: Indication, cx: &mut Context<'_>) {
+        match &indication {
+            Indication::Data { data, .. } => self.look(data, cx),
+            Indication::Closed { .. } => self.received.ended = Some(cx.now()),
+            Indication::Aborted { reason, .. } => self.received.aborted = Some(*reason),
+            Indication::Unit(_)
+            | Indication::Opened(_)
+            | Indication::Offered(_)
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
+            | Indication::Expedited { .. }
+            | Indication::Credit { .. }
+            | Indication::Released { .. }
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
+            | Indication::Report(_) => {}
+        }
+        self.server.pop(below, indication, cx);
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        self.server.expire(token, cx);
+    }
+
+    fn settle(&mut self, cx: &mut Context<'_>) {
+        self.server.settle(cx);
+    }
+}
