@@ -33,6 +33,8 @@ pub(super) struct Connection {
     pub(super) timer: TimerSlot,
     /// TPDUs that the network takes now.
     pub(super) room: u32,
+    /// CR or CC, until the network has room for it.
+    pub(super) connect: Option<Message>,
     /// TSDUs, of which none, or only a part, has gone.
     pub(super) waiting: VecDeque<Message>,
     /// A part of a TSDU that its user has not ended.
@@ -68,6 +70,7 @@ impl Connection {
             association: None,
             timer: TimerSlot::default(),
             room: 0,
+            connect: None,
             waiting: VecDeque::new(),
             partial: Message::new(),
             granted: 0,
@@ -84,8 +87,13 @@ impl Connection {
         self.tpdu_size.saturating_sub(cotp::DATA_LEN)
     }
 
+    /// What is to be sent next: CR or CC, then DTs.
+    pub(super) fn next_tpdu(&mut self) -> Option<Message> {
+        self.connect.take().or_else(|| self.next_data())
+    }
+
     /// The next DT, if something waits.
-    pub(super) fn next_data(&mut self) -> Option<Message> {
+    fn next_data(&mut self) -> Option<Message> {
         let piece = self.piece();
         let first = self.waiting.front_mut()?;
         let (mut data, eot) = if first.len() > piece {

@@ -91,7 +91,7 @@ impl Default for Config {
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// DTs sent.
+    /// TPDUs sent: CR or CC, and DTs.
     pub sent: u64,
     /// DTs received.
     pub received: u64,
@@ -265,7 +265,7 @@ impl Tp0 {
                 reason: code,
                 additional: Vec::new(),
             });
-            send(connection, &dr, cx);
+            last_word(connection, &dr, cx);
         }
         self.end(own, None, cx);
     }
@@ -331,7 +331,9 @@ impl Tp0 {
             parameters,
             ..cotp::Connection::default()
         });
-        send(connection, &cr, cx);
+        connection.connect = Some(Message::from_octets(&cr.emit()));
+        let window = self.config.window;
+        self.flow(own, window, cx);
         self.wait(own, cx);
     }
 
@@ -376,7 +378,7 @@ impl Tp0 {
             parameters,
             ..cotp::Connection::default()
         });
-        send(connection, &cc, cx);
+        connection.connect = Some(Message::from_octets(&cc.emit()));
         self.flow(own, window, cx);
     }
 
@@ -427,7 +429,7 @@ impl Tp0 {
             return;
         };
         while connection.room > 0
-            && let Some(data) = connection.next_data()
+            && let Some(data) = connection.next_tpdu()
         {
             connection.room -= 1;
             sent += 1;
@@ -476,10 +478,12 @@ fn below(quality: Quality) -> Quality {
     }
 }
 
-/// A TPDU without user data. It goes whether the network has granted credit or not: there are few of them, and they begin and end
-/// connections.
-fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
-    connection.room = connection.room.saturating_sub(1);
+/// The last TPDU of a connection, DR or ER. Where the network has no room for it, its end says enough.
+fn last_word(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
+    let Some(room) = connection.room.checked_sub(1) else {
+        return;
+    };
+    connection.room = room;
     let data = Message::from_octets(&tpdu.emit());
     let (session, end) = (connection.lower, true);
     cx.down(NETWORK, Request::Data { session, data, end });

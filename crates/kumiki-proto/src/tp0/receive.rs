@@ -159,7 +159,7 @@ impl Tp0 {
                 cause: refused.cause,
                 invalid,
             });
-            send(connection, &er, cx);
+            last_word(connection, &er, cx);
         }
         self.on(own, Event::Invalid, Reason::Protocol, cx);
     }
