@@ -214,7 +214,8 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         (
             "file",
             workload.file.is_some(),
-            kind.0 == Kind::File,
+            // A scenario may vary the kind of load: one that writes for a time has no file.
+            kind.0 == Kind::File || kind == (Kind::Stream, false),
             "ftam",
         ),
         ("count", counts, kind.0 != Kind::File, "the others"),

@@ -5,7 +5,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::{
-    self, Call, Facilities, Facility, FastSelect, Flow, Number, What, cause, diagnostic,
+    self, Call, Facilities, Facility, FastSelect, Flow, Modulo, Number, What, cause, diagnostic,
 };
 use kumiki_wire::x25::{Block, Body, MOST_CALL_DATA, Packet};
 
@@ -157,7 +157,11 @@ impl X25 {
     /// The largest packet, a power of two, that the line carries.
     fn unit(&mut self, line: Handle) -> u16 {
         let unit = self.lines.get(line).map_or(u32::MAX, |line| line.unit);
-        let carries = unit.saturating_sub(4).clamp(16, 4096);
+        let header = match self.config.modulo {
+            Modulo::Eight => 3,
+            Modulo::Extended => 4,
+        };
+        let carries = unit.saturating_sub(header).clamp(16, 4096);
         1 << carries.ilog2()
     }
 
