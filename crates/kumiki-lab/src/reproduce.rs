@@ -16,6 +16,7 @@ use crate::stats::{self, Level, Stopping, Summary, Verdict};
 
 mod figures;
 mod tables;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod trends;
@@ -246,7 +247,12 @@ fn repeat(
         let first = outcome.rows.first().ok_or("the run gave no result")?;
         values.push(first.goodput_mbps);
         for row in outcome.rows {
+            let mut varied = known.varied.clone();
+            // What the run has to say of itself: the part of a host that the row is of, what was measured.
+            let own = row.varied.into_iter();
+            varied.extend(own.filter(|(name, _)| known.parameter(name).is_none()));
             let row = Row {
+                varied,
                 seed,
                 repetition,
                 goodput_mbps: row.goodput_mbps,
@@ -412,8 +418,10 @@ pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::Path
     let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
     let mut files = output.write_rows(&rows)?.to_vec();
     for result in results {
-        if let Some(figure) = result.figure() {
-            let name = format!("figures/{}.svg", result.name());
+        let tasks = result.task_figure().map(|figure| ("-tasks", figure));
+        let figure = result.figure().map(|figure| ("", figure));
+        for (suffix, figure) in figure.into_iter().chain(tasks) {
+            let name = format!("figures/{}{suffix}.svg", result.name());
             files.push(output.write(&name, figure.to_svg().as_bytes())?);
         }
     }

@@ -425,6 +425,9 @@ pub struct Workload {
     pub warm_up: Option<String>,
     /// How long is measured, for `netperf`; the longest that `ttcp` may take.
     pub duration: String,
+    /// What is shown is so many times what was measured, which rows then carry as `raw_mbps`: 2 where data that is turned around passes
+    /// each layer twice, and one way is wanted.
+    pub times: Option<u32>,
     /// Socket buffers on both sides, for both directions.
     pub socket_buffer: Option<String>,
     /// What to do with small segments: `nagle`, `minshall`, `never`.
@@ -520,12 +523,43 @@ pub struct Report {
     pub cpu: bool,
     /// The window that bounds a TCP here: what it allows is drawn as a limit, and what was used of it told below the table.
     pub window: Option<Window>,
+    /// The time of tasks, in a table and a figure of their own, and in a row for each task of each host.
+    pub tasks: Option<Tasks>,
     /// A limit drawn in the figure: `aal5` (computed from the stack), `none`.
     pub limit: Option<String>,
     /// Below the figure.
     pub caption: Option<String>,
     /// Below the table: what the numbers do not say by themselves.
     pub notes: Vec<String>,
+}
+
+/// The time of tasks.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tasks {
+    /// The tasks, as the profile calls them, in this order.
+    pub names: Vec<String>,
+    /// What the paper says of how they grow.
+    #[serde(default)]
+    pub growth: Vec<Growth>,
+}
+
+/// That the time of some tasks grows less than that of others, from one point to another.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Growth {
+    /// The first point: values of what is varied.
+    pub at: toml::Table,
+    /// The second one.
+    pub to: toml::Table,
+    /// Those that hardly grow.
+    pub of: Vec<String>,
+    /// The others.
+    pub against: Vec<String>,
+    /// Their growth is below this part of that of the others.
+    pub below: f64,
+    /// Where the paper says so.
+    pub from: String,
 }
 
 /// A window and the round trip that it goes round in: their quotient is a limit.
@@ -570,19 +604,21 @@ pub struct Compare {
     pub fitted: bool,
 }
 
-/// What the paper says of a whole curve: its peak, or how far it falls.
+/// What the paper says of a whole curve: its peak, how far it falls, or between which values it is.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trend {
     /// The values that make the curve.
     pub of: toml::Table,
-    /// Where on the curve, for a fall.
+    /// Where on the curve, for a fall or a range; a list means any of its values.
     #[serde(default)]
     pub at: toml::Table,
     /// The paper's highest value on the curve, wherever that is.
     pub peak_mbps: Option<f64>,
     /// How far the curve is below its own peak at `at`, in per cent of the peak.
     pub below_peak_percent: Option<f64>,
+    /// Between which values the curve is, at all points that `at` names.
+    pub between_mbps: Option<[f64; 2]>,
     /// How far from the paper's number is still agreement, in its own unit.
     pub within: Option<f64>,
     /// Where the paper says so.

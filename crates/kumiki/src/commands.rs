@@ -206,7 +206,9 @@ fn experiments(
         };
         let tables: Vec<String> = results
             .iter()
-            .map(|result| result.table().draw(layout))
+            .flat_map(|result| [Some(result.table()), result.task_table()])
+            .flatten()
+            .map(|table| table.draw(layout))
             .collect();
         print(&tables.join("\n"))?;
         let files: Vec<String> = files

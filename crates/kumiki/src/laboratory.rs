@@ -8,7 +8,8 @@ use kumiki_lab::experiment::{ControlShare, Experiment, Measured, Options, Run, W
 use kumiki_lab::limit;
 use kumiki_lab::profile::{self, Profile};
 use kumiki_lab::reproduce::{Failure, Outcome, Runner};
-use kumiki_lab::scenario::{Fault, Point};
+use kumiki_lab::rows::{Parameter, Row};
+use kumiki_lab::scenario::{Fault, Point, Tasks};
 use kumiki_lab::stats;
 use kumiki_lab::table::{Layout, Lines};
 
@@ -116,6 +117,11 @@ impl Runner for Laboratory {
         let captures = files(&run)?;
         let mut row = point.row()?;
         row.goodput_mbps = run.measured.goodput_mbps;
+        if let Some(times) = point.scenario.workload.times {
+            let raw = Parameter::Number(row.goodput_mbps);
+            row.varied.push(("raw_mbps".to_owned(), raw));
+            row.goodput_mbps *= f64::from(times);
+        }
         let ladder = limit::of_scenario(&point.scenario).ok();
         row.limit_mbps = ladder.map(|ladder| ladder.goodput_mbps().as_f64());
         let bound = run.measured.bound(row.limit_mbps);
@@ -130,20 +136,57 @@ impl Runner for Laboratory {
         let limit = row
             .limit_mbps
             .map(|limit| ("limit of the line".to_owned(), limit));
-        row.counters = run.measured.counters;
+        row.counters.clone_from(&run.measured.counters);
         for (name, other) in &run.measured.beside {
             let octets = other.sessions.iter().map(|it| it.octets).sum();
             let counted = [("octets".to_owned(), octets)];
             row.counters
                 .insert(format!("beside.{name}"), counted.into());
         }
+        let rows = match &point.scenario.report.tasks {
+            Some(tasks) => task_rows(&row, tasks, &run.measured)?,
+            None => vec![row],
+        };
         Ok(Outcome {
-            rows: vec![row],
+            rows,
             captures,
             notes,
             limits: limit.into_iter().collect(),
         })
     }
+}
+
+/// A row for each task of each host.
+fn task_rows(row: &Row, tasks: &Tasks, measured: &Measured) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for (place, time) in &measured.tasks {
+        let Some((host, task)) = place.split_once('.') else {
+            continue;
+        };
+        let Some(rank) = tasks.names.iter().position(|name| name == task) else {
+            continue;
+        };
+        let mut row = row.clone();
+        let cpu_ms = Parameter::Number(time.as_secs_f64() * 1e3);
+        for (name, value) in [
+            ("side", Parameter::Text(host.to_owned())),
+            ("task", Parameter::Text(task.to_owned())),
+            ("cpu_ms", cpu_ms),
+        ] {
+            row.varied.push((name.to_owned(), value));
+        }
+        rows.push((host, rank, row));
+    }
+    if rows.is_empty() {
+        let names: Vec<&str> = measured.tasks.keys().map(String::as_str).collect();
+        return Err(format!(
+            "no host has a task of report.tasks.names; there are {}",
+            names.join(", ")
+        )
+        .into());
+    }
+    rows.sort_by_key(|(host, rank, _)| (*host != measured.writer, *host, *rank));
+    Ok(rows.into_iter().map(|(_, _, row)| row).collect())
 }
 
 /// What a reader of the table should know beside the rates.

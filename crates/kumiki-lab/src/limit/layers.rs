@@ -251,6 +251,68 @@ pub fn lapb(extended: bool) -> Overhead {
     overhead("LAPB", Cost::Octets(octets), "ISO 7776: address, control")
 }
 
+/// A value of FTAM-3: the header of one octet string of `octets` (X.690).
+#[must_use]
+pub fn value(octets: u32) -> Overhead {
+    let note = "X.690: tag and length of an octet string";
+    overhead("data value", Cost::Octets(header(octets)), note)
+}
+
+/// What presentation puts in front of a value of `octets`, its header among them: fully encoded data, a PDV-list, its context, and a single ASN.1 type (X.226).
+#[must_use]
+pub fn presentation(octets: u32) -> Overhead {
+    /// An integer of one octet.
+    const CONTEXT: u32 = 3;
+    let value = octets.saturating_add(header(octets));
+    let list = value.saturating_add(CONTEXT);
+    let list = list.saturating_add(header(list));
+    let all = list.saturating_add(header(list));
+    let note = "X.226: user data, PDV-list, context, single ASN.1 type";
+    overhead(
+        "presentation",
+        Cost::Octets(all.saturating_sub(octets)),
+        note,
+    )
+}
+
+/// Tag and definite length of `octets`.
+pub(super) const fn header(octets: u32) -> u32 {
+    match octets {
+        0..=0x7f => 2,
+        0x80..=0xff => 3,
+        0x100..=0xffff => 4,
+        0x1_0000..=0xff_ffff => 5,
+        0x100_0000..=u32::MAX => 6,
+    }
+}
+
+/// Session: the SPDUs GIVE TOKENS and DATA TRANSFER, without parameters.
+#[must_use]
+pub fn session() -> Overhead {
+    overhead("session", Cost::Octets(4), "X.225: GT and DT")
+}
+
+/// Transport class 0 cuts what is longer than a TPDU of `size` octets holds.
+#[must_use]
+pub fn tpdus(size: u32) -> Overhead {
+    let note = format!("of {size} octets");
+    let piece = size.saturating_sub(3).max(1);
+    overhead("TPDUs", Cost::Pieces(piece), &note)
+}
+
+/// The header of a DT TPDU of class 0.
+#[must_use]
+pub fn tp0() -> Overhead {
+    overhead("TP0", Cost::Octets(3), "X.224: DT")
+}
+
+/// X.25 cuts what is longer than a packet of `size` octets.
+#[must_use]
+pub fn x25_packets(size: u32) -> Overhead {
+    let note = format!("of {size} octets, with M");
+    overhead("packets", Cost::Pieces(size), &note)
+}
+
 /// X.25: the header of a data packet.
 #[must_use]
 pub fn x25(extended: bool) -> Overhead {

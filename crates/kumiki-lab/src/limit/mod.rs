@@ -10,6 +10,7 @@
 //! the exact value is 134.580: [`Ladder::paper_arithmetic`] repeats it.
 
 mod layers;
+mod packet;
 mod ratio;
 mod show;
 mod stack;
@@ -19,8 +20,10 @@ mod tests;
 pub use layers::{
     aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing,
     cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits,
-    ipv4, ipv6, lapb, llc, llc_snap, mapos, oc, ppp, sonet, stuffing, tcp, token, udp, x25, xtp,
+    ipv4, ipv6, lapb, llc, llc_snap, mapos, oc, ppp, presentation, session, sonet, stuffing, tcp,
+    token, tp0, tpdus, udp, value, x25, x25_packets, xtp,
 };
+use packet::Packet;
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};
 pub(crate) use stack::AAL34;
@@ -60,6 +63,8 @@ pub enum Cost {
     Octets(u32),
     /// What fills a packet up to whole cells of so many octets.
     Cells(u32),
+    /// What is longer is cut into pieces of so many octets, the last of which may be shorter; all below is of each piece.
+    Pieces(u32),
     /// Octets put in among those of the packet above, on average: for each `per` octets of user data `added`.
     Among {
         /// So many octets more.
@@ -126,28 +131,18 @@ pub fn ladder(
         return Err(LadderError::NoPayload);
     }
     layers.iter().try_for_each(check)?;
-    let payload = Ratio::whole(u128::from(payload_octets));
     // Downwards: how large the packet is below each layer.
-    let mut size = payload;
+    let mut packet = Packet::new(payload_octets);
     let mut sizes = Vec::new();
-    let (mut cells, mut padding) = (None, Ratio::ZERO);
     for layer in layers.iter().rev() {
         let too_big = || LadderError::TooBig(layer.name.clone());
-        let below = match layer.cost {
-            Cost::Share { .. } => Some(size),
-            Cost::Octets(octets) => size.checked_add(Ratio::whole(u128::from(octets))),
-            Cost::Cells(octets) => {
-                let (count, filled) = fill(size, octets).ok_or_else(too_big)?;
-                cells = Some(count);
-                padding = filled.checked_sub(size).ok_or_else(too_big)?;
-                Some(filled)
-            }
-            Cost::Among { added, per } => Ratio::new(added.into(), per.into())
-                .and_then(|share| size.checked_add(share.checked_mul(payload)?)),
-        };
-        let above = core::mem::replace(&mut size, below.ok_or_else(too_big)?);
-        sizes.push((above, size));
+        let above = packet.size().ok_or_else(too_big)?;
+        packet.pass(layer.cost).ok_or_else(too_big)?;
+        sizes.push((above, packet.size().ok_or_else(too_big)?));
     }
+    let size = packet
+        .size()
+        .ok_or_else(|| LadderError::TooBig(line.name.clone()))?;
     // Upwards: what each layer leaves of the rate.
     let name = line.name.clone();
     let bits = u128::from(line.bits_per_second);
@@ -171,8 +166,8 @@ pub fn ladder(
         steps,
         payload_octets,
         packet_octets: size,
-        cells,
-        padding_octets: padding,
+        cells: packet.cells,
+        padding_octets: packet.padding,
     })
 }
 
@@ -181,21 +176,19 @@ fn check(layer: &Overhead) -> Result<(), LadderError> {
     match layer.cost {
         Cost::Share { of: 0, .. } | Cost::Among { per: 0, .. } => wrong("a part of 0 octets"),
         Cost::Share { kept, of } if kept > of => wrong("more is left than there was"),
-        Cost::Cells(0) => wrong("cells of 0 octets"),
-        Cost::Share { .. } | Cost::Among { .. } | Cost::Cells(_) | Cost::Octets(_) => Ok(()),
+        Cost::Cells(0) | Cost::Pieces(0) => wrong("cells or pieces of 0 octets"),
+        Cost::Share { .. }
+        | Cost::Among { .. }
+        | Cost::Cells(_)
+        | Cost::Pieces(_)
+        | Cost::Octets(_) => Ok(()),
     }
-}
-
-/// How many cells of `octets` hold `size`, and how much that is together.
-fn fill(size: Ratio, octets: u32) -> Option<(u128, Ratio)> {
-    let count = size.checked_div(Ratio::whole(octets.into()))?.ceil();
-    Some((count, Ratio::whole(count.checked_mul(octets.into())?)))
 }
 
 fn step(rate: Ratio, layer: &Overhead, above: Ratio, below: Ratio) -> Option<Step> {
     let (factor, octets) = match layer.cost {
         Cost::Share { kept, of } => ((u128::from(kept), u128::from(of)), None),
-        Cost::Octets(_) | Cost::Cells(_) | Cost::Among { .. } => {
+        Cost::Octets(_) | Cost::Cells(_) | Cost::Pieces(_) | Cost::Among { .. } => {
             (octets_of(above, below)?, Some(below.checked_sub(above)?))
         }
     };

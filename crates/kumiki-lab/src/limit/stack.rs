@@ -7,18 +7,21 @@ use kumiki_octets::Pattern;
 use kumiki_octets::bit_stuffing::BitCounter;
 use kumiki_octets::hdlc::{Accm, FLAG};
 
+use super::layers::header;
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
     bit_stuffing, cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc,
-    hdlc_bits, ipv4, ipv6, ladder, lapb, llc, llc_snap, mapos, oc, ppp, sonet, stuffing, tcp,
-    token, udp, x25, xtp,
+    hdlc_bits, ipv4, ipv6, ladder, lapb, llc, llc_snap, mapos, oc, ppp, presentation, session,
+    sonet, stuffing, tcp, token, tp0, tpdus, udp, value, x25, x25_packets, xtp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
 use crate::scenario::{Link, Ring, Scenario};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
-const FREE: [&str; 6] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh"];
+const FREE: [&str; 9] = [
+    "vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse",
+];
 
 /// Octets of XTP's header.
 const XTP_HEADER: u32 = 32;
@@ -154,6 +157,10 @@ fn layers_above<'a>(
     let mut transport = 20;
     // Below SimEther a frame is the data of a datagram: what is there adds its headers and decides nothing.
     let mut in_datagrams = false;
+    let message = || -> Result<u32, String> {
+        let text = &scenario.workload.message;
+        parse_octets("workload.message", text)
+    };
     // The first is the program that writes.
     for (depth, node) in path.iter().enumerate().skip(1) {
         match stack.kind(node) {
@@ -203,11 +210,19 @@ fn layers_above<'a>(
                 layers.push(fddi());
             }
             "lapb" => layers.push(lapb(extended(stack, node))),
+            "ftam" => layers.push(value(message()?)),
+            "presentation" => {
+                let octets = message()?;
+                layers.push(presentation(octets.saturating_add(header(octets))));
+            }
+            "session" => layers.push(session()),
+            "tp0" => {
+                layers.push(tpdus(octets(stack, node, "tpdu")?.unwrap_or(2048)));
+                layers.push(tp0());
+            }
             "x25" => {
-                mss = octets(stack, node, "packet")?.or(Some(128));
-                options = 0;
-                transport = 0;
-                ip_header = 0;
+                let size = octets(stack, node, "packet")?.unwrap_or(128);
+                layers.push(x25_packets(size));
                 layers.push(x25(extended(stack, node)));
             }
             "llc" => layers.push(llc()),
@@ -217,17 +232,13 @@ fn layers_above<'a>(
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
-                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are tcp, xtp, udp, ip, ipv6, sim_ether, lapb, x25, llc, llc_snap, ppp, mapos, eth, fddi, {}",
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are ftam, presentation, session, tp0, tcp, xtp, udp, ip, ipv6, sim_ether, lapb, x25, llc, llc_snap, ppp, mapos, eth, fddi, {}",
                     FREE.join(", ")
                 ));
             }
         }
     }
     layers.reverse();
-    let message = || -> Result<u32, String> {
-        let text = &scenario.workload.message;
-        parse_octets("workload.message", text)
-    };
     let payload = if datagrams {
         message()?
     } else {

@@ -152,7 +152,7 @@ impl Results {
         })
     }
 
-    fn caption(&self, first: &Point) -> String {
+    pub(super) fn caption(&self, first: &Point) -> String {
         let mut profiles: Vec<&str> = Vec::new();
         for row in self.rows() {
             if !profiles.contains(&row.profile.as_str()) {

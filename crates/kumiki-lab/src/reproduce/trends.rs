@@ -1,8 +1,37 @@
 //! What the paper says of whole curves, beside ours.
 
 use super::Results;
-use crate::scenario::Trend;
 use crate::scenario::label::shown;
+use crate::scenario::{Point, Trend};
+
+/// "path line, tpdu 512 B".
+pub(super) fn named(table: &toml::Table) -> String {
+    let parts: Vec<String> = table
+        .iter()
+        .map(|(name, value)| format!("{name} {}", shown(value)))
+        .collect();
+    parts.join(", ")
+}
+
+/// Whether the curve is where the paper has it.
+fn between(trend: &Trend, values: &[(&Point, f64)], low: f64, high: f64) -> String {
+    let there = values.iter().filter(|(point, _)| point.is_at(&trend.at));
+    let means: Vec<f64> = there.map(|(_, mean)| *mean).collect();
+    let least = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let within = trend.within.unwrap_or(0.0);
+    let fitted = if trend.fitted { "fitted" } else { "predicted" };
+    let verdict = if least < low - within || most > high + within {
+        "; missed"
+    } else {
+        ""
+    };
+    format!(
+        "{}: {least:.2} to {most:.2}; paper {low} to {high} ({}, {fitted}){verdict}",
+        named(&trend.of),
+        trend.from
+    )
+}
 
 impl Results {
     /// A line for each trend of the scenario for which there are points.
@@ -25,14 +54,10 @@ impl Results {
         let values: Vec<_> = curve
             .filter_map(|(point, done)| Some((point, done.as_ref().ok()?.summary.mean)))
             .collect();
+        if let Some([low, high]) = trend.between_mbps {
+            return Some(between(trend, &values, low, high));
+        }
         let peak = values.iter().map(|(_, mean)| *mean).reduce(f64::max)?;
-        let named = |table: &toml::Table| {
-            let parts: Vec<String> = table
-                .iter()
-                .map(|(name, value)| format!("{name} {}", shown(value)))
-                .collect();
-            parts.join(", ")
-        };
         let (ours, paper, what) = if let Some(paper) = trend.below_peak_percent {
             let (_, mean) = values.iter().find(|(point, _)| point.is_at(&trend.at))?;
             let fall = (peak - mean) / peak * 100.0;

@@ -434,11 +434,15 @@ impl Point {
         all.find(|compare| self.is_at(&compare.at))
     }
 
-    /// Whether the point has all of these values.
+    /// Whether the point has all of these values; of a list, any.
     #[must_use]
     pub fn is_at(&self, values: &toml::Table) -> bool {
-        let has = |(name, value): (&String, &toml::Value)| {
-            self.varied.iter().any(|(n, v)| n == name && same(v, value))
+        let has = |(name, wanted): (&String, &toml::Value)| {
+            let is = |value: &toml::Value| match wanted {
+                toml::Value::Array(any) => any.iter().any(|one| same(value, one)),
+                one => same(value, one),
+            };
+            self.varied.iter().any(|(n, value)| n == name && is(value))
         };
         values.iter().all(has)
     }

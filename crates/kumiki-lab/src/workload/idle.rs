@@ -31,7 +31,10 @@ impl Protocol for Idle {
         cx.drop("nobody stands above a program");
     }
 
-    fn pop(&mut self, _: Below, _: Indication, cx: &mut Context<'_>) {
-        cx.drop("the program is idle");
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        // That a line is up is told to all.
+        if !matches!(indication, Indication::Report(_)) {
+            cx.drop("the program is idle");
+        }
     }
 }

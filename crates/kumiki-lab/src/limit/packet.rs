@@ -1,0 +1,91 @@
+//! A packet on its way down: it grows, and may be cut.
+
+use super::Cost;
+use super::ratio::Ratio;
+
+/// What has become of the user data of one packet.
+pub(super) struct Packet {
+    payload: Ratio,
+    /// Pieces of one length, how many and how long, in octets.
+    pieces: Vec<(u128, u128)>,
+    /// What is among their octets, on average, all pieces together.
+    among: Ratio,
+    /// Cells of all pieces, where there are cells.
+    pub(super) cells: Option<u128>,
+    /// Octets that only fill cells.
+    pub(super) padding: Ratio,
+}
+
+impl Packet {
+    pub(super) fn new(payload_octets: u32) -> Self {
+        let octets = u128::from(payload_octets);
+        Self {
+            payload: Ratio::whole(octets),
+            pieces: vec![(1, octets)],
+            among: Ratio::ZERO,
+            cells: None,
+            padding: Ratio::ZERO,
+        }
+    }
+
+    /// All octets of it; `None` where that is beyond all measure.
+    pub(super) fn size(&self) -> Option<Ratio> {
+        let mut pieces = self.pieces.iter();
+        let whole = pieces.try_fold(0_u128, |sum, (count, octets)| {
+            sum.checked_add(count.checked_mul(*octets)?)
+        })?;
+        Ratio::whole(whole).checked_add(self.among)
+    }
+
+    /// Passes a layer that takes `cost`.
+    pub(super) fn pass(&mut self, cost: Cost) -> Option<()> {
+        match cost {
+            Cost::Share { .. } => {}
+            Cost::Octets(octets) => {
+                for (_, piece) in &mut self.pieces {
+                    *piece = piece.checked_add(octets.into())?;
+                }
+            }
+            Cost::Pieces(octets) => self.cut(octets.into())?,
+            Cost::Cells(octets) => self.fill(octets.into())?,
+            Cost::Among { added, per } => {
+                let share = Ratio::new(added.into(), per.into())?;
+                self.among = self.among.checked_add(share.checked_mul(self.payload)?)?;
+            }
+        }
+        Some(())
+    }
+
+    fn cut(&mut self, octets: u128) -> Option<()> {
+        let mut cut = Vec::new();
+        for (count, piece) in &self.pieces {
+            let whole = piece.checked_div(octets)?;
+            let rest = piece.checked_rem(octets)?;
+            for (pieces, octets) in [(whole, octets), (1, rest)] {
+                if pieces > 0 && octets > 0 {
+                    cut.push((count.checked_mul(pieces)?, octets));
+                }
+            }
+        }
+        self.pieces = cut;
+        Some(())
+    }
+
+    /// Fills the last cell of each piece. What is among the octets is taken as spread over the pieces by their number.
+    fn fill(&mut self, octets: u128) -> Option<()> {
+        let before = self.size()?;
+        let number: u128 = self.pieces.iter().map(|(count, _)| count).sum();
+        let among = self.among.checked_div(Ratio::whole(number))?;
+        let mut cells = 0_u128;
+        for (count, piece) in &mut self.pieces {
+            let size = Ratio::whole(*piece).checked_add(among)?;
+            let filled = size.checked_div(Ratio::whole(octets))?.ceil();
+            cells = cells.checked_add(count.checked_mul(filled)?)?;
+            *piece = filled.checked_mul(octets)?;
+        }
+        self.among = Ratio::ZERO;
+        self.cells = Some(cells);
+        self.padding = self.size()?.checked_sub(before)?;
+        Some(())
+    }
+}

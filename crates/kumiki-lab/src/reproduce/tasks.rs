@@ -1,0 +1,204 @@
+//! The time of tasks: a table and a figure of their own, and how much the time of some grows beside that of others.
+
+use super::Results;
+use super::trends::named;
+use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
+use crate::rows::{Parameter, Row};
+use crate::scenario::{Growth, Point, Tasks};
+use crate::table::{Cell, Table};
+
+/// The time of one task at one point, in milliseconds.
+struct Time<'a> {
+    point: &'a Point,
+    side: String,
+    task: String,
+    ms: f64,
+}
+
+impl<'a> Time<'a> {
+    fn of(point: &'a Point, row: &Row) -> Option<Self> {
+        let text = |name| match row.parameter(name)? {
+            Parameter::Text(text) => Some(text.clone()),
+            Parameter::Switch(_) | Parameter::Count(_) | Parameter::Number(_) => None,
+        };
+        let Parameter::Number(ms) = row.parameter("cpu_ms")? else {
+            return None;
+        };
+        let (side, task, ms) = (text("side")?, text("task")?, *ms);
+        Some(Self {
+            point,
+            side,
+            task,
+            ms,
+        })
+    }
+}
+
+impl Results {
+    fn wanted(&self) -> Option<&Tasks> {
+        self.points.first()?.0.scenario.report.tasks.as_ref()
+    }
+
+    /// Those of all points, of the first repetition of each.
+    fn times(&self) -> Vec<Time<'_>> {
+        let done = self
+            .points
+            .iter()
+            .filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
+        let rows = done.flat_map(|(point, done)| done.rows.iter().map(move |row| (point, row)));
+        rows.filter(|(_, row)| row.repetition == 0)
+            .filter_map(|(point, row)| Time::of(point, row))
+            .collect()
+    }
+
+    /// The host and the point that a time is of, in words.
+    fn column(&self, time: &Time<'_>) -> String {
+        let names: Vec<&String> = time.point.varied.iter().map(|(name, _)| name).collect();
+        match time.point.label_of(&names) {
+            label if label.is_empty() => time.side.clone(),
+            label => format!("{}, {label}", time.side),
+        }
+    }
+
+    /// Rows are the tasks, columns the hosts at each point. `None` where `[report]` names no tasks.
+    #[must_use]
+    pub fn task_table(&self) -> Option<Table> {
+        let wanted = self.wanted()?;
+        let times = self.times();
+        let mut columns: Vec<String> = Vec::new();
+        let heads = wanted.names.iter().cloned();
+        let mut rows: Vec<(String, Vec<Cell>)> = heads.map(|name| (name, Vec::new())).collect();
+        for time in &times {
+            let name = self.column(time);
+            let column = columns.iter().position(|known| *known == name);
+            let column = column.unwrap_or_else(|| {
+                columns.push(name);
+                columns.len() - 1
+            });
+            let cells = rows.iter_mut().find(|(task, _)| *task == time.task);
+            if let Some((_, cells)) = cells {
+                if cells.len() <= column {
+                    cells.resize(column + 1, Cell::empty());
+                }
+                if let Some(cell) = cells.get_mut(column) {
+                    *cell = Cell::number(time.ms, 0);
+                }
+            }
+        }
+        let growth = wanted.growth.iter();
+        let growth = growth.flat_map(|growth| self.growth(growth, &times));
+        Some(Table {
+            title: format!("{}: time of tasks (ms)", self.title()),
+            corner: "task".to_owned(),
+            columns,
+            rows,
+            legend: growth.collect(),
+        })
+    }
+
+    /// Bars for each task, one series for each host at each point.
+    #[must_use]
+    pub fn task_figure(&self) -> Option<Figure> {
+        let wanted = self.wanted()?;
+        let mut series: Vec<Series> = Vec::new();
+        for time in self.times() {
+            let label = self.column(&time);
+            let place = wanted.names.iter().position(|name| *name == time.task);
+            let Some(x) = place.and_then(|place| u32::try_from(place).ok()) else {
+                continue;
+            };
+            let mark = Mark::new(f64::from(x), time.ms);
+            match series.iter_mut().find(|series| series.label == label) {
+                Some(series) => series.points.push(mark),
+                None => series.push(Series {
+                    label,
+                    shape: Shape::Bars,
+                    points: vec![mark],
+                    ..Series::default()
+                }),
+            }
+        }
+        let (first, _) = self.points.first()?;
+        Some(Figure {
+            title: self.title(),
+            x: Axis {
+                label: "task".to_owned(),
+                scale: Scale::Names(wanted.names.clone()),
+                ..Axis::default()
+            },
+            y: Axis {
+                label: "CPU time".to_owned(),
+                unit: "ms".to_owned(),
+                ..Axis::default()
+            },
+            series,
+            caption: self.caption(first),
+            ..Figure::default()
+        })
+    }
+
+    /// What became of `growth` on each host, for each pair of points that differ in nothing else.
+    fn growth(&self, growth: &Growth, times: &[Time<'_>]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (before, _) in self.points.iter().filter(|(p, _)| p.is_at(&growth.at)) {
+            let others = |point: &Point| -> Vec<(String, toml::Value)> {
+                let varied = point.varied.iter();
+                let others = varied.filter(|(name, _)| !growth.at.contains_key(name));
+                others.cloned().collect()
+            };
+            let pair = self.points.iter().map(|(point, _)| point);
+            let after = pair
+                .filter(|point| point.is_at(&growth.to))
+                .find(|point| others(point) == others(before));
+            let Some(after) = after else {
+                continue;
+            };
+            let mut sides: Vec<&str> = times.iter().map(|time| time.side.as_str()).collect();
+            sides.sort_unstable();
+            sides.dedup();
+            for side in sides {
+                let sum = |point: &Point, tasks: &[String]| -> f64 {
+                    let of = times.iter().filter(|time| {
+                        core::ptr::eq(time.point, point)
+                            && time.side == side
+                            && tasks.contains(&time.task)
+                    });
+                    of.map(|time| time.ms).sum()
+                };
+                let of = sum(after, &growth.of) - sum(before, &growth.of);
+                let against = sum(after, &growth.against) - sum(before, &growth.against);
+                lines.push(line(growth, side, &others(before), of, against));
+            }
+        }
+        lines
+    }
+}
+
+/// One host's growth, in words.
+fn line(
+    growth: &Growth,
+    side: &str,
+    others: &[(String, toml::Value)],
+    of: f64,
+    against: f64,
+) -> String {
+    let ratio = of / against;
+    let others: toml::Table = others.iter().cloned().collect();
+    let place = [side.to_owned(), named(&others)];
+    let place: Vec<&str> = place
+        .iter()
+        .map(String::as_str)
+        .filter(|part| !part.is_empty())
+        .collect();
+    let verdict = if ratio < growth.below { "" } else { "; missed" };
+    format!(
+        "{}: from {} to {} {} grows by {of:.0} ms and {} by {against:.0} ms, a ratio of {ratio:.3}; paper: below {:.3} ({}, predicted){verdict}",
+        place.join(", "),
+        named(&growth.at),
+        named(&growth.to),
+        growth.of.join(" + "),
+        growth.against.join(" + "),
+        growth.below,
+        growth.from,
+    )
+}
