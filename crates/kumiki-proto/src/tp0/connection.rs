@@ -31,8 +31,8 @@ pub(super) struct Connection {
     /// What the user says to other layers, while the network connection does not stand.
     pub(super) association: Option<Box<Association>>,
     pub(super) timer: TimerSlot,
-    /// TPDUs that the network takes now.
-    pub(super) room: u32,
+    /// TPDUs that the network takes now. Less than none where some went before the network's first credit had come: it counts them as well.
+    pub(super) room: i64,
     /// TSDUs, of which none, or only a part, has gone.
     pub(super) waiting: VecDeque<Message>,
     /// A part of a TSDU that its user has not ended.

@@ -533,7 +533,7 @@ impl Protocol for Tp0 {
             Indication::Credit { session, credit } => {
                 let window = self.config.window;
                 if let Some(connection) = self.connection(session) {
-                    connection.room = connection.room.saturating_add(credit.messages);
+                    connection.room = connection.room.saturating_add(credit.messages.into());
                     self.flow(session, window, cx);
                 }
             }

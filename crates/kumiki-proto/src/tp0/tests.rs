@@ -348,3 +348,47 @@ fn a_tsdu_longer_than_allowed_is_an_error() {
     pair.exchange();
     assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol"]);
 }
+
+/// The network connection stands, and CR goes, before the network's credit has come up: it counts CR all the same.
+#[test]
+fn what_went_before_the_first_credit_is_counted_against_it() {
+    let mut bench = Bench::new();
+    let network = bench
+        .graph
+        .add_device("network", Service::Connection)
+        .unwrap();
+    let config = Config {
+        network: Network::X25,
+        ..Config::default()
+    };
+    bench.node("tp0", &["network"], Tp0::new(config));
+    let user = bench.user("user", "tp0", &[]);
+    bench.start();
+    let open = Open {
+        user: CALLER,
+        ..Open::default()
+    };
+    bench.say(user, Request::Open(Box::new(open)));
+    let Some((_, Request::Open(open))) = bench.requests().pop() else {
+        panic!("nothing was opened");
+    };
+    let opened = Opened {
+        user: open.user,
+        ..Opened::default()
+    };
+    bench.indicate(network, Indication::Opened(Box::new(opened)));
+    let (session, credit) = (open.user, Credit::messages(3));
+    bench.indicate(network, Indication::Credit { session, credit });
+    // CC, for a size of 128 octets.
+    let data = Message::from_octets(&hex("09 d0 0001 0007 00 c0 01 07"));
+    let (session, end) = (open.user, true);
+    bench.indicate(network, Indication::Data { session, data, end });
+    let Some(Indication::Opened(opened)) = bench.heard(user).into_iter().next() else {
+        panic!("there is no connection");
+    };
+    let data = Message::from_octets(&[0; 500]);
+    let (session, end) = (opened.provider, true);
+    bench.say(user, Request::Data { session, data, end });
+    let is_data = |(_, request): &(DeviceId, Request)| matches!(request, Request::Data { .. });
+    assert_eq!(bench.requests().iter().filter(|it| is_data(it)).count(), 3);
+}
