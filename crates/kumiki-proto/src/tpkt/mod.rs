@@ -269,13 +269,10 @@ impl Tpkt {
         let mut local = open.local;
         let entry = match open.mode {
             Mode::Passive { .. } => {
-                local = match local {
-                    Address::None => Address::Socket {
-                        ip: Ipv6Addr::UNSPECIFIED.into(),
-                        port: tpkt::PORT,
-                    },
-                    some => with_port(some),
-                };
+                if local == Address::None {
+                    local = Address::Ip6(Ipv6Addr::UNSPECIFIED);
+                }
+                local = with_port(local);
                 Entry::Listener { above, user, lower }
             }
             Mode::Active => {
