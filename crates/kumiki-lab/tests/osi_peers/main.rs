@@ -1,0 +1,14 @@
+//! The OSI stack with implementations of others: Linux's packet layer of X.25.
+//!
+//! The peers lie beside the repository, in `../shared/peers`; where they or what they need is not there, a test says so and passes,
+//! unless `KUMIKI_REQUIRE_OSI` is set.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test: what fails stops it"
+)]
+
+mod linux;
+mod peers;
