@@ -1,6 +1,6 @@
-//! The OSI stack with implementations of others: Linux's packet layer of X.25.
+//! The OSI stack with implementations of others: Linux's packet layer of X.25, and libiec61850 up to ACSE.
 //!
-//! The peers lie beside the repository, in `../shared/peers`; where they or what they need is not there, a test says so and passes,
+//! Linux lies beside the repository, in `../shared/peers`, libiec61850 comes with a package of Python's and runs as a process of its own; where they or what they need is not there, a test says so and passes,
 //! unless `KUMIKI_REQUIRE_OSI` is set.
 
 #![allow(
@@ -11,4 +11,5 @@
 )]
 
 mod linux;
+mod mms;
 mod peers;

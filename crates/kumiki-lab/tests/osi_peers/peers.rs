@@ -59,11 +59,16 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::spawn(command.stdin(Stdio::null()))
+    }
+
+    /// One that runs as long as its standard input is open.
+    pub(crate) fn with_input(command: &mut Command) -> Self {
+        Self::spawn(command.stdin(Stdio::piped()))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let output = child.stdout.take().map(BufReader::new);
         Self {
             child,
