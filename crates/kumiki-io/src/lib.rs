@@ -6,6 +6,7 @@
 //! | [`executor`] | graphs and media in real time, in one thread |
 //! | [`device`] | what the executor needs of a device of the machine |
 //! | [`mod@line`] | octets to and from terminals, sockets, programs and the standard streams |
+//! | [`records`] | frames on a line that carries octets |
 //! | [`stream`] | the octets of a connection of the operating system |
 //! | [`tun`] | TUN and TAP devices: packets and Ethernet frames to and from the kernel (Linux only) |
 //! | [`udp`] | a UDP socket as a device: datagrams to and from other processes |
@@ -23,6 +24,7 @@ pub mod line;
 pub mod memory_link;
 pub mod pcapng;
 pub mod priority;
+pub mod records;
 pub mod signal;
 pub mod stream;
 #[cfg(target_os = "linux")]
@@ -37,6 +39,7 @@ pub use executor::{
 };
 pub use line::{Line, LineError, Opening};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
+pub use records::Records;
 pub use signal::Wish;
 pub use stream::Stream;
 #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Codec | [`kumiki_wire::lapb`] |
-//! | Found | link type 207 (behind an octet that tells the direction), EtherType 6000 behind its length |
+//! | Found | link types 207 (behind an octet that tells the direction) and 196 (behind a header of SITA's that names LAPB), EtherType 6000 behind its length |
 //! | Left out | modulo 128, which no capture tells: frames are read modulo 8 |
 
 use kumiki_wire::lapb::{Control, Header, Modulo, Reject, Supervisory, address, ether, function};
@@ -28,6 +28,13 @@ pub(super) const DIRECTED: Dissector = Dissector {
     dissect: directed,
 };
 
+pub(super) const SITA: Dissector = Dissector {
+    name: "lapb-sita",
+    title: "LAPB frames behind a header of SITA's recorders",
+    claims: &[Key::LinkType(196)],
+    dissect: behind_sita,
+};
+
 pub(super) const ETHER: Dissector = Dissector {
     name: "lapb-ether",
     title: "LAPB over Ethernet, as Linux has it",
@@ -49,6 +56,32 @@ fn directed(reading: &mut Reading<'_>) {
     reading.named("direction", 0, 1, Value::Hex(direction.into(), 2), meaning);
     let inside = reading.total().saturating_sub(1);
     reading.follow(&[Key::Named(DISSECTOR.name)], 1, inside);
+}
+
+/// Flags, two octets about the line, one of errors, protocol.
+fn behind_sita(reading: &mut Reading<'_>) {
+    const LAPB: u8 = 1;
+    let &[flags, signals, errors_1, errors_2, protocol, ..] = reading.octets() else {
+        return;
+    };
+    let meaning = if flags & 1 == 0 { "sent" } else { "received" };
+    reading.header_len(5);
+    reading.summary(format!("SITA, {meaning}"));
+    reading.named("flags", 0, 1, Value::Hex(flags.into(), 2), meaning);
+    for (name, at, octet) in [
+        ("signals", 1, signals),
+        ("errors 1", 2, errors_1),
+        ("errors 2", 3, errors_2),
+    ] {
+        reading.field(name, at, 1, Value::Hex(octet.into(), 2));
+    }
+    if protocol == LAPB {
+        reading.named("protocol", 4, 1, Value::Hex(protocol.into(), 2), "LAPB");
+        let inside = reading.total().saturating_sub(5);
+        reading.follow(&[Key::Named(DISSECTOR.name)], 5, inside);
+    } else {
+        reading.field("protocol", 4, 1, Value::Hex(protocol.into(), 2));
+    }
 }
 
 fn over_ethernet(reading: &mut Reading<'_>) {

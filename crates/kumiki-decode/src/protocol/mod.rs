@@ -115,6 +115,7 @@ pub const ALL: &[&Dissector] = &[
     &acse::DISSECTOR,
     &lapb::DISSECTOR,
     &lapb::DIRECTED,
+    &lapb::SITA,
     &lapb::ETHER,
     &x25::DISSECTOR,
     &xot::DISSECTOR,

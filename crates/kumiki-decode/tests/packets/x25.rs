@@ -92,3 +92,12 @@ fn what_no_capture_has_is_read_as_tshark_reads_it() {
     let fields = &FIELDS[..7];
     compare("x25.pcap", &pcap(1, &frames), fields);
 }
+
+/// As recorders of SITA's have it, and as Kumiki's captures of LAPB do.
+#[test]
+fn frames_behind_their_direction_are_read_as_tshark_reads_them() {
+    let frames: [&[u8]; 2] = [&[3, 0x3f], &[1, 0, 0x10, 0, 0xfb, 0, 0]];
+    let behind = |(received, frame): (u8, &[u8])| [&[received, 0, 0, 0, 1], frame].concat();
+    let frames: Vec<Vec<u8>> = (0..).zip(frames).map(behind).collect();
+    compare("sita.pcap", &pcap(196, &frames), &FIELDS[..5]);
+}

@@ -60,6 +60,9 @@ pub enum LinkType {
     /// 147 to 162: private use, 0 to 15 here; the reader names the dissector (`-o uat:user_dlts:...`). Numbers above 15
     /// are taken as 15.
     User(u8),
+    /// 196: [`sita`] header, then a LAPB frame without flags and FCS. Of the types for LAPB the one that tshark reads; 207, which was
+    /// meant for it, is unknown to it.
+    Sita,
     /// 197: each record starts with an ERF header, for AAL5 PDUs with trailer and POS frames with FCS-32.
     Erf,
     /// 204: one octet for the direction (0 received, 1 sent), then PPP.
@@ -81,6 +84,7 @@ impl LinkType {
             Self::RawIp => 101,
             Self::SunAtm => 123,
             Self::User(n) => 147 + u16::from(n.min(15)),
+            Self::Sita => 196,
             Self::Erf => 197,
             Self::PppWithDirection => 204,
             Self::UpperPdu => 252,
@@ -322,6 +326,17 @@ pub fn sunatm(direction: Direction, vpi: u8, vci: u16) -> [u8; 4] {
     };
     let [vci_high, vci_low] = vci.to_be_bytes();
     [sent | LLC_MULTIPLEXED, vpi, vci_high, vci_low]
+}
+
+/// The five octets before a LAPB frame in [`LinkType::Sita`]: which way it went, signals and errors of the line (none), and 1 for LAPB.
+#[must_use]
+pub const fn sita(direction: Direction) -> [u8; 5] {
+    const LAPB: u8 = 1;
+    let received = match direction {
+        Direction::Inbound => 1,
+        Direction::Outbound => 0,
+    };
+    [received, 0, 0, 0, LAPB]
 }
 
 /// The tags before a PDU in [`LinkType::UpperPdu`] (Wireshark's "exported PDU"): the dissector's name, as in `tcp` or `data`,

@@ -124,6 +124,36 @@ fn sunatm_shows_the_circuit_and_what_the_sdu_carries() {
 }
 
 #[test]
+fn lapb_is_read_behind_its_direction() {
+    let mut capture = PcapNg::new(Vec::new()).unwrap();
+    let tap = capture.add_interface("line", LinkType::Sita, 0).unwrap();
+    // SABM with P to the DTE, and its RESTART in an I frame.
+    let frames: [&[u8]; 2] = [&[3, 0x3f], &[1, 0, 0x10, 0, 0xfb, 0, 0]];
+    for (direction, frame) in [
+        (Direction::Inbound, frames[0]),
+        (Direction::Outbound, frames[1]),
+    ] {
+        let octets = [&sita(direction)[..], frame].concat();
+        capture.write(tap, 7, &octets, octets.len(), None).unwrap();
+    }
+    let octets = capture.finish().unwrap();
+    let fields = [
+        "frame.protocols",
+        "sita.flags.flags",
+        "lapb.address",
+        "lapb.control",
+        "x25.type",
+    ];
+    let Some(lines) = tshark("sita", &octets, &fields) else {
+        return;
+    };
+    assert_eq!(
+        lines,
+        ["sita:lapb|1|0x03|0x3f|", "sita:lapb:x25|0|0x01|0x00|0xfb"]
+    );
+}
+
+#[test]
 fn long_packets_are_cut_at_snaplen_and_keep_their_length() {
     let mut capture = PcapNg::new(Vec::new()).unwrap();
     let tap = capture.add_interface("a", LinkType::RawIp, 28).unwrap();

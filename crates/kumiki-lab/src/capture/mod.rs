@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | pcapng, by [`kumiki_io::pcapng`] |
 //! | Interfaces | one for each access point on record, named `host.device` or `host.upper/lower` |
-//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram, an Ethernet, FDDI or PPP frame: as it is; of any other layer: behind tags that name its dissector |
+//! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram, an Ethernet, FDDI or PPP frame: as it is; a LAPB frame: behind a `SITA` header; of any other layer: behind tags that name its dissector |
 //! | Comments | `dropped:` and the reason, where the graph threw a PDU away before it came to another tap |
 //! | Left out | cells, and what the media do to frames: taps are in hosts. Super-segments are not cut |
 //!
@@ -19,7 +19,7 @@ use std::io::Write;
 
 use kumiki_graph::{AccessPoint, Address, Tapped};
 use kumiki_io::pcapng::{
-    CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sunatm, upper_pdu,
+    CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sita, sunatm, upper_pdu,
 };
 use kumiki_octets::{Checksum, Sum};
 use kumiki_sim::Host;
@@ -121,6 +121,8 @@ pub enum Content {
     Ppp,
     /// MAPOS frames without flags and frame check sequence; on a line that carries PPP too, PPP frames as well.
     Mapos,
+    /// LAPB frames without flags and frame check sequence.
+    Lapb,
     /// What this dissector of Wireshark reads.
     Payload(&'static str),
 }
@@ -136,6 +138,8 @@ impl Content {
             ("fddi", _) => Self::Fddi,
             ("ppp", _) | ("ppp_daemon", "ppp") => Self::Ppp,
             ("sdh" | "mapos_switch", _) => Self::Mapos,
+            ("lapb", _) => Self::Lapb,
+            ("x25", _) => Self::Payload("x.25"),
             ("tcp", "ip" | "ipv6") => Self::Payload("tcp"),
             ("udp", "ip" | "ipv6") => Self::Payload("udp"),
             ("icmp", "ip") => Self::Payload("icmp"),
@@ -269,6 +273,7 @@ enum Form {
     Fddi,
     Ppp,
     Mapos,
+    Lapb,
     Tagged(&'static str),
 }
 
@@ -285,6 +290,7 @@ impl Form {
             Content::Fddi => Self::Fddi,
             Content::Ppp => Self::Ppp,
             Content::Mapos => Self::Mapos,
+            Content::Lapb => Self::Lapb,
             Content::Payload(dissector) => Self::Tagged(dissector),
         }
     }
@@ -298,6 +304,7 @@ impl Form {
             Self::Fddi => LinkType::Fddi,
             Self::Ppp => LinkType::Ppp,
             Self::Mapos => LinkType::User(14),
+            Self::Lapb => LinkType::Sita,
             Self::Tagged(_) => LinkType::UpperPdu,
         }
     }
@@ -317,6 +324,7 @@ impl Form {
             Self::Llc | Self::Datagram | Self::Ethernet | Self::Fddi | Self::Ppp | Self::Mapos => {
                 Vec::new()
             }
+            Self::Lapb => sita(direction).to_vec(),
             Self::Tagged(dissector) => {
                 upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip())
             }

@@ -36,6 +36,7 @@ impl<W: Write> Stream<W> {
             Content::Fddi => Form::Fddi,
             Content::Ppp => Form::Ppp,
             Content::Mapos => Form::Mapos,
+            Content::Lapb => Form::Lapb,
             Content::Payload(dissector) => Form::Tagged(dissector),
         };
         let found: Vec<AccessPoint> = graph

@@ -152,3 +152,28 @@ fn no_packet_is_read_that_the_user_has_no_room_for() {
     assert_eq!(it.messages().len(), 4);
     assert_eq!(granted(&mut it.bench), 1);
 }
+
+#[test]
+fn who_listens_without_an_address_does_so_on_port_102() {
+    let mut bench = Bench::new();
+    let below = bench.graph.add_device("below", Service::Stream).unwrap();
+    bench.node("tpkt", &["below"], Tpkt::new(Config::default()));
+    let user = bench.user("user", "tpkt", &[]);
+    bench.start();
+    let open = Open {
+        user: USER,
+        mode: Mode::Passive { backlog: 1 },
+        ..Open::default()
+    };
+    bench.say(user, Request::Open(Box::new(open)));
+    let ports: Vec<Option<u16>> = bench
+        .requests()
+        .into_iter()
+        .filter(|(device, _)| *device == below)
+        .filter_map(|(_, request)| match request {
+            Request::Open(open) => Some(open.local.socket().map(|it| it.port())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ports, [Some(102)]);
+}
