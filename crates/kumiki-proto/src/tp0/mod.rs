@@ -331,8 +331,9 @@ impl Tp0 {
             parameters,
             ..cotp::Connection::default()
         });
-        send(connection, &cr, cx);
+        connection.first = Some(Message::from_octets(&cr.emit()));
         self.wait(own, cx);
+        self.flow(own, self.config.window, cx);
     }
 
     /// TPDU sizes as we propose them.
@@ -376,7 +377,7 @@ impl Tp0 {
             parameters,
             ..cotp::Connection::default()
         });
-        send(connection, &cc, cx);
+        connection.first = Some(Message::from_octets(&cc.emit()));
         self.flow(own, window, cx);
     }
 
@@ -427,10 +428,10 @@ impl Tp0 {
             return;
         };
         while connection.room > 0
-            && let Some(data) = connection.next_data()
+            && let Some(data) = connection.next_out()
         {
             connection.room -= 1;
-            sent += 1;
+            sent += u64::from(connection.state == State::Open);
             let (session, end) = (connection.lower, true);
             cx.down(NETWORK, Request::Data { session, data, end });
         }
@@ -476,8 +477,8 @@ fn below(quality: Quality) -> Quality {
     }
 }
 
-/// A TPDU without user data. It goes whether the network has granted credit or not: there are few of them, and they begin and end
-/// connections.
+/// A TPDU that ends a connection. It goes whether the network has granted credit or not: a network that has no room loses it, and ends
+/// the connection all the same.
 fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
     connection.room = connection.room.saturating_sub(1);
     let data = Message::from_octets(&tpdu.emit());

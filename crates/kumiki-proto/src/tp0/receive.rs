@@ -1,5 +1,7 @@
 //! What comes from the network.
 
+use kumiki_graph::Work;
+
 use super::*;
 
 impl Tp0 {
@@ -203,6 +205,10 @@ impl Tp0 {
             connection.gathered = data;
         } else {
             connection.gathered.append(data);
+            let copied = connection.compact() as u64;
+            if copied > 0 {
+                cx.charge(Work::Copy, copied);
+            }
         }
         if dt.eot {
             let whole = core::mem::take(&mut connection.gathered);
