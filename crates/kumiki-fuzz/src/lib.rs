@@ -22,9 +22,11 @@ mod bench;
 mod callers;
 mod captures;
 mod cells;
+mod circuits;
 mod codecs;
 mod contexts;
 mod draw;
+mod files;
 mod fragments;
 mod framing;
 mod host;
@@ -33,6 +35,7 @@ mod layers;
 mod line;
 mod mapos;
 mod offload;
+mod osi;
 mod packet;
 mod ppp;
 mod program;
@@ -41,6 +44,7 @@ mod section;
 mod segments;
 mod station;
 mod texts;
+mod wires;
 
 pub use draw::Draw;
 
@@ -78,6 +82,9 @@ pub const TARGETS: &[Target] = &[
     station::TARGET,
     ppp::TARGET,
     mapos::TARGET,
+    osi::TARGET,
+    files::TARGET,
+    circuits::TARGET,
 ];
 
 /// The target of this name.

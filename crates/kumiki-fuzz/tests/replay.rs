@@ -64,4 +64,7 @@ replays! {
     station
     ppp
     mapos
+    osi
+    files
+    circuits
 }

@@ -146,10 +146,15 @@ impl Stream {
         }
     }
 
+    fn tell_room(&mut self) -> Arrival {
+        Arrival::Room(core::mem::take(&mut self.room) as u64)
+    }
+
     /// The peer takes no more.
     fn on_broken(&mut self) {
         self.state = State::Broken;
         self.waiting.clear();
+        self.room += self.held;
         (self.written, self.held) = (0, 0);
     }
 }
@@ -163,8 +168,9 @@ impl RealDevice for Stream {
                 read: Some(socket).filter(|_| self.granted > 0),
                 write: Some(socket),
             },
+            // A broken socket is always ready: it is waited for only where there is something to tell.
             State::Broken => Descriptors {
-                read: Some(socket).filter(|_| self.granted > 0),
+                read: Some(socket).filter(|_| self.granted > 0 || self.room > 0),
                 write: None,
             },
             // There is nothing to wait for, and the descriptor would always be ready.
@@ -182,11 +188,9 @@ impl RealDevice for Stream {
                 self.state = State::Up;
                 return Ok(Some(Arrival::Up));
             }
-            State::Up if self.room > 0 => {
-                let room = core::mem::take(&mut self.room);
-                return Ok(Some(Arrival::Room(room as u64)));
-            }
+            State::Up if self.room > 0 => return Ok(Some(self.tell_room())),
             State::Up | State::Broken if self.granted > 0 => {}
+            State::Broken if self.room > 0 => return Ok(Some(self.tell_room())),
             State::Up | State::Broken | State::Down => return Ok(None),
         }
         match self.read() {
@@ -203,6 +207,10 @@ impl RealDevice for Stream {
 
     fn send(&mut self, packet: &Message, _: Address) -> io::Result<Sent> {
         if self.state != State::Up {
+            if self.state == State::Broken {
+                // Who waits for room would otherwise never read what is left, nor hear of the end.
+                self.room += packet.len();
+            }
             return Ok(Sent::Refused);
         }
         if self.held >= HELD && self.flush()? {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Codec | [`kumiki_wire::lapb`] |
 //! | Found | link types 207 (behind an octet that tells the direction) and 196 (behind a header of SITA's that names LAPB), EtherType 6000 behind its length |
-//! | Left out | modulo 128, which no capture tells: frames are read modulo 8 |
+//! | Left out | a link modulo 128 whose set-up is not in the capture: only SABME tells, and without it frames are read modulo 8 |
 
 use kumiki_wire::lapb::{Control, Header, Modulo, Reject, Supervisory, address, ether, function};
 
@@ -16,7 +16,7 @@ use crate::registry::Dissector;
 
 pub(super) const DISSECTOR: Dissector = Dissector {
     name: "lapb",
-    title: "LAPB frames, modulo 8",
+    title: "LAPB frames",
     claims: &[],
     dissect,
 };
@@ -99,7 +99,18 @@ fn over_ethernet(reading: &mut Reading<'_>) {
 }
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets(), Modulo::Eight) {
+    // Unnumbered frames are the same in both.
+    let modulo = match reading.octets().get(1).map(|octet| octet & !0x10) {
+        Some(function::SABM) => Some(Modulo::Eight),
+        Some(function::SABME) => Some(Modulo::Extended),
+        Some(_) | None => None,
+    };
+    let interface = reading.around.interface;
+    if let Some(modulo) = modulo {
+        reading.state.set_modulo(interface, modulo);
+    }
+    let modulo = reading.state.modulo(interface);
+    let (header, len) = match Header::parse(reading.octets(), modulo) {
         Ok(found) => found,
         Err(why) => return reading.malformed(&why),
     };
@@ -117,21 +128,31 @@ fn dissect(reading: &mut Reading<'_>) {
     if name.is_empty() {
         reading.bad("an address that is none of the four of X.25");
     }
-    let octet = reading.part(1, 1).first().copied().unwrap_or_default();
-    let value = Value::Hex(octet.into(), 2);
-    reading.named("control", 1, 1, value, header.control);
+    let control = len - 1;
+    let value = match *reading.part(1, control) {
+        [first, second] => Value::Hex(u16::from_be_bytes([first, second]).into(), 4),
+        [first, ..] => Value::Hex(first.into(), 2),
+        [] => Value::Hex(0, 2),
+    };
+    reading.named("control", 1, control, value, header.control);
+    // Modulo 128 each number has an octet of its own, and P or F is with N(R).
     let inside = reading.total().saturating_sub(len);
     match header.control {
         Control::Information { ns, nr, poll } => {
             reading.field("n(s)", 1, 1, ns);
-            reading.field("n(r)", 1, 1, nr);
-            reading.field("poll", 1, 1, poll);
+            reading.field("n(r)", control, 1, nr);
+            reading.field("poll", control, 1, poll);
             reading.follow(&[Key::Named("x25")], len, inside);
         }
-        Control::Supervisory { kind, nr, poll, .. } => {
-            reading.field("n(r)", 1, 1, nr);
-            reading.field("poll/final", 1, 1, poll);
-            if kind == Supervisory::Reserved {
+        Control::Supervisory {
+            kind,
+            reserved,
+            nr,
+            poll,
+        } => {
+            reading.field("n(r)", control, 1, nr);
+            reading.field("poll/final", control, 1, poll);
+            if kind == Supervisory::Reserved || reserved != 0 {
                 reading.bad("a supervisory frame of no kind");
             }
             if inside > 0 {
@@ -142,7 +163,7 @@ fn dissect(reading: &mut Reading<'_>) {
         Control::Unnumbered { function, poll } => {
             reading.field("poll/final", 1, 1, poll);
             match function {
-                function::FRMR => reject(reading, len),
+                function::FRMR => reject(reading, len, modulo),
                 function::SABM | function::SABME | function::DISC | function::UA | function::DM => {
                     reading.rest(len, inside, "information that may not be there");
                 }
@@ -156,18 +177,25 @@ fn dissect(reading: &mut Reading<'_>) {
     }
 }
 
-fn reject(reading: &mut Reading<'_>, at: usize) {
+fn reject(reading: &mut Reading<'_>, at: usize, modulo: Modulo) {
     let octets = reading.part(at, usize::MAX);
-    match Reject::parse(octets, Modulo::Eight) {
+    match Reject::parse(octets, modulo) {
         Ok(found) => {
-            let refused = Value::Hex(found.control[0].into(), 2);
-            match found.refused(Modulo::Eight) {
-                Some(control) => reading.named("rejected", at, 1, refused, control),
-                None => reading.field("rejected", at, 1, refused),
+            let [first, second] = found.control;
+            let (len, refused, vs, vr) = match modulo {
+                Modulo::Eight => (1, Value::Hex(first.into(), 2), at + 1, at + 1),
+                Modulo::Extended => {
+                    let both = u16::from_be_bytes([first, second]);
+                    (2, Value::Hex(both.into(), 4), at + 2, at + 3)
+                }
+            };
+            match found.refused(modulo) {
+                Some(control) => reading.named("rejected", at, len, refused, control),
+                None => reading.field("rejected", at, len, refused),
             }
-            reading.field("v(s)", at + 1, 1, found.vs);
-            reading.field("v(r)", at + 1, 1, found.vr);
-            reading.field("response", at + 1, 1, found.response);
+            reading.field("v(s)", vs, 1, found.vs);
+            reading.field("v(r)", vr, 1, found.vr);
+            reading.field("response", vr, 1, found.response);
             reading.note(found);
         }
         Err(why) => reading.malformed_at(at, &why),

@@ -21,6 +21,7 @@ mod ethernet;
 mod exported;
 pub(crate) mod fcs;
 mod fddi;
+mod framing;
 mod ftam;
 mod icmpv4;
 mod icmpv6;

@@ -1,4 +1,4 @@
-//! TCP: one segment. Connections are followed by those whose PDUs lie across segments: [`super::tpkt`].
+//! TCP: one segment. Connections are followed by those whose PDUs lie across segments: [`super::framing`].
 //!
 //! | | |
 //! |---|---|

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | Codec | [`kumiki_wire::xot`] |
 //! | Found | TCP port 1998 |
-//! | Left out | packets that begin in one segment and end in another: what is not whole is shown as data |
+//! | Left out | segments in another order than they were sent in: see [`streams`](crate::reassembly::streams) |
+//!
+//! Packets are put together from segments as [`super::framing`] has it.
 
 use kumiki_wire::xot::{Header, LEN, PVC_SETUP, PvcSetup, status_text};
 
 use super::emitted;
+use super::framing::Framing;
 use crate::key::Key;
 use crate::packet::Value;
 use crate::reading::Reading;
@@ -28,36 +31,32 @@ pub(super) const PVC: Dissector = Dissector {
     dissect: pvc,
 };
 
+const FRAMING: Framing = Framing {
+    title: "XOT",
+    again: &[Key::Named("xot")],
+    header: LEN,
+    length: |octets| Header::parse(octets).map(|(header, len)| len + usize::from(header.length)),
+    show,
+    inside: |octets| match octets.get(LEN + 2) {
+        Some(&PVC_SETUP) => &[Key::Named("xot-pvc")],
+        Some(_) | None => &[Key::Named("x25")],
+    },
+    body: "packet",
+};
+
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(_) if reading.octets().len() < LEN => {
-            reading.summary("XOT, cut");
-            return reading.rest(0, reading.total(), "the rest is in the next segment");
-        }
-        Err(why) => return reading.malformed(&why),
+    FRAMING.dissect(reading);
+}
+
+fn show(reading: &mut Reading<'_>) {
+    let Ok((header, len)) = Header::parse(reading.octets()) else {
+        return;
     };
     reading.header_len(len);
     reading.summary(header);
     emitted!(reading, header);
     reading.field("version", 0, 2, 0_u16);
     reading.field("length", 2, 2, header.length);
-    let inside = usize::from(header.length);
-    let behind = reading.total().saturating_sub(len);
-    if behind < inside {
-        return reading.rest(len, behind, "the rest is in the next segment");
-    }
-    let name = if reading.part(len + 2, 1) == [PVC_SETUP] {
-        PVC.name
-    } else {
-        "x25"
-    };
-    reading.follow(&[Key::Named(name)], len, inside);
-    reading.follow(
-        &[Key::Named(DISSECTOR.name)],
-        len + inside,
-        behind.saturating_sub(inside),
-    );
 }
 
 fn pvc(reading: &mut Reading<'_>) {

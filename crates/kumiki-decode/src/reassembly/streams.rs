@@ -1,4 +1,4 @@
-//! TPKTs from the segments of TCP (RFC 1006), TSDUs from TPDUs, and the presentation contexts of a connection.
+//! Packets from the segments of TCP (TPKT, XOT), TSDUs from TPDUs, and the presentation contexts of a connection.
 //!
 //! Segments are taken in the order of the capture: what is sent again is not read again, and where octets are missing, reading
 //! begins anew with the next segment. Left out: segments that come too early are not kept until it is their turn.
@@ -69,8 +69,9 @@ impl Parts {
 pub(crate) struct Flow {
     /// The sequence number that comes next; `None` before the first segment.
     pub(crate) next: Option<u32>,
-    /// The TPKT under way.
-    pub(crate) tpkt: Parts,
+    /// The packet under way, and of which protocol it is.
+    pub(crate) packet: Parts,
+    pub(crate) what: &'static str,
     /// The TSDU under way.
     pub(crate) tsdu: Parts,
     /// What the contexts are about that this side proposed.
@@ -126,9 +127,9 @@ impl Streams {
 
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> + '_ {
         self.flows.iter().flat_map(|(stream, flow)| {
-            let tpkt = flow.tpkt.unfinished(format!("TPKT {stream}"));
+            let packet = flow.packet.unfinished(format!("{} {stream}", flow.what));
             let tsdu = flow.tsdu.unfinished(format!("TSDU {stream}"));
-            tpkt.into_iter().chain(tsdu)
+            packet.into_iter().chain(tsdu)
         })
     }
 }

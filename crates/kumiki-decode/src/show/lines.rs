@@ -96,13 +96,14 @@ fn what(packet: &Packet) -> String {
 /// Of how many layers the line of a packet tells at most.
 const MOST_INNERMOST: usize = 6;
 
-/// The layers that nothing lies in. Most packets have one; a segment of TCP may hold several TPKTs, and a value of presentation several
+/// The layers that nothing lies in. Most packets have one; a segment of TCP may hold several TPKTs or packets of XOT, and a value of presentation several
 /// FPDUs.
 fn innermost(packet: &Packet) -> Vec<&Layer> {
     let ends = |layer: &Layer, next: Option<&Layer>| {
         next.is_none_or(|next| {
             let ftam = |layer: &Layer| layer.protocol.starts_with("ftam");
-            next.protocol == "tpkt" && layer.protocol != "tcp" || ftam(layer) && ftam(next)
+            ["tpkt", "xot"].contains(&next.protocol) && layer.protocol != "tcp"
+                || ftam(layer) && ftam(next)
         })
     };
     let following = packet.layers.iter().skip(1).map(Some).chain([None]);

@@ -30,11 +30,12 @@ fn tpkts() -> Vec<(bool, Vec<u8>)> {
 
 /// A segment of the connection.
 fn segment(initiator: bool, seq: u32, data: &[u8]) -> Vec<u8> {
-    let ports = if initiator {
-        (49_152, tpkt::PORT)
-    } else {
-        (tpkt::PORT, 49_152)
-    };
+    segment_at((49_152, tpkt::PORT), initiator, seq, data)
+}
+
+/// A segment of a connection between ports of the initiator and the responder.
+pub(crate) fn segment_at(ports: (u16, u16), initiator: bool, seq: u32, data: &[u8]) -> Vec<u8> {
+    let ports = if initiator { ports } else { (ports.1, ports.0) };
     let (source, destination): (Ipv4Addr, Ipv4Addr) = if initiator { (A, B) } else { (B, A) };
     let mut header = tcp::Header {
         source_port: ports.0,

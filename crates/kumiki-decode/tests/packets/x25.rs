@@ -52,17 +52,19 @@ fn captures_of_linux_and_xotpad_are_read_as_tshark_reads_them() {
     }
 }
 
-/// A frame of LAPB in one of Ethernet.
-fn frame(octets: &str) -> Vec<u8> {
+fn hex(octets: &str) -> Vec<u8> {
     let digits: Vec<u8> = octets
         .chars()
         .filter_map(|c| c.to_digit(16))
         .map(|it| u8::try_from(it).unwrap())
         .collect();
-    let octets: Vec<u8> = digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect();
+    let pairs = digits.chunks(2);
+    pairs.map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// A frame of LAPB in one of Ethernet.
+fn frame(octets: &str) -> Vec<u8> {
+    let octets = hex(octets);
     let length = u8::try_from(octets.len()).unwrap();
     let mut frame = [0xff; 6].to_vec();
     frame.extend([2, 0, 0, 0, 0, 1, 0x60, 0x00, length, 0]);
@@ -100,4 +102,76 @@ fn frames_behind_their_direction_are_read_as_tshark_reads_them() {
     let behind = |(received, frame): (u8, &[u8])| [&[received, 0, 0, 0, 1], frame].concat();
     let frames: Vec<Vec<u8>> = (0..).zip(frames).map(behind).collect();
     compare("sita.pcap", &pcap(196, &frames), &FIELDS[..5]);
+}
+
+#[test]
+fn a_link_that_was_set_up_by_sabme_is_read_modulo_128() {
+    let frames = [
+        // A mode of 128 begins with its SABME, and ends with a SABM.
+        "01 7f",
+        "01 73",
+        "01 02 05 10 00 fb 00 00",
+        "03 05 09",
+        "01 97 02 05 06 04 01",
+        "01 3f",
+        "01 22 10 00 ff",
+    ];
+    let frames: Vec<Vec<u8>> = frames.iter().map(|it| frame(it)).collect();
+    let said: Vec<String> = ours(&pcap(1, &frames))
+        .iter()
+        .map(|packet| {
+            assert_eq!(bad(packet), [""; 0]);
+            let layers = packet.layers.iter();
+            let mut of = layers.filter(|layer| ["lapb", "x25"].contains(&layer.protocol));
+            let mut line = of.next().unwrap().summary.clone();
+            for layer in of {
+                line = format!("{line} / {}", layer.summary);
+            }
+            line
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "LAPB 01 SABME P/F",
+            "LAPB 01 UA P/F",
+            "LAPB 01 I N(S)=1 N(R)=2 P/F / X.25 0 RESTART cause 00 diagnostic 0",
+            "LAPB 03 RNR N(R)=4 P/F",
+            "LAPB 01 FRMR P/F",
+            "LAPB 01 SABM P/F",
+            "LAPB 01 I N(S)=1 N(R)=1 / X.25 0 RESTART CONFIRMATION",
+        ]
+    );
+}
+
+#[test]
+fn packets_of_xot_are_put_together_from_segments() {
+    use super::osi::segment_at;
+
+    let packets = [
+        "00 00 00 0b 10 01 0b 00 06 42 07 07 43 02 02",
+        "00 00 00 13 10 01 f5 81 00 02 00 01 02 00 02 02 02 07 07 53 30 53 31",
+        "00 00 00 05 10 01 00 61 62",
+        "00 00 00 05 10 01 13 00 f1",
+    ];
+    let octets: Vec<u8> = packets.iter().flat_map(|it| hex(it)).collect();
+    let told = |most: usize| -> Vec<String> {
+        let mut seq = 1000;
+        let mut segments = Vec::new();
+        for data in octets.chunks(most) {
+            segments.push(segment_at((49_152, 1998), true, seq, data));
+            seq += u32::try_from(data.len()).unwrap();
+        }
+        let packets = ours(&pcap(1, &segments));
+        assert_eq!(packets.iter().flat_map(bad).count(), 0, "{most}");
+        let layers = packets.iter().flat_map(|packet| &packet.layers);
+        let of = layers.filter(|layer| ["x25", "xot-pvc"].contains(&layer.protocol));
+        of.map(|layer| layer.summary.clone()).collect()
+    };
+    let whole = told(1000);
+    assert_eq!(whole.len(), 4);
+    assert_eq!(whole[3], "X.25 1 CLEAR cause 00 diagnostic 241");
+    for most in [1, 3, 7, 20] {
+        assert_eq!(told(most), whole, "{most}");
+    }
 }

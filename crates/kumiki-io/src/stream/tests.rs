@@ -140,3 +140,27 @@ fn no_more_is_read_than_was_granted() {
     };
     assert_eq!(data.len(), 5_000);
 }
+
+#[test]
+fn who_sends_to_a_peer_that_is_gone_is_not_kept_waiting_for_room() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut stream = Stream::new(ours).unwrap();
+    // Nothing may be read, so the end of the stream cannot be heard of.
+    for _ in 0..2 {
+        stream.receive().unwrap();
+    }
+    drop(theirs);
+    for _ in 0..3 {
+        let message = headed(b"head", &[7; 5000]);
+        stream.send(&message, Address::None).unwrap();
+        assert!(!stream.flush().unwrap());
+        assert!(stream.descriptors().read.is_some());
+        let Ok(Some(Arrival::Room(room))) = stream.receive() else {
+            panic!("what is lost takes no room");
+        };
+        assert_eq!(room, 5004);
+        assert!(stream.descriptors().read.is_none());
+    }
+    stream.grant(1);
+    assert!(matches!(stream.receive(), Ok(Some(Arrival::Down))));
+}

@@ -130,6 +130,8 @@ pub struct Lapb {
     collided: bool,
     /// Whether our user has asked for the reset that goes on.
     user_resets: bool,
+    /// Resets that our user was told of and has not answered; only the last answer lets the link go on.
+    resets_told: u32,
     /// Octets of information that a frame may have, N1 and the driver's limit considered.
     information: u32,
     /// How often T1 has expired for the same thing.
@@ -159,6 +161,7 @@ impl Lapb {
             sabm_poll: false,
             collided: false,
             user_resets: false,
+            resets_told: 0,
             information: config.information,
             tries: 0,
             reject: Reject::default(),
@@ -378,6 +381,7 @@ impl Lapb {
         self.session = Session::None;
         self.v = Variables::default();
         self.user_resets = false;
+        self.resets_told = 0;
         self.timers.stop_all(cx);
     }
 

@@ -355,7 +355,8 @@ impl Lapb {
             self.send(self.config.role.peer(), control, data, cx);
             self.told_nr(cx);
             if !self.timers.t1_runs() {
-                self.tries = 1;
+                // What was tried already counts on: a peer may answer polls and never get the frame.
+                self.tries = self.tries.max(1);
                 self.timers.start(Timer::T1, self.config.t1, cx);
             }
         }

@@ -73,7 +73,11 @@ impl Lapb {
                 }
                 None => self.respond(function::DM, poll, cx),
             },
-            Step::SendDm => self.respond(function::DM, poll, cx),
+            Step::SendDm => {
+                // A peer that clears what it has set up is not set up any more.
+                self.collided = false;
+                self.respond(function::DM, poll, cx);
+            }
             Step::SendDmIfPolled if !response && poll => self.respond(function::DM, true, cx),
             Step::SendUa => self.respond(function::UA, poll, cx),
             Step::Withdraw => {
@@ -212,7 +216,13 @@ impl Lapb {
             ..Variables::default()
         };
         self.set_up(cx);
+        self.tell_reset(reason, cx);
+    }
+
+    /// Tells the user of a reset that it has not asked for.
+    fn tell_reset(&mut self, reason: Reason, cx: &mut Context<'_>) {
         if let Session::Stands(session) = self.session {
+            self.resets_told = self.resets_told.saturating_add(1);
             cx.up(USER, Indication::Reset { session, reason });
         }
     }
@@ -223,14 +233,16 @@ impl Lapb {
         self.sabm_poll = poll;
         self.v = Variables::default();
         self.timers.stop_all(cx);
-        if let Session::Stands(session) = self.session {
-            let reason = Reason::Reset;
-            cx.up(USER, Indication::Reset { session, reason });
-        }
+        self.tell_reset(Reason::Reset, cx);
     }
 
     /// The user resets the link, or answers a reset.
     pub(super) fn user_reset(&mut self, cx: &mut Context<'_>) {
+        self.resets_told = self.resets_told.saturating_sub(1);
+        if self.resets_told > 0 {
+            // It answers one that another has followed.
+            return;
+        }
         match self.phase {
             Phase::Resetting => {
                 self.respond(function::UA, self.sabm_poll, cx);

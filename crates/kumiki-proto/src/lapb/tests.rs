@@ -208,6 +208,66 @@ fn a_peer_that_vanishes_is_noticed_by_silence_alone() {
 }
 
 #[test]
+fn a_peer_that_answers_and_takes_nothing_is_given_up_too() {
+    let config = Config {
+        n2: 3,
+        ..Config::default()
+    };
+    let mut wire = standing(config, dce(config));
+    // As a line does that corrupts all that is long.
+    wire.fate = Box::new(|_, octets, _| {
+        if octets[1] & 1 == 0 {
+            Fate::Lost
+        } else {
+            Fate::Arrives
+        }
+    });
+    let session = wire.session(A).unwrap();
+    wire.say(A, data(session, b"x"));
+    wire.pass(Duration::from_secs(3 * 3 + 1));
+    assert_eq!(wire.resets(A), 1);
+}
+
+#[test]
+fn two_resets_that_are_answered_late_are_two_and_no_more() {
+    let mut wire = standing(Config::default(), dce(Config::default()));
+    wire.answer_late(A);
+    // FRMR: we reset. Then the peer does.
+    wire.inject(A, &hex("01 97 00 00 01"));
+    wire.pass(ms(5));
+    wire.inject(A, &hex("03 3f"));
+    assert_eq!(wire.resets(A), 2);
+    let before = counters(&mut wire, A);
+    wire.answer(A);
+    assert_ne!(wire.log().last().unwrap(), &(A, hex("03 73")));
+    wire.answer(A);
+    assert_eq!(wire.log().last().unwrap(), &(A, hex("03 73")));
+    wire.pass(ms(5));
+    let after = counters(&mut wire, A);
+    assert_eq!(
+        (after.resets, after.sabm_sent),
+        (before.resets, before.sabm_sent)
+    );
+    assert_eq!(wire.credit(A), 7);
+}
+
+#[test]
+fn a_peer_that_clears_what_it_has_set_up_is_not_taken_to_stand() {
+    let mut wire = Wire::new(ms(0));
+    wire.device(A);
+    wire.add("lapb a", &["line a"], Lapb::new(Config::default()).unwrap());
+    wire.user(A, "lapb a");
+    wire.start();
+    wire.say(A, active(1));
+    // It sets up as well, its UA is lost, and then it clears.
+    wire.inject(A, &hex("03 3f"));
+    wire.inject(A, &hex("03 53"));
+    wire.pass(Duration::from_secs(4));
+    assert_eq!(wire.session(A), None);
+    assert_eq!(wire.log().last().unwrap(), &(A, hex("01 3f")));
+}
+
+#[test]
 fn a_lost_frame_is_asked_for_and_sent_again_at_once() {
     let mut wire = standing(Config::default(), dce(Config::default()));
     // The second I frame of A.

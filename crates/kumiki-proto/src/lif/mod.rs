@@ -156,7 +156,7 @@ impl Protocol for Lif {
                 return self.begin(user, module, cx);
             }
             Request::Data { session, .. } => *session,
-            // What ends a connection waits its turn behind what it ends.
+            // What ends a connection waits its turn behind what it ends, as long as the module takes that.
             Request::Abort { session, .. } | Request::Release { session, .. } => *session,
             Request::Unit(_)
             | Request::Open(_)
@@ -225,12 +225,19 @@ impl Protocol for Lif {
         for connection in &mut self.connections {
             while let Some(next) = connection.queue.front() {
                 let is_data = matches!(next, Request::Data { .. });
-                if is_data && connection.room == 0 {
+                let last = connection.queue.back();
+                let ends = last.is_some_and(|it| !matches!(it, Request::Data { .. }));
+                if is_data && connection.room == 0 && !ends {
                     break;
                 }
                 let Some(request) = connection.queue.pop_front() else {
                     break;
                 };
+                if is_data && connection.room == 0 {
+                    // Nobody knows whether the module will ever take it, and its user has gone.
+                    cx.drop("data of a connection that ends");
+                    continue;
+                }
                 sent += 1;
                 if is_data {
                     connection.room -= 1;

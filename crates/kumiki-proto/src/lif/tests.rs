@@ -142,3 +142,31 @@ fn the_end_waits_behind_what_is_to_be_sent() {
         [Indication::Data { .. }, Indication::Aborted { .. }]
     ));
 }
+
+#[test]
+fn the_end_does_not_wait_for_a_module_that_takes_nothing_more() {
+    let mut it = setup(Flow::Polling);
+    it.send(5);
+    let (session, reason, data) = (it.session, kumiki_graph::Reason::User, None);
+    it.bench.say(
+        it.caller,
+        Request::Abort {
+            session,
+            reason,
+            data,
+        },
+    );
+    it.bench.pass(Duration::from_millis(1));
+    let heard = it.bench.heard(it.called);
+    assert!(matches!(
+        heard[..],
+        [
+            Indication::Data { .. },
+            Indication::Data { .. },
+            Indication::Aborted { .. }
+        ]
+    ));
+    let polls = it.counters().polls;
+    it.bench.pass(Duration::from_millis(1));
+    assert_eq!(it.counters().polls, polls, "nobody is left to ask for");
+}

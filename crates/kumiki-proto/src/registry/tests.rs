@@ -271,3 +271,24 @@ fn settings_are_listed_with_their_places_and_defaults() {
     }
     assert!(settings("nothing", &Settings::new()).is_empty());
 }
+
+#[test]
+fn permanent_circuits_of_xot_are_tables_by_their_channel() {
+    let circuit = Settings::new()
+        .with("interface", "Serial0")
+        .with("peer_interface", "Serial1")
+        .with("peer_channel", 4)
+        .with("peer", "10.0.0.2")
+        .with("window", 3)
+        .with("packet", Value::Octets(256));
+    let xot = |channel: &str, circuit: Settings| {
+        Settings::new().with("permanent", Settings::new().with(channel, circuit))
+    };
+    assert!(build("xot", &xot("3", circuit.clone()), here()).is_ok());
+    let odd = circuit.clone().with("packet", Value::Octets(100));
+    assert!(said("xot", &xot("3", odd)).contains("permanent.3.packet"));
+    assert!(said("xot", &xot("0", circuit)).contains("a channel from 1 to 4095"));
+    let nameless = Settings::new().with("interface", "Serial0");
+    let why = said("xot", &xot("3", nameless));
+    assert!(why.contains("permanent.3.peer_interface"), "{why}");
+}

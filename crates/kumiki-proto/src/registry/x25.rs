@@ -329,13 +329,87 @@ const ROUTE: &str = "a number's beginning and a host, such as \"2342 = 10.0.0.2:
 
 fn route(text: &str) -> Option<(Number, SocketAddr)> {
     let (number, host) = text.split_once('=')?;
-    let (number, host) = (number.trim().parse().ok()?, host.trim());
+    Some((number.trim().parse().ok()?, host_of(host)?))
+}
+
+fn host_of(text: &str) -> Option<SocketAddr> {
+    let host = text.trim();
     let with_port = || {
         let ip: IpAddr = host.parse().ok()?;
         Some(SocketAddr::new(ip, kumiki_wire::xot::PORT))
     };
-    Some((number, host.parse().ok().or_else(with_port)?))
+    host.parse().ok().or_else(with_port)
 }
+
+/// What names of interfaces may be: RFC 1613 has a length of one octet for them.
+const INTERFACE: &str = "a name of 1 to 255 ASCII characters";
+
+fn interface(
+    settings: &Reader<'_>,
+    key: &'static str,
+    meaning: &'static str,
+) -> Result<Option<String>, BuildError> {
+    let fits = |text: &str| text.is_ascii() && (1..=255).contains(&text.len());
+    settings.text(key, meaning, INTERFACE, "none", |text| {
+        fits(text).then(|| text.to_owned())
+    })
+}
+
+/// A permanent virtual circuit of this channel.
+fn permanent(channel: &str, settings: &Reader<'_>) -> Result<xot::Permanent, BuildError> {
+    const CHANNEL: &str = "a channel from 1 to 4095";
+    // In a list of settings the name is none.
+    let known = channel.parse().ok().filter(|it| (1..=4095).contains(it));
+    let number: u16 = match known {
+        Some(channel) => channel,
+        None if channel == ANY_CHANNEL => 1,
+        None => return Err(settings.wrong("", &channel, CHANNEL)),
+    };
+    let own = interface(settings, "interface", "what our interface is called")?;
+    let peers = interface(settings, "peer_interface", "what the peer's is called")?;
+    let (mut peer_channel, mut window, mut packet) = (None, 2, 128_u16);
+    settings.maybe_number(
+        "peer_channel",
+        "its channel at the peer's interface",
+        1..=4095,
+        &mut peer_channel,
+        "the same",
+    )?;
+    let peer = settings.text(
+        "peer",
+        "the host that it is set up to; without one the peer sets it up",
+        "a host, such as \"10.0.0.2\" or \"10.0.0.2:1998\"",
+        "none",
+        host_of,
+    )?;
+    settings.number(
+        "window",
+        "its window, both ways, as x25's `default_window` has it",
+        1..=127,
+        &mut window,
+    )?;
+    settings.octets(
+        "packet",
+        "its largest packets, both ways, as x25's `default_packet` has them; a power of two",
+        16..=4096,
+        &mut packet,
+    )?;
+    if !packet.is_power_of_two() {
+        return Err(settings.wrong("packet", &packet, "a power of two"));
+    }
+    Ok(xot::Permanent {
+        channel: number,
+        interface: own.ok_or_else(|| settings.missing("interface", INTERFACE))?,
+        peer_interface: peers.ok_or_else(|| settings.missing("peer_interface", INTERFACE))?,
+        peer_channel: peer_channel.unwrap_or(number),
+        peer,
+        window,
+        packet: u8::try_from(packet.ilog2()).unwrap_or(7),
+    })
+}
+
+/// What stands for the channels of permanent circuits in a list of settings.
+const ANY_CHANNEL: &str = "<channel>";
 
 pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let routes = settings.texts(
@@ -348,6 +422,10 @@ pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
         routes,
         ..xot::Config::default()
     };
+    settings.tables("permanent", ANY_CHANNEL, |channel, table| {
+        config.permanent.push(permanent(channel, table)?);
+        Ok(())
+    })?;
     settings.number(
         "receive",
         "packets that the user may be handed before it has granted any",

@@ -10,6 +10,11 @@ use kumiki_wire::cotp::{self, Data};
 
 use super::states::State;
 
+/// A TSDU may have so many pieces, however small.
+const FEW: usize = 64;
+/// Of more pieces than that, so many octets on average.
+const SMALL: usize = 256;
+
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) above: Above,
@@ -33,8 +38,8 @@ pub(super) struct Connection {
     pub(super) timer: TimerSlot,
     /// TPDUs that the network takes now.
     pub(super) room: u32,
-    /// CR or CC, until the network has room for it.
-    pub(super) connect: Option<Message>,
+    /// CR or CC, while the network has not taken it.
+    pub(super) first: Option<Message>,
     /// TSDUs, of which none, or only a part, has gone.
     pub(super) waiting: VecDeque<Message>,
     /// A part of a TSDU that its user has not ended.
@@ -70,7 +75,7 @@ impl Connection {
             association: None,
             timer: TimerSlot::default(),
             room: 0,
-            connect: None,
+            first: None,
             waiting: VecDeque::new(),
             partial: Message::new(),
             granted: 0,
@@ -87,13 +92,11 @@ impl Connection {
         self.tpdu_size.saturating_sub(cotp::DATA_LEN)
     }
 
-    /// What is to be sent next: CR or CC, then DTs.
-    pub(super) fn next_tpdu(&mut self) -> Option<Message> {
-        self.connect.take().or_else(|| self.next_data())
-    }
-
-    /// The next DT, if something waits.
-    fn next_data(&mut self) -> Option<Message> {
+    /// The next TPDU, if something waits.
+    pub(super) fn next_out(&mut self) -> Option<Message> {
+        if self.first.is_some() {
+            return self.first.take();
+        }
         let piece = self.piece();
         let first = self.waiting.front_mut()?;
         let (mut data, eot) = if first.len() > piece {
@@ -103,5 +106,16 @@ impl Connection {
         };
         Data { eot }.emit(data.push_header(cotp::DATA_LEN));
         Some(data)
+    }
+
+    /// Copies what has come of a TSDU into one piece where it is in pieces so small that they take more memory than what is in them.
+    /// Gives how many octets that were.
+    pub(super) fn compact(&mut self) -> usize {
+        let (pieces, octets) = (self.gathered.slices().len(), self.gathered.len());
+        if pieces < FEW || pieces.saturating_mul(SMALL) < octets {
+            return 0;
+        }
+        self.gathered = Message::from_octets(&self.gathered.to_vec());
+        octets
     }
 }

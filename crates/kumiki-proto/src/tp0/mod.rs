@@ -91,7 +91,7 @@ impl Default for Config {
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// TPDUs sent: CR or CC, and DTs.
+    /// DTs sent.
     pub sent: u64,
     /// DTs received.
     pub received: u64,
@@ -265,7 +265,7 @@ impl Tp0 {
                 reason: code,
                 additional: Vec::new(),
             });
-            last_word(connection, &dr, cx);
+            send(connection, &dr, cx);
         }
         self.end(own, None, cx);
     }
@@ -331,10 +331,9 @@ impl Tp0 {
             parameters,
             ..cotp::Connection::default()
         });
-        connection.connect = Some(Message::from_octets(&cr.emit()));
-        let window = self.config.window;
-        self.flow(own, window, cx);
+        connection.first = Some(Message::from_octets(&cr.emit()));
         self.wait(own, cx);
+        self.flow(own, self.config.window, cx);
     }
 
     /// TPDU sizes as we propose them.
@@ -378,7 +377,7 @@ impl Tp0 {
             parameters,
             ..cotp::Connection::default()
         });
-        connection.connect = Some(Message::from_octets(&cc.emit()));
+        connection.first = Some(Message::from_octets(&cc.emit()));
         self.flow(own, window, cx);
     }
 
@@ -429,10 +428,10 @@ impl Tp0 {
             return;
         };
         while connection.room > 0
-            && let Some(data) = connection.next_tpdu()
+            && let Some(data) = connection.next_out()
         {
             connection.room -= 1;
-            sent += 1;
+            sent += u64::from(connection.state == State::Open);
             let (session, end) = (connection.lower, true);
             cx.down(NETWORK, Request::Data { session, data, end });
         }
@@ -478,12 +477,10 @@ fn below(quality: Quality) -> Quality {
     }
 }
 
-/// The last TPDU of a connection, DR or ER. Where the network has no room for it, its end says enough.
-fn last_word(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
-    let Some(room) = connection.room.checked_sub(1) else {
-        return;
-    };
-    connection.room = room;
+/// A TPDU that ends a connection. It goes whether the network has granted credit or not: a network that has no room loses it, and ends
+/// the connection all the same.
+fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
+    connection.room = connection.room.saturating_sub(1);
     let data = Message::from_octets(&tpdu.emit());
     let (session, end) = (connection.lower, true);
     cx.down(NETWORK, Request::Data { session, data, end });

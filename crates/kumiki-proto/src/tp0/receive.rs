@@ -1,5 +1,7 @@
 //! What comes from the network.
 
+use kumiki_graph::Work;
+
 use super::*;
 
 impl Tp0 {
@@ -159,7 +161,7 @@ impl Tp0 {
                 cause: refused.cause,
                 invalid,
             });
-            last_word(connection, &er, cx);
+            send(connection, &er, cx);
         }
         self.on(own, Event::Invalid, Reason::Protocol, cx);
     }
@@ -203,6 +205,10 @@ impl Tp0 {
             connection.gathered = data;
         } else {
             connection.gathered.append(data);
+            let copied = connection.compact() as u64;
+            if copied > 0 {
+                cx.charge(Work::Copy, copied);
+            }
         }
         if dt.eot {
             let whole = core::mem::take(&mut connection.gathered);

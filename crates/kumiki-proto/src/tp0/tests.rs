@@ -1,5 +1,7 @@
 //! Two ends over RFC 1006, and one end whose peer is the test.
 
+#![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
+
 use kumiki_graph::{DeviceId, NodeId, Report};
 use kumiki_octets::Page;
 
@@ -347,4 +349,71 @@ fn a_tsdu_longer_than_allowed_is_an_error() {
     pair.say(0, Request::Data { session, data, end });
     pair.exchange();
     assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol"]);
+}
+
+/// Over X.25, whose credit is exact: what is handed over without is gone.
+#[test]
+fn a_tsdu_longer_than_all_windows_crosses_x25_whole() {
+    use crate::lapb::tests::wire::{A, B, Wire};
+    use crate::x25::{self, Over, Role, X25};
+
+    let mut wire = Wire::new(Duration::from_millis(1));
+    for (end, role) in [(A, Role::Dte), (B, Role::Dce)] {
+        let [line, x25, tp0] = ["line", "x25", "tp0"].map(|layer| end.name(layer));
+        let config = x25::Config {
+            over: Over::Frames,
+            role: Some(role),
+            ..x25::Config::default()
+        };
+        wire.device(end);
+        wire.add(&x25, &[&line], X25::new(config).unwrap());
+        let config = Config {
+            network: Network::X25,
+            ..Config::default()
+        };
+        wire.add(&tp0, &[&x25], Tp0::new(config));
+        wire.user(end, &tp0);
+    }
+    wire.start();
+    wire.pass(Duration::from_millis(10));
+    let open = |user, mode, remote| {
+        Request::Open(Box::new(Open {
+            user: Handle {
+                index: user,
+                generation: 1,
+            },
+            mode,
+            remote,
+            ..Open::default()
+        }))
+    };
+    let number = kumiki_graph::Address::X121("1".parse().unwrap());
+    let none = kumiki_graph::Address::None;
+    wire.say(B, open(5, Mode::Passive { backlog: 1 }, none));
+    wire.say(A, open(1, Mode::Active, number));
+    wire.pass(Duration::from_millis(20));
+    let session = wire.session(A).unwrap();
+    let octets: Vec<u8> = (0..200_000_u32).map(|at| (at % 251) as u8).collect();
+    let (data, end) = (Message::from_octets(&octets), true);
+    wire.say(A, Request::Data { session, data, end });
+    wire.pass(Duration::from_secs(10));
+    let drops = wire.bench.drops("x25 a", "data without credit");
+    assert_eq!((wire.taken(B), drops), (vec![octets], 0));
+}
+
+#[test]
+fn a_tsdu_in_tiny_pieces_takes_no_more_memory_than_it_must() {
+    let mut pair = pair([Config::default(); 2]);
+    pair.stand();
+    let device = pair.devices[1];
+    for _ in 0..200 {
+        pair.bench
+            .octets(device, &hex("03000008 02f000 61").repeat(100));
+    }
+    let node = pair.bench.graph.node("tp0 b").unwrap();
+    let tp0 = pair.bench.graph.protocol_mut::<Tp0>(node).unwrap();
+    let own = tp0.entries.find(|it| matches!(it, Entry::Connection(_)));
+    let connection = tp0.connection(own.unwrap()).unwrap();
+    assert_eq!(connection.gathered.len(), 20_000);
+    assert!(connection.gathered.slices().len() < 2000);
 }

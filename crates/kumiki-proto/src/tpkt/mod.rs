@@ -10,7 +10,7 @@
 //! **Port.** Where a user names an address without a port, it is 102. Who listens without an address does so on port 102 of all.
 //!
 //! **Ending.** `Abort` by the user lets what was handed over leave first, and then closes the stream in order: a stream that is aborted
-//! would lose the peer its last message.
+//! would lose the peer its last message. A peer that does not read it, or does not close its side, is waited for [`LINGER`].
 //!
 //! **Credit.** Down, a message may be handed over while there is room for the longest one, and always while none waits. Up, octets are
 //! taken from the stream while the user has credit, and those of one incomplete packet beyond it.
@@ -18,8 +18,8 @@
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Coalesce, Context, Credit, Handle, Indication, Mode, Offered,
-    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape,
+    Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Handle, Indication, Mode,
+    Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_octets::Message;
 use kumiki_wire::tpkt;
@@ -33,6 +33,9 @@ mod tests;
 const STREAM: Below = Below(0);
 /// The longest message.
 const MOST: usize = tpkt::MOST - tpkt::LEN;
+
+/// How long a peer may take to read what is left for it when the user has gone, and to end its side.
+pub const LINGER: Duration = Duration::from_secs(60);
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +97,8 @@ struct Connection {
     gathered: Message,
     /// Octets that the stream may be granted and was not.
     owed: u64,
+    /// How long the end of the stream is waited for.
+    timer: TimerSlot,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,6 +135,7 @@ impl Connection {
             wanted: config.receive,
             gathered: Message::new(),
             owed: 0,
+            timer: TimerSlot::default(),
         }
     }
 
@@ -359,8 +365,11 @@ impl Tpkt {
                 connection.phase = Phase::Closing;
                 connection.gathered = Message::new();
                 connection.wanted = u32::MAX;
+                let token = Token { session, kind: 0 };
+                cx.set_timer(&mut connection.timer, token, cx.now() + LINGER);
                 connection.send(cx);
-                return;
+                // A peer that waits until somebody reads may not read either.
+                return self.deliver(session, cx);
             }
             Entry::Connection(connection) => (connection.lower, Reason::User, None),
             Entry::Listener { lower, .. } => (*lower, Reason::User, None),
@@ -391,8 +400,14 @@ impl Tpkt {
         };
         if connection.deliver(&mut self.counters.received, cx).is_err() {
             self.counters.malformed += 1;
+            self.close(own, Reason::Protocol, cx);
+        }
+    }
+
+    /// Ends a connection at once.
+    fn close(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        if let Some(Entry::Connection(connection)) = self.entries.get(own) {
             let (session, data) = (connection.lower, None);
-            let reason = Reason::Protocol;
             cx.down(
                 STREAM,
                 Request::Abort {
@@ -401,14 +416,15 @@ impl Tpkt {
                     data,
                 },
             );
-            self.ended(own, Reason::Protocol, cx);
+            self.ended(own, reason, cx);
         }
     }
 
     /// The stream is gone.
     fn ended(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
         match self.entries.remove(own) {
-            Some(Entry::Connection(connection)) => {
+            Some(Entry::Connection(mut connection)) => {
+                cx.clear_timer(&mut connection.timer);
                 let (session, data) = (connection.user, None);
                 match connection.phase {
                     Phase::Calling | Phase::Open => {
@@ -580,5 +596,9 @@ impl Protocol for Tpkt {
             | Indication::Values { .. }
             | Indication::Particular { .. } => {}
         }
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        self.close(token.session, Reason::TimedOut, cx);
     }
 }

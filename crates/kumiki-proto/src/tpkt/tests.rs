@@ -177,3 +177,48 @@ fn who_listens_without_an_address_does_so_on_port_102() {
         .collect();
     assert_eq!(ports, [Some(102)]);
 }
+
+#[test]
+fn who_leaves_does_not_wait_without_end_for_a_peer_that_reads_nothing() {
+    let mut it = setup(10);
+    it.send(&[7; 20]);
+    let (session, reason, data) = (it.session, Reason::User, None);
+    it.bench.say(
+        it.user,
+        Request::Abort {
+            session,
+            reason,
+            data,
+        },
+    );
+    it.bench.pass(LINGER);
+    let node = it.bench.graph.node("tpkt").unwrap();
+    let tpkt = it.bench.graph.protocol::<Tpkt>(node).unwrap();
+    assert_eq!(tpkt.entries.len(), 0);
+    it.bench.octets(it.device, b"x");
+    assert_eq!(it.bench.drops("pipe", "octets for nobody"), 1);
+}
+
+#[test]
+fn who_leaves_takes_what_still_comes() {
+    let mut it = setup(1000);
+    // More than the user takes, and none of it is granted again.
+    for _ in 0..20 {
+        it.bench.octets(it.device, &hex("03000007 02f080"));
+    }
+    it.bench.requests();
+    let (session, reason, data) = (it.session, Reason::User, None);
+    it.bench.say(
+        it.user,
+        Request::Abort {
+            session,
+            reason,
+            data,
+        },
+    );
+    let granted =
+        it.bench.requests().into_iter().any(
+            |(_, request)| matches!(request, Request::Credit { credit, .. } if credit.octets > 0),
+        );
+    assert!(granted, "a peer that waits to be read reads nothing itself");
+}

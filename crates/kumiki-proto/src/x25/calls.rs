@@ -217,7 +217,7 @@ impl X25 {
     }
 
     fn take_permanent(&mut self, above: Above, open: &Open, channel: u16, cx: &mut Context<'_>) {
-        let over = self.config.over;
+        let (over, r22) = (self.config.over, self.config.r22);
         let handle = if over == Over::Circuits {
             let same = |entry: &Entry| matches!(entry, Entry::Circuit(it) if it.permanent && it.channel == channel);
             self.entries.find(same).unwrap_or_else(|| {
@@ -247,9 +247,13 @@ impl X25 {
         circuit.user = Some(open.user);
         circuit.receive = receive;
         circuit.delivery = open.call.as_ref().is_some_and(|call| call.delivery);
-        let line = circuit.line;
+        let (line, given_up) = (circuit.line, circuit.tries > r22);
+        let given_up = given_up && circuit.d == D::OursResetting;
         if self.is_ready(line) || over != Over::Circuits {
             self.permanent_opened(handle, open.user, cx);
+        }
+        if given_up {
+            return self.reset(handle, diagnostic::DTE_UP, Reason::User, cx);
         }
         if self.is_ready(line)
             && let Some(circuit) = self.circuit(handle)
@@ -701,7 +705,12 @@ impl X25 {
             }
             (P::Transfer, D::OursResetting) => {
                 circuit.aborted(Reason::TimedOut, None, cx);
-                if !circuit.permanent {
+                if circuit.permanent {
+                    // Reset again for whoever takes it next; a connection is made anew.
+                    if self.config.over == Over::Circuits {
+                        self.remove_circuit(handle, cx);
+                    }
+                } else {
                     let why = (cause::CLEAR_LOCAL, diagnostic::TIMER_RESET);
                     self.clear(handle, why, Vec::new(), cx);
                 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Accept, Address, Context, Duration, Handle, Indication, Mode, Offered, Open, Opened,
-    Reason, Report, Request, TimerSlot, Token, Unit,
+    Above, Accept, Address, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open,
+    Opened, Reason, Report, Request, TimerSlot, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::{Call, Modulo, What, cause, diagnostic};
@@ -16,6 +16,9 @@ use super::{BELOW, Entry, Over, Role, X25, told};
 
 /// The kind of the token of a line's timer; smaller ones are circuits'.
 pub(super) const TIMER: u32 = 16;
+
+/// Packets that may wait for a line, beyond those of its channels.
+const FEW: usize = 64;
 
 /// The most connections that carry a circuit each.
 const MOST_LINES: usize = 4096;
@@ -33,6 +36,8 @@ pub(super) struct Line {
     /// Packets that the layer below takes.
     credit: u32,
     queue: VecDeque<Message>,
+    /// Packets that came and that the layer below was not granted again.
+    owed: u32,
     pub(super) channels: BTreeMap<u16, Handle>,
     /// The most octets of a packet.
     pub(super) unit: u32,
@@ -50,6 +55,7 @@ impl X25 {
             opening: false,
             credit: 0,
             queue: VecDeque::new(),
+            owed: 0,
             channels: BTreeMap::new(),
             unit: u32::MAX,
             tries: 0,
@@ -175,6 +181,11 @@ impl X25 {
         self.line_up(own, cx);
         if let Some(channel) = offered.call.as_ref().and_then(|call| call.channel) {
             self.permanent_line(own, channel, cx);
+        } else {
+            let t21 = self.config.t21;
+            if let Some(line) = self.lines.get(own) {
+                Self::set_timer(line, t21, cx);
+            }
         }
     }
 
@@ -318,10 +329,14 @@ impl X25 {
             }
             circuit.empty(cx);
             circuit.d = D::Flow;
-            circuit.user_resets = false;
-            if let Some(session) = circuit.user
-                && !core::mem::replace(&mut circuit.unanswered, true)
-            {
+            let Some(session) = circuit.user else {
+                continue;
+            };
+            if core::mem::take(&mut circuit.user_resets) {
+                // It is what the user has asked for, and there is no answer to its confirm.
+                let reason = Reason::User;
+                circuit.up(Indication::Reset { session, reason }, cx);
+            } else if !core::mem::replace(&mut circuit.unanswered, true) {
                 circuit.up(Indication::Reset { session, reason }, cx);
             }
         }
@@ -332,7 +347,7 @@ impl X25 {
         let Some(line) = self.lines.get(own) else {
             return;
         };
-        line.credit = 0;
+        (line.credit, line.owed) = (0, 0);
         line.queue.clear();
         let (session, reason) = (line.lower, Reason::Reset);
         cx.down(BELOW, Request::Reset { session, reason });
@@ -351,6 +366,7 @@ impl X25 {
             return;
         };
         cx.clear_timer(&mut line.timer);
+        line.owed = 0;
         line.lower = Handle::default();
         if self.config.over == Over::Circuits {
             let circuits: Vec<Handle> = line.channels.values().copied().collect();
@@ -459,9 +475,21 @@ impl X25 {
                 );
                 self.line_aborted(own, Reason::TimedOut, cx);
             }
+            // Nobody has called for long on a connection that was made for a call.
+            R::Ready if over == Over::Circuits && line.channels.is_empty() => {
+                self.counters.timeouts += 1;
+                self.close_line(own, cx);
+            }
             R::Restarting | R::Contending => {
                 self.counters.timeouts += 1;
-                let code = if over == Over::Frames || line.tries > 0 {
+                if line.tries > r20 {
+                    // The peer may be there some day; calls do not wait for that.
+                    for (above, open) in core::mem::take(&mut self.pending) {
+                        Self::refuse(above, open.user, Reason::TimedOut, cx);
+                    }
+                }
+                let tries = self.lines.get(own).map_or(0, |line| line.tries);
+                let code = if over == Over::Frames || tries > 0 {
                     diagnostic::TIMER_RESTART
                 } else {
                     diagnostic::NONE
@@ -493,9 +521,35 @@ impl X25 {
             let (session, end) = (line.lower, true);
             cx.down(BELOW, Request::Data { session, data, end });
         }
+        self.repay(own, cx);
     }
 
-    /// Sends a packet; what finds no credit waits. The windows of the channels bound how much that can be.
+    /// A packet was taken from the layer below.
+    pub(super) fn took(&mut self, own: Handle, cx: &mut Context<'_>) {
+        if let Some(line) = self.lines.get(own) {
+            line.owed = line.owed.saturating_add(1);
+        }
+        self.repay(own, cx);
+    }
+
+    /// Lets the layer below bring more, unless answers wait that a peer which reads would have taken: one that does not read is not read.
+    fn repay(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let (wanted, default) = (self.config.wanted, self.config.default);
+        let windows = [wanted, default].map(|it| usize::from(it.window_in.max(it.window_out)));
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        // Data and acknowledgments as the windows have them, and what else a channel says; so two that do so do not wait for each other.
+        let each = 2 * windows.into_iter().max().unwrap_or(0) + 8;
+        let most = FEW + each * line.channels.len();
+        if line.owed > 0 && line.queue.len() <= most {
+            let messages = core::mem::take(&mut line.owed);
+            let (session, credit) = (line.lower, Credit::messages(messages));
+            cx.down(BELOW, Request::Credit { session, credit });
+        }
+    }
+
+    /// Sends a packet; what finds no credit waits. [`X25::repay`] bounds how much that can be.
     pub(super) fn send(&mut self, own: Handle, data: Message, cx: &mut Context<'_>) {
         let over = self.config.over;
         let Some(line) = self.lines.get(own) else {

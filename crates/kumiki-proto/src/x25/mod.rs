@@ -238,15 +238,16 @@ impl X25 {
         }
     }
 
-    fn cancel(&mut self, user: Handle, cx: &mut Context<'_>) {
+    fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
         let before = self.pending.len();
-        self.pending.retain(|(_, open)| open.user != user);
+        self.pending
+            .retain(|(from, open)| *from != above || open.user != user);
         if self.pending.len() < before {
             return;
         }
         let found = self.entries.find(|entry| match entry {
-            Entry::Listener(listener) => listener.user == user,
-            Entry::Circuit(circuit) => circuit.user == Some(user),
+            Entry::Listener(it) => it.above == above && it.user == user,
+            Entry::Circuit(it) => it.above == above && it.user == Some(user),
         });
         match found {
             Some(handle) => self.abort(handle, Reason::User, None, cx),
@@ -373,7 +374,7 @@ impl Protocol for X25 {
         match request {
             Request::Open(open) => self.open(from, open, cx),
             Request::Accept(accept) => self.accept(from, *accept, cx),
-            Request::Cancel { user } => self.cancel(user, cx),
+            Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Abort {
                 session,
                 reason,
@@ -420,12 +421,8 @@ impl Protocol for X25 {
         match indication {
             Indication::Unit(unit) => self.on_packet(self.line, unit.data, cx),
             Indication::Data { session, data, .. } => {
-                let credit = kumiki_graph::Credit::messages(1);
-                if let Some(line) = self.lines.get(session) {
-                    let session = line.lower;
-                    cx.down(BELOW, Request::Credit { session, credit });
-                }
                 self.on_packet(session, data, cx);
+                self.took(session, cx);
             }
             Indication::Opened(opened) => self.line_opened(&opened, cx),
             Indication::Offered(offered) => self.line_offered(&offered, cx),
@@ -464,8 +461,15 @@ impl Protocol for X25 {
             let Some(Entry::Circuit(circuit)) = self.entries.get(handle) else {
                 continue;
             };
-            circuit.acknowledge(&self.config, cx);
             let line = circuit.line;
+            // Of a permanent circuit while its interface is restarted, nothing is told.
+            if self
+                .lines
+                .get(line)
+                .is_some_and(|line| line.r == states::R::Ready)
+            {
+                circuit.acknowledge(&self.config, cx);
+            }
             for packet in core::mem::take(&mut circuit.out) {
                 self.send(line, packet, cx);
             }

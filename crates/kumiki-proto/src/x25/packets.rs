@@ -59,6 +59,10 @@ impl X25 {
         };
         let (packet, len) = match parsed {
             Ok(found) if found.0.modulo == self.config.modulo => found,
+            Ok(_) | Err(_) if r != R::Ready => {
+                self.counters.errors += 1;
+                return cx.drop("packet that cannot be while the interface is restarted");
+            }
             Ok(_) => return self.wrong(line, header, diagnostic::GFI, cx),
             Err(Refused { diagnostic, .. }) => return self.wrong(line, header, diagnostic, cx),
         };
@@ -171,6 +175,7 @@ impl X25 {
             return self.of_free_channel(line, header, kind, packet, cx);
         };
         let role = self.role(line);
+        let circuits = self.config.over == Over::Circuits;
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -183,7 +188,12 @@ impl X25 {
             self.counters.errors += 1;
             return self.error(handle, diagnostic::ON_PVC, cx);
         }
-        match circuit.p.step(kind) {
+        let step = match circuit.p.step(kind) {
+            // A connection is one call's, and who has opened it calls (RFC 1613 section 5).
+            CallStep::Collide if circuits => CallStep::Error,
+            step => step,
+        };
+        match step {
             CallStep::Take => self.in_transfer(handle, kind, packet, data, cx),
             CallStep::Discard => {
                 self.counters.discarded += 1;

@@ -86,11 +86,17 @@ impl X25 {
             return cx.drop("no such session");
         }
         if core::mem::take(&mut circuit.unanswered) {
+            let line = circuit.line;
             if circuit.d == D::TheirsResetting {
                 circuit.d = D::Flow;
                 circuit.send(Body::ResetConfirmation);
+                circuit.begin(cx);
+            } else if self.is_ready(line)
+                && let Some(circuit) = self.circuit(handle)
+            {
+                // The reset was done before, and data may have come since. Where it is not done, nothing begins yet.
+                circuit.attach(cx);
             }
-            circuit.begin(cx);
             return self.flush(handle, cx);
         }
         if circuit.d != D::Flow {

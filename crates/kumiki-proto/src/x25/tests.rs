@@ -11,6 +11,8 @@ use crate::lapb::tests::wire::{A, B, End, Fate, Wire};
 use crate::lapb::{self, Lapb};
 use crate::test_bench::hex;
 
+mod resets;
+
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }

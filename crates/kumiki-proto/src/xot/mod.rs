@@ -13,7 +13,7 @@
 //! permanent circuit. Those of which no packet comes for [`PATIENCE`] are closed.
 //!
 //! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed over leave
-//! first, so that the peer gets our CLEAR.
+//! first, so that the peer gets our CLEAR, unless it does not read it for [`PATIENCE`].
 
 use core::net::SocketAddr;
 
@@ -33,7 +33,8 @@ mod tests;
 
 const STREAM: Below = Below(0);
 
-/// How long a caller may be without a packet, and an answer to a set-up be waited for.
+/// How long a caller may be without a packet, and how long an answer to a set-up and the peer's end of a connection that we end are waited
+/// for.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most connections.
@@ -408,7 +409,9 @@ impl Xot {
                 connection.gathered = Message::new();
                 connection.wanted = u32::MAX;
                 connection.send(cx);
-                return;
+                // A peer that waits until somebody reads may not read either.
+                connection.repay(cx);
+                return self.wait(own, cx);
             }
             Entry::Connection(connection) => {
                 cx.clear_timer(&mut connection.timer);
@@ -755,8 +758,14 @@ impl Protocol for Xot {
                     if matches!(told, Phase::Open | Phase::SettingUp) {
                         Self::aborted(above, user, Reason::Reset, cx);
                     }
-                    let session = lower;
-                    cx.down(STREAM, Request::Release { session, data });
+                    cx.down(
+                        STREAM,
+                        Request::Release {
+                            session: lower,
+                            data,
+                        },
+                    );
+                    self.wait(session, cx);
                 }
             }
             Indication::Closed { session } => self.ended(session, Reason::Reset, cx),

@@ -300,3 +300,99 @@ fn another_version_or_a_length_that_is_none_closes_the_connection() {
         assert!(bench.heard(listener).is_empty());
     }
 }
+
+/// One X.25 on XOT on a pipe whose other end is the test; it listens, and the peer is there and takes nothing yet.
+fn on_pipe(room: u64) -> (Bench, kumiki_graph::DeviceId, kumiki_graph::NodeId) {
+    let mut bench = Bench::new();
+    let device = bench.device("socket");
+    let pipe = crate::pipe::Pipe::new(crate::pipe::Config::default());
+    bench.node("pipe", &["socket"], pipe);
+    let config = Config {
+        permanent: vec![permanent(4, "Serial1", "Serial0", 3, false)],
+        ..Config::default()
+    };
+    bench.node("xot", &["pipe"], Xot::new(config));
+    let config = x25::Config {
+        over: Over::Circuits,
+        ..x25::Config::default()
+    };
+    bench.node("x25", &["xot"], X25::new(config).unwrap());
+    let user = bench.user("user", "x25", &[]);
+    bench.start();
+    bench.say(
+        user,
+        open(Mode::Passive { backlog: 1 }, Address::None, None),
+    );
+    let up = Indication::Report(Box::new(kumiki_graph::Report::Up));
+    bench.indicate(device, up);
+    if room > 0 {
+        let (session, credit) = (Handle::default(), Credit::octets(room));
+        bench.indicate(device, Indication::Credit { session, credit });
+    }
+    (bench, device, user)
+}
+
+fn connections(bench: &Bench) -> usize {
+    let node = bench.graph.node("xot").unwrap();
+    let xot = bench.graph.protocol::<Xot>(node).unwrap();
+    // One is the listener.
+    xot.entries.len() - 1
+}
+
+#[test]
+fn a_refused_caller_that_reads_nothing_is_not_waited_for_without_end() {
+    let (mut bench, device, _) = on_pipe(0);
+    let setup = Xot::setup_of(
+        &permanent(3, "Serial0", "Serial9", 4, true),
+        status::WAITING,
+        false,
+    );
+    let mut packet = octets_of(&setup);
+    let length = u16::try_from(packet.len()).unwrap();
+    xot::Header { length }.emit(packet.push_header(xot::LEN));
+    bench.octets(device, &packet.to_vec());
+    assert_eq!(connections(&bench), 1);
+    bench.pass(PATIENCE);
+    assert_eq!(connections(&bench), 0);
+}
+
+#[test]
+fn a_caller_that_makes_no_call_is_closed() {
+    let (mut bench, device, _) = on_pipe(1000);
+    bench.octets(device, &hex("00 00 00 03 10 01 01"));
+    assert_eq!(connections(&bench), 1);
+    bench.pass(Duration::from_secs(300));
+    assert_eq!(connections(&bench), 0);
+}
+
+#[test]
+fn a_peer_that_reads_nothing_is_not_answered_without_end() {
+    let (mut bench, device, user) = on_pipe(0);
+    bench.octets(device, &hex("00 00 00 0b 10 01 0b 00 06 42 07 07 43 02 02"));
+    let offered = bench.heard(user).into_iter().find_map(|it| match it {
+        Indication::Offered(offered) => Some(offered.provider),
+        _ => None,
+    });
+    let accept = Accept {
+        session: offered.unwrap(),
+        user: handle(2),
+        ..Accept::default()
+    };
+    bench.say(user, Request::Accept(Box::new(accept)));
+    bench.requests();
+    let mut granted = 0;
+    for _ in 0..20_000 {
+        bench.octets(device, &hex("00 00 00 04 10 01 23 00"));
+        for (_, request) in bench.requests() {
+            if let Request::Credit { credit, .. } = request {
+                granted += credit.octets;
+            }
+        }
+    }
+    assert!(granted < 10_000, "{granted} octets were granted");
+    // It reads, and all of it is answered.
+    let (session, credit) = (Handle::default(), Credit::octets(1 << 20));
+    bench.indicate(device, Indication::Credit { session, credit });
+    let sent: usize = bench.sent_octets().iter().map(Vec::len).sum();
+    assert!(sent >= 20_000 * 7, "{sent}");
+}

@@ -68,6 +68,9 @@ struct Listener {
     aborted_data: Vec<u8>,
     holds: bool,
     held: u32,
+    /// Whether it answers resets only when the test says so, and how many it has not.
+    late: bool,
+    unanswered: u32,
 }
 
 type Decide = Box<dyn FnMut(End, &[u8], Instant) -> Fate>;
@@ -234,6 +237,10 @@ impl Wire {
                 listener.resets += 1;
                 listener.credit = 0;
                 listener.held = 0;
+                if listener.late {
+                    listener.unanswered += u32::from(reason != Reason::User);
+                    return;
+                }
                 if let Some(session) = listener.session.filter(|_| reason != Reason::User) {
                     self.say_only(end, Request::Reset { session, reason });
                 }
@@ -264,6 +271,19 @@ impl Wire {
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }
+    }
+
+    /// From here on the user answers resets by [`Wire::answer`] alone.
+    pub(crate) fn answer_late(&mut self, end: End) {
+        self.listener(end).late = true;
+    }
+
+    /// The user answers one reset that it has not answered.
+    pub(crate) fn answer(&mut self, end: End) {
+        let listener = self.listener(end);
+        listener.unanswered = listener.unanswered.checked_sub(1).unwrap();
+        let (session, reason) = (listener.session.unwrap(), Reason::User);
+        self.say(end, Request::Reset { session, reason });
     }
 
     fn give_room(&mut self, end: End) {

@@ -1,0 +1,527 @@
+//! Users of files and their server on all seven layers, and any octets between them.
+//!
+//! A client does a plan, and what it and the server send each other is lost, doubled, changed, put into other pieces or made up, at any layer
+//! from the stream to FTAM; or the target is the caller itself. Nothing panics, nobody talks without end, memory is bounded, and when the connection
+//! is over nothing is left of the association. Then another client does all that it is to do, as though nothing had been.
+
+use std::sync::{Arc, Mutex};
+
+use kumiki_graph::{
+    Above, Below, Context, Duration, Graph, Indication, Instant, NodeId, Protocol, Request,
+    Service, Shape, TaskId, Token,
+};
+use kumiki_octets::Message;
+use kumiki_osi::ftam::FunctionalUnits;
+use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_proto::acse::{self, Acse};
+use kumiki_proto::file_user::{Config, FileClient, Operation, PutMode, Settings, Sink};
+use kumiki_proto::filestore::{Config as ServerConfig, FileServer, Guard, Memory};
+use kumiki_proto::ftam::{self, Ftam};
+use kumiki_proto::presentation::{self, Presentation};
+use kumiki_proto::session::{self, Session};
+use kumiki_proto::tp0::{self, Tp0};
+use kumiki_proto::tpkt::{self, Tpkt};
+
+use crate::wires::{Act, Wires, packets};
+use crate::{Draw, Target, within_mb};
+
+pub(crate) const TARGET: Target = Target {
+    name: "files",
+    title: "users of files and their server, and any octets between them at any layer",
+    run: |octets| within_mb(96.0, || run(octets)),
+};
+
+/// After so long without a word everybody has given up.
+const LONG: Duration = Duration::from_secs(4 * 3600);
+/// The most TPKTs of one association here: many times what a plan takes.
+const MOST_PACKETS: usize = 5_000;
+
+/// Holds what a client says back until it is woken.
+#[derive(Default)]
+struct Gate {
+    open: bool,
+    held: Vec<Request>,
+}
+
+impl Protocol for Gate {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::Connection),
+            needs: &[Service::Connection],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
+        if self.open {
+            cx.down(Below(0), request);
+        } else {
+            self.held.push(request);
+        }
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        cx.up(Above(0), indication);
+    }
+
+    fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
+        self.open = true;
+        for request in core::mem::take(&mut self.held) {
+            cx.down(Below(0), request);
+        }
+    }
+}
+
+/// What was fetched.
+#[derive(Clone, Default)]
+struct Shelf(Arc<Mutex<Vec<u8>>>);
+
+impl Sink for Shelf {
+    fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
+        let mut kept = self.0.lock().unwrap();
+        kept.resize(usize::try_from(offset).unwrap(), 0);
+        kept.extend(data.to_vec());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn put(name: &str, content: &[u8]) -> Operation {
+    Operation::Put {
+        name: name.to_owned(),
+        contents_type: ContentsType::binary(),
+        mode: PutMode::Replace,
+        source: Box::new(Message::from_octets(content)),
+    }
+}
+
+fn get(name: &str, shelf: &Shelf) -> Operation {
+    Operation::Get {
+        name: name.to_owned(),
+        contents_type: None,
+        restart_at: 0,
+        sink: Box::new(shelf.clone()),
+    }
+}
+
+/// What the first client does.
+fn plan(which: u8, shelf: &Shelf) -> Vec<Operation> {
+    let name = || "a file".to_owned();
+    let all = [
+        put("a file", &[7; 5000]),
+        get("a file", shelf),
+        Operation::List {
+            name: String::new(),
+        },
+        Operation::Stat { name: name() },
+        Operation::Rename {
+            name: name(),
+            to: "another".to_owned(),
+        },
+        Operation::MakeDirectory {
+            name: "folder".to_owned(),
+        },
+        get("there is none", shelf),
+        Operation::Remove {
+            name: "another".to_owned(),
+        },
+    ];
+    let wanted = |place: &usize| which == 0 || which >> place & 1 == 1;
+    let chosen = all.into_iter().enumerate();
+    chosen
+        .filter_map(|(place, it)| wanted(&place).then_some(it))
+        .collect()
+}
+
+struct World {
+    graph: Graph,
+    task: TaskId,
+    now: Instant,
+    wires: NodeId,
+    server: NodeId,
+    clients: [NodeId; 2],
+    gates: [NodeId; 2],
+    /// Octets of each side of the connection that are no whole TPKT yet.
+    parts: [Vec<u8>; 2],
+    /// TPKTs under way to each side.
+    under_way: [Vec<Vec<u8>>; 2],
+    /// Those that were sent, to be sent again.
+    last: Vec<Vec<u8>>,
+    carried: usize,
+}
+
+impl World {
+    fn new(plans: [Vec<Operation>; 2], settings: Settings) -> Self {
+        let mut graph = Graph::new(1, 0);
+        let task = graph.add_task("cpu");
+        let wires = Box::new(Wires::default());
+        let wires = graph.add_node("wires", task, wires).unwrap();
+        let mut stack = |whose: &str| {
+            let nodes: [(&str, Box<dyn Protocol>); 6] = [
+                ("tpkt", Box::new(Tpkt::new(tpkt::Config::default()))),
+                ("tp0", Box::new(Tp0::new(tp0::Config::default()))),
+                (
+                    "session",
+                    Box::new(Session::new(session::Config::default())),
+                ),
+                (
+                    "presentation",
+                    Box::new(Presentation::new(presentation::Config::default())),
+                ),
+                ("acse", Box::new(Acse::new(acse::Config::default()))),
+                ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
+            ];
+            let mut below = "wires".to_owned();
+            for (layer, protocol) in nodes {
+                let name = format!("{layer} {whose}");
+                graph.add_node(&name, task, protocol).unwrap();
+                graph.connect(&name, &below).unwrap();
+                below = name;
+            }
+            below
+        };
+        let tops = ["server", "first", "second"].map(&mut stack);
+        let guard = Guard::new(Box::new(Memory::new()));
+        let server = FileServer::new(ServerConfig::default(), guard);
+        let server = graph.add_node("server", task, Box::new(server)).unwrap();
+        graph.connect("server", &tops[0]).unwrap();
+        let mut plans = plans.into_iter();
+        let mut ends = [1, 2].map(|number: usize| {
+            let (gate, client) = (format!("gate {number}"), format!("client {number}"));
+            let it = Box::new(Gate::default());
+            let gate_node = graph.add_node(&gate, task, it).unwrap();
+            graph.connect(&gate, &tops[number]).unwrap();
+            let config = Config {
+                settings: if number == 1 {
+                    settings.clone()
+                } else {
+                    Settings::default()
+                },
+                ..Config::default()
+            };
+            let it = Box::new(FileClient::new(config, plans.next().unwrap()));
+            let node = graph.add_node(&client, task, it).unwrap();
+            graph.connect(&client, &gate).unwrap();
+            Some((node, gate_node))
+        });
+        let [first, second] = [0, 1].map(|number: usize| ends[number].take().unwrap());
+        graph.start(Instant::ZERO).unwrap();
+        let mut world = Self {
+            graph,
+            task,
+            now: Instant::ZERO,
+            wires,
+            server,
+            clients: [first.0, second.0],
+            gates: [first.1, second.1],
+            parts: [Vec::new(), Vec::new()],
+            under_way: [Vec::new(), Vec::new()],
+            last: Vec::new(),
+            carried: 0,
+        };
+        world.run();
+        world
+    }
+
+    fn run(&mut self) {
+        while self.graph.waiting(self.task).is_some() {
+            self.graph.run(self.task, self.now, 1);
+        }
+    }
+
+    fn wake(&mut self, node: NodeId) {
+        self.graph.wake(self.now, node, Token::default());
+        self.graph.fire(self.now);
+        self.run();
+    }
+
+    fn wires(&mut self) -> &mut Wires {
+        self.graph.protocol_mut(self.wires).unwrap()
+    }
+
+    fn act(&mut self, act: Act) {
+        self.wires().act(act);
+        self.wake(self.wires);
+    }
+
+    fn client(&self, number: usize) -> &FileClient {
+        self.graph.protocol(self.clients[number]).unwrap()
+    }
+
+    fn server(&mut self) -> &mut FileServer {
+        self.graph.protocol_mut(self.server).unwrap()
+    }
+
+    fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        let mut events = 0;
+        while let Some(due) = self.graph.next_timer().filter(|due| *due <= until) {
+            events += 1;
+            assert!(events < 100_000, "timers without end");
+            self.now = self.now.max(due);
+            self.graph.fire(due);
+            self.run();
+        }
+        self.now = until;
+    }
+
+    /// What both sides of `connection` have sent is under way.
+    fn collect(&mut self, connection: usize) {
+        for side in 0..2 {
+            let out = match self.wires().connections.get_mut(connection) {
+                Some(sides) => core::mem::take(&mut sides[side].out),
+                None => return,
+            };
+            self.parts[side].extend(out);
+            for packet in packets(&mut self.parts[side]) {
+                self.carried += 1;
+                assert!(self.carried < MOST_PACKETS, "they talk without end");
+                if self.last.len() >= 40 {
+                    self.last.remove(0);
+                }
+                self.last.push(packet.clone());
+                self.under_way[1 - side].push(packet);
+            }
+            assert!(self.parts[side].is_empty(), "what is sent is whole TPKTs");
+        }
+    }
+
+    /// The next TPKT to `side`, if it takes it.
+    fn next(&mut self, connection: usize, side: usize) -> Option<Vec<u8>> {
+        self.collect(connection);
+        let packet = self.under_way[side].first()?;
+        let len = packet.len() as u64;
+        let room = self.wires().connections.get(connection)?[side].granted;
+        (room >= len).then(|| self.under_way[side].remove(0))
+    }
+
+    fn say(&mut self, connection: usize, side: usize, octets: Vec<u8>) {
+        if !octets.is_empty() {
+            self.act(Act::Octets(connection, side, octets));
+        }
+    }
+
+    /// Who has released it is believed, when all it has sent has arrived.
+    fn end(&mut self, connection: usize) -> bool {
+        self.collect(connection);
+        let mut moved = false;
+        for side in 0..2 {
+            let sides = self.wires().connections.get(connection);
+            let released =
+                sides.is_some_and(|sides| sides[1 - side].released && sides[side].stands);
+            if released && self.under_way[side].is_empty() {
+                self.act(Act::Released(connection, side));
+                self.collect(connection);
+                moved |= self.under_way.iter().any(|it| !it.is_empty());
+            }
+        }
+        moved
+    }
+
+    /// All goes as it should, until nothing moves.
+    fn honest(&mut self, connection: usize) {
+        loop {
+            let mut moved = false;
+            for side in 0..2 {
+                if let Some(packet) = self.next(connection, side) {
+                    self.say(connection, side, packet);
+                    moved = true;
+                }
+            }
+            if !moved && !self.end(connection) {
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self, draw: &mut Draw<'_>, connection: usize, fed: u8) {
+        let what = draw.octet();
+        if what < 120 {
+            for side in 0..2 {
+                if let Some(packet) = self.next(connection, side) {
+                    self.say(connection, side, packet);
+                }
+            }
+            self.end(connection);
+            return;
+        }
+        // Who hears what is wrong.
+        let side = match fed & 3 {
+            0 => 1,
+            1 => 0,
+            _ => usize::from(what & 1),
+        };
+        match what {
+            120..=199 => {
+                let Some(mut packet) = self.next(connection, side) else {
+                    return self.pass(Duration::from_millis(100));
+                };
+                match what {
+                    120..=149 => {
+                        let at = draw.below(packet.len());
+                        packet[at] ^= draw.octet();
+                    }
+                    // Some octets are others, more or fewer of them; the lengths of the lowest layer are right.
+                    150..=175 => {
+                        let at = 4 + draw.below(packet.len() - 4);
+                        let (out, new) = (usize::from(draw.octet() & 15), draw.octet() & 15);
+                        let out = at..(at + out).min(packet.len());
+                        packet.splice(out, draw.take(new.into()).iter().copied());
+                        packet = framed(&packet[4..]);
+                    }
+                    176..=181 => return,
+                    182..=187 => self.under_way[side].insert(0, packet.clone()),
+                    // A DT becomes two: this is right.
+                    _ => {
+                        if let Some(body) =
+                            packet.strip_prefix(&[3, 0, packet[2], packet[3], 2, 0xf0, 0x80])
+                        {
+                            let (first, second) = body.split_at(draw.below(body.len()));
+                            let first = framed(&[&[2, 0xf0, 0], first].concat());
+                            let second = framed(&[&[2, 0xf0, 0x80], second].concat());
+                            packet = [first, second].concat();
+                        }
+                    }
+                }
+                self.say(connection, side, packet);
+            }
+            200..=209 => {
+                let place = draw.below(self.last.len());
+                if let Some(packet) = self.last.get(place).cloned() {
+                    self.say(connection, side, packet);
+                }
+            }
+            210..=239 => {
+                let packet = made(draw, what);
+                self.say(connection, side, packet);
+            }
+            240..=243 => self.act(Act::Released(connection, side)),
+            244 => self.act(Act::Break(connection)),
+            _ => {
+                let time = u64::from(draw.octet());
+                self.pass(Duration::from_millis(10) * (time * time));
+            }
+        }
+    }
+}
+
+/// A TPKT around `body`.
+fn framed(body: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(body.len() + 4).unwrap().to_be_bytes();
+    [&[3, 0, len[0], len[1]], body].concat()
+}
+
+/// `content` behind an identifier and a length of BER or, alike where it is short, of session.
+fn within(code: u8, content: &[u8]) -> Vec<u8> {
+    let len = u8::try_from(content.len()).unwrap();
+    let head = if len < 128 {
+        vec![code, len]
+    } else {
+        vec![code, 0x81, len]
+    };
+    [head, content.to_vec()].concat()
+}
+
+/// What nobody has sent: right up to some layer.
+fn made(draw: &mut Draw<'_>, what: u8) -> Vec<u8> {
+    let len = draw.octet() & 0x7f;
+    let code = draw.octet();
+    let content = draw.take(len.into());
+    let data = |tsdu: &[u8]| framed(&[&[2, 0xf0, 0x80], tsdu].concat());
+    // A presentation data value in a context of the client's.
+    let value = |context: u8, content: &[u8]| {
+        let value = within(0xa0, content);
+        within(
+            0x61,
+            &within(0x30, &[&[2, 1, context], &value[..]].concat()),
+        )
+    };
+    match what % 6 {
+        0 => content.to_vec(),
+        1 => framed(content),
+        2 => data(content),
+        3 => data(&[&[code, len.min(100)], &content[..content.len().min(100)]].concat()),
+        4 => {
+            let context = 1 + 2 * (code >> 5);
+            let content = &content[..content.len().min(90)];
+            data(&[&[1, 0, 1, 0], &value(context, content)[..]].concat())
+        }
+        // FN, DN, AB and others, with user data in the context of association control.
+        _ => {
+            let code = [9, 10, 25, 12, 14, 13, 8, 26][usize::from(code & 7)];
+            let user = within(0xc1, &value(3, &content[..content.len().min(60)]));
+            data(&within(code, &user))
+        }
+    }
+}
+
+fn run(octets: &[u8]) {
+    let mut draw = Draw::new(octets);
+    let (how, which) = (draw.octet(), draw.octet());
+    let shelf = Shelf::default();
+    let content: Vec<u8> = (0..4000_u16).flat_map(u16::to_be_bytes).collect();
+    let second = vec![
+        put("the last words", &content),
+        get("the last words", &shelf),
+    ];
+    let mut settings = Settings {
+        element: 700,
+        checkpoint_every: 1500,
+        ..Settings::default()
+    };
+    if how & 4 != 0 {
+        settings.units =
+            settings.units | FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
+    }
+    let mut world = World::new([plan(which, &Shelf::default()), second], settings);
+    // The target calls by itself, and all that is left is what it says.
+    let is_alone = how & 8 != 0;
+    if is_alone {
+        world.act(Act::Call);
+        let piece = 1 + draw.below(2000);
+        while !draw.is_empty() {
+            let octets = draw.take(piece).to_vec();
+            world.say(0, 1, octets);
+            world.collect(0);
+            world.under_way = [Vec::new(), Vec::new()];
+        }
+    } else {
+        world.wake(world.gates[0]);
+        world.act(Act::Connect(0));
+        for _ in 0..300 {
+            if draw.is_empty() {
+                break;
+            }
+            world.step(&mut draw, 0, how);
+        }
+    }
+    world.honest(0);
+    world.pass(Duration::from_secs(1));
+    world.honest(0);
+    world.act(Act::Break(0));
+    world.pass(LONG);
+    assert_eq!(world.server().associations(), 0);
+    if !is_alone {
+        assert!(world.client(0).is_over(), "{:?}", world.client(0));
+    }
+    let guard = world.server().guard();
+    guard.forget_interrupted();
+    assert_eq!(guard.selections(), 0);
+    // It is as though nothing had been.
+    (world.parts, world.under_way) = Default::default();
+    world.wake(world.gates[1]);
+    let connection = world.wires().connections.len() - 1;
+    world.act(Act::Connect(connection));
+    for _ in 0..10 {
+        world.honest(connection);
+        world.pass(Duration::from_secs(1));
+    }
+    let client = world.client(1);
+    assert!(client.is_over(), "{client:?}");
+    assert_eq!(client.client().failure(), None);
+    assert!(*shelf.0.lock().unwrap() == content);
+}
