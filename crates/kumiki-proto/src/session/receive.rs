@@ -96,6 +96,12 @@ impl Session {
         if self.connection(own).is_none() {
             return cx.drop("a TSDU of nobody's connection");
         }
+        // A peer that still sends has not fallen silent.
+        let waits =
+            |it: &Connection| matches!(it.state, State::WaitDisconnect | State::WaitResyncAck);
+        if self.connection(own).is_some_and(|it| waits(it)) {
+            self.wait(own, cx);
+        }
         // What is not the user's to take is granted anew at once.
         let mut users = false;
         match parse(tsdu) {
@@ -107,8 +113,8 @@ impl Session {
             Err(_) => self.on(own, Event::Invalid, Input::why(Reason::Protocol), cx),
         }
         if !users && let Some(connection) = self.connection(own) {
-            let (session, credit) = (connection.lower, Credit::messages(1));
-            cx.down(TRANSPORT, Request::Credit { session, credit });
+            connection.owed += 1;
+            connection.flow(cx);
         }
     }
 
