@@ -238,6 +238,22 @@ impl FileServer {
         }
     }
 
+    /// A user is back to go on with an activity: the association on which it was has broken, though here nothing was heard of that.
+    fn supersede(&mut self, by: Handle, activity: i64, cx: &mut Context<'_>) {
+        let Some(user) = self.sessions.get(by).map(|it| it.responder.user().clone()) else {
+            return;
+        };
+        let has = |it: &Session| it.responder.has(&user, activity);
+        let all: Vec<Handle> = self.sessions.all(has).collect();
+        let broken = all.into_iter().filter(|session| *session != by);
+        for session in broken {
+            self.with(session, cx, |responder, guard, out| {
+                responder.supersede(guard, out)
+            });
+            self.forget_aborted(session);
+        }
+    }
+
     /// Forgets a session that was aborted from here.
     fn forget_aborted(&mut self, user: Handle) {
         if self.sessions.get(user).is_some_and(|session| session.gone) {
@@ -345,6 +361,9 @@ impl Protocol for FileServer {
                 );
                 if aborts && let Some(session) = self.sessions.get(session) {
                     session.aborted = true;
+                }
+                if let Primitive::Pdu(Fpdu::RecoverRequest(request)) = &primitive {
+                    self.supersede(session, request.activity_identifier, cx);
                 }
                 self.with(session, cx, |responder, guard, out| {
                     responder.on(primitive, now, guard, out);
