@@ -567,9 +567,12 @@ impl Pair {
     /// Messages of credit that a user has been granted since this was last asked.
     fn credit(&mut self, user: usize) -> u32 {
         let heard = self.bench.heard(self.users[user]);
-        let credit = heard.into_iter().map(|heard| match heard {
-            Indication::Credit { credit, .. } => credit.messages,
-            _ => 0,
+        let credit = heard.into_iter().map(|heard| {
+            if let Indication::Credit { credit, .. } = heard {
+                credit.messages
+            } else {
+                0
+            }
         });
         credit.sum()
     }
@@ -706,6 +709,15 @@ fn user_data_that_is_too_long_ends_the_session_and_its_user_is_told() {
 }
 
 #[test]
+fn a_part_of_a_release_is_not_taken_for_all_of_it() {
+    let mut pair = stands(FunctionalUnits::DUPLEX);
+    // FN with an enclosure item that says: it begins here.
+    let part = hex("03000013 02f080 090a 110101 190101 c1025851");
+    pair.bench.octets(pair.devices[1], &part);
+    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol "]);
+}
+
+#[test]
 fn the_listener_of_the_transport_selector_called_gets_the_offer() {
     let mut pair = called(association(FunctionalUnits::DUPLEX), b"CP");
     // One that is called by others, and one that is called by name, behind one that takes all.
@@ -713,8 +725,10 @@ fn the_listener_of_the_transport_selector_called_gets_the_offer() {
     let layer = pair.bench.graph.protocol_mut::<Session>(node).unwrap();
     for (index, selector) in [(30, "#1"), (31, "#259")] {
         let generation = 1;
-        let mut called = Selectors::default();
-        called.transport = selector.parse().ok();
+        let called = Selectors {
+            transport: selector.parse().ok(),
+            ..Selectors::default()
+        };
         layer.entries.insert(Entry::Listener(Listener {
             above: Above(0),
             user: Handle { index, generation },
