@@ -3,7 +3,8 @@
 //! **Locks** (recalled, ISO 8571-2 on concurrency control). Where a user asks for none, what he wants to read is locked shared and what
 //! he wants to change exclusively; where he says "not required" of what he is to do, it is shared. Locks of an open file come on top of those of its selection.
 //!
-//! **Interrupted transfers** keep their selection and its locks until they are recovered, until their user selects or creates the file anew, or until there are too many.
+//! **Interrupted transfers** keep their selection and its locks until they are recovered, until their user selects or creates the file anew, until they are old
+//! ([`Guard::age`]), or until there are too many.
 
 use std::collections::BTreeMap;
 
@@ -43,6 +44,8 @@ pub(crate) struct Docket {
     pub(crate) checkpoints: Vec<u64>,
     /// Where the transfer began.
     pub(crate) begin: u64,
+    /// It was there when [`Guard::age`] was called last.
+    pub(crate) is_old: bool,
 }
 
 /// A store and who guards it.
@@ -434,6 +437,20 @@ impl Guard {
             .map(|it| it.selection)
             .collect();
         self.forget_if(|it| gone.contains(&it.selection));
+    }
+
+    /// How many interrupted transfers are kept.
+    #[must_use]
+    pub fn interrupted(&self) -> usize {
+        self.dockets.len()
+    }
+
+    /// Gives up the interrupted transfers that were kept when this was called last: they would hold their locks for ever.
+    pub fn age(&mut self) {
+        self.forget_if(|docket| docket.is_old);
+        for docket in &mut self.dockets {
+            docket.is_old = true;
+        }
     }
 
     /// Gives all interrupted transfers up.

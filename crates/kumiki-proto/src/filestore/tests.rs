@@ -433,3 +433,13 @@ fn an_interrupted_transfer_is_kept_until_it_is_recovered_or_begun_anew() {
     let (_, out) = recover(&mut guard);
     assert_eq!(errors(&out), [6004]);
 }
+
+#[test]
+fn an_interrupted_transfer_that_nobody_comes_back_for_gives_its_locks_back() {
+    let mut guard = store(b"x");
+    interrupted(&mut guard);
+    guard.age();
+    assert_eq!((guard.interrupted(), guard.selections()), (1, 1));
+    guard.age();
+    assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
+}

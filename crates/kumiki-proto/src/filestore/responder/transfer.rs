@@ -144,6 +144,7 @@ impl Responder {
             written,
             checkpoints: points,
             begin,
+            is_old: false,
         });
         self.selected = None;
     }
