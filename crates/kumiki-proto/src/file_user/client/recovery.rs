@@ -69,9 +69,11 @@ impl Client {
             return false;
         };
         // Of what is sent, that counts of which the peer has said that it has it.
-        let point = match run.operation {
-            Operation::Put { .. } => run.secured.min(run.points.len()),
-            _ => run.points.len(),
+        let sends = matches!(run.operation, Operation::Put { .. });
+        let point = if sends {
+            run.secured.min(run.points.len())
+        } else {
+            run.points.len()
         };
         run.points.truncate(point);
         run.waiting.push_back(Kind::RecoverResponse);

@@ -21,8 +21,11 @@ const LAYERS: [&str; 6] = ["ftam", "acse", "presentation", "session", "tp0", "lo
 struct Cut {
     after: Vec<usize>,
     gone: usize,
-    /// Connections: the user's handle and the provider's.
-    ends: Vec<(Handle, Handle)>,
+    /// Connections: the user's handle and the provider's, and whether it was called.
+    ends: Vec<(Handle, Handle, bool)>,
+    /// Who was called hears nothing of it.
+    silent: bool,
+    hushed: Vec<Handle>,
     /// Who listens, which goes on.
     listener: Handle,
 }
@@ -39,7 +42,7 @@ impl Protocol for Cut {
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
         if let Request::Accept(accept) = &request {
-            self.ends.push((accept.user, accept.session));
+            self.ends.push((accept.user, accept.session, true));
         }
         if let Request::Open(open) = &request
             && matches!(open.mode, Mode::Passive { .. })
@@ -52,7 +55,11 @@ impl Protocol for Cut {
         if is_data && self.after.first() == Some(&self.gone) {
             self.after.remove(0);
             let (reason, data) = (Reason::Down, None);
-            for (user, provider) in core::mem::take(&mut self.ends) {
+            for (user, provider, called) in core::mem::take(&mut self.ends) {
+                if called && self.silent {
+                    self.hushed.push(user);
+                    continue;
+                }
                 let session = provider;
                 cx.down(
                     Below(0),
@@ -79,21 +86,39 @@ impl Protocol for Cut {
         if let Indication::Opened(opened) = &indication
             && opened.user != self.listener
         {
-            self.ends.push((opened.user, opened.provider));
+            self.ends.push((opened.user, opened.provider, false));
+        }
+        if let Indication::Aborted { session, .. } = &indication
+            && self.hushed.contains(session)
+        {
+            return;
         }
         cx.up(Above(0), indication);
     }
 }
 
 fn run(memory: Memory, settings: Settings, plan: Vec<Operation>) -> Graph {
-    run_cut(memory, settings, plan, Vec::new())
+    run_cut(memory, settings, plan, Vec::new(), false)
 }
 
-fn run_cut(memory: Memory, settings: Settings, plan: Vec<Operation>, after: Vec<usize>) -> Graph {
+fn run_cut(
+    memory: Memory,
+    settings: Settings,
+    plan: Vec<Operation>,
+    after: Vec<usize>,
+    silent: bool,
+) -> Graph {
+    // So that a test sees the end of it.
+    let server = ServerConfig {
+        kept: Duration::from_secs(600),
+        ..ServerConfig::default()
+    };
     let cut = Cut {
         after,
         gone: 0,
         ends: Vec::new(),
+        silent,
+        hushed: Vec::new(),
         listener: Handle::default(),
     };
     let mut graph = Graph::new(1, 0);
@@ -120,10 +145,7 @@ fn run_cut(memory: Memory, settings: Settings, plan: Vec<Operation>, after: Vec<
         ),
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
-        (
-            "server",
-            Box::new(FileServer::new(ServerConfig::default(), guard)),
-        ),
+        ("server", Box::new(FileServer::new(server, guard))),
         ("client", Box::new(FileClient::new(config, plan))),
     ];
     for (name, protocol) in nodes {
@@ -207,6 +229,33 @@ fn a_refused_login_says_why_at_the_top() {
     );
 }
 
+fn recovering() -> Settings {
+    let units = Settings::default().units
+        | FunctionalUnits::RECOVERY
+        | FunctionalUnits::RESTART_DATA_TRANSFER;
+    Settings {
+        units,
+        checkpoint_every: 50_000,
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn a_transfer_goes_on_although_the_responder_has_not_heard_that_it_broke() {
+    let shelf = Shelf::default();
+    let content = [7; 500_000];
+    let plan = vec![put("file", PutMode::New, &content), get("file", &shelf)];
+    let graph = run_cut(Memory::new(), recovering(), plan, vec![100, 450], true);
+    assert_eq!(client(&graph).failure(), None);
+    for outcome in client(&graph).outcomes() {
+        assert_eq!(outcome.result, Ok(Gain::Moved(500_000)));
+    }
+    assert!(shelf.taken() == content);
+    let server: &FileServer = graph.protocol(graph.node("server").unwrap()).unwrap();
+    assert_eq!(server.associations(), 0);
+    assert_eq!(server.counters().aborted, 2);
+}
+
 #[test]
 fn a_transfer_that_breaks_goes_on_where_it_was() {
     let shelf = Shelf::default();
@@ -219,17 +268,10 @@ fn a_transfer_that_breaks_goes_on_where_it_was() {
         put("more", PutMode::New, b"x"),
         put("more", PutMode::Append, &content),
     ];
-    let units = Settings::default().units
-        | FunctionalUnits::RECOVERY
-        | FunctionalUnits::RESTART_DATA_TRANSFER;
-    let settings = Settings {
-        units,
-        checkpoint_every: 50_000,
-        ..Settings::default()
-    };
+    let settings = recovering();
     // A megabyte is some 600 TPDUs, and its checkpoints are 20 here and 4 there: twice in each transfer.
     let cuts = vec![100, 400, 800, 1000, 1400, 1600];
-    let graph = run_cut(Memory::new(), settings, plan, cuts);
+    let graph = run_cut(Memory::new(), settings, plan, cuts, false);
     let client = client(&graph);
     assert!(client.is_over());
     assert_eq!(client.failure(), None);
@@ -252,8 +294,26 @@ fn a_transfer_that_breaks_goes_on_where_it_was() {
 #[test]
 fn a_transfer_that_breaks_without_recovery_has_failed() {
     let plan = vec![put("file", PutMode::New, &[7; 500_000])];
-    let graph = run_cut(Memory::new(), Settings::default(), plan, vec![100]);
+    let graph = run_cut(Memory::new(), Settings::default(), plan, vec![100], false);
     let client = client(&graph);
     assert!(client.is_over());
     assert!(client.failure().unwrap().transient);
+}
+
+#[test]
+fn what_is_interrupted_and_not_recovered_is_given_up_after_a_while() {
+    let settings = Settings {
+        recoveries: 1,
+        ..recovering()
+    };
+    let plan = vec![put("file", PutMode::New, &[7; 500_000])];
+    // The second time it breaks there is no third.
+    let graph = run_cut(Memory::new(), settings, plan, vec![100, 200], false);
+    assert!(client(&graph).failure().unwrap().transient);
+    let mut graph = graph;
+    let node = graph.node("server").unwrap();
+    let server: &mut FileServer = graph.protocol_mut(node).unwrap();
+    assert_eq!(server.counters().aborted, 2);
+    assert_eq!(server.guard().interrupted(), 0);
+    assert_eq!(server.guard().selections(), 0);
 }
