@@ -28,8 +28,8 @@ use kumiki_graph::{
     Opened, Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
-use kumiki_osi::Selectors;
 use kumiki_osi::session::{FunctionalUnits, Primitive};
+use kumiki_osi::{Selector, Selectors};
 
 use crate::sessions::Sessions;
 
@@ -44,6 +44,9 @@ mod tests;
 
 use connection::Connection;
 use states::{Do, Event, State};
+
+/// The most octets of a session selector; one of transport has room for more.
+const MOST_SELECTOR: usize = 16;
 
 /// Transport.
 const TRANSPORT: Below = Below(0);
@@ -145,8 +148,18 @@ impl Session {
 
     fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
         let user = open.user;
-        if self.entries.len() >= self.config.connections as usize {
-            let (session, reason, data) = (user, Reason::NoResources, None);
+        let association = open.association.as_deref();
+        let selectors = association.map(|it| [it.called.session, it.calling.session]);
+        let is_long = |selector: Selector| selector.octets().len() > MOST_SELECTOR;
+        let why = if self.entries.len() >= self.config.connections as usize {
+            Some(Reason::NoResources)
+        } else if selectors.into_iter().flatten().flatten().any(is_long) {
+            Some(Reason::BadAddress)
+        } else {
+            None
+        };
+        if let Some(reason) = why {
+            let (session, data) = (user, None);
             cx.up(
                 above,
                 Indication::Aborted {

@@ -718,6 +718,15 @@ fn a_part_of_a_release_is_not_taken_for_all_of_it() {
 }
 
 #[test]
+fn a_selector_that_is_too_long_for_a_session_is_no_address() {
+    let mut association = association(FunctionalUnits::DUPLEX);
+    association.called.session = "seventeen octets!".parse().ok();
+    let mut pair = called(association, b"CP");
+    assert_eq!(pair.heard(0), [format!("aborted: {} ", Reason::BadAddress)]);
+    assert_eq!(pair.entries("session a").len(), 0);
+}
+
+#[test]
 fn the_listener_of_the_transport_selector_called_gets_the_offer() {
     let mut pair = called(association(FunctionalUnits::DUPLEX), b"CP");
     // One that is called by others, and one that is called by name, behind one that takes all.
