@@ -133,6 +133,24 @@ pub struct Selectors {
     pub presentation: Option<Selector>,
 }
 
+impl Selectors {
+    /// Whether who wants to be called by these is meant by `called`: how many of them name it. One that is not said does not matter.
+    #[must_use]
+    pub fn fit(&self, called: &Self) -> Option<usize> {
+        let pairs = [
+            (self.transport, called.transport),
+            (self.session, called.session),
+            (self.presentation, called.presentation),
+        ];
+        pairs
+            .into_iter()
+            .try_fold(0, |named, (wanted, said)| match wanted {
+                None => Some(named),
+                Some(_) => (wanted == said).then_some(named + 1),
+            })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -161,6 +179,25 @@ mod tests {
         assert_eq!(bad("#65536"), BadSelector::Number);
         assert_eq!(bad("Büro"), BadSelector::Text);
         assert_eq!(bad(&"x".repeat(33)), BadSelector::Long);
+    }
+
+    #[test]
+    fn who_is_called_is_named_by_all_that_it_says() {
+        let selectors = |transport: &str, session: &str| Selectors {
+            transport: transport.parse().ok().filter(|_| !transport.is_empty()),
+            session: session.parse().ok().filter(|_| !session.is_empty()),
+            presentation: None,
+        };
+        let called = selectors("#1", "x");
+        for (wanted, named) in [
+            (selectors("", ""), Some(0)),
+            (selectors("#1", ""), Some(1)),
+            (selectors("#1", "x"), Some(2)),
+            (selectors("#2", "x"), None),
+        ] {
+            assert_eq!(wanted.fit(&called), named);
+        }
+        assert_eq!(called.fit(&selectors("", "x")), None);
     }
 
     proptest! {

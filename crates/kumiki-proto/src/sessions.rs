@@ -69,12 +69,33 @@ impl<T> Sessions<T> {
     }
 
     /// The first that is wanted, in the order of their places.
-    pub(crate) fn find(&self, mut wanted: impl FnMut(&T) -> bool) -> Option<Handle> {
-        self.slots.iter().zip(0_u32..).find_map(|(slot, index)| {
+    pub(crate) fn find(&self, wanted: impl FnMut(&T) -> bool) -> Option<Handle> {
+        self.all(wanted).next()
+    }
+
+    /// All that are wanted, in the order of their places.
+    pub(crate) fn all(&self, mut wanted: impl FnMut(&T) -> bool) -> impl Iterator<Item = Handle> {
+        let places = self.slots.iter().zip(0_u32..);
+        places.filter_map(move |(slot, index)| {
             let generation = slot.generation;
             let found = slot.entry.as_ref().is_some_and(&mut wanted);
             found.then_some(Handle { index, generation })
         })
+    }
+
+    /// The one that says the most of what is wanted, by the number that `fits` gives it; of some that say as much, the first.
+    pub(crate) fn best(&self, mut fits: impl FnMut(&T) -> Option<usize>) -> Option<Handle> {
+        let mut best = None;
+        for (slot, index) in self.slots.iter().zip(0_u32..) {
+            let generation = slot.generation;
+            let said = slot.entry.as_ref().and_then(&mut fits);
+            if let Some(said) = said
+                && best.is_none_or(|(most, _)| said > most)
+            {
+                best = Some((said, Handle { index, generation }));
+            }
+        }
+        best.map(|(_, handle)| handle)
     }
 }
 
@@ -98,5 +119,18 @@ mod tests {
             (2, Some(second))
         );
         assert_eq!(sessions.get(Handle::default()), None);
+        assert_eq!(sessions.all(|_| true).collect::<Vec<_>>(), [third, second]);
+    }
+
+    #[test]
+    fn the_best_is_the_first_that_says_the_most() {
+        let mut sessions = Sessions::default();
+        let handles = [0, 2, 2, 1].map(|said| sessions.insert(said));
+        assert_eq!(sessions.best(|said| Some(*said)), Some(handles[1]));
+        assert_eq!(
+            sessions.best(|said| (*said < 2).then_some(*said)),
+            Some(handles[3])
+        );
+        assert_eq!(sessions.best(|_| None), None);
     }
 }

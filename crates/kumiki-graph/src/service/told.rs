@@ -22,6 +22,15 @@ pub enum Told {
     SessionAborted(u8),
     /// The presentation entity refused the connection: [`presentation::refusal`].
     PresentationRefused(u8),
+    /// The same without a reason that says more, and contexts that were proposed were refused.
+    ContextsRefused {
+        /// How many.
+        refused: u8,
+        /// Of how many.
+        proposed: u8,
+        /// Why the first of them, if the presentation entity has said so: [`presentation::context_refusal`].
+        why: Option<u8>,
+    },
     /// The presentation entity aborted: [`presentation::abort`].
     PresentationAborted(u8),
     /// Association control or its user rejected the association.
@@ -71,6 +80,21 @@ impl fmt::Display for Told {
                     "presentation: {} (reason {reason})",
                     presentation::refusal::meaning(reason)
                 )
+            }
+            Self::ContextsRefused {
+                refused,
+                proposed,
+                why,
+            } => {
+                write!(f, "presentation: {refused} of {proposed} contexts refused")?;
+                match why {
+                    Some(code) => write!(
+                        f,
+                        ", the first of them: {} (reason {code})",
+                        presentation::context_refusal::meaning(code)
+                    ),
+                    None => Ok(()),
+                }
             }
             Self::PresentationAborted(reason) => {
                 write!(

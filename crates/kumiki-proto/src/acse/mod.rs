@@ -104,6 +104,8 @@ struct Connection {
     /// The presentation connection's handle; none before it stands.
     lower: Handle,
     state: State,
+    /// Whose user was told of AARQ.
+    listener: Handle,
     /// Whether this side has sent AARQ.
     initiator: bool,
     /// Association control's own context.
@@ -229,9 +231,21 @@ impl Acse {
                     }
                 };
                 self.entries.remove(own);
+                self.refuse_offers(own, cx);
                 cx.down(PRESENTATION, request);
             }
             None => cx.drop("no such association"),
+        }
+    }
+
+    /// Those whom the user of a listener has not answered are rejected, for now.
+    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
+        let pending = self.entries.all(|entry| match entry {
+            Entry::Connection(it) => it.state == State::WaitResponse && it.listener == listener,
+            Entry::Listener(_) => false,
+        });
+        for own in pending.collect::<Vec<_>>() {
+            self.abort(own, Reason::NoResources, None, cx);
         }
     }
 

@@ -3,23 +3,25 @@
 //! An operation that fails is unwound (F-CLOSE and F-DESELECT as far as needed), and the next one begins. Only what leaves the state
 //! unclear ends the association, and with it what is left of the plan.
 
+mod recovery;
+
 use std::collections::VecDeque;
 
 use kumiki_graph::Reason;
 use kumiki_octets::Message;
 use kumiki_osi::ftam::attributes::ReadAttributes;
 use kumiki_osi::ftam::bulk::{Cancel, Restart};
-use kumiki_osi::ftam::contents::{ContentsType, ContentsTypeName};
+use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::data::DataElement;
 use kumiki_osi::ftam::file::BeginGroupRequest;
 use kumiki_osi::ftam::regime::{Abort, InitializeRequest, InitializeResponse};
 use kumiki_osi::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits,
-    GraphicString, Kind, Outcome as Said, Password, Primitive, ServiceClasses, StateResult, oids,
+    ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Outcome as Said,
+    Primitive, StateResult,
 };
 
 use super::stage::{Stage, leaving, stages};
-use super::{Failure, Gain, Layer, Operation, Outcome, Progress};
+use super::{Failure, Gain, Layer, Operation, Outcome, Progress, Settings};
 use crate::filestore::{Do, Form};
 
 /// The most entries of a directory that are kept.
@@ -27,73 +29,6 @@ const MOST_ENTRIES: usize = 100_000;
 
 /// The most checkpoints of one transfer.
 const MOST_CHECKPOINTS: usize = 1 << 20;
-
-/// Who asks, for what.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settings {
-    /// The user's name.
-    pub initiator: Option<GraphicString>,
-    /// Who pays.
-    pub account: Option<GraphicString>,
-    /// The user's password.
-    pub password: Option<Password>,
-    /// What is wanted.
-    pub units: FunctionalUnits,
-    /// Groups of attributes that are wanted.
-    pub groups: AttributeGroups,
-    /// Octets of one data element that is sent, where it may be cut anywhere.
-    pub element: usize,
-    /// Octets between checkpoints of what is sent, where recovery or restart was agreed.
-    pub checkpoint_every: u64,
-    /// The most checkpoints that may be without an answer.
-    pub checkpoint_window: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            initiator: None,
-            account: None,
-            password: None,
-            units: FunctionalUnits::READ
-                | FunctionalUnits::WRITE
-                | FunctionalUnits::LIMITED_FILE_MANAGEMENT
-                | FunctionalUnits::ENHANCED_FILE_MANAGEMENT
-                | FunctionalUnits::GROUPING,
-            groups: AttributeGroups::STORAGE,
-            element: 8000,
-            checkpoint_every: 256 * 1024,
-            checkpoint_window: 4,
-        }
-    }
-}
-
-impl Settings {
-    /// F-INITIALIZE request.
-    #[must_use]
-    pub fn request(&self) -> InitializeRequest {
-        let document = ContentsTypeName::DocumentType;
-        InitializeRequest {
-            implementation_information: Some("Kumiki".into()),
-            service_class: ServiceClasses::MANAGEMENT
-                | ServiceClasses::TRANSFER
-                | ServiceClasses::TRANSFER_AND_MANAGEMENT,
-            functional_units: self.units,
-            attribute_groups: self.groups,
-            contents_type_list: vec![
-                document(oids::FTAM_3),
-                document(oids::FTAM_1),
-                document(oids::FTAM_2),
-                document(oids::NBS_9),
-            ],
-            initiator_identity: self.initiator.clone(),
-            account: self.account.clone(),
-            filestore_password: self.password.clone(),
-            checkpoint_window: self.checkpoint_window,
-            ..InitializeRequest::default()
-        }
-    }
-}
 
 /// Where a transfer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -134,6 +69,10 @@ struct Run {
     moved: u64,
     entries: Vec<ReadAttributes>,
     attributes: Option<Box<ReadAttributes>>,
+    /// By which number the responder knows the transfer after the association has gone, if it keeps it.
+    activity: Option<i64>,
+    /// The association has broken, and the transfer has not begun anew yet.
+    recovering: bool,
 }
 
 /// The initiator's side of one association.
@@ -148,6 +87,9 @@ pub struct Client {
     progress: Progress,
     refusal: Option<Failure>,
     abort: Option<Failure>,
+    broken: Option<recovery::Broken>,
+    recoveries: u32,
+    activity: i64,
     ending: bool,
     over: bool,
 }
@@ -165,6 +107,7 @@ impl Client {
     /// One that is to do `plan`, in order.
     #[must_use]
     pub fn new(settings: Settings, plan: Vec<Operation>) -> Self {
+        let (recoveries, activity) = (settings.recoveries, settings.activity);
         Self {
             settings,
             plan: plan.into(),
@@ -176,6 +119,9 @@ impl Client {
             progress: Progress::default(),
             refusal: None,
             abort: None,
+            broken: None,
+            recoveries,
+            activity,
             ending: false,
             over: false,
         }
@@ -219,13 +165,18 @@ impl Client {
         }
         self.units = response.functional_units & self.settings.units;
         self.window = usize::try_from(response.checkpoint_window.max(1)).unwrap_or(1);
-        self.advance(out);
+        if !self.recover(out) {
+            self.advance(out);
+        }
     }
 
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
         let failure = self.abort.take();
-        self.end_all(failure.unwrap_or_else(|| Failure::of_reason(reason)));
+        let failure = failure.unwrap_or_else(|| Failure::of_reason(reason));
+        if !self.breaks(&failure) {
+            self.end_all(failure);
+        }
     }
 
     /// The association has ended in order.
@@ -244,6 +195,9 @@ impl Client {
                 title: operation.title(),
                 result: Err(given_up()),
             });
+        }
+        if self.forget_broken().is_some() {
+            return self.end_all(given_up());
         }
         if self
             .run
@@ -379,7 +333,12 @@ impl Client {
         if let (false, Some(Said { diagnostic, .. })) = (done, said) {
             run.fail(Failure::of_diagnostics(diagnostic));
         }
+        if let (true, Fpdu::RecoverResponse(response)) = (entered, &fpdu) {
+            (run.selected, run.open) = (true, true);
+            run.recovered(response, self.units);
+        }
         if let Fpdu::OpenResponse(opened) = &fpdu {
+            run.opened(opened);
             run.form = Form::of(&opened.contents_type);
             if entered && run.form.is_none() {
                 run.fail(unknown(&opened.contents_type));
@@ -470,12 +429,12 @@ impl Client {
                     }
                 }
                 Some(Stage::Read(read)) => {
-                    run.moving = Moving::In;
+                    (run.moving, run.recovering) = (Moving::In, false);
                     out.push(Fpdu::ReadRequest(Box::new(read)).into());
                     return;
                 }
                 Some(Stage::Write(write)) => {
-                    run.moving = Moving::Out;
+                    (run.moving, run.recovering) = (Moving::Out, false);
                     out.push(Fpdu::WriteRequest(Box::new(write)).into());
                     self.pump(out);
                     return;
@@ -493,8 +452,13 @@ impl Client {
             }
             return false;
         };
-        match stages(&operation, self.units) {
-            Ok(stages) => self.run = Some(Box::new(Run::new(operation, stages))),
+        let activity = self.next_activity();
+        match stages(&operation, self.units, activity) {
+            Ok(stages) => {
+                let mut run = Run::new(operation, stages);
+                run.activity = activity;
+                self.run = Some(Box::new(run));
+            }
             Err(unit) => {
                 let failure = Failure {
                     layer: Layer::Ftam,
@@ -551,6 +515,7 @@ impl Client {
             self.progress.over += 1;
         }
         self.refusal = Some(failure);
+        self.broken = None;
         self.over = true;
     }
 
@@ -740,6 +705,8 @@ impl Run {
             moved: 0,
             entries: Vec::new(),
             attributes: None,
+            activity: None,
+            recovering: false,
         }
     }
 

@@ -184,6 +184,11 @@ fn of_told(told: Told) -> (Layer, Option<i64>, &'static str) {
                 _ => "ask whoever runs the responder",
             },
         ),
+        Told::ContextsRefused { why, .. } => (
+            Layer::Presentation,
+            why.map(i64::from),
+            "the responder knows other document types, or none: check whether it is one for files",
+        ),
         Told::PresentationAborted(code) => (
             Layer::Presentation,
             Some(code.into()),

@@ -5,18 +5,19 @@
 //! | Specification | ISO 8571-3 (service). Which services an operation is made of follows what ISODE's client does |
 //! | Above | whoever has files: [`Source`] and [`Sink`] |
 //! | Below | the file service: FTAM's provider |
-//! | Left out | F-RECOVER and F-RESTART of its own will (the peer may restart): `Get` that goes on where it was skips what it has; version 2; access passwords |
+//! | Left out | F-RESTART of its own will (the peer may restart; what breaks is the association, and F-RECOVER goes on with that); recovery by another run of the program, for which `Get` that goes on where it was skips what it has; version 2; access passwords |
 //!
 //! | read | for |
 //! |---|---|
 //! | [`Operation`], [`Outcome`] | what can be done, and what came of it |
 //! | [`Failure`] | why not: layer, code, meaning, remedy |
-//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock |
+//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one |
 //! | [`FileClient`] | the node |
 
 mod client;
 mod failure;
 mod node;
+mod settings;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -25,9 +26,10 @@ use kumiki_octets::Message;
 use kumiki_osi::ftam::attributes::ReadAttributes;
 use kumiki_osi::ftam::contents::ContentsType;
 
-pub use client::{Client, Settings};
+pub use client::Client;
 pub use failure::{Failure, Layer};
 pub use node::{Config, FileClient};
+pub use settings::Settings;
 
 /// Where the contents of a file come from.
 pub trait Source: Send {

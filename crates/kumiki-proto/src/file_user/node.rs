@@ -1,8 +1,8 @@
-//! The node: calls, does the plan, and ends.
+//! The node: calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Open, Particular, Protocol, Reason,
-    Request, Service, Shape,
+    Above, Address, Below, Context, Duration, Handle, Indication, Open, Particular, Protocol,
+    Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_osi::Association;
 use kumiki_osi::ftam::Fpdu;
@@ -13,40 +13,60 @@ use crate::filestore::{Do, perform};
 /// The file service.
 const FILES: Below = Below(0);
 
-/// The handle of the one association.
-const OWN: Handle = Handle {
-    index: 0,
-    generation: 1,
-};
-
 /// Whom to call, and as whom.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     /// The responder's address.
     pub remote: Address,
     /// Selectors, titles, contexts.
     pub association: Association,
-    /// User, functional units and so on.
+    /// User, functional units and so on. Activities are numbered from a random number on where it is 0.
     pub settings: Settings,
+    /// After so long without a word an association is ended; zero: never. More than a responder waits, so that it says why.
+    pub idle: Duration,
+    /// So long after an association has broken it is called again, where a transfer is to go on.
+    pub again: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            remote: Address::default(),
+            association: Association::default(),
+            settings: Settings::default(),
+            idle: Duration::from_secs(900),
+            again: Duration::from_secs(2),
+        }
+    }
 }
 
 /// The node.
 #[derive(Debug)]
 pub struct FileClient {
     config: Config,
+    plan: Vec<Operation>,
     client: Client,
+    /// Names the association; another one for each.
+    own: Handle,
     provider: Option<Handle>,
+    /// An association is there, or is asked for.
+    calls: bool,
+    timer: TimerSlot,
 }
 
 impl FileClient {
     /// One that does `plan` as soon as it is started.
     #[must_use]
     pub fn new(config: Config, plan: Vec<Operation>) -> Self {
-        let client = Client::new(config.settings.clone(), plan);
+        let client = Client::new(config.settings.clone(), Vec::new());
         Self {
             config,
+            plan,
             client,
+            own: Handle::default(),
             provider: None,
+            calls: false,
+            timer: TimerSlot::default(),
         }
     }
 
@@ -71,6 +91,57 @@ impl FileClient {
         act(&mut self.client, &mut out);
         perform(provider, out, cx);
     }
+
+    fn call(&mut self, cx: &mut Context<'_>) {
+        self.own.generation = self.own.generation.wrapping_add(1).max(1);
+        (self.provider, self.calls) = (None, true);
+        let mut association = self.config.association.clone();
+        let request = Fpdu::InitializeRequest(Box::new(self.client.request()));
+        association.initialize = Some(Box::new(request));
+        let open = Open {
+            user: self.own,
+            remote: self.config.remote,
+            association: Some(Box::new(association)),
+            ..Open::default()
+        };
+        cx.down(FILES, Request::Open(Box::new(open)));
+        self.rest(cx);
+    }
+
+    /// Begins to wait anew: for a word, or to call again.
+    fn rest(&mut self, cx: &mut Context<'_>) {
+        let wait = match (self.is_over(), self.calls) {
+            (false, true) if self.config.idle > Duration::ZERO => self.config.idle,
+            (false, false) if self.client.wants_again() => self.config.again,
+            _ => return cx.clear_timer(&mut self.timer),
+        };
+        let token = Token {
+            session: self.own,
+            kind: 0,
+        };
+        let deadline = cx.now() + wait;
+        cx.set_timer(&mut self.timer, token, deadline);
+    }
+
+    /// Ends the association, or what was to become one.
+    fn hang_up(&mut self, reason: Reason, cx: &mut Context<'_>) {
+        let request = match self.provider {
+            Some(session) => Request::Abort {
+                session,
+                reason,
+                data: None,
+            },
+            None => Request::Cancel { user: self.own },
+        };
+        cx.down(FILES, request);
+        self.gone(reason);
+    }
+
+    /// The association is gone.
+    fn gone(&mut self, reason: Reason) {
+        (self.provider, self.calls) = (None, false);
+        self.client.on_aborted(reason);
+    }
 }
 
 impl Protocol for FileClient {
@@ -84,16 +155,12 @@ impl Protocol for FileClient {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let mut association = self.config.association.clone();
-        let request = Fpdu::InitializeRequest(Box::new(self.client.request()));
-        association.initialize = Some(Box::new(request));
-        let open = Open {
-            user: OWN,
-            remote: self.config.remote,
-            association: Some(Box::new(association)),
-            ..Open::default()
-        };
-        cx.down(FILES, Request::Open(Box::new(open)));
+        let mut settings = self.config.settings.clone();
+        if settings.activity == 0 {
+            settings.activity = i64::from(cx.rng().next_u32()) << 16;
+        }
+        self.client = Client::new(settings, core::mem::take(&mut self.plan));
+        self.call(cx);
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
@@ -111,9 +178,16 @@ impl Protocol for FileClient {
                     Some(Fpdu::InitializeResponse(response)) => {
                         self.with(cx, |client, out| client.on_initialized(&response, out));
                     }
-                    _ => self.client.on_aborted(Reason::Protocol),
+                    _ => self.hang_up(Reason::Protocol, cx),
                 }
             }
+            // One that was given up here may still be heard of.
+            Indication::Data { session, .. }
+            | Indication::Particular { session, .. }
+            | Indication::Credit { session, .. }
+            | Indication::Aborted { session, .. }
+            | Indication::Closed { session }
+                if session != self.own => {}
             Indication::Data { data, .. } => self.with(cx, |client, out| client.on_data(data, out)),
             Indication::Particular { what, .. } => match *what {
                 Particular::File(primitive) if self.provider.is_none() => {
@@ -130,8 +204,11 @@ impl Protocol for FileClient {
             Indication::Credit { credit, .. } => {
                 self.with(cx, |client, out| client.on_credit(credit.messages, out));
             }
-            Indication::Aborted { reason, .. } => self.client.on_aborted(reason),
-            Indication::Closed { .. } => self.client.on_closed(),
+            Indication::Aborted { reason, .. } => self.gone(reason),
+            Indication::Closed { .. } => {
+                (self.provider, self.calls) = (None, false);
+                self.client.on_closed();
+            }
             Indication::Released { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Offered(_)
             | Indication::Unit(_)
@@ -141,5 +218,14 @@ impl Protocol for FileClient {
             | Indication::Reset { .. }
             | Indication::Urgent { .. } => cx.drop("not of the file service"),
         }
+        self.rest(cx);
+    }
+
+    fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
+        if !self.calls {
+            return self.call(cx);
+        }
+        self.hang_up(Reason::TimedOut, cx);
+        self.rest(cx);
     }
 }

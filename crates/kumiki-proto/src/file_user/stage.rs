@@ -7,7 +7,8 @@ use kumiki_osi::ftam::attributes::{ChangeAttributes, CreateAttributes};
 use kumiki_osi::ftam::bulk::{ReadRequest, WriteRequest};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::file::{
-    ChangeAttribRequest, CreateRequest, OpenRequest, Override, ReadAttribRequest, SelectRequest,
+    ChangeAttribRequest, CreateRequest, OpenRequest, Override, ReadAttribRequest, RecoveryMode,
+    SelectRequest,
 };
 use kumiki_osi::ftam::{
     AccessRequest, AttributeNames, Fpdu, FunctionalUnits, PermittedActions, ProcessingMode, oids,
@@ -79,10 +80,20 @@ fn create(
     }))
 }
 
-fn open(processing_mode: ProcessingMode, contents_type: Option<ContentsType>) -> Fpdu {
+fn open(
+    processing_mode: ProcessingMode,
+    contents_type: Option<ContentsType>,
+    activity: Option<i64>,
+) -> Fpdu {
     Fpdu::OpenRequest(Box::new(OpenRequest {
         processing_mode,
         contents_type,
+        activity_identifier: activity,
+        recovery_mode: if activity.is_some() {
+            RecoveryMode::AtAnyActiveCheckpoint
+        } else {
+            RecoveryMode::None
+        },
         ..OpenRequest::default()
     }))
 }
@@ -115,13 +126,14 @@ fn reading() -> Stage {
     })
 }
 
-/// The steps of an operation, with these functional units.
+/// The steps of an operation, with these functional units. `activity` is the number by which its transfer can be recovered, if it can.
 ///
 /// # Errors
 /// The functional unit that it needs and that was not agreed.
 pub(super) fn stages(
     operation: &Operation,
     units: FunctionalUnits,
+    activity: Option<i64>,
 ) -> Result<VecDeque<Stage>, FunctionalUnits> {
     use AccessRequest as Access;
     use FunctionalUnits as U;
@@ -140,14 +152,14 @@ pub(super) fn stages(
             ..
         } => {
             needs(U::READ)?;
-            let open = open(ProcessingMode::READ, contents_type.clone());
+            let open = open(ProcessingMode::READ, contents_type.clone(), activity);
             let enter = vec![select(name, Access::READ), open];
             [Stage::Ask(enter), reading(), leave()].into()
         }
         Operation::List { name } => {
             needs(U::READ)?;
             let directory = ContentsType::directory(ENTRIES);
-            let open = open(ProcessingMode::READ, Some(directory));
+            let open = open(ProcessingMode::READ, Some(directory), None);
             let enter = vec![select(name, Access::READ), open];
             [Stage::Ask(enter), reading(), leave()].into()
         }
@@ -193,7 +205,7 @@ pub(super) fn stages(
             } else {
                 select(name, access)
             };
-            let open = open(processing, Some(contents_type.clone()));
+            let open = open(processing, Some(contents_type.clone()), activity);
             let write = Stage::Write(WriteRequest {
                 fadu_operation: operation,
                 fadu_identity,

@@ -1,7 +1,10 @@
 //! Who may do what, with whom beside him: decided in one place, whatever the store.
 //!
 //! **Locks** (recalled, ISO 8571-2 on concurrency control). Where a user asks for none, what he wants to read is locked shared and what
-//! he wants to change exclusively. Locks of an open file come on top of those of its selection.
+//! he wants to change exclusively; where he says "not required" of what he is to do, it is shared. Locks of an open file come on top of those of its selection.
+//!
+//! **Interrupted transfers** keep their selection and its locks until they are recovered, until their user selects or creates the file anew, until they are old
+//! ([`Guard::age`]), or until there are too many.
 
 use std::collections::BTreeMap;
 
@@ -41,6 +44,8 @@ pub(crate) struct Docket {
     pub(crate) checkpoints: Vec<u64>,
     /// Where the transfer began.
     pub(crate) begin: u64,
+    /// It was there when [`Guard::age`] was called last.
+    pub(crate) is_old: bool,
 }
 
 /// A store and who guards it.
@@ -135,7 +140,8 @@ impl Guard {
         let attributes = self.store.attributes(user, &name)?;
         let locks = locks.unwrap_or_else(|| usual(access));
         permit(&attributes, user, access, passwords, &locks)?;
-        self.hold(name, access, locks)
+        self.begin_anew(user, &name);
+        self.hold(name, access, needed(access, locks))
     }
 
     fn hold(
@@ -242,6 +248,7 @@ impl Guard {
                     &ConcurrencyControl::default(),
                 )
                 .map_err(|_| Fault::permanent(3026, ""))?;
+                self.begin_anew(user, &name);
                 if self.held.values().any(|held| held.name == name) {
                     return Err(Fault::transient(3012, ""));
                 }
@@ -381,8 +388,10 @@ impl Guard {
         }
     }
 
-    /// Keeps an interrupted transfer, with its selection and its locks.
+    /// Keeps an interrupted transfer, with its selection and its locks. One of the same user and number is given up for it.
     pub(crate) fn interrupt(&mut self, docket: Docket) {
+        let is_same = |it: &Docket| it.user == docket.user && it.activity == docket.activity;
+        self.forget_if(is_same);
         self.dockets.push(docket);
         while self.dockets.len() > self.most_dockets {
             let oldest = self.dockets.remove(0);
@@ -404,11 +413,49 @@ impl Guard {
         self.deselect(docket.selection);
     }
 
+    fn forget_if(&mut self, mut unwanted: impl FnMut(&Docket) -> bool) {
+        for docket in core::mem::take(&mut self.dockets) {
+            if unwanted(&docket) {
+                self.forget(docket);
+            } else {
+                self.dockets.push(docket);
+            }
+        }
+    }
+
+    /// Who turns to a file anew does not go on with what was interrupted there: it no longer stands in its own user's way.
+    fn begin_anew(&mut self, user: &User, name: &Name) {
+        let held = &self.held;
+        let at = |it: &Docket| {
+            held.get(&it.selection.0)
+                .is_some_and(|held| held.name == *name)
+        };
+        let gone: Vec<Selection> = self
+            .dockets
+            .iter()
+            .filter(|it| it.user == *user && at(it))
+            .map(|it| it.selection)
+            .collect();
+        self.forget_if(|it| gone.contains(&it.selection));
+    }
+
+    /// How many interrupted transfers are kept.
+    #[must_use]
+    pub fn interrupted(&self) -> usize {
+        self.dockets.len()
+    }
+
+    /// Gives up the interrupted transfers that were kept when this was called last: they would hold their locks for ever.
+    pub fn age(&mut self) {
+        self.forget_if(|docket| docket.is_old);
+        for docket in &mut self.dockets {
+            docket.is_old = true;
+        }
+    }
+
     /// Gives all interrupted transfers up.
     pub fn forget_interrupted(&mut self) {
-        for docket in core::mem::take(&mut self.dockets) {
-            self.forget(docket);
-        }
+        self.forget_if(|_| true);
     }
 }
 
@@ -430,6 +477,27 @@ fn usual(access: AccessRequest) -> ConcurrencyControl {
         read_attribute: lock(AccessRequest::READ_ATTRIBUTE, Lock::Shared),
         change_attribute: lock(AccessRequest::CHANGE_ATTRIBUTE, Lock::Exclusive),
         delete: lock(AccessRequest::DELETE, Lock::Exclusive),
+    }
+}
+
+/// Who does something needs others to let him: "not required" is said of what one does not do, and is no way past the locks of others.
+fn needed(access: AccessRequest, locks: ConcurrencyControl) -> ConcurrencyControl {
+    let lock = |action, lock| {
+        if lock == Lock::NotRequired && access.contains(action) {
+            Lock::Shared
+        } else {
+            lock
+        }
+    };
+    PerAction {
+        read: lock(AccessRequest::READ, locks.read),
+        insert: lock(AccessRequest::INSERT, locks.insert),
+        replace: lock(AccessRequest::REPLACE, locks.replace),
+        extend: lock(AccessRequest::EXTEND, locks.extend),
+        erase: lock(AccessRequest::ERASE, locks.erase),
+        read_attribute: lock(AccessRequest::READ_ATTRIBUTE, locks.read_attribute),
+        change_attribute: lock(AccessRequest::CHANGE_ATTRIBUTE, locks.change_attribute),
+        delete: lock(AccessRequest::DELETE, locks.delete),
     }
 }
 

@@ -21,6 +21,11 @@ const LISTENER: Handle = Handle {
     generation: u32::MAX,
 };
 
+/// Nothing has come of an association for too long.
+const IDLE: u32 = 0;
+/// Interrupted transfers have become older.
+const AGE: u32 = 1;
+
 /// What can be set.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
@@ -32,6 +37,8 @@ pub struct Config {
     pub associations: u32,
     /// After so long without a word an association is ended; zero: never.
     pub idle: Duration,
+    /// An interrupted transfer is kept for so long at least, and for twice as long at most.
+    pub kept: Duration,
     /// The date at the start of the graph's clock, in seconds since 1970.
     pub began: i64,
 }
@@ -43,6 +50,7 @@ impl Default for Config {
             responder: ResponderConfig::default(),
             associations: 64,
             idle: Duration::from_secs(600),
+            kept: Duration::from_secs(3600),
             began: 0,
         }
     }
@@ -83,6 +91,9 @@ pub struct FileServer {
     sessions: Sessions<Session>,
     counters: Counters,
     failed: Option<Reason>,
+    /// Runs while there are interrupted transfers.
+    age: TimerSlot,
+    is_ageing: bool,
 }
 
 impl FileServer {
@@ -96,6 +107,8 @@ impl FileServer {
             sessions: Sessions::default(),
             counters: Counters::default(),
             failed: None,
+            age: TimerSlot::default(),
+            is_ageing: false,
         }
     }
 
@@ -203,7 +216,7 @@ impl FileServer {
         {
             let token = Token {
                 session: user,
-                kind: 0,
+                kind: IDLE,
             };
             let deadline = cx.now() + self.config.idle;
             cx.set_timer(&mut session.idle, token, deadline);
@@ -235,6 +248,35 @@ impl FileServer {
             }
         } else {
             self.rest(user, cx);
+        }
+    }
+
+    /// A user is back to go on with an activity: the association on which it was has broken, though here nothing was heard of that.
+    fn supersede(&mut self, by: Handle, activity: i64, cx: &mut Context<'_>) {
+        let Some(user) = self.sessions.get(by).map(|it| it.responder.user().clone()) else {
+            return;
+        };
+        let has = |it: &Session| it.responder.has(&user, activity);
+        let all: Vec<Handle> = self.sessions.all(has).collect();
+        let broken = all.into_iter().filter(|session| *session != by);
+        for session in broken {
+            self.with(session, cx, |responder, guard, out| {
+                responder.supersede(guard, out);
+            });
+            self.forget_aborted(session);
+        }
+    }
+
+    /// Looks after interrupted transfers while there are any.
+    fn watch(&mut self, cx: &mut Context<'_>) {
+        if self.guard.interrupted() > 0 && !self.is_ageing {
+            self.is_ageing = true;
+            let token = Token {
+                session: LISTENER,
+                kind: AGE,
+            };
+            let deadline = cx.now() + self.config.kept;
+            cx.set_timer(&mut self.age, token, deadline);
         }
     }
 
@@ -335,8 +377,7 @@ impl Protocol for FileServer {
             }
             Indication::Particular { session, what } => {
                 let Particular::File(primitive) = *what else {
-                    cx.drop("not of the file service");
-                    return;
+                    return cx.drop("not of the file service");
                 };
                 let now = self.date(cx.now());
                 let aborts = matches!(
@@ -345,6 +386,9 @@ impl Protocol for FileServer {
                 );
                 if aborts && let Some(session) = self.sessions.get(session) {
                     session.aborted = true;
+                }
+                if let Primitive::Pdu(Fpdu::RecoverRequest(request)) = &primitive {
+                    self.supersede(session, request.activity_identifier, cx);
                 }
                 self.with(session, cx, |responder, guard, out| {
                     responder.on(primitive, now, guard, out);
@@ -373,13 +417,20 @@ impl Protocol for FileServer {
             | Indication::Reset { .. }
             | Indication::Urgent { .. } => cx.drop("not of the file service"),
         }
+        self.watch(cx);
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        if token.kind == AGE {
+            self.is_ageing = false;
+            self.guard.age();
+            return self.watch(cx);
+        }
         self.counters.idle += 1;
         self.with(token.session, cx, |responder, guard, out| {
             responder.expire(guard, out);
         });
         self.forget_aborted(token.session);
+        self.watch(cx);
     }
 }

@@ -6,7 +6,8 @@ use kumiki_osi::ftam::attributes::CreateAttributes;
 use kumiki_osi::ftam::bulk::Restart;
 use kumiki_osi::ftam::contents::{ContentsType, StringClass};
 use kumiki_osi::ftam::file::{
-    BeginGroupRequest, CreateRequest, OpenRequest, Override, SelectRequest,
+    BeginGroupRequest, CreateRequest, OpenRequest, Override, RecoverRequest, RecoveryMode,
+    SelectRequest,
 };
 use kumiki_osi::ftam::regime::InitializeRequest;
 use kumiki_osi::ftam::{
@@ -265,6 +266,10 @@ fn what_a_write_lock_holds_another_user_does_not_get() {
     let held = guard.select(&user, name("a"), AccessRequest::REPLACE, None, None);
     let again = guard.select(&user, name("a"), AccessRequest::REPLACE, None, None);
     assert_eq!(again.unwrap_err().identifier, 3011);
+    // Nor does who says that no lock is required.
+    let unlocked = Some(PerAction::default());
+    let past = guard.select(&user, name("a"), AccessRequest::REPLACE, None, unlocked);
+    assert_eq!(past.unwrap_err().identifier, 3011);
     // Reading is another action: it is locked only if that is asked for.
     let reading = guard.select(&user, name("a"), AccessRequest::READ, None, None);
     let none = PerAction {
@@ -364,4 +369,77 @@ fn whatever_breaks_gives_its_locks_back() {
     assert_eq!(guard.selections(), 1);
     responder.on_broken(&mut guard);
     assert_eq!(guard.selections(), 0);
+}
+
+/// A transfer of `a` that broke and is kept, under the number 7.
+fn interrupted(guard: &mut Guard) {
+    let mut responder = responder(ResponderConfig::default(), guard);
+    let Fpdu::OpenRequest(mut opened) = open() else {
+        panic!("no F-OPEN");
+    };
+    opened.activity_identifier = Some(7);
+    opened.recovery_mode = RecoveryMode::AtAnyActiveCheckpoint;
+    let opened = Fpdu::OpenRequest(opened);
+    let begin = vec![select("a", AccessRequest::READ), opened, read()];
+    say(&mut responder, guard, begin);
+    responder.on_broken(guard);
+    assert_eq!(guard.selections(), 1, "kept, with its lock");
+}
+
+fn recover(guard: &mut Guard) -> (Responder, Vec<Do>) {
+    let mut responder = responder(ResponderConfig::default(), guard);
+    let request = RecoverRequest {
+        activity_identifier: 7,
+        bulk_transfer_number: 1,
+        requested_access: AccessRequest::READ,
+        ..RecoverRequest::default()
+    };
+    let request = Fpdu::RecoverRequest(Box::new(request));
+    let out = say(&mut responder, guard, vec![request]);
+    (responder, out)
+}
+
+#[test]
+fn an_interrupted_transfer_is_kept_until_it_is_recovered_or_begun_anew() {
+    let mut guard = store(b"x");
+    interrupted(&mut guard);
+    let (mut again, out) = recover(&mut guard);
+    assert_eq!(kinds(&out), [Kind::RecoverResponse]);
+    assert!(errors(&out).is_empty());
+    // It breaks once more, before anything is transferred.
+    again.on_broken(&mut guard);
+    let (mut again, out) = recover(&mut guard);
+    assert!(errors(&out).is_empty());
+    let mut out = Vec::new();
+    // A peer that has only fallen silent may come back as well.
+    again.expire(&mut guard, &mut out);
+    assert_eq!(guard.selections(), 1);
+    // One of the same number takes its place, and its user is not in his own way.
+    interrupted(&mut guard);
+    let user = User::default();
+    let other = User { name: "ada".into() };
+    let alone = || {
+        Some(PerAction {
+            read: Lock::NoAccess,
+            ..PerAction::default()
+        })
+    };
+    let none = AccessRequest::NONE;
+    let theirs = guard.select(&other, name("a"), none, None, alone());
+    assert_eq!(theirs.unwrap_err().identifier, 3011);
+    let own = guard.select(&user, name("a"), none, None, alone());
+    guard.deselect(own.unwrap());
+    assert_eq!(guard.selections(), 0);
+    let (_, out) = recover(&mut guard);
+    assert_eq!(errors(&out), [6004]);
+}
+
+#[test]
+fn an_interrupted_transfer_that_nobody_comes_back_for_gives_its_locks_back() {
+    let mut guard = store(b"x");
+    interrupted(&mut guard);
+    guard.age();
+    assert_eq!((guard.interrupted(), guard.selections()), (1, 1));
+    guard.age();
+    assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
 }

@@ -64,8 +64,8 @@ pub(super) enum Out {
 pub(super) struct Points {
     /// The number of the next point: the session's V(M).
     pub(super) next: SyncPoint,
-    /// That of checkpoint 1.
-    base: SyncPoint,
+    /// That of checkpoint 1; before 0 where a transfer was recovered whose first checkpoints were set on another association.
+    base: i64,
     /// The last checkpoint set.
     pub(super) set: u32,
     /// The last one secured.
@@ -75,16 +75,27 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// A transfer begins.
-    pub(super) const fn begin(&mut self) {
-        self.base = self.next;
-        self.set = 0;
-        self.secured = 0;
+    /// None yet.
+    pub(super) const fn new() -> Self {
+        Self {
+            next: 1,
+            base: 1,
+            set: 0,
+            secured: 0,
+            window: 1,
+        }
+    }
+
+    /// A transfer begins, or goes on behind this checkpoint.
+    pub(super) fn begin(&mut self, behind: u32) {
+        self.base = i64::from(self.next) - i64::from(behind);
+        self.set = behind;
+        self.secured = behind;
     }
 
     /// Whether one more may be set.
     pub(super) const fn has_room(&self) -> bool {
-        self.set - self.secured < self.window
+        self.set.saturating_sub(self.secured) < self.window
     }
 
     /// The next one is set: its checkpoint's number.
@@ -95,38 +106,41 @@ impl Points {
     }
 
     /// The point of a checkpoint that waits for its confirm; with it all before are secured.
-    pub(super) const fn secure(&mut self, identifier: u32) -> Option<SyncPoint> {
+    pub(super) fn secure(&mut self, identifier: u32) -> Option<SyncPoint> {
         if identifier <= self.secured || identifier > self.set {
             return None;
         }
         self.secured = identifier;
-        Some(self.base + identifier - 1)
+        SyncPoint::try_from(self.base + i64::from(identifier) - 1).ok()
     }
 
-    /// The checkpoint of a point.
-    pub(super) const fn identifier(&self, number: SyncPoint) -> u32 {
-        number.saturating_sub(self.base).saturating_add(1)
+    /// The checkpoint of a point; 0 where it is none.
+    pub(super) fn identifier(&self, number: SyncPoint) -> u32 {
+        u32::try_from(i64::from(number) - self.base + 1).unwrap_or(0)
     }
 
-    /// The number that the session goes on with when the transfer goes on from this checkpoint: that of the next one.
-    pub(super) const fn restart(&self, identifier: u32) -> SyncPoint {
-        self.base + identifier
+    /// The number that the session goes on with when the transfer goes on from this checkpoint: that of the next one, if this session has had it.
+    pub(super) fn restart(&self, identifier: u32) -> SyncPoint {
+        SyncPoint::try_from(self.base + i64::from(identifier)).unwrap_or(0)
     }
 
     /// The transfer goes on from this checkpoint, and the session with this number.
     pub(super) fn restarted(&mut self, identifier: u32, number: SyncPoint) {
         self.next = number;
-        self.base = number.saturating_sub(identifier);
+        self.base = i64::from(number) - i64::from(identifier);
         self.set = identifier;
         self.secured = self.secured.min(identifier);
     }
 
     /// Nothing is transferred any more, and the session goes on with this number.
-    pub(super) const fn abandoned(&mut self, number: SyncPoint) {
+    pub(super) fn abandoned(&mut self, number: SyncPoint) {
         self.next = number;
-        self.begin();
+        self.begin(0);
     }
 }
+
+/// So many may wait to be sent before the peer's FPDUs wait, too: a peer that asks and does not take the answers is not heard any more. A group is one.
+pub(super) const MOST_WAITING: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -135,6 +149,8 @@ pub(super) struct Connection {
     /// The association's handle; none before it stands.
     pub(super) lower: Handle,
     pub(super) phase: Phase,
+    /// Whose user was asked for an answer to F-INITIALIZE.
+    pub(super) listener: Handle,
     pub(super) side: Side,
     pub(super) machine: Machine,
     /// F-INITIALIZE request, until it is answered.
@@ -167,6 +183,10 @@ pub(super) struct Connection {
     pleased: bool,
     pub(super) resyncing: Resyncing,
     pub(super) points: Points,
+    /// The checkpoint from which F-RECOVER lets the next transfer go on.
+    pub(super) recovered: u32,
+    /// P-DATA that presentation may be granted and was not, because too much waits.
+    pub(super) owed: u32,
 }
 
 impl Connection {
@@ -176,6 +196,7 @@ impl Connection {
             user,
             lower: Handle::default(),
             phase,
+            listener: Handle::default(),
             side,
             machine: Machine::new(side),
             request: None,
@@ -194,13 +215,9 @@ impl Connection {
             giving: false,
             pleased: false,
             resyncing: Resyncing::No,
-            points: Points {
-                next: 1,
-                base: 1,
-                set: 0,
-                secured: 0,
-                window: 1,
-            },
+            points: Points::new(),
+            recovered: 0,
+            owed: 0,
         }
     }
 
@@ -305,6 +322,14 @@ impl Connection {
             self.granted = self.granted.saturating_add(messages);
             let (session, credit) = (self.user, Credit::messages(messages));
             cx.up(self.above, Indication::Credit { session, credit });
+        }
+    }
+
+    /// The peer may send on, unless too much waits for it.
+    pub(super) fn repay(&mut self, cx: &mut Context<'_>) {
+        if self.out.len() < MOST_WAITING {
+            let messages = core::mem::take(&mut self.owed);
+            self.take_more(messages, cx);
         }
     }
 
@@ -420,6 +445,7 @@ impl Connection {
         if self.phase == Phase::Standing {
             self.give_back(more, cx);
         }
+        self.repay(cx);
     }
 
     /// The peer has given the token.

@@ -5,7 +5,7 @@
 //! | Specification | ISO 8571-4, the file protocol machine: regimes, bulk transfer, grouping, checkpoints, restart. The text was not at hand: what is recalled and not seen in a capture is marked |
 //! | Above | a user of the file service: a client, or a filestore |
 //! | Below | association control, and through it presentation and session |
-//! | Left out | F-RECOVER beyond the regimes (nothing is kept of a broken association); overlapping transfers; FPDUs 45 to 72; contexts that change while the association stands; whether strings are as long as the document type's parameter says; values in FTAM simple hierarchy; timers, of which FTAM has none |
+//! | Left out | what is recovered (nothing is kept of a broken association: its users keep it); overlapping transfers; FPDUs 45 to 72; contexts that change while the association stands; whether strings are as long as the document type's parameter says; values in FTAM simple hierarchy; timers, of which FTAM has none |
 //!
 //! Both ends see the same FPDUs, though not in the same order where they cross; so one table, [`states`], serves both.
 //!
@@ -22,9 +22,10 @@
 //! says. Content stays where it is: only its header is put in front.
 //!
 //! **Credit** counts data elements. FPDUs take presentation's credit, and wait for it, but not the user's. A peer may send several elements in a P-DATA, by
-//! [`Config::values`] at most, and spends one message of credit for all; the user's grants make up for that before any goes down.
+//! [`Config::values`] at most, and spends one message of credit for all; the user's grants make up for that before any goes down. Where much waits to be sent, nothing is granted for FPDUs: who does
+//! not take answers is not asked on.
 //!
-//! **Checkpoints** are minor synchronisation points, numbered from 1 in each transfer, within the window that F-INITIALIZE agreed. Who sends
+//! **Checkpoints** are minor synchronisation points, numbered from 1 in each transfer, behind F-RECOVER from the recovery point on (recalled), within the window that F-INITIALIZE agreed. Who sends
 //! data has the token, and else the initiator (recalled: so does ISO 8571-4 use the token). F-RESTART and F-CANCEL are resynchronisations (restart, abandon) where the session has them,
 //! and P-DATA where not. Of two that meet as resynchronisations session lets one count. The other F-CANCEL is answered here, when the user has answered
 //! the peer's; the other F-RESTART is not answered.

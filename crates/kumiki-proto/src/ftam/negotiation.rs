@@ -67,7 +67,7 @@ struct Class {
     may: FunctionalUnits,
 }
 
-/// The classes, in the order in which a responder prefers them: the one with most in it first.
+/// The classes. A responder takes the one that gives the most of what is asked for, and of some that give as much the first.
 const CLASSES: [Class; 5] = {
     use {FunctionalUnits as U, ServiceClasses as S};
     let managed = U::LIMITED_FILE_MANAGEMENT.with(U::GROUPING);
@@ -156,10 +156,12 @@ impl Capabilities {
         let version_2 = versions.contains(ProtocolVersions::VERSION_2);
         let offered = self.units & request.functional_units;
         let classes = self.classes & request.service_class;
-        let mut chosen = CLASSES.iter().filter_map(|one| {
+        let usable = CLASSES.iter().rev().filter_map(|one| {
             let units = one.of(offered, version_2)?;
             classes.contains(one.class).then_some((one.class, units))
         });
+        // Of equals the last one is taken, which is the first of the table.
+        let chosen = usable.max_by_key(|(_, units)| units.bits().count_ones());
         let answer = InitializeResponse {
             protocol_version: if version_2 {
                 ProtocolVersions::VERSION_2
@@ -175,7 +177,7 @@ impl Capabilities {
         if versions.is_empty() {
             return refuse(answer, request, 1001);
         }
-        let Some((service_class, functional_units)) = chosen.next() else {
+        let Some((service_class, functional_units)) = chosen else {
             // No class is there for both, or the units are too few for any that is.
             let number = if classes.is_empty() { 2021 } else { 2003 };
             return refuse(answer, request, number);
@@ -229,6 +231,32 @@ fn refuse(
         }],
         ..answer
     }
+}
+
+/// What a responder may say of an answer that gives less than was asked for.
+#[must_use]
+pub fn remarks(request: &InitializeRequest, response: &InitializeResponse) -> Vec<Diagnostic> {
+    let remark = |number, details: String| Diagnostic {
+        diagnostic_type: DiagnosticType::Informative,
+        error_identifier: number,
+        error_observer: Entity::RespondingUser,
+        error_source: Entity::RespondingUser,
+        suggested_delay: None,
+        further_details: (!details.is_empty()).then(|| details.into()),
+    };
+    let mut remarks = Vec::new();
+    let units = request.functional_units - response.functional_units;
+    if !units.is_empty() {
+        remarks.push(remark(2003, units.to_string()));
+    }
+    let groups = request.attribute_groups - response.attribute_groups;
+    if !groups.is_empty() {
+        remarks.push(remark(2005, groups.to_string()));
+    }
+    if request.contents_type_list.len() > response.contents_type_list.len() {
+        remarks.push(remark(2018, String::new()));
+    }
+    remarks
 }
 
 /// What an initiator finds wrong in the answer to its request: more than it asked for, or too little for the class.

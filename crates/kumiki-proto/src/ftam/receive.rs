@@ -40,10 +40,11 @@ impl Ftam {
         };
         match elements.checked_sub(1) {
             Some(more) => connection.surplus = connection.surplus.saturating_add(more),
-            None => connection.take_more(1, cx),
+            None => connection.owed = connection.owed.saturating_add(1),
         }
         connection.settle_token();
         connection.flush(cx);
+        connection.repay(cx);
     }
 
     /// A value in the context of FTAM-PCI: an FPDU, or some of a group.

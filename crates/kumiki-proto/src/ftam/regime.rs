@@ -164,6 +164,7 @@ impl Ftam {
             return;
         }
         connection.lower = lower;
+        connection.listener = offered.user;
         connection.request = Some(request);
         take_contexts(&mut connection, &association);
         if !connection.speaks() {
@@ -499,6 +500,7 @@ impl Ftam {
                     }
                 };
                 self.entries.remove(own);
+                self.refuse_offers(own, cx);
                 cx.down(ACSE, request);
             }
             Some(Entry::Connection(connection)) if connection.phase == Phase::Offered => {
@@ -531,6 +533,17 @@ impl Ftam {
                     end(own, &connection, Some(written(&fpdu)), cx);
                 }
             }
+        }
+    }
+
+    /// Those whom the user of a listener has not answered are refused, for now.
+    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
+        let pending = self.entries.all(|entry| match entry {
+            Entry::Connection(it) => it.phase == Phase::Offered && it.listener == listener,
+            Entry::Listener(_) => false,
+        });
+        for own in pending.collect::<Vec<_>>() {
+            self.abort(own, Reason::NoResources, None, cx);
         }
     }
 

@@ -214,10 +214,14 @@ impl Connection {
         };
         if let Some((StateResult::Success, contents)) = opened {
             self.document = Some(Document::of(contents));
+            self.recovered = 0;
+        }
+        if let Fpdu::RecoverResponse(it) = fpdu {
+            self.recovered = u32::try_from(it.recovery_point).unwrap_or(0);
         }
         if matches!(fpdu, Fpdu::ReadRequest(_) | Fpdu::WriteRequest(_)) {
             self.part = Message::new();
-            self.points.begin();
+            self.points.begin(core::mem::take(&mut self.recovered));
         }
     }
 

@@ -108,7 +108,7 @@ impl Presentation {
         let said = data.filter(|data| !data.is_empty());
         let (reason, data) = match (why, said) {
             (Reason::Told(Told::SessionRefused(_)), Some(said)) => {
-                self.refused(&connection, why, said)
+                Self::refused(&connection, why, said)
             }
             (_, Some(said)) => aborted(&connection, why, said),
             (_, None) => (why, None),
@@ -125,22 +125,20 @@ impl Presentation {
     }
 
     /// What a CPR says.
-    fn refused(
-        &mut self,
-        connection: &Connection,
-        why: Reason,
-        said: Message,
-    ) -> (Reason, Option<Message>) {
+    fn refused(connection: &Connection, why: Reason, said: Message) -> (Reason, Option<Message>) {
         let Ok(cpr) = Cpr::parse(said) else {
             return (why, None);
         };
-        self.refusal = cpr.results;
-        match cpr.reason {
-            Some(code) => (Reason::Told(Told::PresentationRefused(code)), None),
-            None => {
-                let data = cpr.data.and_then(|data| spoken(connection, data));
-                (Reason::Refused, data)
+        let contexts = refused_contexts(&cpr.results);
+        let data = cpr.data.and_then(|data| spoken(connection, data));
+        match (cpr.reason, contexts) {
+            // What a user says goes before what is said of its contexts, and that before a reason that is none of its own.
+            (None, _) if data.is_some() => (Reason::Refused, data),
+            (None | Some(refusal::NOT_SPECIFIED | refusal::USER_DATA), Some(told)) => {
+                (Reason::Told(told), None)
             }
+            (Some(code), _) => (Reason::Told(Told::PresentationRefused(code)), None),
+            (None, None) => (Reason::Refused, None),
         }
     }
 
@@ -181,7 +179,12 @@ impl Presentation {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let data = fitting(data, MOST_USER_DATA - HEADERS, cx);
+        if data
+            .as_ref()
+            .is_some_and(|it| it.len() > MOST_USER_DATA - HEADERS)
+        {
+            return self.too_long(own, cx);
+        }
         let said = data.is_some();
         let data = data.and_then(|data| connection.wrap_one(connection.own, data));
         if said && data.is_none() {
@@ -189,6 +192,20 @@ impl Presentation {
         }
         let (session, data) = (connection.lower, data.map(UserData::emit));
         cx.down(SESSION, Request::Release { session, data });
+    }
+
+    /// A user's data that no SPDU can carry: what was asked for is not done, so the connection ends, and the user hears of it.
+    fn too_long(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+            return;
+        };
+        cx.drop("user data too long for its SPDU");
+        let aru = Abort::User {
+            contexts: Vec::new(),
+            data: None,
+        };
+        end(own, connection.lower, Some(aru.emit()), cx);
+        Self::aborted(connection.above, connection.user, Reason::NoResources, cx);
     }
 
     fn take_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
@@ -227,11 +244,11 @@ impl Presentation {
         };
         let talk = connection.talk;
         let is_typed = matches!(primitive, Primitive::TypedData { .. });
+        let longest = primitive.message().map_or(0, Message::len);
+        if longest > MOST_USER_DATA - HEADERS && !is_typed {
+            return self.too_long(own, cx);
+        }
         let wrapped = map(primitive, |data, which| {
-            let is_long = data.len() > MOST_USER_DATA - HEADERS;
-            if is_long && !matches!(which, Which::Typed) {
-                return Err(());
-            }
             let data = connection.wrap_one(talk, data).ok_or(())?;
             Ok(match which {
                 Which::Typed => Typed::Data(data).emit(),
@@ -252,7 +269,7 @@ impl Presentation {
                 if is_typed {
                     self.give_back(own, cx);
                 }
-                cx.drop("user data in a context that does not stand, or too long for its SPDU");
+                cx.drop("user data in a context that does not stand");
             }
         }
     }
@@ -337,6 +354,21 @@ fn spoken(connection: &Connection, data: UserData) -> Option<Message> {
     let values = data.into_values(connection.own).ok()?;
     let own = |value: &kumiki_osi::presentation::Value| value.context == connection.own;
     values.into_iter().find(own).map(|value| value.data)
+}
+
+/// What became of contexts, if some were refused.
+fn refused_contexts(results: &[ContextResult]) -> Option<Told> {
+    let refused = results.iter().filter(|result| !result.is_accepted());
+    let first = refused.clone().next()?;
+    let count = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
+    Some(Told::ContextsRefused {
+        refused: count(refused.count()),
+        proposed: count(results.len()),
+        why: match first {
+            ContextResult::RefusedByProvider(why) => *why,
+            ContextResult::Accepted(_) | ContextResult::RefusedByUser => None,
+        },
+    })
 }
 
 /// The one value in `data`, which may be absent.

@@ -1,6 +1,5 @@
 //! Beginning: CP, CPA, CPR.
 
-use kumiki_osi::selector::Selector;
 use kumiki_wire::Malformed;
 use kumiki_wire::presentation::{Accept as Cpa, Connect as Cp, Refuse as Cpr};
 
@@ -111,9 +110,11 @@ impl Presentation {
         association.called.presentation = cp.called;
         association.calling.presentation = cp.calling;
         let called = association.called;
-        let Some((above, user, spoken)) = self.listener(&called) else {
+        let handle = self.listener(&called).unwrap_or_default();
+        let Some(Entry::Listener(listener)) = self.entries.get(handle) else {
             return self.refuse(lower, refusal::ADDRESS_UNKNOWN, Vec::new(), cx);
         };
+        let (above, user, spoken) = (listener.above, listener.user, listener.spoken.clone());
         if has_twins(&cp.contexts) {
             self.counters.errors += 1;
             return self.refuse(lower, refusal::NOT_SPECIFIED, Vec::new(), cx);
@@ -130,6 +131,7 @@ impl Presentation {
         let mut connection =
             Connection::new(above, Handle::default(), State::WaitResponse, cp.contexts);
         connection.lower = lower;
+        connection.listener = handle;
         connection.called = cp.called;
         connection.results = results;
         let (first, data) = match cp.data.map(|data| connection.unwrap_proposed(data)) {
@@ -162,23 +164,12 @@ impl Presentation {
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
-    /// Whose the called address is, and what it speaks.
-    fn listener(&mut self, called: &Selectors) -> Option<(Above, Handle, Vec<Oid>)> {
-        let fits = |wanted: Option<Selector>, said: Option<Selector>| {
-            wanted.is_none_or(|wanted| said == Some(wanted))
-        };
-        let handle = self.entries.find(|entry| match entry {
-            Entry::Listener(it) => {
-                fits(it.called.presentation, called.presentation)
-                    && fits(it.called.session, called.session)
-                    && fits(it.called.transport, called.transport)
-            }
-            Entry::Connection(_) => false,
-        })?;
-        match self.entries.get(handle)? {
-            Entry::Listener(it) => Some((it.above, it.user, it.spoken.clone())),
+    /// Whose the called address is.
+    fn listener(&self, called: &Selectors) -> Option<Handle> {
+        self.entries.best(|entry| match entry {
+            Entry::Listener(it) => it.called.fit(called),
             Entry::Connection(_) => None,
-        }
+        })
     }
 
     /// CPR of this layer's own.

@@ -18,6 +18,8 @@ pub(super) struct Connection {
     /// The session connection's handle; none before it stands.
     pub(super) lower: Handle,
     pub(super) state: State,
+    /// Whose user was told of CP.
+    pub(super) listener: Handle,
     /// The selector called.
     pub(super) called: Option<Selector>,
     /// The contexts proposed, in the order of CP.
@@ -40,6 +42,7 @@ impl Connection {
             user,
             lower: Handle::default(),
             state,
+            listener: Handle::default(),
             called: None,
             contexts,
             results: Vec::new(),

@@ -23,12 +23,12 @@
 //! user speaks it, and refused otherwise.
 //!
 //! **Refusal and abort.** CPR is in the data of RF, ARU and ARP in that of AB. A caller that was refused finds why in the `Reason`: a code of
-//! presentation's, else [`Reason::Refused`] for a refusal of the called user, whose data comes along; where there is no CPR, what session says.
-//! What became of the contexts, [`Presentation::last_refusal`] says.
+//! presentation's, or how many contexts were refused where that says more ([`Told::ContextsRefused`]), else [`Reason::Refused`] for a refusal of the
+//! called user, whose data comes along; where there is no CPR, what session says.
 //!
 //! **Bounds.** Contexts by [`Config`], beyond which each is refused; selectors and lists by the codec; user data by session and transport: what goes with
-//! an acceptance, a refusal, a release or an abort has to fit into its SPDU. An acceptance that does not is a refusal (local limit), and of the
-//! others the user data is left out and counted.
+//! an acceptance, a refusal, a release or an abort has to fit into its SPDU. An acceptance that does not is a refusal (local limit), what else is
+//! asked for ends the connection (`NoResources`), and of a refusal or an abort the user data is left out and counted.
 
 use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened,
@@ -118,7 +118,6 @@ pub struct Presentation {
     config: Config,
     entries: Sessions<Entry>,
     counters: Counters,
-    refusal: Vec<ContextResult>,
 }
 
 /// What comes with an event.
@@ -161,12 +160,6 @@ impl Presentation {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
-    }
-
-    /// What would have become of the contexts of the connection that was refused to us last, as CPR told it: often more than its reason.
-    #[must_use]
-    pub fn last_refusal(&self) -> &[ContextResult] {
-        &self.refusal
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
@@ -224,9 +217,22 @@ impl Presentation {
                     }
                 };
                 self.entries.remove(own);
+                self.refuse_offers(own, cx);
                 cx.down(SESSION, request);
             }
             None => cx.drop("no such connection"),
+        }
+    }
+
+    /// Those whom the user of a listener has not answered hear that nobody is there any more.
+    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
+        let pending = self.entries.all(|entry| match entry {
+            Entry::Connection(it) => it.state == State::WaitResponse && it.listener == listener,
+            Entry::Listener(_) => false,
+        });
+        for own in pending.collect::<Vec<_>>() {
+            let told = Told::PresentationRefused(refusal::NO_ACCESS_POINT);
+            self.abort(own, Reason::Told(told), None, cx);
         }
     }
 

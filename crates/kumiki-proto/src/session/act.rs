@@ -2,7 +2,7 @@
 
 use kumiki_osi::session::{Resync, refusal};
 use kumiki_wire::session::{
-    Abort, Enclosed, Enclosure, Finish, Point, Resync as Rs, ResyncAck, Spdu, transport,
+    Abort, Enclosed, Finish, Point, Resync as Rs, ResyncAck, Spdu, transport,
 };
 
 use super::*;
@@ -28,11 +28,7 @@ impl Session {
         let why = why.unwrap_or(Reason::User);
         match (todo, spdu, primitive) {
             (Do::Nothing, ..) => {}
-            (Do::Misuse, ..) => {
-                // Credit that went with it comes back.
-                self.give_back(own, cx);
-                cx.drop("not possible in this state of the session");
-            }
+            (Do::Misuse, ..) => cx.drop("not possible in this state of the session"),
             (Do::Error, ..) => self.error(own, Reason::Protocol, cx),
             (Do::SendCn, ..) => self.send_cn(own, cx),
             (Do::TakeCn, Some(Spdu::Connect(cn)), _) => self.take_cn(own, cn, cx),
@@ -109,14 +105,6 @@ impl Session {
         }
     }
 
-    /// A message's credit, where the message is not sent.
-    fn give_back(&mut self, own: Handle, cx: &mut Context<'_>) {
-        if let Some(connection) = self.connection(own) {
-            connection.room = connection.room.saturating_add(1);
-            tell_room(connection, cx);
-        }
-    }
-
     pub(super) fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
         let deadline = cx.now() + self.config.patience;
         let token = Token {
@@ -131,29 +119,7 @@ impl Session {
     /// AB for a protocol error, and the user is told.
     pub(super) fn error(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
         self.counters.errors += 1;
-        let item = transport::RELEASE | transport::PROTOCOL_ERROR;
-        let Some(connection) = self.connection(own) else {
-            return;
-        };
-        let knows = knows(connection);
-        let ab = Abort {
-            transport: Some(item),
-            ..Abort::default()
-        };
-        send(connection, Spdu::Abort(ab), cx);
-        if knows {
-            let (session, reason, data) = (connection.user, why, None);
-            cx.up(
-                connection.above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-        }
-        connection.state = State::WaitTransportEnd;
-        self.wait(own, cx);
+        self.give_up(own, transport::PROTOCOL_ERROR, why, cx);
     }
 
     /// Ends the transport connection, and tells the user why where it knows of the session.
@@ -180,7 +146,7 @@ impl Session {
                 },
             );
         }
-        if let Some((reason, data)) = why.filter(|_| knows(&connection)) {
+        if let Some((reason, data)) = why.filter(|_| connection.knows()) {
             let session = connection.user;
             cx.up(
                 connection.above,
@@ -198,7 +164,6 @@ impl Session {
             return;
         };
         if !connection.owns(kumiki_osi::session::Tokens::DATA) {
-            self.give_back(own, cx);
             return cx.drop("the data token is on the other side");
         }
         // Parts of an SSDU are put together: one SSDU is one TSDU.
@@ -206,27 +171,11 @@ impl Session {
         if !connection.part.is_empty() || !end {
             connection.part.append(data);
             if !end {
-                return self.give_back(own, cx);
+                return;
             }
             data = core::mem::take(&mut connection.part);
         }
-        let most = connection.segment.unwrap_or(usize::MAX);
-        if data.len() <= most {
-            send(connection, Spdu::Data(Enclosed::whole(data)), cx);
-        } else {
-            let mut begin = true;
-            while !data.is_empty() {
-                let len = data.len().min(most);
-                let part = data.split_to(len).unwrap_or_default();
-                let end = data.is_empty();
-                let data = Enclosed {
-                    enclosure: Some(Enclosure { begin, end }),
-                    data: Some(part),
-                };
-                begin = false;
-                send(connection, Spdu::Data(data), cx);
-            }
-        }
+        connection.put_data(data);
         self.counters.sent += 1;
     }
 
@@ -274,7 +223,8 @@ impl Session {
                 data,
             },
         };
-        send(connection, Spdu::Finish(finish), cx);
+        self.wait(own, cx);
+        self.send(own, Spdu::Finish(finish), cx);
     }
 
     fn take_fn(&mut self, own: Handle, finish: Finish, collision: bool, cx: &mut Context<'_>) {
@@ -296,17 +246,20 @@ impl Session {
             enclosure: None,
             data,
         };
-        send(connection, Spdu::Disconnect(data), cx);
+        let (above, session) = (connection.above, connection.user);
         // Of two releases that met, the answer to ours is still to come.
-        if connection.collision == Collision::Met {
+        let waits = connection.collision == Collision::Met;
+        if waits {
             connection.collision = Collision::None;
             connection.state = State::WaitDisconnect;
-            return;
         }
-        connection.state = State::WaitTransportEnd;
-        let session = connection.user;
-        cx.up(connection.above, Indication::Closed { session });
         self.wait(own, cx);
+        if self.send(own, Spdu::Disconnect(data), cx) && !waits {
+            if let Some(connection) = self.connection(own) {
+                connection.state = State::WaitTransportEnd;
+            }
+            cx.up(above, Indication::Closed { session });
+        }
     }
 
     fn take_dn(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
@@ -329,9 +282,6 @@ impl Session {
 
     /// S-U-ABORT request.
     fn send_ab(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
-            return;
-        };
         let ab = Abort {
             transport: Some(transport::RELEASE | transport::USER_ABORT),
             reflect: Vec::new(),
@@ -340,9 +290,7 @@ impl Session {
                 data,
             },
         };
-        send(connection, Spdu::Abort(ab), cx);
-        connection.state = State::WaitTransportEnd;
-        self.wait(own, cx);
+        self.last_word(own, Spdu::Abort(ab), cx);
     }
 
     fn take_typed(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
@@ -439,6 +387,8 @@ impl Session {
         }
         connection.state = State::WaitResyncResponse;
         connection.gathered = Message::new();
+        // What waits was said before, and is thrown away by the peer.
+        connection.waiting.clear();
         let number = match kind {
             Resync::Abandon => number.max(connection.v_m),
             Resync::Restart | Resync::Set => number,
@@ -458,9 +408,19 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let Some((kind, _, tokens)) = connection.resync.take() else {
+        let Some((kind, asked, tokens)) = connection.resync.take() else {
             return self.error(own, Reason::Protocol, cx);
         };
+        // The called user chooses where it is free to; an abandon goes on behind what either side has used.
+        let fits = match kind {
+            Resync::Restart => ra.number == asked,
+            Resync::Abandon => ra.number >= asked,
+            Resync::Set => true,
+        };
+        if !fits {
+            return self.error(own, Reason::Protocol, cx);
+        }
+        cx.clear_timer(&mut connection.timer);
         connection.resynchronized(kind, ra.number);
         let tokens = ra.tokens.unwrap_or(tokens);
         connection.tokens = connection.own(tokens);
@@ -472,7 +432,7 @@ impl Session {
             data: ra.data.data,
         };
         tell(connection, reply, cx);
-        tell_room(connection, cx);
+        connection.flow(cx);
     }
 
     /// What the user asks for, as an SPDU, or not where a token or a number forbids it.
@@ -488,7 +448,6 @@ impl Session {
         let spdu = match primitive {
             Primitive::TypedData { data, end } => {
                 if !connection.units.has(FunctionalUnits::TYPED_DATA) || !end {
-                    self.give_back(own, cx);
                     return cx.drop("typed data that is not agreed on, or not whole");
                 }
                 Spdu::TypedData(enclosed(Some(data)))
@@ -564,7 +523,11 @@ impl Session {
                     return cx.drop("no resynchronisation to answer");
                 };
                 // Of an abandon the higher number counts, of the others the one that was asked for, unless the user may choose (set).
-                let number = if kind == Resync::Set { number } else { asked };
+                let number = if kind == Resync::Set {
+                    number.min(kumiki_osi::session::LAST_SYNC_POINT)
+                } else {
+                    asked
+                };
                 connection.resynchronized(kind, number);
                 connection.tokens = connection.own(tokens);
                 connection.part = Message::new();
@@ -576,36 +539,19 @@ impl Session {
             }
         };
         let is_data = matches!(spdu, Spdu::TypedData(_));
-        send(connection, spdu, cx);
-        tell_room(connection, cx);
-        self.counters.sent += u64::from(is_data);
+        if matches!(spdu, Spdu::Resync(_)) {
+            self.wait(own, cx);
+        }
+        let sent = self.send(own, spdu, cx);
+        self.counters.sent += u64::from(is_data && sent);
     }
 }
 
 /// The most octets of an SSDU that comes in more than one SPDU: as transport's longest TSDU.
 const LONGEST_CUT: usize = 16 * 1024 * 1024;
 
-/// Whether the user has been told of the session and not of its end.
-const fn knows(connection: &Connection) -> bool {
-    !matches!(
-        connection.state,
-        State::WaitConnect | State::WaitOverflow | State::WaitResponse | State::WaitTransportEnd
-    )
-}
-
 fn tell(connection: &Connection, primitive: Primitive, cx: &mut Context<'_>) {
     let what = Box::new(Particular::Session(primitive));
     let session = connection.user;
     cx.up(connection.above, Indication::Particular { session, what });
-}
-
-/// Hands transport a TSDU with this SPDU. One that is too long for its length field is a mistake of the user, and the session ends.
-pub(super) fn send(connection: &mut Connection, spdu: Spdu, cx: &mut Context<'_>) {
-    match spdu.into_tsdu() {
-        Ok(data) => {
-            let (session, end) = (connection.lower, true);
-            cx.down(TRANSPORT, Request::Data { session, data, end });
-        }
-        Err(_) => cx.drop("user data too long for its SPDU"),
-    }
 }

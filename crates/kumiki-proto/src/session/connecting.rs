@@ -52,8 +52,8 @@ impl Session {
             data: Enclosed::default(),
             ..spdu.clone()
         }));
-        send(connection, Spdu::Connect(Box::new(spdu)), cx);
         self.wait(own, cx);
+        self.send(own, Spdu::Connect(Box::new(spdu)), cx);
     }
 
     /// OA: the peer wants the rest of CN's data.
@@ -75,7 +75,7 @@ impl Session {
                 data: Some(part),
             };
             begin = false;
-            send(connection, Spdu::Overflow(data), cx);
+            self.send(own, Spdu::Overflow(data), cx);
         }
     }
 
@@ -103,8 +103,8 @@ impl Session {
             tsdu_maximum: None,
             version: version::TWO,
         };
-        send(connection, oa, cx);
         self.wait(own, cx);
+        self.send(own, oa, cx);
     }
 
     pub(super) fn take_cdo(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
@@ -129,17 +129,19 @@ impl Session {
             return;
         };
         cx.clear_timer(&mut connection.timer);
-        let Some(called) = connection.called.as_deref().map(|it| it.called) else {
-            return;
-        };
-        let listener = self.entries.find(|entry| match entry {
-            Entry::Listener(it) => it.selector.is_none() || it.selector == called,
-            Entry::Connection(_) => false,
-        });
-        let listener = listener.and_then(|handle| match self.entries.get(handle)? {
-            Entry::Listener(it) => Some((it.above, it.user)),
+        let mut called = Selectors::default();
+        let below = connection.association.as_deref();
+        called.transport = below.and_then(|it| it.called.transport);
+        called.session = connection.called.as_deref().and_then(|it| it.called);
+        let handle = self.entries.best(|entry| match entry {
+            Entry::Listener(it) => it.called.fit(&called),
             Entry::Connection(_) => None,
         });
+        let handle = handle.unwrap_or_default();
+        let listener = match self.entries.get(handle) {
+            Some(Entry::Listener(it)) => Some((it.above, it.user)),
+            Some(Entry::Connection(_)) | None => None,
+        };
         let Some((above, user)) = listener else {
             return self.refuse(own, refusal::SELECTOR_UNKNOWN, None, cx);
         };
@@ -147,6 +149,7 @@ impl Session {
             return;
         };
         connection.above = above;
+        connection.listener = handle;
         let mut association = connection.association.take().unwrap_or_default();
         if let Some(cn) = connection.called.as_deref() {
             association.called.session = cn.called;
@@ -204,8 +207,7 @@ impl Session {
             },
             ..Cn::new(units)
         };
-        send(connection, Spdu::Accept(Box::new(spdu)), cx);
-        tell_room(connection, cx);
+        self.send(own, Spdu::Accept(Box::new(spdu)), cx);
     }
 
     /// S-CONNECT confirm.
@@ -245,7 +247,7 @@ impl Session {
             ..Opened::default()
         };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
-        tell_room(connection, cx);
+        connection.flow(cx);
     }
 
     /// S-CONNECT confirm, refused.
@@ -276,9 +278,7 @@ impl Session {
             enclosure: None,
             data,
         };
-        connection.state = State::WaitTransportEnd;
-        send(connection, Spdu::Refuse(rf), cx);
-        self.wait(own, cx);
+        self.last_word(own, Spdu::Refuse(rf), cx);
     }
 }
 

@@ -1,5 +1,7 @@
 //! One session connection: its variables, by the names of X.225 section 5.4.
 
+use std::collections::VecDeque;
+
 use kumiki_graph::{Above, Address, Handle, TimerSlot};
 use kumiki_octets::Message;
 use kumiki_osi::Association;
@@ -8,6 +10,7 @@ use kumiki_osi::session::{
 };
 use kumiki_wire::session::Connection as Cn;
 
+use super::send::Out;
 use super::states::State;
 
 /// How far two releases have come that met.
@@ -27,6 +30,8 @@ pub(super) struct Connection {
     /// The transport connection's handle; none before it stands.
     pub(super) lower: Handle,
     pub(super) state: State,
+    /// Whose user was told of CN.
+    pub(super) listener: Handle,
     /// Whether this side has sent CN.
     pub(super) initiator: bool,
     pub(super) local: Address,
@@ -60,8 +65,14 @@ pub(super) struct Connection {
     /// Both have asked for a release.
     pub(super) collision: Collision,
     pub(super) timer: TimerSlot,
-    /// SSDUs that transport takes, until the user is told.
+    /// TSDUs that transport takes.
     pub(super) room: u32,
+    /// Of them, those that the user has been told of and has not used.
+    pub(super) granted: u32,
+    /// What waits for room.
+    pub(super) waiting: VecDeque<Out>,
+    /// TSDUs that transport may be granted and was not, because too much waits.
+    pub(super) owed: u32,
 }
 
 impl Connection {
@@ -71,6 +82,7 @@ impl Connection {
             user: Handle::default(),
             lower: Handle::default(),
             state,
+            listener: Handle::default(),
             initiator,
             local: Address::None,
             remote: Address::None,
@@ -90,7 +102,21 @@ impl Connection {
             collision: Collision::None,
             timer: TimerSlot::default(),
             room: 0,
+            granted: 0,
+            waiting: VecDeque::new(),
+            owed: 0,
         }
+    }
+
+    /// Whether the user has been told of the session and not of its end.
+    pub(super) const fn knows(&self) -> bool {
+        !matches!(
+            self.state,
+            State::WaitConnect
+                | State::WaitOverflow
+                | State::WaitResponse
+                | State::WaitTransportEnd
+        )
     }
 
     /// Whether this side has all of `tokens` that there are.

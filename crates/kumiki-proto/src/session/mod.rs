@@ -5,15 +5,20 @@
 //! | Specification | ITU-T X.225 (ISO 8327-1), both versions' SPDUs, version 2 spoken: kernel, duplex, half-duplex, typed data, minor synchronize, resynchronize. The text was not at hand: what is recalled and not seen in a capture is marked |
 //! | Above | presentation, or any user of sessions |
 //! | Below | transport: [`tp0`](crate::tp0) |
-//! | Left out | expedited data (class 0 has none, so PREPARE is never sent), negotiated release, major points, activities, exceptions, capability data, symmetric synchronize: their SPDUs are known to the codec and are protocol errors here, since they were never agreed on. A transport connection is not used for a second session |
+//! | Left out | expedited data (class 0 has none, so PREPARE is never sent), negotiated release, major points, activities, exceptions, capability data, symmetric synchronize: their SPDUs are known to the codec and are protocol errors here, since they were never agreed on; user data in more than one SPDU, but for DT, TD and CN, which no length bounds. A transport connection is not used for a second session |
 //!
 //! **Data.** One SSDU is one TSDU with four octets in front; what is in it is not copied. SSDUs are cut only where the peer asks for it with a
 //! TSDU maximum.
 //!
-//! **Credit** is transport's, message for message. Primitives other than data need none.
+//! **Credit** is transport's, message for message, less what SPDUs of its own take. Primitives other than data need none: where transport has no room,
+//! they wait, and where very many wait, the peer waits as well (`send.rs`).
+//!
+//! **Listeners.** Who is called by transport and session selector; of some that fit, the one that names the most. A listener that goes refuses whom its
+//! user has not answered.
 //!
 //! **Ending.** Who has said the last word (DN, RF, AB) waits for the peer to end the transport connection, and after
-//! [`Config::patience`] ends it itself.
+//! [`Config::patience`] ends it itself. As long is waited for the answer to FN or RS, from the last that the peer has sent. User data that is too long for
+//! its SPDU ends the session: `Aborted` with `NoResources`.
 //!
 //! **Collision.** When both release at once the initiator of the session answers first (recalled); a resynchronisation that meets another is decided by
 //! kind, number and side (`connection.rs`).
@@ -23,8 +28,8 @@ use kumiki_graph::{
     Opened, Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
-use kumiki_osi::Selector;
 use kumiki_osi::session::{FunctionalUnits, Primitive};
+use kumiki_osi::{Selector, Selectors};
 
 use crate::sessions::Sessions;
 
@@ -32,13 +37,16 @@ mod act;
 mod connecting;
 mod connection;
 mod receive;
+mod send;
 mod states;
 #[cfg(test)]
 mod tests;
 
-use act::send;
 use connection::Connection;
 use states::{Do, Event, State};
+
+/// The most octets of a session selector; one of transport has room for more.
+const MOST_SELECTOR: usize = 16;
 
 /// Transport.
 const TRANSPORT: Below = Below(0);
@@ -48,7 +56,7 @@ const TRANSPORT: Below = Below(0);
 pub struct Config {
     /// What is proposed where the user says nothing, and the most that is agreed to.
     pub functional_units: FunctionalUnits,
-    /// How long the peer is waited for: an answer to CN, CN on a transport connection, the end of one.
+    /// How long the peer is waited for: an answer to CN, FN or RS, CN on a transport connection, the end of one.
     pub patience: Duration,
     /// The most octets of user data that a peer may send with CN.
     pub longest_connect: u32,
@@ -103,7 +111,8 @@ struct Listener {
     above: Above,
     user: Handle,
     lower: Handle,
-    selector: Option<Selector>,
+    /// Those under which its user wants to be called; one that is not said does not matter.
+    called: Selectors,
 }
 
 /// The layer.
@@ -139,8 +148,18 @@ impl Session {
 
     fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
         let user = open.user;
-        if self.entries.len() >= self.config.connections as usize {
-            let (session, reason, data) = (user, Reason::NoResources, None);
+        let association = open.association.as_deref();
+        let selectors = association.map(|it| [it.called.session, it.calling.session]);
+        let is_long = |selector: Selector| selector.octets().len() > MOST_SELECTOR;
+        let why = if self.entries.len() >= self.config.connections as usize {
+            Some(Reason::NoResources)
+        } else if selectors.into_iter().flatten().flatten().any(is_long) {
+            Some(Reason::BadAddress)
+        } else {
+            None
+        };
+        if let Some(reason) = why {
+            let (session, data) = (user, None);
             cx.up(
                 above,
                 Indication::Aborted {
@@ -156,7 +175,14 @@ impl Session {
                 above,
                 user,
                 lower: Handle::default(),
-                selector: open.association.as_deref().and_then(|it| it.called.session),
+                // What is above it, it does not know.
+                called: Selectors {
+                    presentation: None,
+                    ..open
+                        .association
+                        .as_deref()
+                        .map_or_else(Selectors::default, |it| it.called)
+                },
             }),
             Mode::Active => {
                 let mut connection = Connection::new(above, State::WaitTransport, true);
@@ -221,18 +247,34 @@ impl Session {
             }
             Some(Entry::Connection(_)) => self.on(own, Event::SUAbReq, input, cx),
             Some(Entry::Listener(listener)) => {
-                let (session, reason, data) = (listener.lower, Reason::User, None);
-                self.entries.remove(own);
-                cx.down(
-                    TRANSPORT,
+                let session = listener.lower;
+                // Before transport has confirmed it, only our own handle names it there.
+                let request = if session == Handle::default() {
+                    Request::Cancel { user: own }
+                } else {
                     Request::Abort {
                         session,
-                        reason,
-                        data,
-                    },
-                );
+                        reason: Reason::User,
+                        data: None,
+                    }
+                };
+                self.entries.remove(own);
+                self.refuse_offers(own, cx);
+                cx.down(TRANSPORT, request);
             }
             None => cx.drop("no such session"),
+        }
+    }
+
+    /// Those whom the user of a listener has not answered hear that nobody is there any more.
+    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
+        let pending = self.entries.all(|entry| match entry {
+            Entry::Connection(it) => it.state == State::WaitResponse && it.listener == listener,
+            Entry::Listener(_) => false,
+        });
+        for own in pending.collect::<Vec<_>>() {
+            let code = kumiki_osi::session::refusal::USER_NOT_ATTACHED;
+            self.refuse(own, code, None, cx);
         }
     }
 
@@ -260,6 +302,7 @@ impl Session {
         let Particular::Session(primitive) = what else {
             return cx.drop("a primitive of another service");
         };
+        let is_data = matches!(primitive, Primitive::TypedData { .. });
         let event = match primitive {
             Primitive::TypedData { .. } => Event::STypedReq,
             Primitive::SyncMinor { .. } => Event::SSyncMinorReq,
@@ -272,7 +315,22 @@ impl Session {
             primitive: Some(primitive),
             ..Input::default()
         };
+        if is_data {
+            self.on_data_request(own, event, input, cx);
+        } else {
+            self.on(own, event, input, cx);
+        }
+    }
+
+    /// Data: a message of credit goes with it, which comes back if it is not sent.
+    fn on_data_request(&mut self, own: Handle, event: Event, input: Input, cx: &mut Context<'_>) {
+        if let Some(connection) = self.connection(own) {
+            connection.granted = connection.granted.saturating_sub(1);
+        }
         self.on(own, event, input, cx);
+        if let Some(connection) = self.connection(own) {
+            connection.flow(cx);
+        }
     }
 }
 
@@ -328,7 +386,7 @@ impl Protocol for Session {
                     end,
                     ..Input::default()
                 };
-                self.on(session, Event::SDataReq, input, cx);
+                self.on_data_request(session, Event::SDataReq, input, cx);
             }
             Request::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
@@ -370,7 +428,7 @@ impl Protocol for Session {
             Indication::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
                     connection.room = connection.room.saturating_add(credit.messages);
-                    tell_room(connection, cx);
+                    connection.flow(cx);
                 }
             }
             Indication::Aborted {
@@ -394,18 +452,5 @@ impl Protocol for Session {
         if self.connection(token.session).is_some() {
             self.on(token.session, Event::Timer, input, cx);
         }
-    }
-}
-
-/// Tells the user what room transport has, once it may send.
-fn tell_room(connection: &mut Connection, cx: &mut Context<'_>) {
-    let may_send = matches!(
-        connection.state,
-        State::Data | State::WaitDisconnect | State::WaitReleaseResponse
-    );
-    if may_send && connection.room > 0 {
-        let messages = core::mem::take(&mut connection.room);
-        let (session, credit) = (connection.user, Credit::messages(messages));
-        cx.up(connection.above, Indication::Credit { session, credit });
     }
 }

@@ -96,6 +96,12 @@ impl Session {
         if self.connection(own).is_none() {
             return cx.drop("a TSDU of nobody's connection");
         }
+        // A peer that still sends has not fallen silent.
+        let waits =
+            |it: &Connection| matches!(it.state, State::WaitDisconnect | State::WaitResyncAck);
+        if self.connection(own).is_some_and(|it| waits(it)) {
+            self.wait(own, cx);
+        }
         // What is not the user's to take is granted anew at once.
         let mut users = false;
         match parse(tsdu) {
@@ -107,8 +113,8 @@ impl Session {
             Err(_) => self.on(own, Event::Invalid, Input::why(Reason::Protocol), cx),
         }
         if !users && let Some(connection) = self.connection(own) {
-            let (session, credit) = (connection.lower, Credit::messages(1));
-            cx.down(TRANSPORT, Request::Credit { session, credit });
+            connection.owed += 1;
+            connection.flow(cx);
         }
     }
 
@@ -145,7 +151,7 @@ impl Session {
             | Spdu::Other { .. } => Event::Invalid,
         };
         let event = match self.connection(own) {
-            Some(connection) if agreed(connection, event) => event,
+            Some(connection) if agreed(connection, event) && !is_part(&spdu) => event,
             Some(_) => Event::Invalid,
             None => return false,
         };
@@ -157,6 +163,38 @@ impl Session {
         let received = self.counters.received;
         self.on(own, event, input, cx);
         self.counters.received > received
+    }
+}
+
+/// Whether it is a part of an SPDU that nobody here puts together: its user data would be cut off without a word.
+fn is_part(spdu: &Spdu) -> bool {
+    match spdu {
+        Spdu::Connect(it) | Spdu::Accept(it) => !it.data.ends(),
+        Spdu::Finish(it) => !it.data.ends(),
+        Spdu::MinorSync(it) | Spdu::MajorSync(it) => !it.data.ends(),
+        Spdu::Resync(it) => !it.data.ends(),
+        Spdu::ResyncAck(it) => !it.data.ends(),
+        Spdu::Disconnect(data)
+        | Spdu::GiveTokens { data, .. }
+        | Spdu::PleaseTokens { data, .. }
+        | Spdu::MinorSyncAck { data, .. } => !data.ends(),
+        // Data is put together, and of a last word the first part is enough.
+        Spdu::Data(_)
+        | Spdu::TypedData(_)
+        | Spdu::Overflow(_)
+        | Spdu::Refuse(_)
+        | Spdu::Abort(_)
+        | Spdu::AbortAccept
+        | Spdu::OverflowAccept { .. }
+        | Spdu::NotFinished(_)
+        | Spdu::Expedited(_)
+        | Spdu::GiveTokensConfirm(_)
+        | Spdu::GiveTokensAck
+        | Spdu::MajorSyncAck { .. }
+        | Spdu::Prepare(_)
+        | Spdu::ExceptionReport { .. }
+        | Spdu::ExceptionData { .. }
+        | Spdu::Other { .. } => false,
     }
 }
 

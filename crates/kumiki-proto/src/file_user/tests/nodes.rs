@@ -119,6 +119,7 @@ impl Protocol for Across {
                 cx.up(to, data);
             }
             Request::Credit { credit, .. } => cx.up(to, Indication::Credit { session, credit }),
+            Request::Abort { .. } => self.aborts += 1,
             other => panic!("{other:?}"),
         }
     }
@@ -211,4 +212,22 @@ fn more_associations_than_there_is_room_for_are_refused() {
     // This service hands the refusal across as an answer; FTAM's says `Aborted` behind it.
     let outcomes = client(&graph).client().outcomes();
     assert!(outcomes.is_empty());
+}
+
+#[test]
+fn a_responder_that_falls_silent_is_given_up() {
+    let across = Across {
+        dead: true,
+        ..Across::default()
+    };
+    let config = ServerConfig {
+        idle: Duration::ZERO,
+        ..ServerConfig::default()
+    };
+    let plan = vec![put("a", PutMode::New, b"x")];
+    let graph = run(across, config, plan, Duration::from_secs(3600));
+    assert!(client(&graph).is_over());
+    let failure = client(&graph).client().failure().unwrap();
+    let why = kumiki_graph::Reason::TimedOut.to_string();
+    assert_eq!(failure.meaning, why);
 }

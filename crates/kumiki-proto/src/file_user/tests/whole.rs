@@ -1,6 +1,9 @@
 //! Both nodes on all seven layers, which meet below transport: paper 4's loopback.
 
-use kumiki_graph::{Duration, Graph, Instant, Protocol};
+use kumiki_graph::{
+    Above, Below, Context, Duration, Graph, Handle, Indication, Instant, Mode, Protocol, Reason,
+    Request, Service, Shape,
+};
 
 use super::*;
 use crate::acse::{self, Acse};
@@ -14,7 +17,110 @@ use crate::tp0::{self, Tp0};
 /// The layers between the users and the turning point.
 const LAYERS: [&str; 6] = ["ftam", "acse", "presentation", "session", "tp0", "loopback"];
 
+/// A line that is cut, for all who are on it, each time that so many messages have gone over it.
+struct Cut {
+    after: Vec<usize>,
+    gone: usize,
+    /// Connections: the user's handle and the provider's, and whether it was called.
+    ends: Vec<(Handle, Handle, bool)>,
+    /// Who was called hears nothing of it.
+    silent: bool,
+    hushed: Vec<Handle>,
+    /// Who listens, which goes on.
+    listener: Handle,
+}
+
+impl Protocol for Cut {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::Connection),
+            needs: &[Service::Connection],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
+        if let Request::Accept(accept) = &request {
+            self.ends.push((accept.user, accept.session, true));
+        }
+        if let Request::Open(open) = &request
+            && matches!(open.mode, Mode::Passive { .. })
+        {
+            self.listener = open.user;
+        }
+        let is_data = matches!(request, Request::Data { .. });
+        cx.down(Below(0), request);
+        self.gone += usize::from(is_data);
+        if is_data && self.after.first() == Some(&self.gone) {
+            self.after.remove(0);
+            let (reason, data) = (Reason::Down, None);
+            for (user, provider, called) in core::mem::take(&mut self.ends) {
+                if called && self.silent {
+                    self.hushed.push(user);
+                    continue;
+                }
+                let session = provider;
+                cx.down(
+                    Below(0),
+                    Request::Abort {
+                        session,
+                        reason,
+                        data: None,
+                    },
+                );
+                let session = user;
+                cx.up(
+                    Above(0),
+                    Indication::Aborted {
+                        session,
+                        reason,
+                        data: data.clone(),
+                    },
+                );
+            }
+        }
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        if let Indication::Opened(opened) = &indication
+            && opened.user != self.listener
+        {
+            self.ends.push((opened.user, opened.provider, false));
+        }
+        if let Indication::Aborted { session, .. } = &indication
+            && self.hushed.contains(session)
+        {
+            return;
+        }
+        cx.up(Above(0), indication);
+    }
+}
+
 fn run(memory: Memory, settings: Settings, plan: Vec<Operation>) -> Graph {
+    run_cut(memory, settings, plan, Vec::new(), false)
+}
+
+fn run_cut(
+    memory: Memory,
+    settings: Settings,
+    plan: Vec<Operation>,
+    after: Vec<usize>,
+    silent: bool,
+) -> Graph {
+    // So that a test sees the end of it.
+    let server = ServerConfig {
+        kept: Duration::from_secs(600),
+        ..ServerConfig::default()
+    };
+    let cut = Cut {
+        after,
+        gone: 0,
+        ends: Vec::new(),
+        silent,
+        hushed: Vec::new(),
+        listener: Handle::default(),
+    };
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
     let guard = Guard::new(Box::new(memory));
@@ -22,7 +128,8 @@ fn run(memory: Memory, settings: Settings, plan: Vec<Operation>) -> Graph {
         settings,
         ..Config::default()
     };
-    let nodes: [(&str, Box<dyn Protocol>); 8] = [
+    let nodes: [(&str, Box<dyn Protocol>); 9] = [
+        ("cut", Box::new(cut)),
         (
             "loopback",
             Box::new(Loopback::new(loopback::Config::default())),
@@ -38,17 +145,20 @@ fn run(memory: Memory, settings: Settings, plan: Vec<Operation>) -> Graph {
         ),
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
-        (
-            "server",
-            Box::new(FileServer::new(ServerConfig::default(), guard)),
-        ),
+        ("server", Box::new(FileServer::new(server, guard))),
         ("client", Box::new(FileClient::new(config, plan))),
     ];
     for (name, protocol) in nodes {
         graph.add_node(name, task, protocol).unwrap();
     }
     for pair in LAYERS.windows(2) {
-        graph.connect(pair[0], pair[1]).unwrap();
+        let [above, below] = pair else { continue };
+        if *below == "loopback" {
+            graph.connect(above, "cut").unwrap();
+            graph.connect("cut", below).unwrap();
+        } else {
+            graph.connect(above, below).unwrap();
+        }
     }
     graph.connect("server", "ftam").unwrap();
     graph.connect("client", "ftam").unwrap();
@@ -117,4 +227,93 @@ fn a_refused_login_says_why_at_the_top() {
             .is_some_and(|code| (2000..3000).contains(&code)),
         "{failure}"
     );
+}
+
+fn recovering() -> Settings {
+    let units = Settings::default().units
+        | FunctionalUnits::RECOVERY
+        | FunctionalUnits::RESTART_DATA_TRANSFER;
+    Settings {
+        units,
+        checkpoint_every: 50_000,
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn a_transfer_goes_on_although_the_responder_has_not_heard_that_it_broke() {
+    let shelf = Shelf::default();
+    let content = [7; 500_000];
+    let plan = vec![put("file", PutMode::New, &content), get("file", &shelf)];
+    let graph = run_cut(Memory::new(), recovering(), plan, vec![100, 450], true);
+    assert_eq!(client(&graph).failure(), None);
+    for outcome in client(&graph).outcomes() {
+        assert_eq!(outcome.result, Ok(Gain::Moved(500_000)));
+    }
+    assert!(shelf.taken() == content);
+    let server: &FileServer = graph.protocol(graph.node("server").unwrap()).unwrap();
+    assert_eq!(server.associations(), 0);
+    assert_eq!(server.counters().aborted, 2);
+}
+
+#[test]
+fn a_transfer_that_breaks_goes_on_where_it_was() {
+    let shelf = Shelf::default();
+    let content: Vec<u8> = (0..1_000_000_u32)
+        .map(|at| u8::try_from(at % 251).unwrap())
+        .collect();
+    let plan = vec![
+        put("file", PutMode::New, &content),
+        get("file", &shelf),
+        put("more", PutMode::New, b"x"),
+        put("more", PutMode::Append, &content),
+    ];
+    let settings = recovering();
+    // A megabyte is some 600 TPDUs, and its checkpoints are 20 here and 4 there: twice in each transfer.
+    let cuts = vec![100, 400, 800, 1000, 1400, 1600];
+    let graph = run_cut(Memory::new(), settings, plan, cuts, false);
+    let client = client(&graph);
+    assert!(client.is_over());
+    assert_eq!(client.failure(), None);
+    for outcome in client.outcomes() {
+        assert!(outcome.result.is_ok(), "{outcome:?}");
+    }
+    let moved = |n: usize| client.outcomes()[n].result.clone();
+    assert_eq!(moved(0), Ok(Gain::Moved(1_000_000)));
+    assert_eq!(moved(1), Ok(Gain::Moved(1_000_000)));
+    assert!(shelf.taken() == content);
+    let node = graph.node("cut").unwrap();
+    let cut = graph.protocol::<Cut>(node).unwrap();
+    assert_eq!(cut.after, [0; 0], "after {} messages", cut.gone);
+    // What was sent again is less than the file.
+    assert!(cut.gone < 2700, "{}", cut.gone);
+    let server: &FileServer = graph.protocol(graph.node("server").unwrap()).unwrap();
+    assert_eq!(server.counters().aborted, 6);
+}
+
+#[test]
+fn a_transfer_that_breaks_without_recovery_has_failed() {
+    let plan = vec![put("file", PutMode::New, &[7; 500_000])];
+    let graph = run_cut(Memory::new(), Settings::default(), plan, vec![100], false);
+    let client = client(&graph);
+    assert!(client.is_over());
+    assert!(client.failure().unwrap().transient);
+}
+
+#[test]
+fn what_is_interrupted_and_not_recovered_is_given_up_after_a_while() {
+    let settings = Settings {
+        recoveries: 1,
+        ..recovering()
+    };
+    let plan = vec![put("file", PutMode::New, &[7; 500_000])];
+    // The second time it breaks there is no third.
+    let graph = run_cut(Memory::new(), settings, plan, vec![100, 200], false);
+    assert!(client(&graph).failure().unwrap().transient);
+    let mut graph = graph;
+    let node = graph.node("server").unwrap();
+    let server: &mut FileServer = graph.protocol_mut(node).unwrap();
+    assert_eq!(server.counters().aborted, 2);
+    assert_eq!(server.guard().interrupted(), 0);
+    assert_eq!(server.guard().selections(), 0);
 }

@@ -42,6 +42,9 @@ const KERNEL: AttributeNames = AttributeNames::PATHNAME
     .with(AttributeNames::PERMITTED_ACTIONS)
     .with(AttributeNames::CONTENTS_TYPE);
 
+/// The most elements of a file's access control: as many as a peer can be told of.
+const MOST_ELEMENTS: usize = 1000;
+
 impl Responder {
     /// Does what a request asks for. None where it is no request, or comes at the wrong time.
     pub(super) fn execute(
@@ -296,6 +299,10 @@ impl Responder {
                 elements.retain(|element| element != gone);
             }
             elements.extend(change.insert_values.iter().flatten().cloned());
+            if elements.len() > MOST_ELEMENTS {
+                let text = format!("more than {MOST_ELEMENTS} elements of access control");
+                return Err(Fault::permanent(4005, text));
+            }
             let store = guard.store();
             store.set_access_control(&self.user, &name, elements, now)?;
         }

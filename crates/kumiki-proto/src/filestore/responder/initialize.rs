@@ -4,39 +4,37 @@ use kumiki_osi::ftam::contents::ContentsTypeName;
 use kumiki_osi::ftam::regime::{InitializeRequest, InitializeResponse, QualityOfService};
 use kumiki_osi::ftam::{FunctionalUnits, ProtocolVersions, ServiceClasses, StateResult, oids};
 
-use super::super::{Fault, Guard, Login, informative};
-use super::{Agreed, Responder};
+use super::super::{Guard, Login};
+use super::{Agreed, Config, Responder};
+use crate::ftam::Capabilities;
+use crate::ftam::negotiation::remarks;
 
-/// Document types that can be transferred.
-const DOCUMENTS: [kumiki_osi::Oid; 5] = [
-    oids::FTAM_1,
-    oids::FTAM_2,
-    oids::FTAM_3,
-    oids::NBS_9,
-    oids::NBS_9_OLD,
-];
-
-/// Classes, the most useful first.
-const CLASSES: [ServiceClasses; 5] = [
-    ServiceClasses::UNCONSTRAINED,
-    ServiceClasses::TRANSFER_AND_MANAGEMENT,
-    ServiceClasses::TRANSFER,
-    ServiceClasses::MANAGEMENT,
-    ServiceClasses::ACCESS,
-];
-
-/// What a class can have (recalled, ISO 8571-3).
-fn units_of(class: ServiceClasses) -> FunctionalUnits {
-    use FunctionalUnits as U;
-    let either = U::RECOVERY | U::RESTART_DATA_TRANSFER;
-    let transfer = U::READ | U::WRITE | U::LIMITED_FILE_MANAGEMENT | U::GROUPING | either;
-    let management = U::LIMITED_FILE_MANAGEMENT | U::ENHANCED_FILE_MANAGEMENT | U::GROUPING;
-    match class {
-        ServiceClasses::TRANSFER => transfer,
-        ServiceClasses::MANAGEMENT => management,
-        ServiceClasses::TRANSFER_AND_MANAGEMENT => transfer | management,
-        // Access has them all, and so has the unconstrained class.
-        _ => FunctionalUnits::from_bits(u32::MAX),
+impl Config {
+    /// What a filestore has.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        let name = &self.implementation;
+        let documents = [
+            oids::FTAM_1,
+            oids::FTAM_2,
+            oids::FTAM_3,
+            oids::NBS_9,
+            oids::NBS_9_OLD,
+        ];
+        Capabilities {
+            versions: ProtocolVersions::VERSION_1,
+            implementation: (!name.is_empty()).then(|| name.as_str().into()),
+            classes: ServiceClasses::UNCONSTRAINED
+                | ServiceClasses::TRANSFER_AND_MANAGEMENT
+                | ServiceClasses::TRANSFER
+                | ServiceClasses::MANAGEMENT
+                | ServiceClasses::ACCESS,
+            units: self.units,
+            attribute_groups: self.groups,
+            quality_of_service: QualityOfService::Class3,
+            contents_types: documents.map(ContentsTypeName::DocumentType).to_vec(),
+            checkpoint_window: self.checkpoint_window,
+        }
     }
 }
 
@@ -47,95 +45,44 @@ impl Responder {
         request: &InitializeRequest,
         guard: &mut Guard,
     ) -> InitializeResponse {
-        match self.agree(request, guard) {
-            Ok(response) => response,
+        // Nothing is told of this store before it is known who asks.
+        let login = Login {
+            initiator: request.initiator_identity.as_ref(),
+            account: request.account.as_ref(),
+            password: request.filestore_password.as_ref(),
+        };
+        match guard.authenticate(&login) {
+            Ok(user) => self.user = user,
             Err(fault) => {
                 self.over = true;
-                InitializeResponse {
+                return InitializeResponse {
                     state_result: StateResult::Failure,
                     action_result: fault.result(),
                     service_class: request.service_class,
                     functional_units: FunctionalUnits::NONE,
                     diagnostic: vec![fault.diagnostic()],
                     ..InitializeResponse::default()
-                }
+                };
             }
         }
-    }
-
-    fn agree(
-        &mut self,
-        request: &InitializeRequest,
-        guard: &mut Guard,
-    ) -> Result<InitializeResponse, Fault> {
-        // Nothing is told of this store before it is known who asks.
-        self.user = guard.authenticate(&Login {
-            initiator: request.initiator_identity.as_ref(),
-            account: request.account.as_ref(),
-            password: request.filestore_password.as_ref(),
-        })?;
-        if !request
-            .protocol_version
-            .contains(ProtocolVersions::VERSION_1)
+        let mut response = self.config.capabilities().answer(request);
+        if response.state_result == StateResult::Failure {
+            self.over = true;
+            return response;
+        }
+        response.diagnostic = remarks(request, &response);
+        if !response
+            .functional_units
+            .contains(FunctionalUnits::RECOVERY)
         {
-            return Err(Fault::permanent(1001, "only version 1 is spoken"));
+            response.quality_of_service = QualityOfService::NoRecovery;
         }
-        let offered = |class: &ServiceClasses| request.service_class.contains(*class);
-        let usable = |class: &ServiceClasses| {
-            let units = request.functional_units & self.config.units & units_of(*class);
-            let moves = FunctionalUnits::READ | FunctionalUnits::WRITE;
-            let wants = FunctionalUnits::LIMITED_FILE_MANAGEMENT;
-            !(units & (moves | wants)).is_empty()
-        };
-        let mut classes = CLASSES.into_iter().filter(offered);
-        let class = classes.clone().find(usable).or_else(|| classes.next());
-        let class = class.ok_or_else(|| Fault::permanent(2021, ""))?;
-        let wanted = request.functional_units;
-        let units = wanted & self.config.units & units_of(class);
-        let groups = request.attribute_groups & self.config.groups;
-        let mut diagnostic = Vec::new();
-        if units != wanted {
-            diagnostic.push(informative(2003, &(wanted - units).to_string()));
-        }
-        if groups != request.attribute_groups {
-            let without = request.attribute_groups - groups;
-            diagnostic.push(informative(2005, &without.to_string()));
-        }
-        let known = |name: &&ContentsTypeName| match name {
-            ContentsTypeName::DocumentType(oid) => DOCUMENTS.contains(oid),
-            ContentsTypeName::AbstractSyntax(_) => false,
-        };
-        let listed = &request.contents_type_list;
-        let contents_type_list: Vec<_> = listed.iter().filter(known).copied().collect();
-        if contents_type_list.len() != listed.len() {
-            diagnostic.push(informative(2018, ""));
-        }
-        let recovery = units.contains(FunctionalUnits::RECOVERY);
-        let checked = recovery || units.contains(FunctionalUnits::RESTART_DATA_TRANSFER);
-        let window = request
-            .checkpoint_window
-            .clamp(1, self.config.checkpoint_window.max(1));
         self.agreed = Agreed {
-            class,
-            units,
-            groups,
-            window: if checked { window } else { 1 },
+            class: response.service_class,
+            units: response.functional_units,
+            groups: response.attribute_groups,
+            window: response.checkpoint_window,
         };
-        let name = &self.config.implementation;
-        Ok(InitializeResponse {
-            implementation_information: (!name.is_empty()).then(|| name.as_str().into()),
-            service_class: class,
-            functional_units: units,
-            attribute_groups: groups,
-            quality_of_service: if recovery {
-                request.quality_of_service
-            } else {
-                QualityOfService::NoRecovery
-            },
-            contents_type_list,
-            diagnostic,
-            checkpoint_window: self.agreed.window,
-            ..InitializeResponse::default()
-        })
+        response
     }
 }

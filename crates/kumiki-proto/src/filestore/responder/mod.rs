@@ -203,13 +203,28 @@ impl Responder {
         self.over = true;
     }
 
-    /// Ends the association, because nothing has come for too long.
+    /// Ends the association, because nothing has come for too long. Who has fallen silent may come back for what was interrupted.
     pub fn expire(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.keep(guard);
         self.abort(
             Fault::transient(1013, "nothing came for too long"),
             guard,
             out,
         );
+    }
+
+    /// Whether this is the association of `user` on which the activity goes on.
+    #[must_use]
+    pub fn has(&self, user: &User, activity: i64) -> bool {
+        let opened = self.opened.as_ref();
+        self.user == *user && opened.is_some_and(|opened| opened.activity == Some(activity))
+    }
+
+    /// Ends the association, because its user goes on with its activity on another one: this one has broken, and nobody has told us.
+    pub fn supersede(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.keep(guard);
+        let text = "its activity is recovered on another association";
+        self.abort(Fault::transient(1011, text), guard, out);
     }
 
     fn abort(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {

@@ -103,9 +103,9 @@ impl Responder {
         }
     }
 
-    /// Keeps what can be recovered, when the association breaks.
+    /// Keeps what can be recovered, when the association breaks: a transfer, or one that was to be gone on with.
     pub(super) fn keep(&mut self, guard: &mut Guard) {
-        let (Some(opened), Some(selected)) = (&self.opened, self.selected) else {
+        let (Some(opened), Some(selected)) = (&mut self.opened, self.selected) else {
             return;
         };
         let (RecoveryMode::AtAnyActiveCheckpoint, Some(activity)) =
@@ -113,16 +113,28 @@ impl Responder {
         else {
             return;
         };
-        let Some(transfer) = self.transfer.take() else {
-            return;
-        };
-        let written = match transfer.what {
-            What::Writing { file } => Some(file),
-            What::Reading { file, .. } => {
-                guard.store().close(file);
-                None
+        let Resumed {
+            written,
+            points,
+            begin,
+        } = match (self.transfer.take(), opened.resumed.take()) {
+            (Some(transfer), _) => {
+                let written = match transfer.what {
+                    What::Writing { file } => Some(file),
+                    What::Reading { file, .. } => {
+                        guard.store().close(file);
+                        None
+                    }
+                    What::Listing(_) => None,
+                };
+                Resumed {
+                    written,
+                    points: transfer.points,
+                    begin: transfer.begin,
+                }
             }
-            What::Listing(_) => None,
+            (None, Some(resumed)) => resumed,
+            (None, None) => return,
         };
         guard.interrupt(Docket {
             user: self.user.clone(),
@@ -130,8 +142,9 @@ impl Responder {
             selection: selected.selection,
             contents_type: opened.contents_type.clone(),
             written,
-            checkpoints: transfer.points,
-            begin: transfer.begin,
+            checkpoints: points,
+            begin,
+            is_old: false,
         });
         self.selected = None;
     }

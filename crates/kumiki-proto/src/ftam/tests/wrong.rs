@@ -141,3 +141,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_peer_that_asks_and_does_not_take_the_answers_is_not_heard_any_more() {
+    use kumiki_osi::ftam::file::ReadAttribResponse;
+    use kumiki_osi::ftam::{Diagnostic, Fpdu};
+
+    let mut pair = Pair::stands(&Config::default());
+    pair.plain(I, Kind::SelectRequest);
+    pair.plain(R, Kind::SelectResponse);
+    pair.heard(R);
+    // A long answer: the line takes a few of them.
+    let said = Diagnostic {
+        further_details: Some("x".repeat(60_000).as_str().into()),
+        ..Diagnostic::default()
+    };
+    let answer = Fpdu::ReadAttribResponse(Box::new(ReadAttribResponse {
+        diagnostic: vec![said],
+        ..ReadAttribResponse::default()
+    }));
+    for _ in 0..500 {
+        pair.inject(R, &[(1, &emit(&plain(Kind::ReadAttribRequest)))]);
+        pair.tell(R, answer.clone());
+    }
+    let session = pair.sessions[R];
+    let node = pair.nodes[R];
+    let ftam = pair.bench.graph.protocol_mut::<crate::ftam::Ftam>(node);
+    let connection = ftam.unwrap().connection(session).unwrap();
+    let most = crate::ftam::connection::MOST_WAITING;
+    // Presentation hands up what it has been granted before, and no more.
+    assert!((most..=most + 4).contains(&connection.out.len()));
+    assert_eq!(connection.owed, 4);
+}

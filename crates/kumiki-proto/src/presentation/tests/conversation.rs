@@ -213,9 +213,25 @@ fn each_layer_refuses_with_its_own_reason() {
     pair.abort(1, offered.provider, Reason::User, Some("040162"));
     pair.exchange();
     assert_eq!(pair.heard(0), ["aborted: the peer refused 040162"]);
-    // What would have become of the contexts is said all the same.
-    let results = pair.presentation(0).last_refusal();
-    assert!(matches!(results, [result] if result.is_accepted()));
+}
+
+#[test]
+fn a_caller_hears_which_contexts_were_refused() {
+    // The called user speaks neither: its layer cannot even say what the caller's data is.
+    let mut pair = Pair::new(false);
+    pair.listen(association(&[(1, A)]));
+    pair.call(association(&[(1, B), (3, A), (5, B)]), Some("040162"));
+    pair.join();
+    let told = Told::ContextsRefused {
+        refused: 2,
+        proposed: 3,
+        why: Some(1),
+    };
+    assert_eq!(pair.heard(0), [format!("aborted: {}", Reason::Told(told))]);
+    assert_eq!(
+        told.to_string(),
+        "presentation: 2 of 3 contexts refused, the first of them: abstract syntax not supported (reason 1)"
+    );
 }
 
 #[test]
@@ -436,13 +452,19 @@ fn what_is_too_long_for_its_spdu_does_not_hang() {
     let told = "aborted: out of memory or of room for another session";
     assert_eq!(pair.heard(1), [told]);
 
+    // What is asked for and cannot be done ends the connection.
     let mut pair = Pair::new(false);
-    let [session, b] = stand(&mut pair);
+    let [session, _] = stand(&mut pair);
     let data = long();
     pair.say(0, Request::Release { session, data });
     pair.exchange();
-    assert_eq!(pair.heard(1), ["released"]);
-    let (session, reason, data) = (b, Reason::User, long());
+    assert_eq!(pair.heard(0), [told]);
+    assert_eq!(pair.heard(1), ["aborted: session: the peer's user aborted"]);
+
+    // The last word goes without it.
+    let mut pair = Pair::new(false);
+    let [_, session] = stand(&mut pair);
+    let (reason, data) = (Reason::User, long());
     pair.say(
         1,
         Request::Abort {
@@ -453,8 +475,6 @@ fn what_is_too_long_for_its_spdu_does_not_hang() {
     );
     pair.exchange();
     assert_eq!(pair.heard(0), ["aborted: session: the peer's user aborted"]);
-    for end in ["presentation a", "presentation b"] {
-        let reason = "user data too long for its SPDU";
-        assert_eq!(pair.bench.drops(end, reason), 1);
-    }
+    let reason = "user data too long for its SPDU";
+    assert_eq!(pair.bench.drops("presentation b", reason), 1);
 }

@@ -1,0 +1,145 @@
+//! Going on with a transfer whose association broke: F-RECOVER on another one (ISO 8571-3, recalled).
+//!
+//! Nothing is lost on an association that stands, so there is nothing to restart there: what breaks is the association. A file that was opened with
+//! recovery has a number by which the responder keeps what it had of the transfer, and checkpoints by which both know how far it had come. Where one side
+//! has secured fewer, the fewer count.
+
+use kumiki_osi::ftam::AccessRequest;
+use kumiki_osi::ftam::file::{OpenResponse, RecoverRequest, RecoverResponse, RecoveryMode};
+
+use super::super::PutMode;
+use super::*;
+
+/// The association of a transfer that is to go on has broken, and why.
+#[derive(Clone, Debug)]
+pub(super) struct Broken(Failure);
+
+impl Client {
+    /// Whether another association is wanted: one has broken, and with it a transfer that can go on.
+    #[must_use]
+    pub const fn wants_again(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    /// The number by which the transfer of the next operation is known, if it is to be recovered.
+    pub(super) fn next_activity(&mut self) -> Option<i64> {
+        let recovers = self.units.contains(FunctionalUnits::RECOVERY) && self.recoveries > 0;
+        recovers.then(|| {
+            self.activity = self.activity.saturating_add(1);
+            self.activity
+        })
+    }
+
+    /// The association has broken: whether the transfer under way is to go on on another one.
+    pub(super) fn breaks(&mut self, failure: &Failure) -> bool {
+        let Some(run) = self.run.as_mut().filter(|run| run.can_go_on()) else {
+            return false;
+        };
+        if self.over || !failure.transient || self.recoveries == 0 {
+            return false;
+        }
+        self.recoveries -= 1;
+        self.credit = 0;
+        run.waiting.clear();
+        run.unsent.clear();
+        run.recovering = true;
+        run.moving = Moving::No;
+        self.broken = Some(Broken(failure.clone()));
+        true
+    }
+
+    /// No other association is wanted any more.
+    pub(super) fn forget_broken(&mut self) -> Option<Failure> {
+        self.broken.take().map(|Broken(failure)| failure)
+    }
+
+    /// Another association stands: F-RECOVER, if it has that; false if there is nothing to go on with.
+    pub(super) fn recover(&mut self, out: &mut Vec<Do>) -> bool {
+        let Some(failure) = self.forget_broken() else {
+            return false;
+        };
+        let has_it = self.units.contains(FunctionalUnits::RECOVERY);
+        let Some(run) = &mut self.run else {
+            return false;
+        };
+        let Some(activity_identifier) = run.activity.filter(|_| has_it) else {
+            run.fail(failure);
+            (run.selected, run.open) = (false, false);
+            self.finish();
+            return false;
+        };
+        // Of what is sent, that counts of which the peer has said that it has it.
+        let sends = matches!(run.operation, Operation::Put { .. });
+        let point = if sends {
+            run.secured.min(run.points.len())
+        } else {
+            run.points.len()
+        };
+        run.points.truncate(point);
+        run.waiting.push_back(Kind::RecoverResponse);
+        let request = RecoverRequest {
+            activity_identifier,
+            bulk_transfer_number: 1,
+            requested_access: access(&run.operation),
+            recovery_point: i64::try_from(point).unwrap_or(i64::MAX),
+            ..RecoverRequest::default()
+        };
+        out.push(Fpdu::RecoverRequest(Box::new(request)).into());
+        true
+    }
+}
+
+impl Run {
+    /// What F-OPEN's response says of recovery.
+    pub(super) fn opened(&mut self, opened: &OpenResponse) {
+        if opened.recovery_mode != RecoveryMode::AtAnyActiveCheckpoint {
+            self.activity = None;
+        }
+    }
+
+    /// Whether a transfer is under way, or was to be gone on with, and nothing else is wrong with it.
+    fn can_go_on(&self) -> bool {
+        let moves = match self.moving {
+            Moving::In | Moving::Out | Moving::Ended => true,
+            Moving::No => self.recovering,
+            Moving::Cancelling => false,
+        };
+        moves && self.activity.is_some() && self.failure.is_none()
+    }
+
+    /// The file is open again: the transfer goes on from a checkpoint that both have.
+    pub(super) fn recovered(&mut self, response: &RecoverResponse, units: FunctionalUnits) {
+        let point = usize::try_from(response.recovery_point);
+        let Some(point) = point.ok().filter(|point| *point <= self.points.len()) else {
+            return self.fail(Failure::of_diagnostics(&[diagnostic(6009)]));
+        };
+        self.points.truncate(point);
+        self.secured = point;
+        let before = self.offset;
+        self.offset = self.points.last().copied().unwrap_or(0);
+        // What comes once more has not been moved.
+        self.moved = self.moved.saturating_sub(before - self.offset.min(before));
+        self.form = Form::of(&response.contents_type);
+        let moves = |stage: &Stage| matches!(stage, Stage::Read(_) | Stage::Write(_));
+        let stages = stages(&self.operation, units, None).unwrap_or_default();
+        if let Some(stage) = stages.into_iter().find(moves) {
+            self.stages.push_front(stage);
+        }
+    }
+}
+
+/// What is to be done with a file that is opened again.
+const fn access(operation: &Operation) -> AccessRequest {
+    match operation {
+        Operation::Put { mode, .. } => match mode {
+            PutMode::New | PutMode::Replace => AccessRequest::REPLACE,
+            PutMode::Append => AccessRequest::EXTEND,
+        },
+        Operation::Get { .. }
+        | Operation::List { .. }
+        | Operation::Stat { .. }
+        | Operation::Rename { .. }
+        | Operation::Remove { .. }
+        | Operation::MakeDirectory { .. } => AccessRequest::READ,
+    }
+}

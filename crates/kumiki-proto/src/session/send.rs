@@ -1,0 +1,145 @@
+//! What goes to transport: SPDUs in order, each when transport has room for it.
+//!
+//! Transport counts TSDUs, and an SPDU of the session's own is one as data is. So what transport takes is kept here, and the user is told of it only as far as
+//! it has not been told before: otherwise every synchronisation point would be a message of credit too many. An SSDU that is cut takes as many as it has
+//! parts, and what is behind it waits.
+//!
+//! A peer that makes this side answer and does not read the answers is not read either, from [`MOST_WAITING`] on.
+
+use kumiki_wire::session::{Abort, Enclosed, Enclosure, Spdu, transport};
+
+use super::connection::Collision;
+use super::*;
+
+/// So many SPDUs may wait for transport before the peer's wait, too. No protocol above has as many under way.
+pub(super) const MOST_WAITING: usize = 256;
+
+/// What waits for room.
+#[derive(Debug)]
+pub(super) enum Out {
+    /// A TSDU.
+    Tsdu(Message),
+    /// What is left of an SSDU that is cut, and whether this is its begin.
+    Cut { rest: Message, begin: bool },
+}
+
+impl Connection {
+    /// The next TSDU, if something waits.
+    fn next_tsdu(&mut self) -> Option<Message> {
+        let most = self.segment.unwrap_or(usize::MAX);
+        match self.waiting.pop_front()? {
+            Out::Tsdu(tsdu) => Some(tsdu),
+            Out::Cut { mut rest, begin } => {
+                let part = rest.split_to(rest.len().min(most)).unwrap_or_default();
+                let end = rest.is_empty();
+                if !end {
+                    let begin = false;
+                    self.waiting.push_front(Out::Cut { rest, begin });
+                }
+                let data = Enclosed {
+                    enclosure: Some(Enclosure { begin, end }),
+                    data: Some(part),
+                };
+                // Its parameters are few, and its user information has no length: it is never too long.
+                Some(Spdu::Data(data).into_tsdu().unwrap_or_default())
+            }
+        }
+    }
+
+    /// Whether the user may send data.
+    fn may_send(&self) -> bool {
+        matches!(self.state, State::Data | State::WaitReleaseResponse)
+            && self.collision == Collision::None
+    }
+
+    /// Hands transport what it takes, tells the user what room that leaves, and transport what may come.
+    pub(super) fn flow(&mut self, cx: &mut Context<'_>) {
+        while self.room > 0
+            && let Some(data) = self.next_tsdu()
+        {
+            self.room -= 1;
+            let (session, end) = (self.lower, true);
+            cx.down(TRANSPORT, Request::Data { session, data, end });
+        }
+        let messages = self.room.saturating_sub(self.granted);
+        if self.may_send() && self.waiting.is_empty() && messages > 0 {
+            self.granted += messages;
+            let (session, credit) = (self.user, Credit::messages(messages));
+            cx.up(self.above, Indication::Credit { session, credit });
+        }
+        if self.waiting.len() < MOST_WAITING && self.owed > 0 {
+            let messages = core::mem::take(&mut self.owed);
+            let (session, credit) = (self.lower, Credit::messages(messages));
+            cx.down(TRANSPORT, Request::Credit { session, credit });
+        }
+    }
+
+    /// Puts an SSDU behind what waits: whole, or to be cut where the peer wants it cut.
+    pub(super) fn put_data(&mut self, data: Message) {
+        let whole = self.segment.is_none_or(|most| data.len() <= most);
+        self.waiting.push_back(if whole {
+            let spdu = Spdu::Data(Enclosed::whole(data));
+            Out::Tsdu(spdu.into_tsdu().unwrap_or_default())
+        } else {
+            let (rest, begin) = (data, true);
+            Out::Cut { rest, begin }
+        });
+    }
+}
+
+impl Session {
+    /// Sends an SPDU; false where its user data is too long for its length field: then the session ends, and the user is told so. Version 2 could cut it,
+    /// which nobody was seen to do.
+    pub(super) fn send(&mut self, own: Handle, spdu: Spdu, cx: &mut Context<'_>) -> bool {
+        let Some(connection) = self.connection(own) else {
+            return false;
+        };
+        match spdu.into_tsdu() {
+            Ok(tsdu) => {
+                connection.waiting.push_back(Out::Tsdu(tsdu));
+                connection.flow(cx);
+                true
+            }
+            Err(_) => {
+                cx.drop("user data too long for its SPDU");
+                self.give_up(own, transport::RESTRICTION, Reason::NoResources, cx);
+                false
+            }
+        }
+    }
+
+    /// AB of this layer's own, with `item` for a reason, and the user is told.
+    pub(super) fn give_up(&mut self, own: Handle, item: u8, why: Reason, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let knows = connection.knows();
+        let (above, session, data) = (connection.above, connection.user, None);
+        let ab = Abort {
+            transport: Some(transport::RELEASE | item),
+            ..Abort::default()
+        };
+        self.last_word(own, Spdu::Abort(ab), cx);
+        if knows {
+            let reason = why;
+            cx.up(
+                above,
+                Indication::Aborted {
+                    session,
+                    reason,
+                    data,
+                },
+            );
+        }
+    }
+
+    /// An SPDU behind which nothing comes, in place of all that waits: the peer is to end the transport connection.
+    pub(super) fn last_word(&mut self, own: Handle, spdu: Spdu, cx: &mut Context<'_>) {
+        if let Some(connection) = self.connection(own) {
+            connection.waiting.clear();
+            connection.state = State::WaitTransportEnd;
+        }
+        self.wait(own, cx);
+        self.send(own, spdu, cx);
+    }
+}
