@@ -27,7 +27,7 @@ use kumiki_osi::ftam::contents::ContentsType;
 
 pub use client::{Client, Settings};
 pub use failure::{Failure, Layer};
-pub use node::{Config, FileClient};
+pub use node::{Config, FileClient, Want};
 
 /// Where the contents of a file come from.
 pub trait Source: Send {

@@ -2,12 +2,12 @@
 
 use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Open, Particular, Protocol, Reason,
-    Request, Service, Shape,
+    Request, Service, Shape, Token,
 };
 use kumiki_osi::Association;
 use kumiki_osi::ftam::Fpdu;
 
-use super::{Client, Operation, Settings};
+use super::{Client, Failure, Operation, Settings};
 use crate::filestore::{Do, perform};
 
 /// The file service.
@@ -18,6 +18,19 @@ const OWN: Handle = Handle {
     index: 0,
     generation: 1,
 };
+
+/// What whoever runs the node wants of it while it runs; see [`FileClient::want`].
+#[derive(Debug)]
+pub enum Want {
+    /// This is done too.
+    Do(Operation),
+    /// The association ends in order when the plan is done.
+    End,
+    /// What is under way is cancelled, nothing else is done, and the association ends in order.
+    GiveUp,
+    /// The association ends at once, for this reason.
+    Abort(Failure),
+}
 
 /// Whom to call, and as whom.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -36,9 +49,16 @@ pub struct FileClient {
     config: Config,
     client: Client,
     provider: Option<Handle>,
+    wanted: Vec<Want>,
 }
 
 impl FileClient {
+    /// The token by which whoever runs the node has it look at what is wanted.
+    pub const WAKE: Token = Token {
+        session: OWN,
+        kind: 0,
+    };
+
     /// One that does `plan` as soon as it is started.
     #[must_use]
     pub fn new(config: Config, plan: Vec<Operation>) -> Self {
@@ -47,7 +67,20 @@ impl FileClient {
             config,
             client,
             provider: None,
+            wanted: Vec::new(),
         }
+    }
+
+    /// One that keeps the association for what is wanted of it.
+    #[must_use]
+    pub fn held(mut self) -> Self {
+        self.client = self.client.held();
+        self
+    }
+
+    /// Wants something; the node does it when it is woken with [`FileClient::WAKE`].
+    pub fn want(&mut self, want: Want) {
+        self.wanted.push(want);
     }
 
     /// What it has done.
@@ -94,6 +127,24 @@ impl Protocol for FileClient {
             ..Open::default()
         };
         cx.down(FILES, Request::Open(Box::new(open)));
+    }
+
+    fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
+        let mut out = Vec::new();
+        for want in core::mem::take(&mut self.wanted) {
+            match want {
+                Want::Do(operation) => self.client.add(operation, &mut out),
+                Want::End => self.client.end(&mut out),
+                Want::GiveUp if self.client.stands() => self.client.give_up(&mut out),
+                Want::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
+                Want::Abort(why) => self.client.abort(why, &mut out),
+            }
+        }
+        match self.provider {
+            Some(provider) => perform(provider, out, cx),
+            None if self.client.is_over() => cx.down(FILES, Request::Cancel { user: OWN }),
+            None => {}
+        }
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {

@@ -187,6 +187,7 @@ impl Responder {
             return Ok(Transfer::at(0, Vec::new(), what));
         }
         let points = opened.resumed.take().map(|resumed| resumed.points);
+        guard.empty(self.selection()?)?;
         let (file, _) = guard.store().read_from(&self.user, &name, now)?;
         let what = What::Reading { file, nodes };
         Ok(Transfer::at(0, points.unwrap_or_default(), what))
@@ -240,6 +241,9 @@ impl Responder {
             return Ok(Transfer::at(begin, points, What::Writing { file }));
         }
         let name = guard.may(selection, AccessRequest::NONE)?.clone();
+        if start == Start::Extend {
+            guard.empty(selection)?;
+        }
         let (file, begin) = guard.store().write_to(&self.user, &name, start)?;
         Ok(Transfer::at(begin, Vec::new(), What::Writing { file }))
     }
@@ -371,6 +375,7 @@ impl Responder {
 
     fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
         self.close_transfer(guard);
+        self.cancelled();
         self.cancelling = true;
         let cancel = Cancel {
             action_result: fault.result(),
@@ -380,8 +385,16 @@ impl Responder {
         out.push(Fpdu::CancelRequest(Box::new(cancel)).into());
     }
 
+    /// A transfer came to nothing: so did what F-CREATE said of the file's old contents.
+    const fn cancelled(&mut self) {
+        if let Some(selected) = &mut self.selected {
+            selected.is_cancelled = true;
+        }
+    }
+
     pub(super) fn on_cancel(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
         self.close_transfer(guard);
+        self.cancelled();
         out.push(Fpdu::CancelResponse(Box::default()).into());
     }
 
@@ -406,7 +419,16 @@ impl Responder {
                 Ok(())
             }
             What::Listing(_) => Ok(()),
-            What::Writing { file } => guard.store().commit(&self.user, file, now),
+            What::Writing { file } => {
+                let done = guard.store().commit(&self.user, file, now);
+                if done.is_ok()
+                    && let Some(selected) = &mut self.selected
+                {
+                    (selected.is_new, selected.is_cancelled) = (false, false);
+                    guard.replaced(selected.selection);
+                }
+                done
+            }
         };
         let (action_result, diagnostic) = said(done);
         let response = TransferEndResponse {
