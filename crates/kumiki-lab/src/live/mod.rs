@@ -35,6 +35,8 @@ use crate::scenario::{self, Fault, Impair, Place};
 pub mod delay;
 #[cfg(target_os = "linux")]
 pub mod files;
+#[cfg(target_os = "linux")]
+pub mod ftam;
 pub mod ppp;
 pub mod report;
 #[cfg(test)]

@@ -89,6 +89,12 @@ impl FileClient {
         &self.client
     }
 
+    /// Whether the association stands, and nothing is done or wanted.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.wanted.is_empty() && self.client.is_idle()
+    }
+
     /// Whether all is done and the association is gone.
     #[must_use]
     pub const fn is_over(&self) -> bool {

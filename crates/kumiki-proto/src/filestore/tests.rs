@@ -1,7 +1,9 @@
 //! What a responder answers to single primitives, and who may.
 
 use kumiki_octets::Message;
-use kumiki_osi::ftam::access::{AccessControlElement, FaduIdentity, FaduOperation, Lock, PerAction};
+use kumiki_osi::ftam::access::{
+    AccessControlElement, FaduIdentity, FaduOperation, Lock, PerAction,
+};
 use kumiki_osi::ftam::attributes::CreateAttributes;
 use kumiki_osi::ftam::bulk::{Restart, WriteRequest};
 use kumiki_osi::ftam::contents::{ContentsType, StringClass};
@@ -10,8 +12,8 @@ use kumiki_osi::ftam::file::{
 };
 use kumiki_osi::ftam::regime::InitializeRequest;
 use kumiki_osi::ftam::{
-    AccessRequest, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions, Primitive, ProcessingMode,
-    ServiceClasses, StateResult,
+    AccessRequest, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions, Primitive,
+    ProcessingMode, ServiceClasses, StateResult,
 };
 
 use super::*;
