@@ -52,7 +52,7 @@ pub use kumiki_osi::ftam::{FunctionalUnits, GeneralizedTime, GraphicString, Mome
 pub use kumiki_osi::x25::Number as X121;
 pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
 pub use kumiki_proto::file_user::{
-    Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Settings, Sink, Source,
+    Client, Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Settings, Sink, Source,
 };
 pub use kumiki_proto::filestore::Form;
 
