@@ -19,7 +19,7 @@ use kumiki_proto::tpkt::Tpkt;
 
 use super::line::{Line, Watcher};
 use super::reach::{Host, connected};
-use super::{Carrier, Lower, stack};
+use super::{Carrier, Lower, dropped, stack};
 use crate::live::{BATCH, LOOK, LiveError, system};
 
 /// How long a peer may take to end in order, and what was said last to leave.
@@ -267,6 +267,9 @@ impl Conversation<'_> {
 
     fn finish(self, executor: &Executor<RealClock>) -> Association {
         let graph = executor.graph(self.host);
+        for line in graph.map(dropped).unwrap_or_default() {
+            self.errand.told(&line);
+        }
         let client = graph.and_then(|graph| graph.protocol::<FileClient>(self.node));
         let failure = client.and_then(|client| client.client().failure().cloned());
         let sight = self.watcher.sight();

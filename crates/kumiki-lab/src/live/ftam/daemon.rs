@@ -561,6 +561,14 @@ impl Serve<'_> {
             Some(graph) => self.why(graph, &sight),
             None => String::new(),
         };
+        if self.shared.daemon.verbose {
+            let lines = executor.graph(self.host).map(super::dropped);
+            for line in lines.unwrap_or_default() {
+                let line = format!("{} {}: {line}", date(), self.who());
+                // Nobody listens any more only when the program ends.
+                let _ = self.teller.send(Told::Line(line));
+            }
+        }
         let did = if self.has_begun {
             format!("{}; ", self.book.read().shown())
         } else {

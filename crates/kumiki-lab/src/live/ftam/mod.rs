@@ -204,6 +204,20 @@ fn joined(
     Ok((graph, device))
 }
 
+/// What the layers of a graph threw away, a line for each layer and reason. Both sides end what is between them, and one of them comes too
+/// late: that is not told.
+fn dropped(graph: &Graph) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (node, account) in graph.accounts() {
+        for (reason, count) in &account.drops {
+            if !reason.starts_with("no such") {
+                lines.push(format!("{node}: dropped {count}: {reason}"));
+            }
+        }
+    }
+    lines
+}
+
 /// Selectors of a responder, as its log shows them.
 fn shown(selectors: &Selectors) -> String {
     let mut parts = Vec::new();
