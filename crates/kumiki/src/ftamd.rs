@@ -94,9 +94,9 @@ struct Reach {
     /// Our X.121 address
     #[arg(long, value_name = "DIGITS")]
     x121: Option<String>,
-    /// The largest TPDU
-    #[arg(long, value_name = "OCTETS", default_value_t = 8192)]
-    tpdu: u16,
+    /// The largest TPDU; 8192 unless given, and 2048 on XOT
+    #[arg(long, value_name = "OCTETS")]
+    tpdu: Option<u16>,
     /// The octets of one data element that is sent, where a file may be cut anywhere
     #[arg(long, value_name = "SIZE", default_value = "8000B")]
     element: String,
@@ -249,7 +249,8 @@ fn serve(wanted: &Serve) -> Result<(), Stop> {
         listen.push(any.listen(Carrier::Rfc1006));
     }
     listen.extend(reach.xot.iter().map(|it| it.listen(Carrier::Xot)));
-    if !(reach.tpdu.is_power_of_two() && (128..=8192).contains(&reach.tpdu)) {
+    let fits = |size: u16| size.is_power_of_two() && (128..=8192).contains(&size);
+    if reach.tpdu.is_some_and(|size| !fits(size)) {
         return Err(Stop::Input(
             "--tpdu: 128, 256, 512, 1024, 2048, 4096 or 8192 is expected".to_owned(),
         ));

@@ -484,8 +484,8 @@ fn numbered(name: &str) -> Option<((&str, usize, &str), u64)> {
     Some(((before, digits.len(), behind), digits.parse().ok()?))
 }
 
-/// Names that are missing in rows of numbered names: between those that are there, and between the last one known and those that are there. Where
-/// a row has begun anew nothing is known to be missing.
+/// Names that are missing in rows of numbered names: between those that are there behind the last one known, and between it and them. Where a row has
+/// begun anew nothing is known to be missing.
 fn gaps(known: &[&str], there: &[&str]) -> Vec<String> {
     let mut rows: BTreeMap<(&str, usize, &str), BTreeSet<u64>> = BTreeMap::new();
     for (row, number) in there.iter().filter_map(|name| numbered(name)) {
@@ -500,13 +500,12 @@ fn gaps(known: &[&str], there: &[&str]) -> Vec<String> {
     for (row, numbers) in rows {
         let (before, digits, behind) = row;
         let name = |number: u64| format!("{before}{number:0digits$}{behind}");
-        let mut at = last.get(&row).copied();
-        if let (Some(known), Some(most)) = (at, numbers.last())
-            && *most <= known
+        let known = last.get(&row).copied();
+        let mut at = known;
+        for number in numbers
+            .into_iter()
+            .filter(|number| known.is_none_or(|known| *number > known))
         {
-            at = None;
-        }
-        for number in numbers {
             if let Some(at) = at.filter(|at| at.saturating_add(1) < number) {
                 let (first, end) = (at + 1, number - 1);
                 out.push(if first == end {
@@ -520,7 +519,7 @@ fn gaps(known: &[&str], there: &[&str]) -> Vec<String> {
                     )
                 });
             }
-            at = Some(at.map_or(number, |at| at.max(number)));
+            at = Some(number);
         }
     }
     if out.len() > MOST_GAPS {

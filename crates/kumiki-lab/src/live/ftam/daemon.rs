@@ -83,8 +83,8 @@ pub struct Daemon {
     pub called: Selectors,
     /// The titles by which we answer.
     pub names: Names,
-    /// The largest TPDU.
-    pub tpdu_size: u16,
+    /// The largest TPDU; that of the carrier unless given.
+    pub tpdu_size: Option<u16>,
     /// Octets of one data element.
     pub element: usize,
     /// Our X.121 address, on XOT.
@@ -425,7 +425,7 @@ impl Serve<'_> {
         let server = FileServer::new(config, guard);
         let lower = Lower {
             carrier,
-            tpdu_size: daemon.tpdu_size,
+            tpdu_size: daemon.tpdu_size.unwrap_or(carrier.tpdu_size()),
             x121: daemon.x121,
             patience: daemon.begin,
             ..Lower::default()

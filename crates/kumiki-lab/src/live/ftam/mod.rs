@@ -75,6 +75,15 @@ impl Carrier {
             Self::Xot => 1998,
         }
     }
+
+    /// The largest TPDU where nobody says another: on X.25 as large as the standard lets class 0 have.
+    #[must_use]
+    pub const fn tpdu_size(self) -> u16 {
+        match self {
+            Self::Rfc1006 => 8192,
+            Self::Xot => 2048,
+        }
+    }
 }
 
 impl core::fmt::Display for Carrier {

@@ -137,8 +137,8 @@ pub struct Responder {
     opened: Option<Opened>,
     transfer: Option<Transfer>,
     group: Option<Group>,
-    /// This side asked for a transfer to be cancelled and has no answer.
-    cancelling: bool,
+    /// This side asked for a transfer to be cancelled, for this reason, and has no answer.
+    cancelling: Option<Fault>,
     credit: u32,
     over: bool,
 }
@@ -155,7 +155,7 @@ impl Responder {
             opened: None,
             transfer: None,
             group: None,
-            cancelling: false,
+            cancelling: None,
             credit: 0,
             over: false,
         }
@@ -326,7 +326,7 @@ impl Responder {
             Fpdu::DataEndRequest(end) => self.on_data_end(&end),
             Fpdu::TransferEndRequest(_) => self.on_transfer_end(now, guard, out),
             Fpdu::CancelRequest(_) => self.on_cancel(guard, out),
-            Fpdu::CancelResponse(_) => self.cancelling = false,
+            Fpdu::CancelResponse(_) => self.cancelling = None,
             Fpdu::RestartRequest(restart) => self.on_restart(&restart, guard, out),
             other => {
                 let kind = other.kind();

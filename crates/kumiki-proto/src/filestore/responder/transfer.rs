@@ -250,7 +250,7 @@ impl Responder {
 
     /// Sends as much as there is credit for.
     pub(super) fn pump(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
-        if self.cancelling {
+        if self.cancelling.is_some() {
             return;
         }
         while self.credit > 0 {
@@ -376,7 +376,7 @@ impl Responder {
     fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
         self.close_transfer(guard);
         self.cancelled();
-        self.cancelling = true;
+        self.cancelling = Some(fault.clone());
         let cancel = Cancel {
             action_result: fault.result(),
             diagnostic: vec![fault.diagnostic()],
@@ -405,8 +405,15 @@ impl Responder {
     }
 
     pub(super) fn on_transfer_end(&mut self, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
-        if self.cancelling {
-            // It crossed with the request to cancel, which stands.
+        if let Some(fault) = self.cancelling.take() {
+            // The provider had it before the request to cancel, which it has not sent then: had it, this would not have come up.
+            let (action_result, diagnostic) = said(Err(fault));
+            let response = TransferEndResponse {
+                action_result,
+                diagnostic,
+                ..TransferEndResponse::default()
+            };
+            out.push(Fpdu::TransferEndResponse(Box::new(response)).into());
             return;
         }
         let Some(transfer) = self.transfer.take().filter(|transfer| transfer.ended) else {
@@ -461,7 +468,7 @@ impl Responder {
     }
 
     pub(super) fn on_restart(&mut self, restart: &Restart, guard: &mut Guard, out: &mut Vec<Do>) {
-        if self.cancelling {
+        if self.cancelling.is_some() {
             return;
         }
         let Some(transfer) = &mut self.transfer else {
