@@ -68,6 +68,17 @@ impl<T> Sessions<T> {
         self.slots.len() - self.free.len()
     }
 
+    /// All of them, in the order of their places.
+    pub(crate) fn handles(&self) -> Vec<Handle> {
+        let slots = self.slots.iter().zip(0_u32..);
+        let used = slots.filter(|(slot, _)| slot.entry.is_some());
+        used.map(|(slot, index)| Handle {
+            index,
+            generation: slot.generation,
+        })
+        .collect()
+    }
+
     /// The first that is wanted, in the order of their places.
     pub(crate) fn find(&self, wanted: impl FnMut(&T) -> bool) -> Option<Handle> {
         self.all(wanted).next()
@@ -118,6 +129,7 @@ mod tests {
             (sessions.len(), sessions.find(|it| *it == 'b')),
             (2, Some(second))
         );
+        assert_eq!(sessions.handles(), [third, second]);
         assert_eq!(sessions.get(Handle::default()), None);
         assert_eq!(sessions.all(|_| true).collect::<Vec<_>>(), [third, second]);
     }

@@ -43,6 +43,12 @@ pub(crate) enum Command {
     Ping(Ping),
     /// Bring up a PPP link on a line with any PPP at the other end, and carry IP over it
     Ppp(Box<crate::ppp::Wanted>),
+    /// Fetch, send, list and manage files of a responder of FTAM, over RFC 1006 or XOT
+    #[cfg(target_os = "linux")]
+    Ftam(Box<crate::ftam::Wanted>),
+    /// Serve the files below a directory to callers of FTAM, over RFC 1006 and XOT
+    #[cfg(target_os = "linux")]
+    Ftamd(Box<crate::ftamd::Wanted>),
     /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs
     Delay(Box<crate::delay::Wanted>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them

@@ -110,6 +110,10 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Echo(wanted) => live::take(&wanted, "echo"),
         cli::Command::Ping(wanted) => live::ping(&wanted),
         cli::Command::Ppp(wanted) => ppp::run(&wanted),
+        #[cfg(target_os = "linux")]
+        cli::Command::Ftam(wanted) => crate::ftam::run(&wanted),
+        #[cfg(target_os = "linux")]
+        cli::Command::Ftamd(wanted) => crate::ftamd::run(&wanted),
         cli::Command::Delay(wanted) => delay::run(&wanted),
         cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
         cli::Command::Script(wanted) => script::script(&wanted),

@@ -1,11 +1,16 @@
 //! The `kumiki` program.
 //!
 //! Results go to standard output and below `--out`; progress and errors go to standard error. Exit status: 0 all went
-//! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written; `kumiki ppp` has more.
+//! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written; `kumiki ppp` and
+//! `kumiki ftam` have more.
 
 mod cli;
 mod commands;
 mod delay;
+#[cfg(target_os = "linux")]
+mod ftam;
+#[cfg(target_os = "linux")]
+mod ftamd;
 mod laboratory;
 mod live;
 mod ppp;

@@ -22,7 +22,7 @@ use kumiki_io::executor::DeviceConfig;
 use kumiki_io::pcapng::CaptureError;
 use kumiki_io::{
     Clock as _, Ended, Executor, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, Wish,
-    cpu_time, unguessable,
+    cpu_time,
 };
 #[cfg(target_os = "linux")]
 use kumiki_io::{Tun, TunError};
@@ -35,6 +35,8 @@ use crate::scenario::{self, Fault, Impair, Place};
 pub mod delay;
 #[cfg(target_os = "linux")]
 pub mod files;
+#[cfg(target_os = "linux")]
+pub mod ftam;
 pub mod ppp;
 pub mod report;
 #[cfg(test)]
@@ -42,6 +44,7 @@ mod tests;
 
 // What a caller of `run` needs of the crates below.
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};
+pub use kumiki_io::unguessable;
 pub use kumiki_octets::Pattern;
 pub use report::{Form, Printer};
 

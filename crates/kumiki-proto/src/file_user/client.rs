@@ -90,6 +90,10 @@ pub struct Client {
     broken: Option<recovery::Broken>,
     recoveries: u32,
     activity: i64,
+    /// The association stands.
+    stands: bool,
+    /// It is kept when the plan is done.
+    held: bool,
     ending: bool,
     over: bool,
 }
@@ -122,9 +126,68 @@ impl Client {
             broken: None,
             recoveries,
             activity,
+            stands: false,
+            held: false,
             ending: false,
             over: false,
         }
+    }
+
+    /// Keeps the association when the plan is done, for what [`Client::add`] brings, until [`Client::end`].
+    pub const fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Adds to the plan.
+    pub fn add(&mut self, operation: Operation, out: &mut Vec<Do>) {
+        if self.over || self.ending {
+            let why = || Failure::local("the association has ended");
+            self.outcomes.push(Outcome {
+                title: operation.title(),
+                result: Err(self.refusal.clone().unwrap_or_else(why)),
+            });
+            self.progress.over += 1;
+            return;
+        }
+        self.plan.push_back(operation);
+        self.go_on(out);
+    }
+
+    /// Ends the association in order when the plan is done.
+    pub fn end(&mut self, out: &mut Vec<Do>) {
+        self.held = false;
+        self.go_on(out);
+    }
+
+    /// Begins what is next, where nothing is under way.
+    fn go_on(&mut self, out: &mut Vec<Do>) {
+        if self.stands && self.run.is_none() && !self.ending && !self.over {
+            self.advance(out);
+        }
+    }
+
+    /// Whether the association stands.
+    #[must_use]
+    pub const fn stands(&self) -> bool {
+        self.stands && !self.over
+    }
+
+    /// Whether the association stands and nothing is to be done.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.stands() && !self.ending && self.run.is_none() && self.plan.is_empty()
+    }
+
+    /// What is being done.
+    #[must_use]
+    pub fn under_way(&self) -> Option<String> {
+        self.run.as_ref().map(|run| run.operation.title())
+    }
+
+    /// The functional units agreed; none before the association stands.
+    #[must_use]
+    pub const fn units(&self) -> FunctionalUnits {
+        self.units
     }
 
     /// F-INITIALIZE request.
@@ -165,6 +228,7 @@ impl Client {
         }
         self.units = response.functional_units & self.settings.units;
         self.window = usize::try_from(response.checkpoint_window.max(1)).unwrap_or(1);
+        self.stands = true;
         if !self.recover(out) {
             self.advance(out);
         }
@@ -172,6 +236,7 @@ impl Client {
 
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
+        self.stands = false;
         let failure = self.abort.take();
         let failure = failure.unwrap_or_else(|| Failure::of_reason(reason));
         if !self.breaks(&failure) {
@@ -195,10 +260,13 @@ impl Client {
                 title: operation.title(),
                 result: Err(given_up()),
             });
+            self.progress.over += 1;
         }
+        self.held = false;
         if self.forget_broken().is_some() {
             return self.end_all(given_up());
         }
+        self.go_on(out);
         if self
             .run
             .as_ref()
@@ -206,6 +274,22 @@ impl Client {
         {
             self.cancel(given_up(), out);
         }
+    }
+
+    /// Ends the association at once: F-U-ABORT.
+    pub fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
+        if self.over {
+            return;
+        }
+        let abort = Abort {
+            action_result: ActionResult::PermanentError,
+            diagnostic: vec![Diagnostic {
+                further_details: Some(why.meaning.as_str().into()),
+                ..diagnostic(1)
+            }],
+        };
+        out.push(Fpdu::UserAbort(Box::new(abort)).into());
+        self.end_all(why);
     }
 
     /// So many more data elements may be sent.
@@ -446,7 +530,7 @@ impl Client {
     /// Begins the next operation; false at the end of the plan, which ends the association.
     fn begin(&mut self, out: &mut Vec<Do>) -> bool {
         let Some(operation) = self.plan.pop_front() else {
-            if !self.ending && !self.over {
+            if !self.ending && !self.over && !self.held {
                 self.ending = true;
                 out.push(Fpdu::TerminateRequest(Box::default()).into());
             }

@@ -28,7 +28,7 @@ use kumiki_osi::ftam::contents::ContentsType;
 
 pub use client::Client;
 pub use failure::{Failure, Layer};
-pub use node::{Config, FileClient};
+pub use node::{Config, FileClient, Want};
 pub use settings::Settings;
 
 /// Where the contents of a file come from.

@@ -7,11 +7,24 @@ use kumiki_graph::{
 use kumiki_osi::Association;
 use kumiki_osi::ftam::Fpdu;
 
-use super::{Client, Operation, Settings};
+use super::{Client, Failure, Operation, Settings};
 use crate::filestore::{Do, perform};
 
 /// The file service.
 const FILES: Below = Below(0);
+
+/// What whoever runs the node wants of it while it runs; see [`FileClient::want`].
+#[derive(Debug)]
+pub enum Want {
+    /// This is done too.
+    Do(Operation),
+    /// The association ends in order when the plan is done.
+    End,
+    /// What is under way is cancelled, nothing else is done, and the association ends in order.
+    GiveUp,
+    /// The association ends at once, for this reason.
+    Abort(Failure),
+}
 
 /// Whom to call, and as whom.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,9 +65,21 @@ pub struct FileClient {
     /// An association is there, or is asked for.
     calls: bool,
     timer: TimerSlot,
+    wanted: Vec<Want>,
+    /// The association is kept when the plan is done.
+    is_held: bool,
 }
 
 impl FileClient {
+    /// The token by which whoever runs the node has it look at what is wanted.
+    pub const WAKE: Token = Token {
+        session: Handle {
+            index: u32::MAX,
+            generation: u32::MAX,
+        },
+        kind: 1,
+    };
+
     /// One that does `plan` as soon as it is started.
     #[must_use]
     pub fn new(config: Config, plan: Vec<Operation>) -> Self {
@@ -67,13 +92,33 @@ impl FileClient {
             provider: None,
             calls: false,
             timer: TimerSlot::default(),
+            wanted: Vec::new(),
+            is_held: false,
         }
+    }
+
+    /// One that keeps the association for what is wanted of it.
+    #[must_use]
+    pub fn held(mut self) -> Self {
+        self.is_held = true;
+        self
+    }
+
+    /// Wants something; the node does it when it is woken with [`FileClient::WAKE`].
+    pub fn want(&mut self, want: Want) {
+        self.wanted.push(want);
     }
 
     /// What it has done.
     #[must_use]
     pub const fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Whether the association stands, and nothing is done or wanted.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.wanted.is_empty() && self.client.is_idle()
     }
 
     /// Whether all is done and the association is gone.
@@ -123,6 +168,29 @@ impl FileClient {
         cx.set_timer(&mut self.timer, token, deadline);
     }
 
+    /// Does what was wanted while nothing was heard.
+    fn do_wanted(&mut self, cx: &mut Context<'_>) {
+        let mut out = Vec::new();
+        for want in core::mem::take(&mut self.wanted) {
+            match want {
+                Want::Do(operation) => self.client.add(operation, &mut out),
+                Want::End => self.client.end(&mut out),
+                Want::GiveUp if self.client.stands() => self.client.give_up(&mut out),
+                Want::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
+                Want::Abort(why) => self.client.abort(why, &mut out),
+            }
+        }
+        match self.provider {
+            Some(provider) => perform(provider, out, cx),
+            None if self.client.is_over() && self.calls => {
+                self.calls = false;
+                cx.down(FILES, Request::Cancel { user: self.own });
+            }
+            None => {}
+        }
+        self.rest(cx);
+    }
+
     /// Ends the association, or what was to become one.
     fn hang_up(&mut self, reason: Reason, cx: &mut Context<'_>) {
         let request = match self.provider {
@@ -160,6 +228,9 @@ impl Protocol for FileClient {
             settings.activity = i64::from(cx.rng().next_u32()) << 16;
         }
         self.client = Client::new(settings, core::mem::take(&mut self.plan));
+        if self.is_held {
+            self.client.hold();
+        }
         self.call(cx);
     }
 
@@ -221,7 +292,10 @@ impl Protocol for FileClient {
         self.rest(cx);
     }
 
-    fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        if token == Self::WAKE {
+            return self.do_wanted(cx);
+        }
         if !self.calls {
             return self.call(cx);
         }

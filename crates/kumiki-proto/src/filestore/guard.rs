@@ -26,9 +26,27 @@ pub struct Selection(u64);
 #[derive(Clone, Debug)]
 struct Held {
     name: Name,
-    access: AccessRequest,
     locks: ConcurrencyControl,
     open: Option<ConcurrencyControl>,
+}
+
+/// Who has which file selected, and with which locks: one table for a store, however many guards it has.
+#[derive(Debug, Default)]
+pub struct Table {
+    held: BTreeMap<u64, Held>,
+    next: u64,
+}
+
+/// How a guard gets at the table: its own, or one that guards in several threads share.
+pub trait Shelf: Send {
+    /// Lets `act` look at the table and change it. Nobody else does meanwhile.
+    fn with(&mut self, act: &mut dyn FnMut(&mut Table));
+}
+
+impl Shelf for Table {
+    fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
+        act(self);
+    }
 }
 
 /// A transfer that broke with its association and may be recovered.
@@ -51,8 +69,9 @@ pub(crate) struct Docket {
 /// A store and who guards it.
 pub struct Guard {
     store: Box<dyn Filestore>,
-    held: BTreeMap<u64, Held>,
-    next: u64,
+    table: Box<dyn Shelf>,
+    /// Its own selections, and the files of them that are to be emptied.
+    own: BTreeMap<Selection, Own>,
     create_password: Option<Password>,
     dockets: Vec<Docket>,
     most_dockets: usize,
@@ -61,9 +80,18 @@ pub struct Guard {
 impl core::fmt::Debug for Guard {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Guard")
-            .field("held", &self.held)
+            .field("own", &self.own)
             .finish_non_exhaustive()
     }
+}
+
+/// A selection of this guard's.
+#[derive(Clone, Debug)]
+struct Own {
+    name: Name,
+    access: AccessRequest,
+    /// F-CREATE has overridden the file, which is emptied when what is written is committed, or at the end of the selection.
+    emptied: Option<(User, NewFile, Moment)>,
 }
 
 /// A file was created or, where its name was in use, something else was done.
@@ -84,12 +112,26 @@ impl Guard {
     pub fn new(store: Box<dyn Filestore>) -> Self {
         Self {
             store,
-            held: BTreeMap::new(),
-            next: 0,
+            table: Box::new(Table::default()),
+            own: BTreeMap::new(),
             create_password: None,
             dockets: Vec::new(),
             most_dockets: 16,
         }
+    }
+
+    /// Has its locks in a table that others have too.
+    #[must_use]
+    pub fn sharing(mut self, table: Box<dyn Shelf>) -> Self {
+        self.table = table;
+        self
+    }
+
+    /// What `act` finds in the table.
+    fn table<T>(&mut self, mut act: impl FnMut(&mut Table) -> T) -> Option<T> {
+        let mut found = None;
+        self.table.with(&mut |table| found = Some(act(table)));
+        found
     }
 
     /// Creating asks for this password.
@@ -114,7 +156,7 @@ impl Guard {
     /// How many selections there are, those of interrupted transfers among them.
     #[must_use]
     pub fn selections(&self) -> usize {
-        self.held.len()
+        self.own.len()
     }
 
     /// As the store's.
@@ -150,40 +192,37 @@ impl Guard {
         access: AccessRequest,
         locks: ConcurrencyControl,
     ) -> Result<Selection, Fault> {
-        self.is_free(&name, &locks, None)?;
-        self.next += 1;
-        let held = Held {
+        let held = self.table(|table| {
+            table.is_free(&name, &locks, None)?;
+            table.next += 1;
+            let held = Held {
+                name: name.clone(),
+                locks,
+                open: None,
+            };
+            table.held.insert(table.next, held);
+            Ok(Selection(table.next))
+        });
+        let selection = held.unwrap_or_else(|| Err(Fault::transient(9, "")))?;
+        let own = Own {
             name,
             access,
-            locks,
-            open: None,
+            emptied: None,
         };
-        self.held.insert(self.next, held);
-        Ok(Selection(self.next))
+        self.own.insert(selection, own);
+        Ok(selection)
     }
 
-    /// Whether nobody but `except` has locks on `name` against these.
-    fn is_free(
-        &self,
-        name: &Name,
-        wanted: &ConcurrencyControl,
-        except: Option<Selection>,
-    ) -> Result<(), Fault> {
-        for (number, held) in &self.held {
-            if held.name != *name || except == Some(Selection(*number)) {
-                continue;
-            }
-            let sets = [Some(&held.locks), held.open.as_ref()];
-            for set in sets.into_iter().flatten() {
-                for ((action, mine), (_, theirs)) in wanted.each().into_iter().zip(set.each()) {
-                    if !goes_with(*mine, *theirs) {
-                        let text = format!("somebody has the lock {action} {theirs}");
-                        return Err(Fault::transient(3011, text));
-                    }
-                }
-            }
-        }
-        Ok(())
+    /// Whether somebody has selected one of the files that `which` says, but for `except`.
+    fn is_used(&mut self, except: Option<Selection>, which: impl Fn(&Name) -> bool) -> bool {
+        let used = self.table(|table| {
+            let mut others = table
+                .held
+                .iter()
+                .filter(|(number, _)| except != Some(Selection(**number)));
+            others.any(|(_, held)| which(&held.name))
+        });
+        used.unwrap_or(true)
     }
 
     /// What F-CREATE asks for. Where there is such a file, that is overriding.
@@ -228,6 +267,7 @@ impl Guard {
         let passwords = request.access_passwords.as_deref();
         let locks = request.concurrency_control;
         let mut remarks = Vec::new();
+        let mut emptied = None;
         let is_new = old.is_none();
         if let Some(old) = old {
             let over = request.override_;
@@ -249,16 +289,21 @@ impl Guard {
                 )
                 .map_err(|_| Fault::permanent(3026, ""))?;
                 self.begin_anew(user, &name);
-                if self.held.values().any(|held| held.name == name) {
+                if self.is_used(None, |held| *held == name) {
                     return Err(Fault::transient(3012, ""));
                 }
-                if over == Override::DeleteAndCreateWithOldAttributes {
+                let keeps = over == Override::DeleteAndCreateWithOldAttributes;
+                if keeps {
                     file = kept(&old);
                 }
                 let wanted = locks.unwrap_or_else(|| usual(access));
                 permit_new(&file, user, access, passwords, &wanted)?;
-                self.store.delete(user, &name)?;
-                self.store.create(user, &name, &file, now)?;
+                if keeps {
+                    emptied = Some((user.clone(), file.clone(), now));
+                } else {
+                    self.store.delete(user, &name)?;
+                    self.store.create(user, &name, &file, now)?;
+                }
             }
             remarks.push(informative(
                 match over {
@@ -284,23 +329,53 @@ impl Guard {
                 return Err(fault);
             }
         };
+        let mut attributes = self.store.attributes(user, &name)?;
+        if emptied.is_some() {
+            attributes.size = Some(0.into());
+        }
+        if let Some(own) = self.own.get_mut(&selection) {
+            own.emptied = emptied;
+        }
         Ok(Created {
             selection,
             is_new,
-            attributes: self.store.attributes(user, &name)?,
+            attributes,
             remarks,
         })
     }
 
-    /// Gives a selection up, with its locks.
+    /// Gives a selection up, with its locks. What F-CREATE was to empty and nothing was written to stays as it was.
     pub fn deselect(&mut self, selection: Selection) {
-        self.held.remove(&selection.0);
+        self.own.remove(&selection);
+        self.table(|table| table.held.remove(&selection.0));
+    }
+
+    /// Empties what F-CREATE was to empty, where nothing was written in its place.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) fn empty(&mut self, selection: Selection) -> Result<(), Fault> {
+        let Some(own) = self.own.get_mut(&selection) else {
+            return Ok(());
+        };
+        let Some((user, file, now)) = own.emptied.take() else {
+            return Ok(());
+        };
+        self.store.delete(&user, &own.name)?;
+        self.store.create(&user, &own.name, &file, now)
+    }
+
+    /// Something was written in the place of what F-CREATE was to empty.
+    pub(crate) fn replaced(&mut self, selection: Selection) {
+        if let Some(own) = self.own.get_mut(&selection) {
+            own.emptied = None;
+        }
     }
 
     /// The name of what is selected.
     #[must_use]
     pub fn name(&self, selection: Selection) -> Option<&Name> {
-        self.held.get(&selection.0).map(|held| &held.name)
+        self.own.get(&selection).map(|own| &own.name)
     }
 
     /// The name of what is selected, if `action` was asked for.
@@ -308,11 +383,11 @@ impl Guard {
     /// # Errors
     /// 1017 where it was not.
     pub fn may(&self, selection: Selection, action: AccessRequest) -> Result<&Name, Fault> {
-        let held = self
-            .held
-            .get(&selection.0)
-            .filter(|held| held.access.contains(action));
-        held.map(|held| &held.name)
+        let own = self
+            .own
+            .get(&selection)
+            .filter(|own| own.access.contains(action));
+        own.map(|own| &own.name)
             .ok_or_else(|| Fault::permanent(1017, format!("{action} was not asked for")))
     }
 
@@ -324,7 +399,7 @@ impl Guard {
         let name = self.may(selection, AccessRequest::DELETE).cloned();
         self.deselect(selection);
         let name = name?;
-        if self.held.values().any(|held| held.name.is_within(&name)) {
+        if self.is_used(None, |held| held.is_within(&name)) {
             return Err(Fault::transient(3012, ""));
         }
         self.store.delete(user, &name)
@@ -347,17 +422,19 @@ impl Guard {
         if name == to {
             return Ok(());
         }
-        let mut others = self
-            .held
-            .iter()
-            .filter(|(number, _)| **number != selection.0);
-        if others.any(|(_, held)| held.name.is_within(&name)) {
+        if self.is_used(Some(selection), |held| held.is_within(&name)) {
             return Err(Fault::transient(3012, ""));
         }
+        self.empty(selection)?;
         self.store.rename(user, &name, &to, now)?;
-        if let Some(held) = self.held.get_mut(&selection.0) {
-            held.name = to;
+        if let Some(own) = self.own.get_mut(&selection) {
+            own.name = to.clone();
         }
+        self.table(|table| {
+            if let Some(held) = table.held.get_mut(&selection.0) {
+                held.name = to.clone();
+            }
+        });
         Ok(())
     }
 
@@ -373,19 +450,24 @@ impl Guard {
         let Some(name) = self.name(selection).cloned() else {
             return Err(Fault::permanent(5039, ""));
         };
-        self.is_free(&name, &locks, Some(selection))
-            .map_err(|fault| Fault::transient(5018, fault.text))?;
-        if let Some(held) = self.held.get_mut(&selection.0) {
-            held.open = Some(locks);
-        }
-        Ok(())
+        let locked = self.table(|table| {
+            table.is_free(&name, &locks, Some(selection))?;
+            if let Some(held) = table.held.get_mut(&selection.0) {
+                held.open = Some(locks);
+            }
+            Ok(())
+        });
+        let locked = locked.unwrap_or_else(|| Err(Fault::transient(9, "")));
+        locked.map_err(|fault: Fault| Fault::transient(5018, fault.text))
     }
 
     /// Gives the locks of an open file up.
     pub fn unlock_open(&mut self, selection: Selection) {
-        if let Some(held) = self.held.get_mut(&selection.0) {
-            held.open = None;
-        }
+        self.table(|table| {
+            if let Some(held) = table.held.get_mut(&selection.0) {
+                held.open = None;
+            }
+        });
     }
 
     /// Keeps an interrupted transfer, with its selection and its locks. One of the same user and number is given up for it.
@@ -425,11 +507,7 @@ impl Guard {
 
     /// Who turns to a file anew does not go on with what was interrupted there: it no longer stands in its own user's way.
     fn begin_anew(&mut self, user: &User, name: &Name) {
-        let held = &self.held;
-        let at = |it: &Docket| {
-            held.get(&it.selection.0)
-                .is_some_and(|held| held.name == *name)
-        };
+        let at = |it: &Docket| self.name(it.selection) == Some(name);
         let gone: Vec<Selection> = self
             .dockets
             .iter()
@@ -456,6 +534,42 @@ impl Guard {
     /// Gives all interrupted transfers up.
     pub fn forget_interrupted(&mut self) {
         self.forget_if(|_| true);
+    }
+}
+
+/// Locks end with who has them.
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.forget_interrupted();
+        for selection in core::mem::take(&mut self.own).into_keys() {
+            self.deselect(selection);
+        }
+    }
+}
+
+impl Table {
+    /// Whether nobody but `except` has locks on `name` against these.
+    fn is_free(
+        &self,
+        name: &Name,
+        wanted: &ConcurrencyControl,
+        except: Option<Selection>,
+    ) -> Result<(), Fault> {
+        for (number, held) in &self.held {
+            if held.name != *name || except == Some(Selection(*number)) {
+                continue;
+            }
+            let sets = [Some(&held.locks), held.open.as_ref()];
+            for set in sets.into_iter().flatten() {
+                for ((action, mine), (_, theirs)) in wanted.each().into_iter().zip(set.each()) {
+                    if !goes_with(*mine, *theirs) {
+                        let text = format!("somebody has the lock {action} {theirs}");
+                        return Err(Fault::transient(3011, text));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@
 //! | Specification | ISO 8571-2 (virtual filestore), 8571-3 (service). The text was not at hand: rules that are recalled and not seen in a capture are marked |
 //! | Above | any [`Filestore`]: [`Memory`] here, real directories elsewhere |
 //! | Below | the file service: FTAM's provider |
-//! | Left out | version 2 (F-LIST, F-CHANGE-PREFIX and what came with them), FTAM-4, file access data units other than whole files and FTAM-2's records, locks on them, commitment control, charging, consecutive and concurrent access, undoing F-CHANGE-ATTRIB and the emptying of an old file when a group fails |
+//! | Left out | version 2 (F-LIST, F-CHANGE-PREFIX and what came with them), FTAM-4, file access data units other than whole files and FTAM-2's records, locks on them, commitment control, charging, consecutive and concurrent access, undoing F-CHANGE-ATTRIB when a group fails |
 //!
 //! | read | for |
 //! |---|---|
@@ -15,7 +15,9 @@
 //! | [`FileServer`] | the node: many associations, their limits |
 //!
 //! **Atomic writing.** What is written is in the store under its name when F-TRANSFER-END is answered, all of it or nothing. A
-//! transfer that is cancelled or breaks leaves the file as it was; but F-CREATE that overrides has emptied it before.
+//! transfer that is cancelled or breaks leaves the file as it was, also where F-CREATE overrode it with its old attributes: that empties the
+//! file only if nothing was written by F-DESELECT. A file that F-CREATE has made is gone again where a transfer was cancelled or the association
+//! has broken, and nothing was written to it.
 
 mod exchange;
 mod form;
@@ -39,12 +41,12 @@ use thiserror::Error;
 
 pub use exchange::Do;
 pub use form::Form;
-pub use guard::{Guard, Selection};
+pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;
 pub use name::Name;
 pub use responder::{Config as ResponderConfig, Responder};
 pub(crate) use server::perform;
-pub use server::{Config, Counters, FileServer};
+pub use server::{Config, Counters, End, FileServer};
 
 /// Why a store, or who guards it, does not do what was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

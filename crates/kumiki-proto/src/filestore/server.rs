@@ -6,7 +6,7 @@ use kumiki_graph::{
 };
 use kumiki_osi::Association;
 use kumiki_osi::ftam::regime::InitializeResponse;
-use kumiki_osi::ftam::{Fpdu, Moment, Primitive, StateResult};
+use kumiki_osi::ftam::{Diagnostic, Fpdu, Moment, Primitive, StateResult};
 
 use super::responder::{Config as ResponderConfig, Responder};
 use super::{Do, Fault, Guard};
@@ -56,6 +56,21 @@ impl Default for Config {
     }
 }
 
+/// How an association ended, or why there was none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// In order.
+    InOrder,
+    /// It was refused: what was said.
+    Refused(Vec<Diagnostic>),
+    /// The initiator's user aborted it: what was said.
+    Aborted(Vec<Diagnostic>),
+    /// It was aborted from here: what was said.
+    Stopped(Vec<Diagnostic>),
+    /// A layer below, or the network, ended it.
+    Broken(Reason),
+}
+
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
@@ -77,9 +92,9 @@ struct Session {
     responder: Responder,
     idle: TimerSlot,
     /// An abort was heard of, and the end will be.
-    aborted: bool,
+    aborted: Option<Vec<Diagnostic>>,
     /// It was aborted from here, which is not answered.
-    gone: bool,
+    gone: Option<Vec<Diagnostic>>,
 }
 
 /// The node.
@@ -94,9 +109,17 @@ pub struct FileServer {
     /// Runs while there are interrupted transfers.
     age: TimerSlot,
     is_ageing: bool,
+    last_end: Option<End>,
+    stopping: Option<Fault>,
 }
 
 impl FileServer {
+    /// The token by which whoever runs the node has it do what [`FileServer::stop`] said.
+    pub const WAKE: Token = Token {
+        session: LISTENER,
+        kind: 0,
+    };
+
     /// One for the store that `guard` has.
     #[must_use]
     pub fn new(config: Config, guard: Guard) -> Self {
@@ -109,7 +132,20 @@ impl FileServer {
             failed: None,
             age: TimerSlot::default(),
             is_ageing: false,
+            last_end: None,
+            stopping: None,
         }
+    }
+
+    /// All associations are to be aborted for this reason, when the node is woken with [`FileServer::WAKE`].
+    pub fn stop(&mut self, why: Fault) {
+        self.stopping = Some(why);
+    }
+
+    /// How the association that ended last did so, or why there was none.
+    #[must_use]
+    pub const fn last_end(&self) -> Option<&End> {
+        self.last_end.as_ref()
     }
 
     /// What happened.
@@ -159,6 +195,7 @@ impl FileServer {
         let Some(Fpdu::InitializeRequest(request)) = initialize else {
             self.counters.refused += 1;
             let reason = Reason::Protocol;
+            self.last_end = Some(End::Broken(reason));
             let abort = Request::Abort {
                 session: provider,
                 reason,
@@ -187,11 +224,12 @@ impl FileServer {
                 provider,
                 responder,
                 idle: TimerSlot::default(),
-                aborted: false,
-                gone: false,
+                aborted: None,
+                gone: None,
             })
         } else {
             self.counters.refused += 1;
+            self.last_end = Some(End::Refused(response.diagnostic.clone()));
             Handle::default()
         };
         association.initialize = Some(Box::new(Fpdu::InitializeResponse(Box::new(response))));
@@ -238,9 +276,10 @@ impl FileServer {
         act(&mut session.responder, &mut self.guard, &mut out);
         let provider = session.provider;
         let over = session.responder.is_over();
-        session.gone = out
-            .iter()
-            .any(|wish| matches!(wish, Do::Say(Primitive::Pdu(Fpdu::UserAbort(_)))));
+        session.gone = out.iter().find_map(|wish| match wish {
+            Do::Say(Primitive::Pdu(Fpdu::UserAbort(abort))) => Some(abort.diagnostic.clone()),
+            Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+        });
         perform(provider, out, cx);
         if over {
             if let Some(session) = self.sessions.get(user) {
@@ -282,24 +321,31 @@ impl FileServer {
 
     /// Forgets a session that was aborted from here.
     fn forget_aborted(&mut self, user: Handle) {
-        if self.sessions.get(user).is_some_and(|session| session.gone) {
+        let gone = self.sessions.get(user).and_then(|it| it.gone.take());
+        if let Some(said) = gone {
             self.sessions.remove(user);
             self.counters.aborted += 1;
+            self.last_end = Some(End::Stopped(said));
         }
     }
 
-    /// A session is gone.
-    fn end(&mut self, user: Handle, cx: &mut Context<'_>) {
+    /// A session is gone, broken for this reason if there is one.
+    fn end(&mut self, user: Handle, reason: Option<Reason>, cx: &mut Context<'_>) {
         let Some(mut session) = self.sessions.remove(user) else {
             cx.drop("no such association");
             return;
         };
         cx.clear_timer(&mut session.idle);
-        if session.responder.is_over() && !session.aborted {
+        if session.responder.is_over() && session.aborted.is_none() {
             self.counters.closed += 1;
+            self.last_end = Some(End::InOrder);
         } else {
             self.counters.aborted += 1;
             session.responder.on_broken(&mut self.guard);
+            self.last_end = Some(match session.aborted {
+                Some(said) => End::Aborted(said),
+                None => End::Broken(reason.unwrap_or(Reason::Down)),
+            });
         }
     }
 }
@@ -380,12 +426,11 @@ impl Protocol for FileServer {
                     return cx.drop("not of the file service");
                 };
                 let now = self.date(cx.now());
-                let aborts = matches!(
-                    primitive,
-                    Primitive::Pdu(Fpdu::UserAbort(_) | Fpdu::ProviderAbort(_))
-                );
-                if aborts && let Some(session) = self.sessions.get(session) {
-                    session.aborted = true;
+                if let Primitive::Pdu(Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort)) =
+                    &primitive
+                    && let Some(session) = self.sessions.get(session)
+                {
+                    session.aborted = Some(abort.diagnostic.clone());
                 }
                 if let Primitive::Pdu(Fpdu::RecoverRequest(request)) = &primitive {
                     self.supersede(session, request.activity_identifier, cx);
@@ -406,9 +451,10 @@ impl Protocol for FileServer {
                 self.listener = None;
                 self.failed = Some(reason);
             }
-            Indication::Aborted { session, .. } | Indication::Closed { session } => {
-                self.end(session, cx);
-            }
+            Indication::Aborted {
+                session, reason, ..
+            } => self.end(session, Some(reason), cx),
+            Indication::Closed { session } => self.end(session, None, cx),
             Indication::Released { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_)
             | Indication::Tagged { .. }
@@ -425,6 +471,17 @@ impl Protocol for FileServer {
             self.is_ageing = false;
             self.guard.age();
             return self.watch(cx);
+        }
+        if token == Self::WAKE {
+            if let Some(why) = self.stopping.take() {
+                for user in self.sessions.handles() {
+                    self.with(user, cx, |responder, guard, out| {
+                        responder.stop(why.clone(), guard, out);
+                    });
+                    self.forget_aborted(user);
+                }
+            }
+            return;
         }
         self.counters.idle += 1;
         self.with(token.session, cx, |responder, guard, out| {

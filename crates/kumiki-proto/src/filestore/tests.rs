@@ -1,9 +1,11 @@
 //! What a responder answers to single primitives, and who may.
 
 use kumiki_octets::Message;
-use kumiki_osi::ftam::access::{AccessControlElement, Lock, PerAction};
+use kumiki_osi::ftam::access::{
+    AccessControlElement, FaduIdentity, FaduOperation, Lock, PerAction,
+};
 use kumiki_osi::ftam::attributes::CreateAttributes;
-use kumiki_osi::ftam::bulk::Restart;
+use kumiki_osi::ftam::bulk::{Restart, WriteRequest};
 use kumiki_osi::ftam::contents::{ContentsType, StringClass};
 use kumiki_osi::ftam::file::{
     BeginGroupRequest, CreateRequest, OpenRequest, Override, RecoverRequest, RecoveryMode,
@@ -12,7 +14,7 @@ use kumiki_osi::ftam::file::{
 use kumiki_osi::ftam::regime::InitializeRequest;
 use kumiki_osi::ftam::{
     AccessRequest, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions, Primitive,
-    ServiceClasses, StateResult,
+    ProcessingMode, ServiceClasses, StateResult,
 };
 
 use super::*;
@@ -343,11 +345,95 @@ fn overriding_does_what_its_name_says() {
             ..CreateRequest::default()
         };
         let done = guard.create(&user, &request, today());
-        let done = done.map(|created| created.remarks[0].error_identifier);
+        let contents = |guard: &mut Guard| {
+            let (file, _) = guard.store().read_from(&user, &name("a"), today()).unwrap();
+            guard.store().read(file, 0, 100).unwrap().to_vec()
+        };
+        let done = done.map(|created| {
+            if override_ == Override::DeleteAndCreateWithOldAttributes {
+                // Its contents go when something is in their place, or nobody will write it.
+                assert_eq!(contents(&mut guard), b"old");
+                assert_eq!(created.attributes.size, Some(0.into()));
+                guard.empty(created.selection).unwrap();
+            }
+            created.remarks[0].error_identifier
+        });
         assert_eq!(done.map_err(|fault| fault.identifier), expected);
-        let (file, _) = guard.store().read_from(&user, &name("a"), today()).unwrap();
-        assert_eq!(guard.store().read(file, 0, 100).unwrap().to_vec(), kept);
+        assert_eq!(contents(&mut guard), kept);
     }
+}
+
+/// F-CREATE and F-OPEN to write it.
+fn begin_writing(file: &str, override_: Override) -> Vec<Fpdu> {
+    let create = CreateRequest {
+        override_,
+        initial_attributes: CreateAttributes {
+            pathname: file.into(),
+            permitted_actions: PermittedActions::READ | PermittedActions::REPLACE,
+            contents_type: ContentsType::binary(),
+            ..CreateAttributes::default()
+        },
+        requested_access: AccessRequest::REPLACE,
+        ..CreateRequest::default()
+    };
+    let open = OpenRequest {
+        processing_mode: ProcessingMode::REPLACE,
+        ..OpenRequest::default()
+    };
+    let write = WriteRequest {
+        fadu_operation: FaduOperation::Replace,
+        fadu_identity: FaduIdentity::First,
+        ..WriteRequest::default()
+    };
+    vec![
+        Fpdu::CreateRequest(Box::new(create)),
+        Fpdu::OpenRequest(Box::new(open)),
+        Fpdu::WriteRequest(Box::new(write)),
+    ]
+}
+
+#[test]
+fn what_breaks_while_a_file_is_written_leaves_the_old_one_or_none() {
+    let over = Override::DeleteAndCreateWithOldAttributes;
+    for (file, is_there) in [("a", true), ("b", false)] {
+        let mut guard = store(b"old");
+        let mut writer = responder(ResponderConfig::default(), &mut guard);
+        let out = say(&mut writer, &mut guard, begin_writing(file, over));
+        assert_eq!(errors(&out), if is_there { vec![3021] } else { vec![] });
+        let mut out = Vec::new();
+        writer.on_data(Message::from_octets(b"half"), &mut guard, &mut out);
+        writer.on_broken(&mut guard);
+        let user = User::default();
+        let old = guard.store().attributes(&user, &name(file));
+        assert_eq!(old.ok().and_then(|it| it.size), is_there.then(|| 3.into()));
+    }
+}
+
+/// A table that several guards have.
+#[derive(Clone, Default)]
+struct Shared(std::sync::Arc<std::sync::Mutex<Table>>);
+
+impl Shelf for Shared {
+    fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
+        act(&mut self.0.lock().unwrap());
+    }
+}
+
+#[test]
+fn guards_that_share_a_table_keep_off_each_others_files() {
+    let table = Shared::default();
+    let guard = || store(b"x").sharing(Box::new(table.clone()));
+    let (mut first, mut second) = (guard(), guard());
+    let user = User::default();
+    let take = |guard: &mut Guard| {
+        let taken = guard.select(&user, name("a"), AccessRequest::REPLACE, None, None);
+        taken.map(drop).map_err(|fault| fault.identifier)
+    };
+    assert_eq!(take(&mut first), Ok(()));
+    assert_eq!(take(&mut second), Err(3011));
+    // Who is gone has none.
+    drop(first);
+    assert_eq!(take(&mut second), Ok(()));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use kumiki_octets::{Message, Page};
 use kumiki_osi::ftam::access::AccessControlElement;
@@ -14,15 +15,15 @@ use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::{AttributeNames, GeneralizedTime, GraphicString, Moment, PermittedActions};
 use kumiki_proto::filestore::{Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User};
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, fstat, fsync, ftruncate,
-    mkdirat, openat, openat2, renameat, renameat_with, statat, unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, flock,
+    fstat, fsync, ftruncate, mkdirat, openat, openat2, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite};
 
-use super::Passwords;
+use super::{Passwords, Quota};
 
 /// How names of unfinished files begin. Nobody can name, see or make one that begins so.
-const UNFINISHED: &str = ".kumiki-";
+pub(super) const UNFINISHED: &str = ".kumiki-";
 
 /// Octets copied at a time, when a file is extended.
 const COPIED: usize = 64 * 1024;
@@ -60,6 +61,8 @@ enum Opened {
         unfinished: OsString,
         last: OsString,
         size: u64,
+        /// Octets that were taken from the quota.
+        taken: u64,
     },
 }
 
@@ -73,6 +76,7 @@ pub struct Directory {
     at_once: bool,
     opened: BTreeMap<u64, Opened>,
     next: u64,
+    quota: Option<Arc<Quota>>,
 }
 
 impl Directory {
@@ -89,7 +93,15 @@ impl Directory {
             at_once: true,
             opened: BTreeMap::new(),
             next: 0,
+            quota: None,
         })
+    }
+
+    /// What is written counts here.
+    #[must_use]
+    pub fn with_quota(mut self, quota: Arc<Quota>) -> Self {
+        self.quota = Some(quota);
+        self
     }
 
     /// Nothing is written, made or removed.
@@ -357,7 +369,12 @@ impl Filestore for Directory {
         } else {
             AtFlags::empty()
         };
-        unlinkat(&directory, &last, flags).map_err(|why| fault(why, 3007, name))
+        let size = size_of(&directory, &last);
+        unlinkat(&directory, &last, flags).map_err(|why| fault(why, 3007, name))?;
+        if let Some(quota) = &self.quota {
+            quota.give(size);
+        }
+        Ok(())
     }
 
     fn rename(&mut self, user: &User, from: &Name, to: &Name, _: Moment) -> Result<(), Fault> {
@@ -408,11 +425,24 @@ impl Filestore for Directory {
             let process = rustix::process::getpid();
             let unfinished = OsString::from(format!("{UNFINISHED}{process}-{number}"));
             match openat(&directory, &unfinished, flags, mode) {
-                Ok(file) => break (file, unfinished),
-                Err(Errno::EXIST) => number += 1,
+                // Who looks for what a crash has left sees that this is in use.
+                Ok(file) if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() => {
+                    break (file, unfinished);
+                }
+                Ok(_) | Err(Errno::EXIST) => number += 1,
                 Err(why) => return Err(bad(why)),
             }
         };
+        let mut taken = 0;
+        if start == Start::Extend
+            && let Some(quota) = &self.quota
+        {
+            taken = u64::try_from(stat.st_size).unwrap_or(0);
+            if !quota.take(taken) {
+                remove(&directory, &unfinished);
+                return Err(Fault::space("the store is full"));
+            }
+        }
         let size = match start {
             Start::Replace => Ok(0),
             Start::Extend => copy(old.as_fd(), file.as_fd()),
@@ -421,6 +451,9 @@ impl Filestore for Directory {
             Ok(size) => size,
             Err(why) => {
                 remove(&directory, &unfinished);
+                if let Some(quota) = &self.quota {
+                    quota.give(taken);
+                }
                 return Err(bad(why));
             }
         };
@@ -430,6 +463,7 @@ impl Filestore for Directory {
             unfinished,
             last,
             size,
+            taken,
         };
         Ok((self.keep(opened), size))
     }
@@ -465,13 +499,24 @@ impl Filestore for Directory {
     }
 
     fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
-        let Some(Opened::Writing { file, size, .. }) = self.opened.get_mut(&file.0) else {
+        let Some(Opened::Writing {
+            file, size, taken, ..
+        }) = self.opened.get_mut(&file.0)
+        else {
             return Err(Fault::permanent(5026, "the file is not open for writing"));
         };
         if offset > *size {
             return Err(Fault::permanent(5026, "a gap in what is written"));
         }
         let bad = |why| trouble(why, 5026);
+        if let Some(quota) = &self.quota {
+            let end = offset.saturating_add(data.len() as u64);
+            let more = end.saturating_sub(*taken);
+            if !quota.take(more) {
+                return Err(Fault::space("the store is full"));
+            }
+            *taken = taken.saturating_add(more);
+        }
         if offset < *size {
             ftruncate(&*file, offset).map_err(bad)?;
         }
@@ -492,14 +537,22 @@ impl Filestore for Directory {
             directory,
             unfinished,
             last,
-            ..
+            size,
+            taken,
         }) = self.opened.remove(&file.0)
         else {
             return Err(Fault::permanent(5026, "the file is not open for writing"));
         };
-        let done = fsync(&file)
-            .and_then(|()| renameat(&directory, &unfinished, &directory, &last))
-            .and_then(|()| fsync(&directory));
+        let old = size_of(&directory, &last);
+        let renamed =
+            fsync(&file).and_then(|()| renameat(&directory, &unfinished, &directory, &last));
+        if let Some(quota) = &self.quota {
+            quota.give(match renamed {
+                Ok(()) => taken.saturating_sub(size).saturating_add(old),
+                Err(_) => taken,
+            });
+        }
+        let done = renamed.and_then(|()| fsync(&directory));
         done.map_err(|why| {
             remove(&directory, &unfinished);
             trouble(why, 5026)
@@ -510,12 +563,25 @@ impl Filestore for Directory {
         if let Some(Opened::Writing {
             directory,
             unfinished,
+            taken,
             ..
         }) = self.opened.remove(&file.0)
         {
             remove(&directory, &unfinished);
+            if let Some(quota) = &self.quota {
+                quota.give(taken);
+            }
         }
     }
+}
+
+/// Octets of a file; none of what is no file.
+fn size_of(directory: &OwnedFd, last: &OsStr) -> u64 {
+    let stat = statat(directory, last, AtFlags::SYMLINK_NOFOLLOW);
+    let stat = stat
+        .ok()
+        .filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
+    stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
 }
 
 /// Removes an unfinished file. That it stays where this fails hurts nobody: it is never shown.

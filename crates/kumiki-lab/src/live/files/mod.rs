@@ -5,7 +5,7 @@
 //! | Specification | [`Filestore`](kumiki_proto::filestore::Filestore); openat2(2), rename(2) |
 //! | Above | [`Guard`](kumiki_proto::filestore::Guard) |
 //! | Below | Linux |
-//! | Left out | other systems; document types and access control (they would need attributes of their own beside the files); a quota over all files: the disk's own holds; what a crash leaves of unfinished writing (`.kumiki-*`, shown to nobody) is not removed |
+//! | Left out | other systems; document types and access control (they would need attributes of their own beside the files); what others write below the root is not counted in the quota until the next start |
 //!
 //! **Nothing leads out.** Names have neither `/` nor `..` in a component. Directories are opened from the root's descriptor, with
 //! `RESOLVE_BENEATH`, and without following links, or by each component with `O_NOFOLLOW` where the kernel has no openat2; the last
@@ -13,10 +13,17 @@
 //!
 //! **Atomic.** What is written goes to a file of its own in the same directory, is synchronised, and is then renamed.
 
+//!
+//! **Quota.** What is below the root is counted at the start, and from then on what is written and removed here. Unfinished files count too.
+//!
+//! **After a crash.** Unfinished files (`.kumiki-*`, shown to nobody) are locked by who writes them, and removed at a start where nobody does.
+
 mod directory;
 mod password;
+mod quota;
 #[cfg(test)]
 mod tests;
 
 pub use directory::Directory;
 pub use password::{BadPasswords, Passwords, hash};
+pub use quota::Quota;

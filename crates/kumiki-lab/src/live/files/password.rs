@@ -72,6 +72,20 @@ impl Passwords {
         })
     }
 
+    /// Only these of the users.
+    ///
+    /// # Errors
+    /// The first that is not there.
+    pub fn only(mut self, names: &[String]) -> Result<Self, String> {
+        let known = |name: &&String| !self.users.contains_key(name.as_bytes());
+        if let Some(missing) = names.iter().find(known) {
+            return Err(missing.clone());
+        }
+        let wanted = |user: &[u8]| names.iter().any(|name| name.as_bytes() == user);
+        self.users.retain(|user, _| wanted(user));
+        Ok(self)
+    }
+
     /// Who this is.
     ///
     /// # Errors

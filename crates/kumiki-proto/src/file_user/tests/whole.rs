@@ -317,3 +317,22 @@ fn what_is_interrupted_and_not_recovered_is_given_up_after_a_while() {
     assert_eq!(server.guard().interrupted(), 0);
     assert_eq!(server.guard().selections(), 0);
 }
+
+/// The last data element, the end of data and of the transfer come at once, and the store has no room for the first of them.
+#[test]
+fn a_store_that_is_full_says_so_although_all_was_sent() {
+    for content in [&[1; 500][..], &[1; 50_000]] {
+        let memory = Memory::new().with_quota(400);
+        let plan = vec![
+            put("file", PutMode::New, content),
+            Operation::List { name: ".".into() },
+        ];
+        let graph = run(memory, Settings::default(), plan);
+        let client = client(&graph);
+        assert!(client.is_over() && client.failure().is_none());
+        let failure = client.outcomes()[0].result.clone().unwrap_err();
+        assert_eq!(failure.code, Some(5029), "{failure}");
+        // Nothing is left of it.
+        assert_eq!(client.outcomes()[1].result, Ok(Gain::Entries(Vec::new())));
+    }
+}

@@ -5,9 +5,9 @@ use kumiki_osi::ftam::attributes::{AccessControlChange, Attribute, CreateAttribu
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::file::{
     ChangeAttribRequest, ChangeAttribResponse, CreateRequest, CreateResponse, DeleteResponse,
-    EraseRequest, EraseResponse, LocateRequest, LocateResponse, OpenRequest, OpenResponse,
-    ReadAttribRequest, ReadAttribResponse, RecoverRequest, RecoverResponse, RecoveryMode,
-    SelectRequest, SelectResponse,
+    DeselectResponse, EraseRequest, EraseResponse, LocateRequest, LocateResponse, OpenRequest,
+    OpenResponse, ReadAttribRequest, ReadAttribResponse, RecoverRequest, RecoverResponse,
+    RecoveryMode, SelectRequest, SelectResponse,
 };
 use kumiki_osi::ftam::{
     AccessRequest, AttributeGroups, AttributeNames, Diagnostic, Fpdu, FunctionalUnits, Moment,
@@ -71,10 +71,21 @@ impl Responder {
                 Fpdu::RecoverResponse(Box::new(self.recover(&it, guard)))
             }
             Fpdu::DeselectRequest(_) if closed => {
+                let mut emptied = Ok(());
                 if let Some(selected) = self.selected.take() {
+                    if selected.is_cancelled {
+                        self.discard(selected, guard);
+                    } else {
+                        emptied = guard.empty(selected.selection);
+                    }
                     guard.deselect(selected.selection);
                 }
-                Fpdu::DeselectResponse(Box::default())
+                let (action_result, diagnostic) = said(emptied);
+                Fpdu::DeselectResponse(Box::new(DeselectResponse {
+                    action_result,
+                    diagnostic,
+                    ..DeselectResponse::default()
+                }))
             }
             Fpdu::DeleteRequest(_) if closed => {
                 let Selected { selection, .. } = self.selected.take()?;
@@ -135,10 +146,7 @@ impl Responder {
         };
         match done {
             Ok(selection) => {
-                self.selected = Some(Selected {
-                    selection,
-                    is_new: false,
-                });
+                self.selected = Some(Selected::old(selection));
             }
             Err(fault) => {
                 response.state_result = StateResult::Failure;
@@ -186,7 +194,10 @@ impl Responder {
                 attributes,
                 remarks,
             }) => {
-                self.selected = Some(Selected { selection, is_new });
+                self.selected = Some(Selected {
+                    is_new,
+                    ..Selected::old(selection)
+                });
                 let wanted = &request.initial_attributes;
                 response.initial_attributes = CreateAttributes {
                     pathname: wanted.pathname.clone(),
@@ -219,6 +230,7 @@ impl Responder {
     ) -> ReadAttribResponse {
         let done = self.selection().and_then(|selection| {
             let name = guard.may(selection, AccessRequest::READ_ATTRIBUTE)?.clone();
+            guard.empty(selection)?;
             Ok((guard.store().attributes(&self.user, &name)?, name))
         });
         match done {
@@ -447,10 +459,7 @@ impl Responder {
         if docket.written.is_some() {
             mode = ProcessingMode::REPLACE | ProcessingMode::EXTEND | ProcessingMode::INSERT;
         }
-        self.selected = Some(Selected {
-            selection: docket.selection,
-            is_new: false,
-        });
+        self.selected = Some(Selected::old(docket.selection));
         self.opened = Some(Opened {
             mode,
             contents_type: docket.contents_type.clone(),

@@ -91,8 +91,21 @@ pub struct Agreed {
 #[derive(Clone, Copy, Debug)]
 struct Selected {
     selection: Selection,
-    /// It was made by the F-CREATE that selected it.
+    /// It was made by the F-CREATE that selected it, and nothing was written to it.
     is_new: bool,
+    /// A transfer was cancelled.
+    is_cancelled: bool,
+}
+
+impl Selected {
+    /// A file that was there before.
+    const fn old(selection: Selection) -> Self {
+        Self {
+            selection,
+            is_new: false,
+            is_cancelled: false,
+        }
+    }
 }
 
 /// A file that is open.
@@ -124,8 +137,8 @@ pub struct Responder {
     opened: Option<Opened>,
     transfer: Option<Transfer>,
     group: Option<Group>,
-    /// This side asked for a transfer to be cancelled and has no answer.
-    cancelling: bool,
+    /// This side asked for a transfer to be cancelled, for this reason, and has no answer.
+    cancelling: Option<Fault>,
     credit: u32,
     over: bool,
 }
@@ -142,7 +155,7 @@ impl Responder {
             opened: None,
             transfer: None,
             group: None,
-            cancelling: false,
+            cancelling: None,
             credit: 0,
             over: false,
         }
@@ -199,14 +212,17 @@ impl Responder {
         if !self.over {
             self.keep(guard);
         }
+        self.discard_new(guard);
         self.leave(guard);
         self.over = true;
     }
 
     /// Ends the association, because nothing has come for too long. Who has fallen silent may come back for what was interrupted.
     pub fn expire(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
-        self.keep(guard);
-        self.abort(
+        if !self.over {
+            self.keep(guard);
+        }
+        self.stop(
             Fault::transient(1013, "nothing came for too long"),
             guard,
             out,
@@ -227,12 +243,38 @@ impl Responder {
         self.abort(Fault::transient(1011, text), guard, out);
     }
 
+    /// Ends the association for this reason, if it has not ended.
+    pub fn stop(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+        if !self.over {
+            self.abort(fault, guard, out);
+        }
+    }
+
+    /// Removes a file that was made for a transfer that has come to nothing.
+    fn discard_new(&mut self, guard: &mut Guard) {
+        self.close_transfer(guard);
+        if let (Some(selected), Some(_)) = (self.selected, &self.opened) {
+            self.discard(selected, guard);
+        }
+    }
+
+    /// Removes a file that F-CREATE has made, where nothing was written to it.
+    fn discard(&self, selected: Selected, guard: &mut Guard) {
+        if selected.is_new
+            && let Some(name) = guard.name(selected.selection).cloned()
+        {
+            // That it stays where the store cannot delete it is the lesser evil.
+            let _ = guard.store().delete(&self.user, &name);
+        }
+    }
+
     fn abort(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
         let abort = Abort {
             action_result: fault.result(),
             diagnostic: vec![fault.diagnostic()],
         };
         out.push(Fpdu::UserAbort(Box::new(abort)).into());
+        self.discard_new(guard);
         self.leave(guard);
         self.over = true;
     }
@@ -291,6 +333,7 @@ impl Responder {
                 out.push(Fpdu::TerminateResponse(Box::default()).into());
             }
             Fpdu::UserAbort(_) => {
+                self.discard_new(guard);
                 self.leave(guard);
                 self.over = true;
             }
@@ -300,7 +343,7 @@ impl Responder {
             Fpdu::DataEndRequest(end) => self.on_data_end(&end),
             Fpdu::TransferEndRequest(_) => self.on_transfer_end(now, guard, out),
             Fpdu::CancelRequest(_) => self.on_cancel(guard, out),
-            Fpdu::CancelResponse(_) => self.cancelling = false,
+            Fpdu::CancelResponse(_) => self.cancelling = None,
             Fpdu::RestartRequest(restart) => self.on_restart(&restart, guard, out),
             other => {
                 let kind = other.kind();
@@ -381,14 +424,8 @@ impl Responder {
         } else {
             return None;
         };
-        if let Some(Selected {
-            selection,
-            is_new: true,
-        }) = self.selected
-            && let Some(name) = guard.name(selection).cloned()
-        {
-            // That it stays where the store cannot delete it is the lesser evil.
-            let _ = guard.store().delete(&self.user, &name);
+        if let Some(selected) = self.selected {
+            self.discard(selected, guard);
         }
         self.leave(guard);
         Some(response)

@@ -200,6 +200,7 @@ impl Responder {
             return Ok(Transfer::at(0, Vec::new(), what));
         }
         let points = opened.resumed.take().map(|resumed| resumed.points);
+        guard.empty(self.selection()?)?;
         let (file, _) = guard.store().read_from(&self.user, &name, now)?;
         let what = What::Reading { file, nodes };
         Ok(Transfer::at(0, points.unwrap_or_default(), what))
@@ -253,13 +254,16 @@ impl Responder {
             return Ok(Transfer::at(begin, points, What::Writing { file }));
         }
         let name = guard.may(selection, AccessRequest::NONE)?.clone();
+        if start == Start::Extend {
+            guard.empty(selection)?;
+        }
         let (file, begin) = guard.store().write_to(&self.user, &name, start)?;
         Ok(Transfer::at(begin, Vec::new(), What::Writing { file }))
     }
 
     /// Sends as much as there is credit for.
     pub(super) fn pump(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
-        if self.cancelling {
+        if self.cancelling.is_some() {
             return;
         }
         while self.credit > 0 {
@@ -384,7 +388,8 @@ impl Responder {
 
     fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
         self.close_transfer(guard);
-        self.cancelling = true;
+        self.cancelled();
+        self.cancelling = Some(fault.clone());
         let cancel = Cancel {
             action_result: fault.result(),
             diagnostic: vec![fault.diagnostic()],
@@ -393,8 +398,16 @@ impl Responder {
         out.push(Fpdu::CancelRequest(Box::new(cancel)).into());
     }
 
+    /// A transfer came to nothing: so did what F-CREATE said of the file's old contents.
+    const fn cancelled(&mut self) {
+        if let Some(selected) = &mut self.selected {
+            selected.is_cancelled = true;
+        }
+    }
+
     pub(super) fn on_cancel(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
         self.close_transfer(guard);
+        self.cancelled();
         out.push(Fpdu::CancelResponse(Box::default()).into());
     }
 
@@ -405,8 +418,15 @@ impl Responder {
     }
 
     pub(super) fn on_transfer_end(&mut self, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
-        if self.cancelling {
-            // It crossed with the request to cancel, which stands.
+        if let Some(fault) = self.cancelling.take() {
+            // The provider had it before the request to cancel, which it has not sent then: had it, this would not have come up.
+            let (action_result, diagnostic) = said(Err(fault));
+            let response = TransferEndResponse {
+                action_result,
+                diagnostic,
+                ..TransferEndResponse::default()
+            };
+            out.push(Fpdu::TransferEndResponse(Box::new(response)).into());
             return;
         }
         let Some(transfer) = self.transfer.take().filter(|transfer| transfer.ended) else {
@@ -419,7 +439,16 @@ impl Responder {
                 Ok(())
             }
             What::Listing(_) => Ok(()),
-            What::Writing { file } => guard.store().commit(&self.user, file, now),
+            What::Writing { file } => {
+                let done = guard.store().commit(&self.user, file, now);
+                if done.is_ok()
+                    && let Some(selected) = &mut self.selected
+                {
+                    (selected.is_new, selected.is_cancelled) = (false, false);
+                    guard.replaced(selected.selection);
+                }
+                done
+            }
         };
         let (action_result, diagnostic) = said(done);
         let response = TransferEndResponse {
@@ -452,7 +481,7 @@ impl Responder {
     }
 
     pub(super) fn on_restart(&mut self, restart: &Restart, guard: &mut Guard, out: &mut Vec<Do>) {
-        if self.cancelling {
+        if self.cancelling.is_some() {
             return;
         }
         let Some(transfer) = &mut self.transfer else {

@@ -1,0 +1,232 @@
+//! A store that keeps a journal: who came in, and what was done.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kumiki_octets::Message;
+use kumiki_osi::ftam::Moment;
+use kumiki_osi::ftam::access::AccessControlElement;
+use kumiki_osi::ftam::attributes::ReadAttributes;
+use kumiki_proto::filestore::{Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
+
+/// The most deeds of one association that are told; of others there is a number.
+const MOST: usize = 20;
+
+/// What was done on one association.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Journal {
+    /// As whom the peer came in.
+    pub(super) user: Option<String>,
+    /// As whom it wanted to and was not let in.
+    pub(super) refused: Option<String>,
+    deeds: Vec<String>,
+    more: u64,
+}
+
+impl Journal {
+    fn note(&mut self, deed: String) {
+        if self.deeds.len() < MOST {
+            self.deeds.push(deed);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// In words.
+    pub(super) fn shown(&self) -> String {
+        match (self.deeds.is_empty(), self.more) {
+            (true, _) => "did nothing".to_owned(),
+            (false, 0) => self.deeds.join(", "),
+            (false, more) => format!("{}, and {more} more", self.deeds.join(", ")),
+        }
+    }
+}
+
+/// The journal, for the store and for who reads it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Book(Arc<Mutex<Journal>>);
+
+impl Book {
+    pub(super) fn read(&self) -> Journal {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Journal)) {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn note(&self, deed: String) {
+        self.with(|journal| journal.note(deed));
+    }
+}
+
+/// An open file.
+struct Opened {
+    name: Name,
+    writing: bool,
+    octets: u64,
+}
+
+/// The store.
+pub(super) struct Journaled<S> {
+    store: S,
+    book: Book,
+    opened: BTreeMap<FileId, Opened>,
+}
+
+impl<S: Filestore> Journaled<S> {
+    pub(super) const fn new(store: S, book: Book) -> Self {
+        Self {
+            store,
+            book,
+            opened: BTreeMap::new(),
+        }
+    }
+
+    fn keep(&mut self, file: FileId, name: &Name, writing: bool) {
+        let opened = Opened {
+            name: name.clone(),
+            writing,
+            octets: 0,
+        };
+        self.opened.insert(file, opened);
+    }
+}
+
+impl<S: Filestore> Filestore for Journaled<S> {
+    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
+        let done = self.store.authenticate(login);
+        let name = login.initiator.map(ToString::to_string).unwrap_or_default();
+        self.book.with(|journal| match &done {
+            Ok(_) => journal.user = Some(name),
+            Err(_) => journal.refused = Some(name),
+        });
+        done
+    }
+
+    fn keeps_types(&self) -> bool {
+        self.store.keeps_types()
+    }
+
+    fn keeps_access_control(&self) -> bool {
+        self.store.keeps_access_control()
+    }
+
+    fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault> {
+        self.store.attributes(user, name)
+    }
+
+    fn list(
+        &mut self,
+        user: &User,
+        name: &Name,
+        most: usize,
+    ) -> Result<Vec<ReadAttributes>, Fault> {
+        let done = self.store.list(user, name, most);
+        if done.is_ok() {
+            self.book.note(format!("listed {name}"));
+        }
+        done
+    }
+
+    fn create(
+        &mut self,
+        user: &User,
+        name: &Name,
+        file: &NewFile,
+        now: Moment,
+    ) -> Result<(), Fault> {
+        let done = self.store.create(user, name, file, now);
+        if done.is_ok() {
+            self.book.note(format!("created {name}"));
+        }
+        done
+    }
+
+    fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
+        let done = self.store.delete(user, name);
+        if done.is_ok() {
+            self.book.note(format!("removed {name}"));
+        }
+        done
+    }
+
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), Fault> {
+        let done = self.store.rename(user, from, to, now);
+        if done.is_ok() {
+            self.book.note(format!("renamed {from} to {to}"));
+        }
+        done
+    }
+
+    fn set_access_control(
+        &mut self,
+        user: &User,
+        name: &Name,
+        elements: Vec<AccessControlElement>,
+        now: Moment,
+    ) -> Result<(), Fault> {
+        self.store.set_access_control(user, name, elements, now)
+    }
+
+    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault> {
+        let (file, size) = self.store.read_from(user, name, now)?;
+        self.keep(file, name, false);
+        Ok((file, size))
+    }
+
+    fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
+        let (file, begin) = self.store.write_to(user, name, start)?;
+        self.keep(file, name, true);
+        Ok((file, begin))
+    }
+
+    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
+        let data = self.store.read(file, offset, most)?;
+        if let Some(opened) = self.opened.get_mut(&file) {
+            let end = offset.saturating_add(data.len() as u64);
+            opened.octets = opened.octets.max(end);
+        }
+        Ok(data)
+    }
+
+    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
+        let end = offset.saturating_add(data.len() as u64);
+        self.store.write(file, offset, data)?;
+        if let Some(opened) = self.opened.get_mut(&file) {
+            opened.octets = end;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault> {
+        let opened = self.opened.remove(&file);
+        let done = self.store.commit(user, file, now);
+        if let Some(Opened { name, octets, .. }) = opened {
+            self.book.note(match &done {
+                Ok(()) => format!("wrote {name} ({octets} octets)"),
+                Err(_) => format!("could not keep {name}"),
+            });
+        }
+        done
+    }
+
+    fn close(&mut self, file: FileId) {
+        if let Some(Opened {
+            name,
+            writing,
+            octets,
+        }) = self.opened.remove(&file)
+        {
+            self.book.note(if writing {
+                format!("began to write {name} (gave up at {octets} octets)")
+            } else {
+                format!("read {name} ({octets} octets)")
+            });
+        }
+        self.store.close(file);
+    }
+}

@@ -1,0 +1,243 @@
+//! Files over seven layers, with strangers: the program's side of FTAM, calling and called, in real time.
+//!
+//! | | |
+//! |---|---|
+//! | Graph | a [`FileClient`](kumiki_proto::file_user::FileClient) or a [`FileServer`](kumiki_proto::filestore::FileServer) on `ftam`, `acse`, `presentation`, `session`, `tp0`, and below that `tpkt` (RFC 1006) or `x25` and `xot` (RFC 1613), on `pipe` |
+//! | Line | one connection of the operating system's TCP for each association, with credit both ways: memory does not grow with files |
+//! | Clock | [`RealClock`](kumiki_io::RealClock); the dates of files are the machine's |
+//! | Left out | other networks below (a synchronous line, our own TCP): there graphs come from scenarios; switching between associations on one X.25 circuit |
+//!
+//! | read | for |
+//! |---|---|
+//! | [`reach`] | a connection, or why there is none |
+//! | [`caller`] | one association, with whatever an [`Errand`] wants done on it |
+//! | [`daemon`] | associations of others, a thread and a graph for each |
+
+use core::net::SocketAddr;
+
+use kumiki_graph::{DeviceId, Graph, Misfit, Protocol, Service};
+use kumiki_osi::Selectors;
+use kumiki_osi::x25::Number;
+use kumiki_proto::acse::{self, Acse};
+use kumiki_proto::ftam::{self, Ftam};
+use kumiki_proto::pipe::{self, Pipe};
+use kumiki_proto::presentation::{self, Presentation};
+use kumiki_proto::session::{self, Session};
+use kumiki_proto::tp0::{self, Network, Tp0};
+use kumiki_proto::tpkt::{self, Tpkt};
+use kumiki_proto::x25::{self, Over, X25};
+use kumiki_proto::xot::{self, Xot};
+
+use crate::live::LiveError;
+
+pub mod caller;
+pub mod daemon;
+mod journal;
+mod line;
+pub mod reach;
+mod tape;
+#[cfg(test)]
+mod tests;
+
+pub use caller::{Association, Call, Errand, call};
+pub use daemon::{Daemon, Listen, serve};
+pub use reach::Host;
+// What a caller needs of the crates below.
+pub use kumiki_graph::{Duration, Instant};
+pub use kumiki_octets::{Message, Page};
+pub use kumiki_osi::acse::{Names, Title};
+pub use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
+pub use kumiki_osi::ftam::contents::{ContentsType, StringClass};
+pub use kumiki_osi::ftam::{FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password};
+pub use kumiki_osi::x25::Number as X121;
+pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
+pub use kumiki_proto::file_user::{
+    Client, Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Settings, Sink, Source,
+};
+pub use kumiki_proto::filestore::Form;
+
+/// What carries transport.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Carrier {
+    /// TPKT on TCP.
+    #[default]
+    Rfc1006,
+    /// A virtual circuit of X.25 on TCP.
+    Xot,
+}
+
+impl Carrier {
+    /// The port where nobody says another.
+    #[must_use]
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Rfc1006 => 102,
+            Self::Xot => 1998,
+        }
+    }
+
+    /// The largest TPDU where nobody says another: on X.25 as large as the standard lets class 0 have.
+    #[must_use]
+    pub const fn tpdu_size(self) -> u16 {
+        match self {
+            Self::Rfc1006 => 8192,
+            Self::Xot => 2048,
+        }
+    }
+}
+
+impl core::fmt::Display for Carrier {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Rfc1006 => "RFC 1006",
+            Self::Xot => "XOT",
+        })
+    }
+}
+
+/// What can be set of the layers below FTAM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lower {
+    /// What carries transport.
+    pub carrier: Carrier,
+    /// The TPDU size that is proposed, 128 to 8192.
+    pub tpdu_size: u16,
+    /// The size proposed beside it to peers that know X.224 of 1993; 0: none.
+    pub preferred_size: u32,
+    /// How long an answer of the peer is waited for.
+    pub patience: Duration,
+    /// Our own X.121 address.
+    pub x121: Number,
+}
+
+impl Default for Lower {
+    fn default() -> Self {
+        Self {
+            carrier: Carrier::Rfc1006,
+            tpdu_size: 8192,
+            preferred_size: 0,
+            patience: Duration::from_secs(30),
+            x121: Number::NONE,
+        }
+    }
+}
+
+/// A graph for one connection, with `user` on top of it, and its device.
+fn stack(
+    user: (&str, Box<dyn Protocol>),
+    lower: &Lower,
+    ends: (SocketAddr, SocketAddr),
+    seed: u64,
+) -> Result<(Graph, DeviceId), LiveError> {
+    let x25 = match lower.carrier {
+        Carrier::Rfc1006 => None,
+        Carrier::Xot => {
+            let x25 = x25::Config {
+                over: Over::Circuits,
+                address: lower.x121,
+                t21: lower.patience,
+                ..x25::Config::default()
+            };
+            let made = X25::new(x25).map_err(|why| LiveError::Line(why.to_string()))?;
+            let xot = xot::Config {
+                // All numbers are at the other end of the one connection.
+                routes: vec![(Number::NONE, ends.1)],
+                ..xot::Config::default()
+            };
+            Some((made, Xot::new(xot)))
+        }
+    };
+    joined(user, x25, lower, ends, seed).map_err(|misfit| LiveError::Line(misfit.to_string()))
+}
+
+fn joined(
+    (name, user): (&str, Box<dyn Protocol>),
+    x25: Option<(X25, Xot)>,
+    lower: &Lower,
+    (local, remote): (SocketAddr, SocketAddr),
+    seed: u64,
+) -> Result<(Graph, DeviceId), Misfit> {
+    let mut graph = Graph::new(seed, 0);
+    let task = graph.add_task("cpu");
+    let device = graph.add_device("connection", Service::Frame)?;
+    let patience = lower.patience;
+    let transport = tp0::Config {
+        network: match lower.carrier {
+            Carrier::Rfc1006 => Network::Rfc1006,
+            Carrier::Xot => Network::X25,
+        },
+        tpdu_size: lower.tpdu_size,
+        preferred_size: lower.preferred_size,
+        patience,
+        ..tp0::Config::default()
+    };
+    let session = session::Config {
+        functional_units: session::Config::ALL,
+        patience,
+        ..session::Config::default()
+    };
+    let pipe = pipe::Config {
+        local: local.into(),
+        remote: remote.into(),
+        ..pipe::Config::default()
+    };
+    let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![
+        (name, user),
+        ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
+        ("acse", Box::new(Acse::new(acse::Config::default()))),
+        (
+            "presentation",
+            Box::new(Presentation::new(presentation::Config::default())),
+        ),
+        ("session", Box::new(Session::new(session))),
+        ("tp0", Box::new(Tp0::new(transport))),
+    ];
+    match x25 {
+        None => nodes.push(("tpkt", Box::new(Tpkt::new(tpkt::Config::default())))),
+        Some((x25, xot)) => {
+            nodes.push(("x25", Box::new(x25)));
+            nodes.push(("xot", Box::new(xot)));
+        }
+    }
+    nodes.push(("pipe", Box::new(Pipe::new(pipe))));
+    let names: Vec<&str> = nodes.iter().map(|(name, _)| *name).collect();
+    for (name, node) in nodes {
+        graph.add_node(name, task, node)?;
+    }
+    for pair in names.windows(2) {
+        if let [upper, lower] = pair {
+            graph.connect(upper, lower)?;
+        }
+    }
+    graph.connect("pipe", "connection")?;
+    Ok((graph, device))
+}
+
+/// What the layers of a graph threw away, a line for each layer and reason. Both sides end what is between them, and one of them comes too
+/// late: that is not told.
+fn dropped(graph: &Graph) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (node, account) in graph.accounts() {
+        for (reason, count) in &account.drops {
+            if !reason.starts_with("no such") {
+                lines.push(format!("{node}: dropped {count}: {reason}"));
+            }
+        }
+    }
+    lines
+}
+
+/// Selectors of a responder, as its log shows them.
+fn shown(selectors: &Selectors) -> String {
+    let mut parts = Vec::new();
+    for (name, selector) in [
+        ("tsel", &selectors.transport),
+        ("ssel", &selectors.session),
+        ("psel", &selectors.presentation),
+    ] {
+        if let Some(selector) = selector {
+            parts.push(format!("{name} {selector}"));
+        }
+    }
+    parts.join(", ")
+}

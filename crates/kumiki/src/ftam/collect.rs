@@ -1,0 +1,617 @@
+//! `kumiki ftam collect`: fetches what is new, and forgets nothing.
+//!
+//! What was fetched is in a state file, under the responder's names: size and date as the responder said, size and checksum as they came, and the
+//! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then is the state written anew, which is synchronised and
+//! renamed too. So whatever breaks, the next run fetches what is missing, and what a crash left between the two is recognised by its checksum.
+//!
+//! A name whose size or date has changed is a new file: names rotate. It is fetched again, beside the old one, which is never replaced. Files of
+//! which the responder tells neither size nor date are fetched each time, and are new where their checksum is.
+//!
+//! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
+
+use core::fmt::Write as _;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kumiki_lab::live::ftam::{
+    self, Client, Errand, Failure, Gain, Layer, Operation, Outcome, Progress, ReadAttributes,
+};
+use serde_json::{Map, Value, json};
+
+use super::bar::Bar;
+use super::local::{Part, Receipt, checksum, directory_of};
+use super::url::Url;
+use super::{As, Common, call_of, directory, look_at, show, status};
+use crate::commands::{Stop, print};
+
+/// `kumiki ftam collect`.
+#[derive(Args, Debug)]
+pub(super) struct Wanted {
+    /// The directory at the responder
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// The directory here, which is made where there is none
+    #[arg(long, value_name = "DIR")]
+    into: PathBuf,
+    /// Only this name; may be given several times. The directory is not listed then, so this works with filestores that have none
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
+    /// The same from a file, a name on each line
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// Only names that begin so
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    prefix: String,
+    /// Delete each file at the responder once it is here and the state says so
+    #[arg(long)]
+    delete: bool,
+    /// Only say what would be fetched
+    #[arg(long)]
+    dry_run: bool,
+    /// The state; .kumiki-collect.json in DIR unless given
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Open files as this; as whatever they are unless given
+    #[arg(long = "as", value_name = "TYPE")]
+    form: Option<As>,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// The name of the state.
+const STATE: &str = ".kumiki-collect.json";
+
+/// Ranges of missing names that are told one by one.
+const MOST_GAPS: usize = 20;
+
+/// Exit status: nothing is new.
+const NOTHING_NEW: u8 = 10;
+/// Exit status: some files could not be fetched.
+const SOME_FAILED: u8 = 11;
+
+/// A file as it was when it was fetched.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Entry {
+    /// What the responder said of it.
+    size: Option<u64>,
+    modified: Option<String>,
+    /// What came.
+    bytes: u64,
+    sha256: String,
+    /// Its name here.
+    local: String,
+}
+
+impl Entry {
+    fn of(value: &Value) -> Option<Self> {
+        let text = |name: &str| Some(value.get(name)?.as_str()?.to_owned());
+        Some(Self {
+            size: value.get("size").and_then(Value::as_u64),
+            modified: text("modified"),
+            bytes: value.get("bytes")?.as_u64()?,
+            sha256: text("sha256")?,
+            local: text("local")?,
+        })
+    }
+
+    fn value(&self) -> Value {
+        json!({
+            "size": self.size,
+            "modified": self.modified,
+            "bytes": self.bytes,
+            "sha256": self.sha256,
+            "local": self.local,
+        })
+    }
+}
+
+/// What was fetched.
+struct State {
+    path: PathBuf,
+    place: String,
+    files: BTreeMap<String, Entry>,
+    /// Two collections at once would forget what the other has fetched.
+    _lock: File,
+}
+
+impl State {
+    /// That of `path`, or an empty one where there is none.
+    fn open(path: &Path, place: &str) -> Result<Self, Stop> {
+        let said =
+            |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path.display()));
+        let mut lock_path = path.as_os_str().to_owned();
+        lock_path.push(".lock");
+        let lock = File::create(&lock_path).map_err(|why| said(&why))?;
+        lock.try_lock()
+            .map_err(|_| said(&"another collection is under way"))?;
+        let mut files = BTreeMap::new();
+        match std::fs::read_to_string(path) {
+            Ok(text) => {
+                let bad = || {
+                    said(
+                        &"this is no state of a collection; name another with --state, or move it away",
+                    )
+                };
+                let value: Value = serde_json::from_str(&text).map_err(|_| bad())?;
+                let of = value.get("place").and_then(Value::as_str).ok_or_else(bad)?;
+                if of != place {
+                    return Err(said(&format!(
+                        "this is the state of {of}, and not of {place}; name another with --state"
+                    )));
+                }
+                let entries = value.get("files").and_then(Value::as_object);
+                for (name, entry) in entries.ok_or_else(bad)? {
+                    let entry = Entry::of(entry).ok_or_else(bad)?;
+                    files.insert(name.clone(), entry);
+                }
+            }
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            Err(why) => return Err(said(&why)),
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            place: place.to_owned(),
+            files,
+            _lock: lock,
+        })
+    }
+
+    /// Writes it, all or nothing.
+    fn commit(&self) -> Result<(), String> {
+        let files: Map<String, Value> = self
+            .files
+            .iter()
+            .map(|(name, entry)| (name.clone(), entry.value()))
+            .collect();
+        let state = json!({ "place": self.place, "files": files });
+        let mut new = self.path.as_os_str().to_owned();
+        new.push(".new");
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&new)?;
+            writeln!(file, "{state:#}")?;
+            file.sync_all()?;
+            std::fs::rename(&new, &self.path)?;
+            File::open(directory_of(&self.path))?.sync_all()
+        };
+        write().map_err(|why| format!("{}: {why}", self.path.display()))
+    }
+}
+
+/// A file that is to be fetched.
+struct Job {
+    /// Its name at the responder, as an operation has it.
+    remote: String,
+    /// The same, as the state has it.
+    name: String,
+    size: Option<u64>,
+    modified: Option<String>,
+    changed: bool,
+}
+
+/// What is waited for.
+enum Doing {
+    Listing,
+    /// The attributes of this name.
+    Asking(String),
+    Fetching(Job, PathBuf, Receipt),
+    Removing(String),
+}
+
+/// A collection.
+struct Collection<'a> {
+    wanted: &'a Wanted,
+    state: State,
+    /// It is not listed yet.
+    to_list: bool,
+    to_ask: VecDeque<String>,
+    jobs: VecDeque<Job>,
+    to_remove: VecDeque<(String, String)>,
+    doing: Option<Doing>,
+    /// Names whose files here must not be replaced.
+    taken: BTreeSet<String>,
+    fetched: u64,
+    found: u64,
+    failed: Vec<(String, Failure)>,
+    /// It is of no use to go on.
+    broken: Option<String>,
+    bar: Bar,
+}
+
+impl Collection<'_> {
+    fn say(&self, event: &str, name: &str, more: &[(&str, Value)]) {
+        if self.wanted.json {
+            let mut map = Map::new();
+            map.insert("event".to_owned(), event.into());
+            map.insert("name".to_owned(), name.into());
+            map.extend(
+                more.iter()
+                    .map(|(key, value)| ((*key).to_owned(), value.clone())),
+            );
+            // That nobody reads it to the end is no reason to stop what is under way.
+            let _ = print(&format!("{}\n", Value::Object(map)));
+            return;
+        }
+        if self.wanted.common.quiet && event == "fetched" {
+            return;
+        }
+        let mut line = format!("{event} {name}");
+        for (key, value) in more {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            // Writing to a text cannot fail.
+            let _ = write!(line, ", {key} {text}");
+        }
+        self.bar.say(&line);
+    }
+
+    /// The name of a file below the directory.
+    fn remote(&self, name: &str) -> String {
+        match directory(&self.wanted.url.name).as_str() {
+            "." => name.to_owned(),
+            directory => format!("{directory}/{name}"),
+        }
+    }
+
+    /// Whether what the responder says of a file is new.
+    fn consider(&mut self, name: &str, attributes: &ReadAttributes) {
+        if show::is_directory(attributes) || !name.starts_with(&self.wanted.prefix) {
+            return;
+        }
+        let (size, modified) = (show::size(attributes), show::modified(attributes));
+        let old = self.state.files.get(name);
+        let says_nothing = size.is_none() && modified.is_none();
+        if let Some(old) = old
+            && !says_nothing
+            && (old.size, &old.modified) == (size, &modified)
+        {
+            return;
+        }
+        self.jobs.push_back(Job {
+            remote: self.remote(name),
+            name: name.to_owned(),
+            size,
+            modified,
+            changed: old.is_some() && !says_nothing,
+        });
+    }
+
+    /// Where a file goes: never where one is.
+    fn place(&self, name: &str) -> Result<PathBuf, String> {
+        let last = name.rsplit('/').next().unwrap_or_default();
+        if matches!(last, "" | "." | "..") || last.starts_with(STATE) || last.contains('\0') {
+            return Err("it has no name that a file here could have".to_owned());
+        }
+        let mut local = last.to_owned();
+        let mut number = 1_u64;
+        loop {
+            let path = self.wanted.into.join(&local);
+            if !self.taken.contains(&local) && path.symlink_metadata().is_err() {
+                return Ok(path);
+            }
+            number += 1;
+            local = format!("{last}.{number}");
+        }
+    }
+
+    /// A file is here.
+    fn keep(&mut self, job: Job, path: &Path, receipt: &Receipt) {
+        let it = receipt.read();
+        let mut local = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let old = self.state.files.get(&job.name);
+        // What came may be what is here: a crash before the state was written, or a file of which nothing is told.
+        let last = job.name.rsplit('/').next().unwrap_or_default();
+        let before = old.map_or_else(|| last.to_owned(), |old| old.local.clone());
+        let is_known = match old {
+            Some(old) => old.sha256 == it.sha256,
+            None if local == before => false,
+            None => checksum(&self.wanted.into.join(&before)).is_ok_and(|old| old == it.sha256),
+        };
+        if is_known && local != before && std::fs::remove_file(path).is_ok() {
+            local = before;
+        }
+        let entry = Entry {
+            size: job.size,
+            modified: job.modified,
+            bytes: it.size,
+            sha256: it.sha256.clone(),
+            local: local.clone(),
+        };
+        self.taken.insert(local.clone());
+        self.state.files.insert(job.name.clone(), entry);
+        if let Err(why) = self.state.commit() {
+            self.broken = Some(why);
+            return;
+        }
+        if is_known {
+            self.say("unchanged", &job.name, &[]);
+        } else {
+            self.fetched += 1;
+            let more = [
+                ("bytes", it.size.into()),
+                ("sha256", it.sha256.into()),
+                ("local", local.into()),
+            ];
+            self.say("fetched", &job.name, &more);
+        }
+        if self.wanted.delete {
+            self.to_remove.push_back((job.remote, job.name));
+        }
+    }
+
+    fn fail(&mut self, name: String, why: Failure) {
+        self.say("failed", &name, &[("why", why.to_string().into())]);
+        // What this machine cannot keep it cannot keep of the next one either.
+        if why.layer == Layer::Local {
+            self.broken = Some(why.meaning.clone());
+        }
+        self.failed.push((name, why));
+    }
+
+    /// The next thing to fetch.
+    fn fetch(&mut self) -> Option<Operation> {
+        loop {
+            let job = self.jobs.pop_front()?;
+            self.found += 1;
+            if self.wanted.dry_run {
+                let why = if job.changed { "changed" } else { "new" };
+                let size = job.size.map_or(Value::Null, Value::from);
+                self.say(why, &job.name, &[("size", size)]);
+                continue;
+            }
+            let begun = self
+                .place(&job.name)
+                .and_then(|path| Ok((Part::begin(&path, false)?, path)));
+            let ((part, receipt), path) = match begun {
+                Ok(begun) => begun,
+                Err(why) => {
+                    self.fail(job.name, Failure::local(why));
+                    if self.broken.is_some() {
+                        return None;
+                    }
+                    continue;
+                }
+            };
+            self.bar.begin(&job.name);
+            self.bar.expect(job.size);
+            let operation = Operation::Get {
+                name: job.remote.clone(),
+                contents_type: self.wanted.form.map(As::contents_type),
+                restart_at: 0,
+                sink: Box::new(part.with_checksum()),
+            };
+            self.doing = Some(Doing::Fetching(job, path, receipt));
+            return Some(operation);
+        }
+    }
+}
+
+impl Errand for Collection<'_> {
+    fn next(&mut self) -> Option<Operation> {
+        if self.broken.is_some() {
+            return None;
+        }
+        if core::mem::take(&mut self.to_list) {
+            self.doing = Some(Doing::Listing);
+            let name = directory(&self.wanted.url.name);
+            return Some(Operation::List { name });
+        }
+        if let Some((remote, name)) = self.to_remove.pop_front() {
+            self.doing = Some(Doing::Removing(name));
+            return Some(Operation::Remove { name: remote });
+        }
+        if let Some(operation) = self.fetch() {
+            return Some(operation);
+        }
+        if let Some(name) = self.to_ask.pop_front() {
+            let remote = self.remote(&name);
+            self.doing = Some(Doing::Asking(name));
+            return Some(Operation::Stat { name: remote });
+        }
+        None
+    }
+
+    fn heard(&mut self, outcome: &Outcome) {
+        let Some(doing) = self.doing.take() else {
+            return;
+        };
+        match (doing, &outcome.result) {
+            (Doing::Listing, Ok(Gain::Entries(entries))) => {
+                let mut named: Vec<(String, &ReadAttributes)> = entries
+                    .iter()
+                    .filter_map(|entry| Some((show::name(entry)?, entry)))
+                    .collect();
+                named.sort_by(|one, other| one.0.cmp(&other.0));
+                let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+                let known: Vec<&str> = self.state.files.keys().map(String::as_str).collect();
+                for gap in gaps(&known, &names) {
+                    self.say("missing", &gap, &[]);
+                }
+                for (name, entry) in named {
+                    self.consider(&name, entry);
+                }
+            }
+            (Doing::Asking(name), Ok(Gain::Attributes(attributes))) => {
+                self.consider(&name, attributes);
+            }
+            (Doing::Fetching(job, path, receipt), Ok(_)) => self.keep(job, &path, &receipt),
+            (Doing::Removing(name), Ok(_)) => self.say("deleted", &name, &[]),
+            (Doing::Listing, Err(why)) => {
+                self.fail(directory(&self.wanted.url.name), why.clone());
+            }
+            (Doing::Asking(name) | Doing::Removing(name), Err(why)) => {
+                self.fail(name, why.clone());
+            }
+            (Doing::Fetching(job, _, _), Err(why)) => self.fail(job.name, why.clone()),
+            (Doing::Listing | Doing::Asking(_), Ok(_)) => {}
+        }
+    }
+
+    fn progress(&mut self, progress: Progress, _: &Client) {
+        self.bar.at(progress.octets);
+    }
+
+    fn told(&mut self, line: &str) {
+        if self.wanted.common.verbose {
+            self.bar.say(line);
+        }
+    }
+}
+
+/// A name with its last number cut out: what stands before, how many digits, what stands behind; and the number.
+fn numbered(name: &str) -> Option<((&str, usize, &str), u64)> {
+    let end = name.rfind(|it: char| it.is_ascii_digit())? + 1;
+    let (front, behind) = name.split_at_checked(end)?;
+    let begin = front
+        .rfind(|it: char| !it.is_ascii_digit())
+        .map_or(0, |at| {
+            at + front
+                .get(at..)
+                .and_then(|it| it.chars().next())
+                .map_or(1, char::len_utf8)
+        });
+    let (before, digits) = front.split_at_checked(begin)?;
+    Some(((before, digits.len(), behind), digits.parse().ok()?))
+}
+
+/// Names that are missing in rows of numbered names: between those that are there behind the last one known, and between it and them. Where a row has
+/// begun anew nothing is known to be missing.
+fn gaps(known: &[&str], there: &[&str]) -> Vec<String> {
+    let mut rows: BTreeMap<(&str, usize, &str), BTreeSet<u64>> = BTreeMap::new();
+    for (row, number) in there.iter().filter_map(|name| numbered(name)) {
+        rows.entry(row).or_default().insert(number);
+    }
+    let mut last: BTreeMap<(&str, usize, &str), u64> = BTreeMap::new();
+    for (row, number) in known.iter().filter_map(|name| numbered(name)) {
+        let most = last.entry(row).or_default();
+        *most = number.max(*most);
+    }
+    let mut out = Vec::new();
+    for (row, numbers) in rows {
+        let (before, digits, behind) = row;
+        let name = |number: u64| format!("{before}{number:0digits$}{behind}");
+        let known = last.get(&row).copied();
+        let mut at = known;
+        for number in numbers
+            .into_iter()
+            .filter(|number| known.is_none_or(|known| *number > known))
+        {
+            if let Some(at) = at.filter(|at| at.saturating_add(1) < number) {
+                let (first, end) = (at + 1, number - 1);
+                out.push(if first == end {
+                    name(first)
+                } else {
+                    format!(
+                        "{} to {} ({} names)",
+                        name(first),
+                        name(end),
+                        number - at - 1
+                    )
+                });
+            }
+            at = Some(number);
+        }
+    }
+    if out.len() > MOST_GAPS {
+        let more = out.len() - MOST_GAPS;
+        out.truncate(MOST_GAPS);
+        out.push(format!("{more} more ranges of names"));
+    }
+    out
+}
+
+/// `kumiki ftam collect`.
+pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
+    let call = call_of(&wanted.url, &wanted.common)?;
+    let mut names = wanted.name.clone();
+    if let Some(path) = &wanted.names {
+        let text = std::fs::read_to_string(path)
+            .map_err(|why| Stop::Input(format!("--names: {}: {why}", path.display())))?;
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        names.extend(lines.map(str::to_owned));
+    }
+    let into = wanted.into.display();
+    std::fs::create_dir_all(&wanted.into).map_err(|why| Stop::Failed(format!("{into}: {why}")))?;
+    let path = wanted
+        .state
+        .clone()
+        .unwrap_or_else(|| wanted.into.join(STATE));
+    let state = State::open(&path, &wanted.url.place())?;
+    let taken = state
+        .files
+        .values()
+        .map(|entry| entry.local.clone())
+        .collect();
+    let mut collection = Collection {
+        wanted,
+        state,
+        to_list: names.is_empty() && wanted.names.is_none(),
+        to_ask: names.into(),
+        jobs: VecDeque::new(),
+        to_remove: VecDeque::new(),
+        doing: None,
+        taken,
+        fetched: 0,
+        found: 0,
+        failed: Vec::new(),
+        broken: None,
+        bar: Bar::new(wanted.common.quiet),
+    };
+    let done = ftam::call(&call, &mut collection);
+    collection.bar.end();
+    look_at(&done?, &call, &wanted.common)?;
+    if let Some(why) = collection.broken {
+        return Err(Stop::Failed(why));
+    }
+    let stop = |status, why: String| Err(Stop::Ended { status, why });
+    let (fetched, failed) = (collection.fetched, collection.failed.len());
+    match collection.failed.first() {
+        Some((_, first)) if fetched == 0 => stop(
+            status(first, true),
+            format!("nothing was fetched, and {failed} failed: {first}"),
+        ),
+        Some((name, first)) => stop(
+            SOME_FAILED,
+            format!("{fetched} fetched and {failed} failed, the first of them {name}: {first}"),
+        ),
+        None if fetched == 0 && !(wanted.dry_run && collection.found > 0) => {
+            stop(NOTHING_NEW, "nothing is new".to_owned())
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_number_of_a_name_is_its_place_in_a_row() {
+        assert_eq!(
+            numbered("TT2026.0007.ama"),
+            Some((("TT2026.", 4, ".ama"), 7))
+        );
+        assert_eq!(numbered("é12"), Some((("é", 2, ""), 12)));
+        assert_eq!(numbered("none"), None);
+        assert_eq!(numbered("99999999999999999999999"), None);
+    }
+
+    #[test]
+    fn what_is_missing_in_a_row_is_named() {
+        assert_eq!(gaps(&[], &["a1", "a2", "a5", "b"]), ["a3 to a4 (2 names)"]);
+        assert_eq!(gaps(&["a03"], &["a05", "a06"]), ["a04"]);
+        // What was fetched and deleted is not missing, and a row that has begun anew says nothing of its old end.
+        assert_eq!(gaps(&["a01", "a02"], &["a03"]), [""; 0]);
+        assert_eq!(gaps(&["a98"], &["a01", "a02"]), [""; 0]);
+    }
+}

@@ -1,0 +1,322 @@
+//! The side of a transfer that is on this machine: a file that appears when all of it is there, standard output, and what is sent.
+//!
+//! A file is written beside its place, as `NAME.part`, synchronised, and renamed: under its own name there is the old one or the new one,
+//! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
+//! the responder meanwhile is not put together from two. FTAM sends a file from its beginning all the same.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kumiki_lab::live::ftam::{Message, Page, Sink, Source};
+use sha2::{Digest as _, Sha256};
+
+/// Bytes that are compared at a time.
+const COMPARED: usize = 64 * 1024;
+
+/// What came of a file, for whoever has given the sink away.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Receipt(Arc<Mutex<Received>>);
+
+/// What is known of a file that has come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Received {
+    /// Its size.
+    pub(super) size: u64,
+    /// SHA-256 in hexadecimal, where it was wanted.
+    pub(super) sha256: String,
+    /// It is in its place.
+    pub(super) is_there: bool,
+    /// So many bytes were there already.
+    pub(super) resumed: u64,
+}
+
+impl Receipt {
+    pub(super) fn read(&self) -> Received {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Received)) {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// The name of the unfinished file beside `target`.
+pub(super) fn part_of(target: &Path) -> PathBuf {
+    let mut name: OsString = target.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    target.with_file_name(name)
+}
+
+/// A file that is being fetched.
+pub(super) struct Part {
+    file: File,
+    part: PathBuf,
+    target: PathBuf,
+    /// Bytes that were there before, and were not compared or found different.
+    old: u64,
+    size: u64,
+    resume: bool,
+    checksum: bool,
+    finished: bool,
+    receipt: Receipt,
+}
+
+impl Part {
+    /// Begins to write beside `target`, or goes on where `resume` is wanted and a part is there.
+    pub(super) fn begin(target: &Path, resume: bool) -> Result<(Self, Receipt), String> {
+        let part = part_of(target);
+        let said = |why: io::Error| format!("{}: {why}", part.display());
+        if target.is_dir() {
+            return Err(format!("{}: this is a directory", target.display()));
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true);
+        let file = options.truncate(!resume).open(&part).map_err(said)?;
+        // Two that fetch to the same place would make a mixture.
+        file.try_lock()
+            .map_err(|_| format!("{}: somebody else is writing it", part.display()))?;
+        let old = file.metadata().map_err(said)?.len();
+        let receipt = Receipt::default();
+        let part = Self {
+            file,
+            part,
+            target: target.to_owned(),
+            old,
+            size: 0,
+            resume,
+            checksum: false,
+            finished: false,
+            receipt: receipt.clone(),
+        };
+        Ok((part, receipt))
+    }
+
+    /// Computes its checksum when it is there.
+    pub(super) fn with_checksum(mut self) -> Self {
+        self.checksum = true;
+        self
+    }
+
+    fn said(&self, why: &io::Error) -> String {
+        format!("{}: {why}", self.part.display())
+    }
+
+    /// Whether `octets` are what stands at `offset`.
+    fn is_there(&self, offset: u64, octets: &[u8]) -> io::Result<bool> {
+        let (mut at, mut rest) = (offset, octets);
+        let mut buffer = vec![0; COMPARED.min(octets.len())];
+        while !rest.is_empty() {
+            let most = rest.len().min(buffer.len());
+            let Some(room) = buffer.get_mut(..most) else {
+                return Ok(false);
+            };
+            self.file.read_exact_at(room, at)?;
+            let (these, behind) = rest.split_at_checked(most).unwrap_or((rest, &[]));
+            if these != room {
+                return Ok(false);
+            }
+            rest = behind;
+            at = at.saturating_add(most as u64);
+        }
+        Ok(true)
+    }
+
+    fn put(&mut self, offset: u64, octets: &[u8]) -> io::Result<()> {
+        let end = offset.saturating_add(octets.len() as u64);
+        if end <= self.old {
+            if self.is_there(offset, octets)? {
+                self.receipt.with(|it| it.resumed = end);
+                return Ok(());
+            }
+            // Another file, from here on.
+            self.old = offset;
+            self.file.set_len(offset)?;
+        } else if offset < self.old {
+            let whole = usize::try_from(self.old - offset).unwrap_or(usize::MAX);
+            if let Some((there, behind)) = octets.split_at_checked(whole) {
+                self.put(offset, there)?;
+                let at = offset.saturating_add(there.len() as u64);
+                return self.file.write_all_at(behind, at);
+            }
+        }
+        self.file.write_all_at(octets, offset)
+    }
+
+    fn digest(&mut self) -> io::Result<String> {
+        if !self.checksum {
+            return Ok(String::new());
+        }
+        self.file.rewind()?;
+        let mut digest = Sha256::new();
+        io::copy(&mut self.file, &mut digest)?;
+        Ok(hex(&digest.finalize()))
+    }
+}
+
+/// In hexadecimal.
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// The directory in which a path is.
+pub(super) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+impl Sink for Part {
+    fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
+        let mut at = offset;
+        let mut done = Ok(());
+        data.for_each(|octets| {
+            if done.is_ok() {
+                done = self.put(at, octets);
+                at = at.saturating_add(octets.len() as u64);
+            }
+        });
+        self.size = at;
+        done.map_err(|why| self.said(&why))
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        let done = self
+            .file
+            .set_len(self.size)
+            .and_then(|()| self.file.sync_all())
+            .and_then(|()| self.digest())
+            .and_then(|digest| {
+                std::fs::rename(&self.part, &self.target)?;
+                // The name is to be there after a crash too.
+                File::open(directory_of(&self.target))?.sync_all()?;
+                Ok(digest)
+            });
+        let sha256 = done.map_err(|why| self.said(&why))?;
+        self.finished = true;
+        let size = self.size;
+        self.receipt.with(|it| {
+            it.size = size;
+            it.sha256 = sha256;
+            it.is_there = true;
+        });
+        Ok(())
+    }
+}
+
+/// What has not come to an end goes, but for what is to be resumed.
+impl Drop for Part {
+    fn drop(&mut self) {
+        let is_empty = self.file.metadata().is_ok_and(|it| it.len() == 0);
+        if !self.finished && (!self.resume || is_empty) {
+            // That it stays where this fails hurts nobody: it is under a name of its own.
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
+}
+
+/// Standard output.
+#[derive(Debug, Default)]
+pub(super) struct Out {
+    written: u64,
+}
+
+impl Sink for Out {
+    fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
+        if offset != self.written {
+            return Err(
+                "the responder goes back to a checkpoint, and standard output cannot".to_owned(),
+            );
+        }
+        let mut out = io::stdout().lock();
+        let mut done = Ok(());
+        data.for_each(|octets| {
+            if done.is_ok() {
+                done = out.write_all(octets);
+            }
+        });
+        self.written = self.written.saturating_add(data.len() as u64);
+        done.map_err(|why| format!("standard output: {why}"))
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        let mut out = io::stdout().lock();
+        out.flush().map_err(|why| format!("standard output: {why}"))
+    }
+}
+
+/// A file that is sent.
+#[derive(Debug)]
+pub(super) struct Contents {
+    file: File,
+    name: String,
+    /// Its size when it was opened.
+    pub(super) size: u64,
+}
+
+impl Contents {
+    /// Opens a file.
+    pub(super) fn of(path: &Path) -> Result<Self, String> {
+        let name = path.display().to_string();
+        let said = |why: io::Error| format!("{name}: {why}");
+        let file = File::open(path).map_err(said)?;
+        let metadata = file.metadata().map_err(said)?;
+        if metadata.is_dir() {
+            return Err(format!("{name}: this is a directory"));
+        }
+        let size = metadata.len();
+        Ok(Self { file, name, size })
+    }
+
+    /// Takes standard input to a file without a name first: so that who writes it slowly does not hold the association, and the responder can
+    /// go back to a checkpoint.
+    pub(super) fn of_standard_input() -> Result<Self, String> {
+        let name = "standard input".to_owned();
+        let said = |why: io::Error| format!("{name}: {why}");
+        let mut file = tempfile::tempfile().map_err(said)?;
+        let size = io::copy(&mut io::stdin().lock(), &mut file).map_err(said)?;
+        Ok(Self { file, name, size })
+    }
+}
+
+impl Source for Contents {
+    fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
+        let (mut filled, mut failed) = (0, None);
+        let page = Page::build(most, |octets| {
+            while let Some(rest) = octets.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+                match self
+                    .file
+                    .read_at(rest, offset.saturating_add(filled as u64))
+                {
+                    Ok(0) => break,
+                    Ok(len) => filled += len,
+                    Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                    Err(why) => {
+                        failed = Some(why);
+                        break;
+                    }
+                }
+            }
+        });
+        if let Some(why) = failed {
+            return Err(format!("{}: {why}", self.name));
+        }
+        let mut data = Message::from_page(page);
+        data.truncate(filled);
+        Ok(data)
+    }
+}
+
+/// The checksum of a file.
+pub(super) fn checksum(path: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut digest)?;
+    Ok(hex(&digest.finalize()))
+}

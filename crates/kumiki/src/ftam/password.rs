@@ -1,0 +1,70 @@
+//! Passwords, from wherever nobody else sees them: a file, the environment or the terminal. Never from an argument.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
+
+use kumiki_lab::live::ftam::Password;
+
+use crate::commands::Stop;
+
+/// The variable of the environment.
+const VARIABLE: &str = "KUMIKI_FTAM_PASSWORD";
+
+/// The longest password, in bytes.
+const LONGEST: u64 = 4096;
+
+/// The first line of a file.
+fn of_file(path: &Path) -> Result<String, Stop> {
+    let said = |why: &dyn core::fmt::Display| {
+        Stop::Input(format!("--password-file: {}: {why}", path.display()))
+    };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|why| said(&why))?;
+    file.take(LONGEST)
+        .read_to_string(&mut text)
+        .map_err(|why| said(&why))?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// The password of `user`: of the file, else of the environment, else of the terminal where there is one. Nobody is asked where there is no
+/// user.
+pub(super) fn of(user: Option<&str>, file: Option<&Path>) -> Result<Option<Password>, Stop> {
+    if let Some(path) = file {
+        return Ok(Some(of_file(path)?.as_str().into()));
+    }
+    if let Some(text) = std::env::var_os(VARIABLE) {
+        let Some(text) = text.to_str() else {
+            return Err(Stop::Input(format!("{VARIABLE} is no UTF-8")));
+        };
+        return Ok(Some(text.into()));
+    }
+    let Some(user) = user else {
+        return Ok(None);
+    };
+    if !std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    prompt(&format!("Password of {user}: ")).map(|text| Some(text.as_str().into()))
+}
+
+/// Asks at the terminal, without showing it.
+pub(super) fn prompt(question: &str) -> Result<String, Stop> {
+    rpassword::prompt_password(question)
+        .map_err(|why| Stop::Input(format!("no password could be read: {why}")))
+}
+
+/// A new password: twice from the terminal, or a line of standard input.
+pub(crate) fn new(user: &str) -> Result<String, Stop> {
+    if std::io::stdin().is_terminal() {
+        let first = prompt(&format!("New password of {user}: "))?;
+        if first != prompt("Again: ")? {
+            return Err(Stop::Input("the two are not the same".to_owned()));
+        }
+        return Ok(first);
+    }
+    let mut line = String::new();
+    std::io::stdin()
+        .read_line(&mut line)
+        .map_err(|why| Stop::Input(format!("standard input: {why}")))?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}

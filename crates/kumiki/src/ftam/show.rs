@@ -1,0 +1,161 @@
+//! Attributes of files, for people and for programs.
+
+use core::fmt::Display;
+
+use kumiki_lab::live::ftam::{Attribute, ContentsType, Form, GeneralizedTime, ReadAttributes};
+use serde_json::{Map, Value};
+
+/// How many octets a file has, if that was said.
+pub(super) fn size(attributes: &ReadAttributes) -> Option<u64> {
+    attributes.size.as_ref()?.actual().copied()
+}
+
+/// When its contents were last modified, as it was said.
+pub(super) fn modified(attributes: &ReadAttributes) -> Option<String> {
+    let time = attributes.modified.as_ref()?.actual()?;
+    Some(time.as_str().to_owned())
+}
+
+/// Its name, if that was said.
+pub(super) fn name(attributes: &ReadAttributes) -> Option<String> {
+    attributes.pathname.as_ref().map(ToString::to_string)
+}
+
+/// Whether it is a directory, as far as that was said.
+pub(super) fn is_directory(attributes: &ReadAttributes) -> bool {
+    attributes.contents_type.as_ref().and_then(Form::of) == Some(Form::Directory)
+}
+
+/// `2026-01-31 12:00:00`, or as it was written where that is no date.
+fn date(time: &GeneralizedTime) -> String {
+    time.moment().map_or_else(
+        |_| time.as_str().to_owned(),
+        |it| {
+            format!(
+                "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+                it.year, it.month, it.day, it.hour, it.minute, it.second
+            )
+        },
+    )
+}
+
+/// All attributes that were said: name, text, and as a value.
+fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
+    fn text<T: Display>(value: &T) -> (String, Value) {
+        let text = value.to_string();
+        (text.clone(), Value::String(text))
+    }
+    fn attribute<T>(value: &Attribute<T>, show: impl Fn(&T) -> (String, Value)) -> (String, Value) {
+        value
+            .actual()
+            .map_or_else(|| ("no value available".to_owned(), Value::Null), show)
+    }
+    let number = |it: &u64| (it.to_string(), Value::from(*it));
+    let time = |it: &GeneralizedTime| (date(it), Value::String(it.as_str().to_owned()));
+    let kind = |it: &ContentsType| text(it);
+    let mut out = Vec::new();
+    let mut add = |name, shown: Option<(String, Value)>| {
+        if let Some((text, value)) = shown {
+            out.push((name, text, value));
+        }
+    };
+    add("name", it.pathname.as_ref().map(text));
+    add("object_type", it.object_type.as_ref().map(text));
+    add("contents_type", it.contents_type.as_ref().map(kind));
+    add("size", it.size.as_ref().map(|it| attribute(it, number)));
+    add(
+        "future_size",
+        it.future_size.as_ref().map(|it| attribute(it, number)),
+    );
+    add("created", it.created.as_ref().map(|it| attribute(it, time)));
+    add(
+        "modified",
+        it.modified.as_ref().map(|it| attribute(it, time)),
+    );
+    add("read", it.read.as_ref().map(|it| attribute(it, time)));
+    add(
+        "attributes_modified",
+        it.attributes_modified
+            .as_ref()
+            .map(|it| attribute(it, time)),
+    );
+    add("creator", it.creator.as_ref().map(|it| attribute(it, text)));
+    add(
+        "modifier",
+        it.modifier.as_ref().map(|it| attribute(it, text)),
+    );
+    add("reader", it.reader.as_ref().map(|it| attribute(it, text)));
+    add(
+        "attribute_modifier",
+        it.attribute_modifier.as_ref().map(|it| attribute(it, text)),
+    );
+    add("permitted_actions", it.permitted_actions.as_ref().map(text));
+    add(
+        "availability",
+        it.availability.as_ref().map(|it| attribute(it, text)),
+    );
+    add(
+        "storage_account",
+        it.storage_account.as_ref().map(|it| attribute(it, text)),
+    );
+    add(
+        "access_control",
+        it.access_control.as_ref().map(|it| {
+            attribute(it, |elements| {
+                let count = elements.len();
+                (format!("{count} elements"), Value::from(count))
+            })
+        }),
+    );
+    add(
+        "legal_qualification",
+        it.legal_qualification
+            .as_ref()
+            .map(|it| attribute(it, text)),
+    );
+    out
+}
+
+fn object(it: &ReadAttributes) -> String {
+    let all = all(it);
+    let map: Map<String, Value> = all
+        .into_iter()
+        .map(|(name, _, value)| (name.to_owned(), value))
+        .collect();
+    format!("{}\n", Value::Object(map))
+}
+
+/// The attributes of one file, a line each.
+pub(super) fn attributes(it: &ReadAttributes, json: bool) -> String {
+    if json {
+        return object(it);
+    }
+    let lines = all(it);
+    let lines = lines
+        .iter()
+        .map(|(name, text, _)| format!("{:<20} {text}\n", name.replace('_', " ")));
+    lines.collect()
+}
+
+/// What is in a directory, a line each: size, date, name.
+pub(super) fn entries(entries: &[ReadAttributes], json: bool) -> String {
+    if json {
+        return entries.iter().map(object).collect();
+    }
+    let mut out = String::new();
+    for it in entries {
+        let size = if is_directory(it) {
+            "-".to_owned()
+        } else {
+            size(it).map_or_else(|| "?".to_owned(), |size| size.to_string())
+        };
+        let time = it.modified.as_ref().and_then(|it| it.actual());
+        let time = time.map_or_else(|| "?".to_owned(), date);
+        let mut name = name(it).unwrap_or_default();
+        if is_directory(it) {
+            name.push('/');
+        }
+        out.push_str(&format!("{size:>12}  {time:<19}  {name}\n"));
+    }
+    out
+}

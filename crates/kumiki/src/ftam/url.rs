@@ -1,0 +1,329 @@
+//! `ftam://[USER@]HOST[:PORT]/FILE[?NAME=VALUE&...]`: where a file is, and how its responder is reached.
+//!
+//! | parameter | says |
+//! |---|---|
+//! | `tsel`, `ssel`, `psel` | the selectors called: `0x0103`, `#259`, `"FTAM"` or `FTAM` |
+//! | `from-tsel`, `from-ssel`, `from-psel` | our own |
+//! | `title`, `qualifier` | the application title called, `1.17.4.0.16`, and the entity's number |
+//! | `context` | the application context, where it is not FTAM's |
+//! | `tpdu` | the TPDU size that is proposed: 128 to 8192 |
+//! | `account` | who pays |
+//! | `carrier`, `x121`, `from-x121` | `rfc1006` or `xot`; the X.121 addresses called and ours |
+//!
+//! Any octet can be written as `%` and two hexadecimal digits; a `#` in a selector must be, `%23`, only where a shell or a program in between
+//! takes it away. The `/` behind the host is not part of the name: `ftam://host//FILE` is the name `/FILE`.
+//!
+//! **Left out**: names that are no UTF-8; lists of parameters (a name given twice is an error).
+
+use core::str::FromStr;
+
+use kumiki_lab::live::ftam::{Carrier, Host, Names, Oid, Selector, Sels, Title, X121};
+
+/// A URL in its parts.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Url {
+    /// As whom.
+    pub(crate) user: Option<String>,
+    /// Where.
+    pub(crate) host: Host,
+    /// The name of the file; may be empty.
+    pub(crate) name: String,
+    /// The selectors called.
+    pub(crate) called: Sels,
+    /// Our own.
+    pub(crate) calling: Sels,
+    /// The titles called.
+    pub(crate) names: Names,
+    /// The application context.
+    pub(crate) context: Option<Oid>,
+    /// The TPDU size.
+    pub(crate) tpdu: Option<u16>,
+    /// Who pays.
+    pub(crate) account: Option<String>,
+    /// What carries transport.
+    pub(crate) carrier: Carrier,
+    /// The X.121 address called, and ours.
+    pub(crate) x121: [X121; 2],
+}
+
+/// What a URL looks like, for whoever wrote something else.
+const LOOKS: &str = "such as ftam://user@host/FILE?tsel=0x0103";
+
+/// All parameters.
+const PARAMETERS: &str = "tsel, ssel, psel, from-tsel, from-ssel, from-psel, title, qualifier, context, tpdu, account, carrier, x121 and from-x121";
+
+impl Url {
+    /// Whether it looks like one: then it is no file of this machine.
+    pub(crate) fn is_one(text: &str) -> bool {
+        text.contains("://")
+    }
+
+    /// As the log of a collection has it: the responder, without user and parameters.
+    pub(crate) fn place(&self) -> String {
+        format!("ftam://{}/{}", self.host, self.name)
+    }
+}
+
+impl FromStr for Url {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rest = match text.split_once("://") {
+            Some(("ftam", rest)) => rest,
+            Some((scheme, _)) => {
+                return Err(format!("{scheme:?} is no scheme of files here; {LOOKS}"));
+            }
+            None => return Err(format!("this is no URL; {LOOKS}")),
+        };
+        let (before, query) = match rest.split_once('?') {
+            Some((before, query)) => (before, Some(query)),
+            None => (rest, None),
+        };
+        let (authority, path) = before.split_once('/').unwrap_or((before, ""));
+        let (user, place) = match authority.rsplit_once('@') {
+            Some((user, place)) => (Some(user), place),
+            None => (None, authority),
+        };
+        if user.is_some_and(|user| user.contains(':')) {
+            return Err(
+                "a URL has no password: other users of this machine can see it, and so can your shell's history; use \
+                 --password-file, KUMIKI_FTAM_PASSWORD or the prompt"
+                    .to_owned(),
+            );
+        }
+        let (host, port) = host_and_port(place)?;
+        let mut url = Self {
+            user: user.map(|user| decoded("the user", user)).transpose()?,
+            host: Host {
+                name: host,
+                port: 0,
+            },
+            name: decoded("the name", path)?,
+            called: Sels::default(),
+            calling: Sels::default(),
+            names: Names::default(),
+            context: None,
+            tpdu: None,
+            account: None,
+            carrier: Carrier::Rfc1006,
+            x121: [X121::NONE; 2],
+        };
+        url.parameters(query.unwrap_or_default())?;
+        url.host.port = port.unwrap_or(url.carrier.port());
+        Ok(url)
+    }
+}
+
+impl Url {
+    fn parameters(&mut self, query: &str) -> Result<(), String> {
+        let mut seen: Vec<&str> = Vec::new();
+        for parameter in query.split('&').filter(|it| !it.is_empty()) {
+            let Some((name, value)) = parameter.split_once('=') else {
+                return Err(format!("{parameter:?} has no value; write NAME=VALUE"));
+            };
+            if seen.contains(&name) {
+                return Err(format!("{name} is given twice"));
+            }
+            seen.push(name);
+            let value = decoded(name, value)?;
+            self.parameter(name, value)
+                .map_err(|why| format!("{name}: {why}"))?;
+        }
+        Ok(())
+    }
+
+    fn parameter(&mut self, name: &str, value: String) -> Result<(), String> {
+        let selector = |most: usize| -> Result<Option<Selector>, String> {
+            let selector: Selector = value.parse().map_err(said)?;
+            if selector.octets().len() > most {
+                return Err(format!("more than {most} octets"));
+            }
+            Ok(Some(selector))
+        };
+        let title = || -> Result<Oid, String> { value.parse().map_err(said) };
+        match name {
+            "tsel" => self.called.transport = selector(32)?,
+            "ssel" => self.called.session = selector(16)?,
+            "psel" => self.called.presentation = selector(32)?,
+            "from-tsel" => self.calling.transport = selector(32)?,
+            "from-ssel" => self.calling.session = selector(16)?,
+            "from-psel" => self.calling.presentation = selector(32)?,
+            "title" => self.names.ap_title = Some(Title::Oid(title()?)),
+            "qualifier" => {
+                let number = value.parse().map_err(|_| "a number is expected")?;
+                self.names.ae_qualifier = Some(Title::Number(number));
+            }
+            "context" => self.context = Some(title()?),
+            "tpdu" => {
+                let size = value.parse().ok();
+                let size =
+                    size.filter(|size: &u16| size.is_power_of_two() && (128..=8192).contains(size));
+                self.tpdu =
+                    Some(size.ok_or("128, 256, 512, 1024, 2048, 4096 or 8192 is expected")?);
+            }
+            "account" => self.account = Some(value),
+            "carrier" => {
+                self.carrier = match value.as_str() {
+                    "rfc1006" => Carrier::Rfc1006,
+                    "xot" => Carrier::Xot,
+                    _ => return Err("rfc1006 or xot is expected".to_owned()),
+                }
+            }
+            "x121" | "from-x121" => {
+                let number = value
+                    .parse()
+                    .map_err(|_| "up to 15 digits are expected".to_owned())?;
+                let [called, ours] = &mut self.x121;
+                *(if name == "x121" { called } else { ours }) = number;
+            }
+            _ => {
+                return Err(format!(
+                    "there is no such parameter; there are {PARAMETERS}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn said(why: impl core::fmt::Display) -> String {
+    why.to_string()
+}
+
+/// `host`, `host:port`, `[address]` or `[address]:port`.
+fn host_and_port(place: &str) -> Result<(String, Option<u16>), String> {
+    let (host, port) = if let Some(inner) = place.strip_prefix('[') {
+        let Some((address, behind)) = inner.split_once(']') else {
+            return Err("an IPv6 address ends with a bracket, as in [fd00::1]:102".to_owned());
+        };
+        if address.parse::<core::net::Ipv6Addr>().is_err() {
+            return Err(format!("{address:?} is no IPv6 address"));
+        }
+        match behind.strip_prefix(':') {
+            Some(port) => (address, Some(port)),
+            None if behind.is_empty() => (address, None),
+            None => return Err(format!("{behind:?} behind the bracket is no port")),
+        }
+    } else {
+        match place.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err("an IPv6 address needs brackets, as in [fd00::1]:102".to_owned());
+            }
+            Some((host, port)) => (host, Some(port)),
+            None => (place, None),
+        }
+    };
+    if host.is_empty() {
+        return Err(format!("there is no host; {LOOKS}"));
+    }
+    let port = port.map(|port| {
+        let number = port.parse::<u16>().ok().filter(|port| *port > 0);
+        number.ok_or_else(|| format!("{port:?} is no port; 1 to 65535 is expected"))
+    });
+    Ok((decoded("the host", host)?, port.transpose()?))
+}
+
+/// What percent escapes stand for.
+fn decoded(what: &str, text: &str) -> Result<String, String> {
+    let mut octets = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        rest = behind;
+        if *first != b'%' {
+            octets.push(*first);
+            continue;
+        }
+        let digit = |octet: &u8| char::from(*octet).to_digit(16);
+        let octet = behind
+            .split_first_chunk::<2>()
+            .and_then(|([high, low], behind)| {
+                let octet = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
+                Some((octet, behind))
+            });
+        let Some((octet, behind)) = octet else {
+            return Err(format!(
+                "{what}: % stands before two hexadecimal digits; a % itself is %25"
+            ));
+        };
+        octets.push(octet);
+        rest = behind;
+    }
+    String::from_utf8(octets).map_err(|_| format!("{what}: {text:?} is no UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        text.parse().unwrap()
+    }
+
+    fn why(text: &str) -> String {
+        text.parse::<Url>().unwrap_err()
+    }
+
+    #[test]
+    fn a_url_has_user_host_port_name_and_selectors() {
+        let it = url("ftam://ada@host:10102/a/b?tsel=0x0103&ssel=%23259&psel=\"FTAM\"&tpdu=2048");
+        assert_eq!(it.user.as_deref(), Some("ada"));
+        assert_eq!(it.host.to_string(), "host:10102");
+        assert_eq!(it.name, "a/b");
+        let octets = |it: Option<Selector>| it.map(|it| it.octets().to_vec());
+        assert_eq!(octets(it.called.transport), Some(vec![1, 3]));
+        assert_eq!(octets(it.called.session), Some(vec![1, 3]));
+        assert_eq!(octets(it.called.presentation), Some(b"FTAM".to_vec()));
+        assert_eq!(it.tpdu, Some(2048));
+        assert_eq!(
+            url("ftam://host/x?tsel=#1")
+                .called
+                .transport
+                .unwrap()
+                .octets(),
+            [0, 1]
+        );
+    }
+
+    #[test]
+    fn ports_are_those_of_the_carrier_and_addresses_may_have_brackets() {
+        assert_eq!(url("ftam://host/x").host.port, 102);
+        assert_eq!(url("ftam://host/x?carrier=xot&x121=12345").host.port, 1998);
+        assert_eq!(url("ftam://[::1]:9/x").host.to_string(), "[::1]:9");
+        assert_eq!(url("ftam://[::1]").name, "");
+    }
+
+    #[test]
+    fn escapes_stand_for_octets_and_the_first_slash_is_none_of_the_name() {
+        assert_eq!(url("ftam://h/a%20b%3f").name, "a b?");
+        assert_eq!(url("ftam://h//etc/x").name, "/etc/x");
+        assert_eq!(url("ftam://a%40b@h/x").user.as_deref(), Some("a@b"));
+        let title = url("ftam://h/x?title=1.17.4.0.16&qualifier=7").names;
+        assert_eq!(title.ap_title.unwrap().to_string(), "1.17.4.0.16");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_would_be_right() {
+        for (text, part) in [
+            ("host/x", "such as ftam://"),
+            ("http://host/x", "\"http\" is no scheme"),
+            ("ftam:///x", "no host"),
+            ("ftam://ada:secret@host/x", "KUMIKI_FTAM_PASSWORD"),
+            ("ftam://::1/x", "[fd00::1]"),
+            ("ftam://[::1/x", "bracket"),
+            ("ftam://[::1]x/y", "no port"),
+            ("ftam://host:0/x", "1 to 65535"),
+            ("ftam://host/%zz", "%25"),
+            ("ftam://host/%ff", "no UTF-8"),
+            ("ftam://host/x?tsel", "NAME=VALUE"),
+            ("ftam://host/x?tsel=0x1", "tsel: behind 0x"),
+            ("ftam://host/x?tsel=a&tsel=b", "twice"),
+            ("ftam://host/x?tsap=1", "there are tsel"),
+            ("ftam://host/x?tpdu=100", "128, 256"),
+            ("ftam://host/x?carrier=x25", "rfc1006 or xot"),
+            ("ftam://host/x?ssel=12345678901234567", "16 octets"),
+        ] {
+            let said = why(text);
+            assert!(said.contains(part), "{text}: {said}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What breaks in the middle.
+
+use rustix::process::Signal;
+
+use super::harness::{Daemon, Folder, Running, hollow, until};
+
+/// More than any transfer here moves before it is broken.
+const HUGE: u64 = 1 << 34;
+
+#[test]
+fn a_broken_transfer_leaves_the_old_file_at_the_responder() {
+    let folder = Folder::new("broken-put");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    folder.write("root/x", b"old");
+    hollow(&folder.path("huge"), HUGE);
+    for name in ["x", "new"] {
+        let putting = folder.command(&["ftam", "put", "huge", &daemon.url(name)]);
+        let putting = Running::start(putting);
+        let is_unfinished = |name: &String| name.starts_with(".kumiki-");
+        until(|| folder.names("root").iter().any(is_unfinished));
+        putting.signal(Signal::KILL);
+        putting.end();
+        let log = daemon.log();
+        assert!(log.contains("broken"), "{log}");
+        assert_eq!(folder.names("root"), ["x"], "{log}");
+        assert_eq!(folder.read("root/x"), b"old");
+    }
+    daemon.stop();
+}
+
+#[test]
+fn giving_up_cancels_the_transfer_and_leaves_nothing() {
+    let folder = Folder::new("given-up");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    hollow(&folder.path("root/x"), HUGE);
+    folder.write("b", b"old");
+    let getting = folder.command(&["ftam", "get", &daemon.url("x"), "b"]);
+    let getting = Running::start(getting);
+    let size = || folder.path("b.part").metadata().map_or(0, |it| it.len());
+    until(|| size() > 0);
+    getting.signal(Signal::INT);
+    getting.end().failed(130, &["given up"]);
+    assert_eq!(folder.names("."), ["b", "root"]);
+    assert_eq!(folder.read("b"), b"old");
+    let log = daemon.log();
+    assert!(log.ends_with("ended in order"), "{log}");
+    daemon.stop();
+}
+
+#[test]
+fn what_has_come_is_kept_where_it_is_to_be_resumed() {
+    let folder = Folder::new("resumed");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    hollow(&folder.path("root/x"), HUGE);
+    let get = ["ftam", "get", "--resume", &daemon.url("x"), "b"];
+    let getting = Running::start(folder.command(&get));
+    let size = || folder.path("b.part").metadata().map_or(0, |it| it.len());
+    until(|| size() > 100_000);
+    getting.signal(Signal::INT);
+    getting.end().failed(130, &[]);
+    let there = size();
+    assert_eq!(folder.names("."), ["b.part", "root"]);
+    // It has an end now; and what is there is part of it.
+    let whole = there + 1000;
+    std::fs::remove_file(folder.path("root/x")).unwrap();
+    hollow(&folder.path("root/x"), whole);
+    let ran = folder.kumiki(&get).well();
+    assert!(
+        ran.err.contains(&format!("{there} of them were there")),
+        "{ran:?}"
+    );
+    assert_eq!(folder.read("b"), folder.read("root/x"));
+    // Where another file has the name by now, no mixture comes of it.
+    folder.write("c.part", &[0; 5000]);
+    folder.write("root/y", &[vec![0; 3000], vec![1; 1500]].concat());
+    folder
+        .ftam(&["get", "--resume", &daemon.url("y"), "c"])
+        .well();
+    assert_eq!(folder.read("c"), folder.read("root/y"));
+    daemon.stop();
+}
+
+#[test]
+fn a_responder_that_ends_aborts_its_associations() {
+    let folder = Folder::new("stopped");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    hollow(&folder.path("root/x"), HUGE);
+    let getting = folder.command(&["ftam", "get", &daemon.url("x"), "b"]);
+    let getting = Running::start(getting);
+    until(|| {
+        folder
+            .path("b.part")
+            .metadata()
+            .is_ok_and(|it| it.len() > 0)
+    });
+    daemon.running.signal(Signal::INT);
+    // What the caller was told is what it tells.
+    let ran = getting.end();
+    assert!(matches!(ran.status, Some(6 | 7)), "{ran:?}");
+    assert!(ran.err.contains("going down"), "{ran:?}");
+    let log = daemon.log();
+    assert!(log.contains("aborted from here"), "{log}");
+    daemon.running.end().well();
+    assert_eq!(folder.names("."), ["root"]);
+}

@@ -1,0 +1,106 @@
+//! What is new is fetched, once, and nothing that is here is lost.
+
+use super::harness::{Daemon, Folder, Ran};
+
+struct Collector<'a> {
+    folder: &'a Folder,
+    url: String,
+}
+
+impl Collector<'_> {
+    fn run(&self, more: &[&str]) -> Ran {
+        let mut all = vec!["collect", &self.url, "--into", "in"];
+        all.extend(more);
+        self.folder.ftam(&all)
+    }
+}
+
+/// Files of a collection, without its state.
+fn here(folder: &Folder) -> Vec<String> {
+    let mut names = folder.names("in");
+    names.retain(|name| !name.starts_with(".kumiki-collect"));
+    names
+}
+
+/// Makes a file with this date, in seconds since 1970.
+fn dated(folder: &Folder, name: &str, contents: &[u8], seconds: u64) {
+    folder.write(name, contents);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(folder.path(name))
+        .unwrap();
+    let date = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    file.set_modified(date).unwrap();
+}
+
+#[test]
+fn what_is_new_is_fetched_once() {
+    let folder = Folder::new("collect");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    std::fs::create_dir(folder.path("root/cdr")).unwrap();
+    let collector = Collector {
+        folder: &folder,
+        url: daemon.url("cdr"),
+    };
+    collector.run(&[]).failed(10, &["nothing is new"]);
+    for number in [1, 2, 5] {
+        let name = format!("root/cdr/TT{number:04}");
+        dated(&folder, &name, name.as_bytes(), 1_000_000_000);
+    }
+    let dry = collector.run(&["--dry-run"]).well();
+    assert!(dry.err.contains("new TT0005"), "{dry:?}");
+    assert!(here(&folder).is_empty());
+    let first = collector.run(&[]).well();
+    assert!(first.err.contains("missing TT0003 to TT0004"), "{first:?}");
+    assert_eq!(here(&folder), ["TT0001", "TT0002", "TT0005"]);
+    assert_eq!(folder.read("in/TT0002"), b"root/cdr/TT0002");
+    collector.run(&[]).failed(10, &["nothing is new"]);
+    // A name that is used again is a new file, and the old one stays.
+    dated(&folder, "root/cdr/TT0001", b"again", 1_000_000_000);
+    dated(
+        &folder,
+        "root/cdr/TT0002",
+        b"ROOT/CDR/TT0002",
+        1_000_000_001,
+    );
+    let json = collector.run(&["--json"]).well().out;
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!(first["local"], "TT0001.2");
+    let all = ["TT0001", "TT0001.2", "TT0002", "TT0002.2", "TT0005"];
+    assert_eq!(here(&folder), all);
+    assert_eq!(folder.read("in/TT0001"), b"root/cdr/TT0001");
+    assert_eq!(folder.read("in/TT0001.2"), b"again");
+    // What a crash has left without its entry in the state is known by its checksum.
+    std::fs::remove_file(folder.path("in/.kumiki-collect.json")).unwrap();
+    std::fs::remove_file(folder.path("root/cdr/TT0001")).unwrap();
+    std::fs::remove_file(folder.path("root/cdr/TT0002")).unwrap();
+    let again = collector.run(&[]);
+    again.failed(10, &["unchanged TT0005"]);
+    assert_eq!(here(&folder), all);
+    daemon.stop();
+}
+
+#[test]
+fn what_is_here_may_be_deleted_there() {
+    let folder = Folder::new("collect-delete");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    for name in ["a1", "a2", "b1"] {
+        folder.write(&format!("root/{name}"), name.as_bytes());
+    }
+    let collector = Collector {
+        folder: &folder,
+        url: daemon.url(""),
+    };
+    let ran = collector.run(&["--delete", "--prefix", "a"]).well();
+    assert!(ran.err.contains("deleted a1"), "{ran:?}");
+    assert_eq!(here(&folder), ["a1", "a2"]);
+    assert_eq!(folder.names("root"), ["b1"]);
+    // What was deleted is no gap, and a list of names needs no directory.
+    let ran = collector.run(&["--name", "b1", "--name", "b2"]);
+    ran.failed(11, &["1 fetched and 1 failed", "b2", "3004"]);
+    let ran = collector.run(&["--name", "b2"]);
+    ran.failed(6, &["nothing was fetched", "3004"]);
+    let other = folder.ftam(&["collect", &daemon.url("other"), "--into", "in"]);
+    other.failed(1, &["--state"]);
+    daemon.stop();
+}

@@ -1,0 +1,152 @@
+//! What can be done with files.
+
+use std::process::Stdio;
+
+use super::harness::{Daemon, Folder, Running, hollow};
+
+/// Octets of all values, more than one TPDU and one data element.
+fn content() -> Vec<u8> {
+    (0..1_000_003_u32)
+        .map(|at| u8::try_from(at % 251).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_file_goes_there_and_comes_back() {
+    let folder = Folder::new("there-and-back");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    folder.write("a", &content());
+    folder.ftam(&["put", "a", &daemon.url("x")]).well();
+    assert!(daemon.log().contains("wrote x (1000003 octets)"));
+    assert!(folder.read("root/x") == content());
+    folder.ftam(&["get", &daemon.url("x"), "b"]).well();
+    let log = daemon.log();
+    assert!(log.contains("read x (1000003 octets)"), "{log}");
+    assert!(log.ends_with("ended in order"), "{log}");
+    assert!(folder.read("b") == content());
+    // Without a target it has its own name, and a directory is one as well.
+    folder.ftam(&["get", &daemon.url("x")]).well();
+    std::fs::create_dir(folder.path("d")).unwrap();
+    folder.ftam(&["get", &daemon.url("x"), "d"]).well();
+    assert_eq!(folder.names("."), ["a", "b", "d", "root", "x"]);
+    assert_eq!(folder.names("d"), ["x"]);
+    let shown = folder.ftam(&["get", &daemon.url("x"), "-"]).well();
+    assert!(shown.err.is_empty(), "{}", shown.err);
+    daemon.stop();
+}
+
+#[test]
+fn files_are_listed_shown_renamed_and_removed() {
+    let folder = Folder::new("managed");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    folder.ftam(&["mkdir", &daemon.url("d"), "e"]).well();
+    folder.write("root/d/one", b"1");
+    folder.write("root/d/two", b"22");
+    let listed = folder.ftam(&["ls", &daemon.url("d/")]).well().out;
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0].trim_start().starts_with('1') && lines[0].ends_with("one"));
+    let root = folder.ftam(&["ls", &daemon.url("")]).well().out;
+    assert!(root.contains(" d/\n") && root.contains(" e/\n"), "{root}");
+    let json = folder.ftam(&["ls", "--json", &daemon.url("d")]).well().out;
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["name"], &first["size"]), (&"one".into(), &1.into()));
+    let stat = folder.ftam(&["stat", &daemon.url("d/two")]).well().out;
+    assert!(
+        stat.contains("FTAM-3") && stat.contains("permitted actions"),
+        "{stat}"
+    );
+    let stat = folder
+        .ftam(&["stat", "--json", &daemon.url("d/two")])
+        .well()
+        .out;
+    let stat: serde_json::Value = serde_json::from_str(&stat).unwrap();
+    assert_eq!(stat["size"], 2);
+    folder.ftam(&["mv", &daemon.url("d/two"), "e/three"]).well();
+    assert_eq!(folder.names("root/e"), ["three"]);
+    folder.ftam(&["rm", &daemon.url("d/one"), "e/three"]).well();
+    let again = folder.ftam(&["rm", &daemon.url("d/one"), "e"]);
+    again.failed(6, &["3004", "remove d/one"]);
+    // One that fails keeps nobody from the next.
+    assert_eq!(folder.names("root"), ["d"]);
+    daemon.stop();
+}
+
+#[test]
+fn a_file_is_new_or_replaced_or_longer() {
+    let folder = Folder::new("modes");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    folder.write("a", b"first");
+    let put = |mode: &str| folder.ftam(&["put", "a", &daemon.url("x"), "--mode", mode]);
+    put("new").well();
+    put("new").failed(6, &["3005"]);
+    put("append").well();
+    assert_eq!(folder.read("root/x"), b"firstfirst");
+    put("replace").well();
+    assert_eq!(folder.read("root/x"), b"first");
+    // With / at the end the file keeps its name.
+    folder.ftam(&["put", "a", &daemon.url("")]).well();
+    assert_eq!(folder.names("root"), ["a", "x"]);
+    folder.write("a", b"one\ntwo\n");
+    let lines = ["put", "--as", "lines", "a", &daemon.url("text")];
+    folder.ftam(&lines).well();
+    assert_eq!(folder.read("root/text"), b"one\ntwo\n");
+    daemon.stop();
+}
+
+#[test]
+fn standard_input_can_be_sent() {
+    let folder = Folder::new("input");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let mut command = folder.command(&["ftam", "put", "-", &daemon.url("x")]);
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    let mut input = running.child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, b"said").unwrap();
+    drop(input);
+    running.end().well();
+    assert_eq!(folder.read("root/x"), b"said");
+    daemon.stop();
+}
+
+#[test]
+fn a_virtual_circuit_carries_it_too() {
+    let folder = Folder::new("xot");
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--x121", "12345"]);
+    folder.write("a", &content());
+    let url = daemon.url("x?carrier=xot&x121=12345");
+    folder.ftam(&["put", "a", &url]).well();
+    assert!(folder.read("root/x") == content());
+    folder.ftam(&["get", &url, "b"]).well();
+    assert!(folder.read("b") == content());
+    let without = folder.ftam(&["get", &daemon.url("x?carrier=xot")]);
+    without.failed(2, &["x121=12345"]);
+    daemon.stop();
+}
+
+/// What is in memory does not grow with the file: an address space of 100 MB is enough for 300 MB, at both ends.
+#[test]
+fn memory_is_bounded() {
+    let folder = Folder::new("memory");
+    let limited = |arguments: &str| {
+        let mut command = std::process::Command::new("sh");
+        let script = format!("ulimit -v 100000; exec \"$0\" {arguments}");
+        command
+            .args(["-c", &script, super::harness::KUMIKI])
+            .current_dir(&folder.0)
+            .stdin(Stdio::null());
+        Running::start(command)
+    };
+    hollow(&folder.path("root/x"), 300_000_000);
+    let serving = "ftamd --root root --anonymous --listen 127.0.0.1:0 --associations 1";
+    let daemon = limited(serving);
+    let line = daemon.line();
+    let at = line.split_whitespace().nth(2).unwrap();
+    limited(&format!("ftam get ftam://{at}/x b")).end().well();
+    assert_eq!(folder.path("b").metadata().unwrap().len(), 300_000_000);
+    std::fs::remove_file(folder.path("root/x")).unwrap();
+    limited(&format!("ftam put b ftam://{at}/x")).end().well();
+    let size = folder.path("root/x").metadata().unwrap().len();
+    assert_eq!(size, 300_000_000);
+    std::fs::remove_dir_all(&folder.0).unwrap();
+}

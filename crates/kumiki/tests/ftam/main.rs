@@ -1,0 +1,13 @@
+//! `kumiki ftam` and `kumiki ftamd` as processes, over the loopback interface.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may stop where something is not as it should be"
+)]
+#![cfg(target_os = "linux")]
+
+mod broken;
+mod capture;
+mod collect;
+mod files;
+mod harness;
+mod refusals;

@@ -1,0 +1,207 @@
+//! Who says no, and how that is told.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+
+use super::harness::{Daemon, Folder, PATIENCE, Running};
+
+/// A line of a password file.
+fn entry(folder: &Folder, user: &str, password: &str) -> String {
+    let arguments = ["ftamd", "password", "--rounds", "10", user];
+    let mut command = folder.command(&arguments);
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    let mut input = running.child.stdin.take().unwrap();
+    writeln!(input, "{password}").unwrap();
+    drop(input);
+    running.end().well().out
+}
+
+#[test]
+fn only_who_has_the_password_is_let_in() {
+    let folder = Folder::new("login");
+    let nobody = folder.kumiki(&["ftamd", "--root", "root"]);
+    nobody.failed(2, &["--passwords FILE", "--anonymous"]);
+    let line = entry(&folder, "ada", "secret");
+    folder.write("passwords", line.as_bytes());
+    folder.write("right", b"secret\n");
+    folder.write("wrong", b"guess\n");
+    folder.write("root/x", b"x");
+    let daemon = Daemon::start(&folder, &["--passwords", "passwords"]);
+    let url = |user: &str| format!("ftam://{user}{}/x", daemon.at);
+    let get =
+        |user: &str, file: &str| folder.ftam(&["get", &url(user), "-", "--password-file", file]);
+    assert_eq!(
+        get("ada@", "right").well().out,
+        "x\n".trim_end().to_owned() + "\n"
+    );
+    let log = daemon.log();
+    assert!(log.contains("ada@127.0.0.1"), "{log}");
+    get("ada@", "wrong").failed(5, &["FTAM", "2020"]);
+    let log = daemon.log();
+    assert!(
+        log.contains("as \"ada\"") && log.contains("not let in"),
+        "{log}"
+    );
+    let (wrong, unknown) = (get("ada@", "wrong"), get("bob@", "right"));
+    // Names cannot be found out by trying.
+    assert_eq!(wrong.err, unknown.err);
+    get("", "right").failed(5, &["2020"]);
+    let mut command = folder.command(&["ftam", "get", &url("ada@"), "-"]);
+    command.env("KUMIKI_FTAM_PASSWORD", "secret");
+    Running::start(command).end().well();
+    let in_url = folder.ftam(&["get", &url("ada:secret@"), "-"]);
+    in_url.failed(2, &["--password-file"]);
+    daemon.stop();
+}
+
+#[test]
+fn selectors_that_are_not_ours_are_refused_by_their_layer() {
+    let folder = Folder::new("selectors");
+    let options = ["--tsel", "0x0103", "--ssel", "#1", "--psel", "FTAM"];
+    let all: Vec<&str> = options.iter().copied().chain(["--anonymous"]).collect();
+    let daemon = Daemon::start(&folder, &all);
+    let list = |query: &str| folder.ftam(&["ls", &daemon.url(query)]);
+    list("?tsel=%23259&ssel=0x0001&psel=\"FTAM\"").well();
+    daemon.log();
+    list("?tsel=x&ssel=%231&psel=FTAM").failed(4, &["transport", "selectors"]);
+    let log = daemon.log();
+    assert!(log.contains("refused by transport"), "{log}");
+    assert!(log.contains("tsel 0x0103"), "{log}");
+    list("?tsel=0x0103&ssel=x&psel=FTAM").failed(4, &["session", "selectors"]);
+    list("?tsel=0x0103&ssel=%231&psel=x").failed(4, &["presentation", "selectors"]);
+    daemon.stop();
+}
+
+#[test]
+fn names_lead_nowhere_else() {
+    let folder = Folder::new("escape");
+    folder.write("secret", b"secret");
+    let secret = folder.path("secret");
+    std::os::unix::fs::symlink(&secret, folder.path("root/link")).unwrap();
+    std::os::unix::fs::symlink("/etc", folder.path("root/etc")).unwrap();
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let absolute = secret.display().to_string();
+    for name in [
+        "../secret",
+        "..%2fsecret",
+        "x/../../secret",
+        "link",
+        "etc/passwd",
+        &absolute,
+        "%00",
+        ".kumiki-1",
+    ] {
+        let got = folder.ftam(&["get", &daemon.url(name), "got"]);
+        got.failed(6, &[]);
+        let put = folder.ftam(&["put", "secret", &daemon.url(name)]);
+        put.failed(6, &[]);
+        folder.ftam(&["rm", &daemon.url(name)]).failed(6, &[]);
+    }
+    folder.write("a", b"x");
+    folder.ftam(&["put", "a", &daemon.url("a")]).well();
+    let moved = folder.ftam(&["mv", &daemon.url("a"), "../a"]);
+    moved.failed(6, &["3027"]);
+    assert_eq!(folder.names("."), ["a", "root", "secret"]);
+    assert_eq!(folder.read("secret"), b"secret");
+    assert_eq!(folder.names("root"), ["a", "etc", "link"]);
+    daemon.stop();
+}
+
+#[test]
+fn quotas_hold_and_leave_nothing_behind() {
+    let folder = Folder::new("quota");
+    folder.write("root/old", &[0; 600]);
+    // What a crash has left is gone before it counts.
+    folder.write("root/.kumiki-7-7", &[0; 600]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--quota", "1000B"]);
+    assert_eq!(folder.names("root"), ["old"]);
+    let put = |size: usize, name: &str| {
+        folder.write("a", &vec![1; size]);
+        folder.ftam(&["put", "a", &daemon.url(name)])
+    };
+    put(500, "new").failed(6, &["5029", "full"]);
+    assert_eq!(folder.names("root"), ["old"]);
+    // Old and new are both there until the new one is whole.
+    put(600, "old").failed(6, &["5029"]);
+    assert_eq!(folder.read("root/old"), [0; 600]);
+    put(300, "old").well();
+    put(500, "new").well();
+    put(300, "more").failed(6, &["5029"]);
+    folder.ftam(&["rm", &daemon.url("old")]).well();
+    put(300, "more").well();
+    daemon.stop();
+    let daemon = Daemon::start(&folder, &["--anonymous", "--longest-file", "100B"]);
+    folder.write("a", &[1; 101]);
+    let long = folder.ftam(&["put", "a", &daemon.url("long")]);
+    long.failed(6, &["5029"]);
+    daemon.stop();
+    let daemon = Daemon::start(&folder, &["--anonymous", "--read-only"]);
+    let put = folder.ftam(&["put", "a", &daemon.url("a")]);
+    put.failed(6, &["read-only"]);
+    folder.ftam(&["get", &daemon.url("new"), "-"]).well();
+    assert_eq!(folder.names("root"), ["more", "new"]);
+    daemon.stop();
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_with_its_layer() {
+    let folder = Folder::new("unreachable");
+    // A port that was free a moment ago.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = free.local_addr().unwrap();
+    drop(free);
+    let list = |at: &str| folder.ftam(&["ls", &format!("ftam://{at}/"), "--timeout", "2s"]);
+    list(&at.to_string()).failed(3, &["nobody listens there", "check host and port"]);
+    list("no-such-host.invalid").failed(3, &["no address is known"]);
+    // Somebody who speaks first, and something else.
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = other.local_addr().unwrap().to_string();
+    let speaker = std::thread::spawn(move || {
+        let (mut socket, _) = other.accept().unwrap();
+        socket.write_all(b"SSH-2.0-Something\r\n").unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut all = Vec::new();
+        let _ = socket.read_to_end(&mut all);
+    });
+    list(&at).failed(3, &["does not speak RFC 1006", "SSH-2.0"]);
+    speaker.join().unwrap();
+    // Somebody who never speaks.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = silent.local_addr().unwrap().to_string();
+    let ran = list(&at);
+    assert!(matches!(ran.status, Some(3 | 4)), "{ran:?}");
+}
+
+#[test]
+fn who_does_not_begin_is_dropped_and_who_are_too_many_are_not_taken() {
+    let folder = Folder::new("limits");
+    let options = ["--anonymous", "--begin", "300ms", "--of-one-host", "1"];
+    let daemon = Daemon::start(&folder, &options);
+    let call = || {
+        let socket = TcpStream::connect(&daemon.at).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket
+    };
+    let (mut first, mut second) = (call(), call());
+    let mut octets = Vec::new();
+    second.read_to_end(&mut octets).unwrap();
+    let log = daemon.log();
+    assert!(
+        log.contains("dropped") && log.contains("of this host"),
+        "{log}"
+    );
+    let _ = first.read_to_end(&mut octets);
+    let log = daemon.log();
+    assert!(log.contains("no association in time"), "{log}");
+    // Nothing is told to who says nothing, and little to who says nonsense.
+    assert!(octets.is_empty());
+    let mut third = call();
+    third.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    let _ = third.read_to_end(&mut octets);
+    assert!(octets.is_empty());
+    let log = daemon.log();
+    assert!(log.contains("does not speak RFC 1006"), "{log}");
+    daemon.stop();
+}
