@@ -17,7 +17,7 @@
 //! content is held elsewhere.
 //!
 //! Every error is [`Malformed::Ber`] and names the PDU, the field, what was found and what would be right. A length is believed only as far
-//! as there are octets; nesting ends at [`MOST_DEPTH`].
+//! as there are octets; nesting ends at [`MOST_DEPTH`], and user data has [`chain::MOST_PIECES`] pieces of strings at most.
 
 use core::fmt;
 
@@ -254,6 +254,9 @@ pub enum Fault {
     /// No object identifier.
     #[error("{0}")]
     Oid(BadOid),
+    /// More than [`chain::MOST_PIECES`] pieces of strings.
+    #[error("strings in more than {most} pieces", most = chain::MOST_PIECES)]
+    Pieces,
     /// More than [`MOST_DEPTH`] elements in each other.
     #[error("more than {MOST_DEPTH} elements in each other")]
     Depth,

@@ -13,6 +13,9 @@ use crate::filestore::{Do, perform};
 /// The file service.
 const FILES: Below = Below(0);
 
+/// Nothing has come for too long, or it is time to call again.
+const WAITED: u32 = 1;
+
 /// What whoever runs the node wants of it while it runs; see [`FileClient::want`].
 #[derive(Debug)]
 pub enum Want {
@@ -162,7 +165,7 @@ impl FileClient {
         };
         let token = Token {
             session: self.own,
-            kind: 0,
+            kind: WAITED,
         };
         let deadline = cx.now() + wait;
         cx.set_timer(&mut self.timer, token, deadline);

@@ -7,6 +7,10 @@ use super::head::{Head, Length};
 use super::{Fault, MOST_DEPTH, MOST_HEAD, Tag};
 use crate::Malformed;
 
+/// The most pieces of all constructed strings that one reader joins. Each is a slice of its own, which takes more memory than the few octets that
+/// somebody may put into it.
+pub const MOST_PIECES: usize = 65_536;
+
 /// Reads elements off the front of a message. Identifier and length octets are looked at, content is cut off and shared.
 #[derive(Clone, Debug)]
 pub struct Reader {
@@ -14,6 +18,8 @@ pub struct Reader {
     pdu: &'static str,
     /// The elements that have been entered and not left, the outermost first.
     open: SmallVec<[Level; 8]>,
+    /// Pieces of strings that were joined.
+    pieces: usize,
 }
 
 /// An element that has been entered.
@@ -32,6 +38,7 @@ impl Reader {
             rest: message,
             pdu,
             open: SmallVec::new(),
+            pieces: 0,
         }
     }
 
@@ -195,6 +202,7 @@ impl Reader {
                 .map_err(|short| fault(short).of(self.pdu, field))?,
             pdu: self.pdu,
             open: SmallVec::new(),
+            pieces: 0,
         };
         let whole = inside.rest.len();
         let mut open = 0_usize;
@@ -269,10 +277,19 @@ impl Reader {
             .oid()
     }
 
+    /// One more piece of a string is to be joined.
+    fn join(&mut self, field: &'static str) -> Result<(), Malformed> {
+        self.pieces += 1;
+        if self.pieces > MOST_PIECES {
+            return Err(Fault::Pieces.of(self.pdu, field));
+        }
+        Ok(())
+    }
+
     /// The next element, which must be `tag`, as OCTET STRING or another string; the pieces of a constructed one are joined by sharing them.
     ///
     /// # Errors
-    /// It is another one, not all there, or has something else than octet strings inside.
+    /// It is another one, not all there, has something else than octet strings inside, or more than [`MOST_PIECES`].
     pub fn octet_string(&mut self, tag: Tag, field: &'static str) -> Result<Message, Malformed> {
         let (head, len) = self.expect(tag, field)?;
         if let (false, Length::Definite(content)) = (head.constructed, head.length) {
@@ -288,6 +305,7 @@ impl Reader {
             } else {
                 Tag::OCTET_STRING
             };
+            self.join(field)?;
             all.append(self.octet_string(of, field)?);
         }
         self.leave(field)?;
@@ -329,6 +347,7 @@ impl Reader {
             if all.0 != 0 {
                 return Err(bad(all.0).of(self.pdu, field));
             }
+            self.join(field)?;
             let (unused, octets) = self.bit_string(Tag::BIT_STRING, field)?;
             all.0 = unused;
             all.1.append(octets);

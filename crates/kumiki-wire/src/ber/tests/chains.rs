@@ -176,6 +176,33 @@ fn by_slice(
     Ok(())
 }
 
+#[test]
+fn a_string_in_very_many_pieces_is_refused() {
+    let string = |pieces: usize| {
+        let mut octets = vec![0x24, 0x80];
+        octets.extend([4, 1, 7].repeat(pieces));
+        octets.extend([0, 0]);
+        chain::Reader::new("test", Message::from_octets(&octets))
+            .octet_string(Tag::OCTET_STRING, "string")
+    };
+    let whole = string(chain::MOST_PIECES).unwrap();
+    assert_eq!(whole.len(), chain::MOST_PIECES);
+    let more = string(chain::MOST_PIECES + 1).unwrap_err();
+    assert_eq!(fault(more), Fault::Pieces);
+    // Nor in pieces of pieces.
+    let half = chain::MOST_PIECES / 2 + 1;
+    let mut octets = vec![0x24, 0x80];
+    for _ in 0..2 {
+        octets.extend([0x24, 0x80]);
+        octets.extend([4, 1, 7].repeat(half));
+        octets.extend([0, 0]);
+    }
+    octets.extend([0, 0]);
+    let mut r = chain::Reader::new("test", Message::from_octets(&octets));
+    let nested = r.octet_string(Tag::OCTET_STRING, "string").unwrap_err();
+    assert_eq!(fault(nested), Fault::Pieces);
+}
+
 proptest! {
     #[test]
     fn both_readers_see_the_same(
