@@ -80,7 +80,7 @@ impl FileClient {
             index: u32::MAX,
             generation: u32::MAX,
         },
-        kind: 1,
+        kind: 0,
     };
 
     /// One that does `plan` as soon as it is started.
