@@ -20,7 +20,9 @@ use crate::peers::{Running, skip};
 
 /// A Python that has libiec61850; `None`, after saying so, where there is none.
 fn python() -> Option<String> {
-    let python = std::env::var("KUMIKI_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let named = std::env::var("KUMIKI_PYTHON").ok();
+    let named = named.filter(|it| !it.is_empty());
+    let python = named.unwrap_or_else(|| "python3".to_owned());
     let tried = Command::new(&python)
         .args(["-c", "import pyiec61850"])
         .output();
