@@ -170,9 +170,11 @@ fn who_listens_without_an_address_does_so_on_port_102() {
         .requests()
         .into_iter()
         .filter(|(device, _)| *device == below)
-        .filter_map(|(_, request)| match request {
-            Request::Open(open) => Some(open.local.socket().map(|it| it.port())),
-            _ => None,
+        .filter_map(|(_, request)| {
+            let Request::Open(open) = request else {
+                return None;
+            };
+            Some(open.local.socket().map(|it| it.port()))
         })
         .collect();
     assert_eq!(ports, [Some(102)]);
