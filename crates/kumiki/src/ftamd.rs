@@ -175,7 +175,7 @@ impl FromStr for Place {
 
 impl Place {
     fn listen(self, carrier: Carrier) -> Listen {
-        let port = self.port.unwrap_or(carrier.port());
+        let port = self.port.unwrap_or_else(|| carrier.port());
         Listen {
             at: SocketAddr::new(self.ip, port),
             carrier,

@@ -420,7 +420,7 @@ fn guards_that_share_a_table_keep_off_each_others_files() {
     let guard = || store(b"x").sharing(Box::new(table.clone()));
     let (mut first, mut second) = (guard(), guard());
     let user = User::default();
-    let mut take = |guard: &mut Guard| {
+    let take = |guard: &mut Guard| {
         let taken = guard.select(&user, name("a"), AccessRequest::REPLACE, None, None);
         taken.map(drop).map_err(|fault| fault.identifier)
     };

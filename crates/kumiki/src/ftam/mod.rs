@@ -226,7 +226,7 @@ pub(super) fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
         host: url.host.clone(),
         lower: Lower {
             carrier: url.carrier,
-            tpdu_size: url.tpdu.unwrap_or(url.carrier.tpdu_size()),
+            tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
             patience,
             x121: ours,
             ..usual

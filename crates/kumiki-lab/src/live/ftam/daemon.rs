@@ -425,7 +425,7 @@ impl Serve<'_> {
         let server = FileServer::new(config, guard);
         let lower = Lower {
             carrier,
-            tpdu_size: daemon.tpdu_size.unwrap_or(carrier.tpdu_size()),
+            tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
             x121: daemon.x121,
             patience: daemon.begin,
             ..Lower::default()

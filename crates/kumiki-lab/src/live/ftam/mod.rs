@@ -36,8 +36,6 @@ mod journal;
 mod line;
 pub mod reach;
 mod tape;
-#[cfg(test)]
-mod tests;
 
 pub use caller::{Association, Call, Errand, call};
 pub use daemon::{Daemon, Listen, serve};
