@@ -9,17 +9,17 @@ use kumiki_graph::Reason;
 use kumiki_octets::Message;
 use kumiki_osi::ftam::attributes::ReadAttributes;
 use kumiki_osi::ftam::bulk::{Cancel, Restart};
-use kumiki_osi::ftam::contents::{ContentsType, ContentsTypeName};
+use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::data::DataElement;
-use kumiki_osi::ftam::file::BeginGroupRequest;
 use kumiki_osi::ftam::regime::{Abort, InitializeRequest, InitializeResponse};
 use kumiki_osi::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits,
-    GraphicString, Kind, Outcome as Said, Password, Primitive, ServiceClasses, StateResult, oids,
+    ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Outcome as Said,
+    Primitive, StateResult,
 };
 
+use super::run::{Moving, Run, response};
 use super::stage::{Stage, leaving, stages};
-use super::{Failure, Gain, Layer, Operation, Outcome, Progress};
+use super::{Failure, Gain, Layer, Operation, Outcome, Progress, Settings};
 use crate::filestore::{Do, Form};
 
 /// The most entries of a directory that are kept.
@@ -27,114 +27,6 @@ const MOST_ENTRIES: usize = 100_000;
 
 /// The most checkpoints of one transfer.
 const MOST_CHECKPOINTS: usize = 1 << 20;
-
-/// Who asks, for what.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settings {
-    /// The user's name.
-    pub initiator: Option<GraphicString>,
-    /// Who pays.
-    pub account: Option<GraphicString>,
-    /// The user's password.
-    pub password: Option<Password>,
-    /// What is wanted.
-    pub units: FunctionalUnits,
-    /// Groups of attributes that are wanted.
-    pub groups: AttributeGroups,
-    /// Octets of one data element that is sent, where it may be cut anywhere.
-    pub element: usize,
-    /// Octets between checkpoints of what is sent, where recovery or restart was agreed.
-    pub checkpoint_every: u64,
-    /// The most checkpoints that may be without an answer.
-    pub checkpoint_window: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            initiator: None,
-            account: None,
-            password: None,
-            units: FunctionalUnits::READ
-                | FunctionalUnits::WRITE
-                | FunctionalUnits::LIMITED_FILE_MANAGEMENT
-                | FunctionalUnits::ENHANCED_FILE_MANAGEMENT
-                | FunctionalUnits::GROUPING,
-            groups: AttributeGroups::STORAGE,
-            element: 8000,
-            checkpoint_every: 256 * 1024,
-            checkpoint_window: 4,
-        }
-    }
-}
-
-impl Settings {
-    /// F-INITIALIZE request.
-    #[must_use]
-    pub fn request(&self) -> InitializeRequest {
-        let document = ContentsTypeName::DocumentType;
-        InitializeRequest {
-            implementation_information: Some("Kumiki".into()),
-            service_class: ServiceClasses::MANAGEMENT
-                | ServiceClasses::TRANSFER
-                | ServiceClasses::TRANSFER_AND_MANAGEMENT,
-            functional_units: self.units,
-            attribute_groups: self.groups,
-            contents_type_list: vec![
-                document(oids::FTAM_3),
-                document(oids::FTAM_1),
-                document(oids::FTAM_2),
-                document(oids::NBS_9),
-            ],
-            initiator_identity: self.initiator.clone(),
-            account: self.account.clone(),
-            filestore_password: self.password.clone(),
-            checkpoint_window: self.checkpoint_window,
-            ..InitializeRequest::default()
-        }
-    }
-}
-
-/// Where a transfer is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Moving {
-    /// There is none.
-    #[default]
-    No,
-    /// The peer sends.
-    In,
-    /// This side sends.
-    Out,
-    /// All is sent, here or there.
-    Ended,
-    /// This side asked to cancel it.
-    Cancelling,
-}
-
-/// An operation under way.
-struct Run {
-    operation: Operation,
-    stages: VecDeque<Stage>,
-    /// Responses that are waited for.
-    waiting: VecDeque<Kind>,
-    /// Requests to be sent one after the other.
-    unsent: VecDeque<Fpdu>,
-    grouped: bool,
-    selected: bool,
-    open: bool,
-    unwinding: bool,
-    failure: Option<Failure>,
-    form: Option<Form>,
-    moving: Moving,
-    /// Octets of the file that are behind.
-    offset: u64,
-    /// Where the peer's or own checkpoints are, from 1 on.
-    points: Vec<u64>,
-    secured: usize,
-    moved: u64,
-    entries: Vec<ReadAttributes>,
-    attributes: Option<Box<ReadAttributes>>,
-}
 
 /// The initiator's side of one association.
 pub struct Client {
@@ -803,56 +695,6 @@ impl Client {
             }
         }
     }
-}
-
-impl Run {
-    fn new(operation: Operation, stages: VecDeque<Stage>) -> Self {
-        Self {
-            operation,
-            stages,
-            waiting: VecDeque::new(),
-            unsent: VecDeque::new(),
-            grouped: false,
-            selected: false,
-            open: false,
-            unwinding: false,
-            failure: None,
-            form: None,
-            moving: Moving::No,
-            offset: 0,
-            points: Vec::new(),
-            secured: 0,
-            moved: 0,
-            entries: Vec::new(),
-            attributes: None,
-        }
-    }
-
-    /// The first failure is the cause of all others.
-    fn fail(&mut self, failure: Failure) {
-        self.failure.get_or_insert(failure);
-    }
-
-    /// Asks for these, at once where they can be a group, one after the other where not.
-    fn ask(&mut self, fpdus: Vec<Fpdu>, grouping: bool, out: &mut Vec<Do>) {
-        if !grouping || fpdus.len() < 2 {
-            self.unsent = fpdus.into();
-            return;
-        }
-        self.grouped = true;
-        let threshold = i64::try_from(fpdus.len()).unwrap_or(i64::MAX);
-        out.push(Fpdu::BeginGroupRequest(BeginGroupRequest { threshold }).into());
-        for fpdu in fpdus {
-            self.waiting.extend(response(fpdu.kind()));
-            out.push(fpdu.into());
-        }
-        out.push(Fpdu::EndGroupRequest.into());
-    }
-}
-
-/// The response to a request: its number is the next one.
-fn response(request: Kind) -> Option<Kind> {
-    Kind::of(request.tag() + 1)
 }
 
 fn diagnostic(error_identifier: i64) -> Diagnostic {

@@ -17,6 +17,8 @@
 mod client;
 mod failure;
 mod node;
+mod run;
+mod settings;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -25,9 +27,10 @@ use kumiki_octets::Message;
 use kumiki_osi::ftam::attributes::ReadAttributes;
 use kumiki_osi::ftam::contents::ContentsType;
 
-pub use client::{Client, Settings};
+pub use client::Client;
 pub use failure::{Failure, Layer};
 pub use node::{Config, FileClient, Want};
+pub use settings::Settings;
 
 /// Where the contents of a file come from.
 pub trait Source: Send {

@@ -267,6 +267,7 @@ impl Errand for Plan {
     }
 
     fn heard(&mut self, outcome: &Outcome) {
+        self.told(&narrated(outcome));
         if let Ok(Gain::Attributes(attributes)) = &outcome.result {
             self.expected = show::size(attributes);
         }
@@ -280,6 +281,24 @@ impl Errand for Plan {
     fn told(&mut self, line: &str) {
         if self.verbose {
             self.bar.say(line);
+        }
+    }
+}
+
+/// What came of an operation, in a line.
+pub(super) fn narrated(outcome: &Outcome) -> String {
+    let title = &outcome.title;
+    match &outcome.result {
+        Ok(Gain::Done) => format!("FTAM: {title}: done"),
+        Ok(Gain::Moved(octets)) => format!("FTAM: {title}: {octets} octets moved"),
+        Ok(Gain::Entries(entries)) => format!("FTAM: {title}: {} entries", entries.len()),
+        Ok(Gain::Attributes(_)) => format!("FTAM: {title}: its attributes are known"),
+        Err(why) => {
+            let mut line = format!("FTAM: {title}: {why}");
+            for said in &why.diagnostics {
+                line.push_str(&format!("; said: {said}"));
+            }
+            line
         }
     }
 }
