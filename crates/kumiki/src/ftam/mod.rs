@@ -336,9 +336,8 @@ pub(super) fn look_at(association: &Association, call: &Call, common: &Common) -
             why: "given up".to_owned(),
         });
     }
-    let stood = !association.units.is_empty();
     if let Some(why) = &association.failure {
-        return Err(ended(why, stood, &call.host.to_string()));
+        return Err(ended(why, association.stood, &call.host.to_string()));
     }
     Ok(())
 }
