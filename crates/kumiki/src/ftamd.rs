@@ -58,7 +58,7 @@ struct Serve {
     /// Write what crosses the connection of the first association to this file, as pcapng, and that of others to FILE.2 and so on
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pcap: Option<PathBuf>,
-    /// Serve one association, and end
+    /// Serve one association, and end; who is refused does not count
     #[arg(long, help_heading = "Running")]
     once: bool,
     /// Write the addresses and ports, a line each, to this file when callers can come
@@ -175,7 +175,7 @@ impl FromStr for Place {
 
 impl Place {
     fn listen(self, carrier: Carrier) -> Listen {
-        let port = self.port.unwrap_or(carrier.port());
+        let port = self.port.unwrap_or_else(|| carrier.port());
         Listen {
             at: SocketAddr::new(self.ip, port),
             carrier,

@@ -13,13 +13,13 @@ use kumiki_osi::ftam::attributes::ReadAttributes;
 use kumiki_osi::ftam::bulk::{Cancel, Restart};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::data::DataElement;
-use kumiki_osi::ftam::file::BeginGroupRequest;
 use kumiki_osi::ftam::regime::{Abort, InitializeRequest, InitializeResponse};
 use kumiki_osi::ftam::{
     ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Outcome as Said,
     Primitive, StateResult,
 };
 
+use super::run::{Moving, Run, response};
 use super::stage::{Stage, leaving, stages};
 use super::{Failure, Gain, Layer, Operation, Outcome, Progress, Settings};
 use crate::filestore::{Do, Form};
@@ -29,51 +29,6 @@ const MOST_ENTRIES: usize = 100_000;
 
 /// The most checkpoints of one transfer.
 const MOST_CHECKPOINTS: usize = 1 << 20;
-
-/// Where a transfer is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Moving {
-    /// There is none.
-    #[default]
-    No,
-    /// The peer sends.
-    In,
-    /// This side sends.
-    Out,
-    /// All is sent, here or there.
-    Ended,
-    /// This side asked to cancel it.
-    Cancelling,
-}
-
-/// An operation under way.
-struct Run {
-    operation: Operation,
-    stages: VecDeque<Stage>,
-    /// Responses that are waited for.
-    waiting: VecDeque<Kind>,
-    /// Requests to be sent one after the other.
-    unsent: VecDeque<Fpdu>,
-    grouped: bool,
-    selected: bool,
-    open: bool,
-    unwinding: bool,
-    failure: Option<Failure>,
-    form: Option<Form>,
-    moving: Moving,
-    /// Octets of the file that are behind.
-    offset: u64,
-    /// Where the peer's or own checkpoints are, from 1 on.
-    points: Vec<u64>,
-    secured: usize,
-    moved: u64,
-    entries: Vec<ReadAttributes>,
-    attributes: Option<Box<ReadAttributes>>,
-    /// By which number the responder knows the transfer after the association has gone, if it keeps it.
-    activity: Option<i64>,
-    /// The association has broken, and the transfer has not begun anew yet.
-    recovering: bool,
-}
 
 /// The initiator's side of one association.
 pub struct Client {
@@ -767,58 +722,6 @@ impl Client {
             }
         }
     }
-}
-
-impl Run {
-    fn new(operation: Operation, stages: VecDeque<Stage>) -> Self {
-        Self {
-            operation,
-            stages,
-            waiting: VecDeque::new(),
-            unsent: VecDeque::new(),
-            grouped: false,
-            selected: false,
-            open: false,
-            unwinding: false,
-            failure: None,
-            form: None,
-            moving: Moving::No,
-            offset: 0,
-            points: Vec::new(),
-            secured: 0,
-            moved: 0,
-            entries: Vec::new(),
-            attributes: None,
-            activity: None,
-            recovering: false,
-        }
-    }
-
-    /// The first failure is the cause of all others.
-    fn fail(&mut self, failure: Failure) {
-        self.failure.get_or_insert(failure);
-    }
-
-    /// Asks for these, at once where they can be a group, one after the other where not.
-    fn ask(&mut self, fpdus: Vec<Fpdu>, grouping: bool, out: &mut Vec<Do>) {
-        if !grouping || fpdus.len() < 2 {
-            self.unsent = fpdus.into();
-            return;
-        }
-        self.grouped = true;
-        let threshold = i64::try_from(fpdus.len()).unwrap_or(i64::MAX);
-        out.push(Fpdu::BeginGroupRequest(BeginGroupRequest { threshold }).into());
-        for fpdu in fpdus {
-            self.waiting.extend(response(fpdu.kind()));
-            out.push(fpdu.into());
-        }
-        out.push(Fpdu::EndGroupRequest.into());
-    }
-}
-
-/// The response to a request: its number is the next one.
-fn response(request: Kind) -> Option<Kind> {
-    Kind::of(request.tag() + 1)
 }
 
 fn diagnostic(error_identifier: i64) -> Diagnostic {

@@ -17,6 +17,7 @@
 mod client;
 mod failure;
 mod node;
+mod run;
 mod settings;
 mod stage;
 #[cfg(test)]

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use super::bar::Bar;
 use super::local::{Part, Receipt, checksum, directory_of};
 use super::url::Url;
-use super::{As, Common, call_of, directory, look_at, show, status};
+use super::{As, Common, call_of, directory, look_at, narrated, show, status};
 use crate::commands::{Stop, print};
 
 /// `kumiki ftam collect`.
@@ -425,6 +425,7 @@ impl Errand for Collection<'_> {
         let Some(doing) = self.doing.take() else {
             return;
         };
+        self.told(&narrated(outcome));
         match (doing, &outcome.result) {
             (Doing::Listing, Ok(Gain::Entries(entries))) => {
                 let mut named: Vec<(String, &ReadAttributes)> = entries

@@ -226,7 +226,7 @@ pub(super) fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
         host: url.host.clone(),
         lower: Lower {
             carrier: url.carrier,
-            tpdu_size: url.tpdu.unwrap_or(url.carrier.tpdu_size()),
+            tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
             patience,
             x121: ours,
             ..usual
@@ -267,6 +267,7 @@ impl Errand for Plan {
     }
 
     fn heard(&mut self, outcome: &Outcome) {
+        self.told(&narrated(outcome));
         if let Ok(Gain::Attributes(attributes)) = &outcome.result {
             self.expected = show::size(attributes);
         }
@@ -280,6 +281,24 @@ impl Errand for Plan {
     fn told(&mut self, line: &str) {
         if self.verbose {
             self.bar.say(line);
+        }
+    }
+}
+
+/// What came of an operation, in a line.
+pub(super) fn narrated(outcome: &Outcome) -> String {
+    let title = &outcome.title;
+    match &outcome.result {
+        Ok(Gain::Done) => format!("FTAM: {title}: done"),
+        Ok(Gain::Moved(octets)) => format!("FTAM: {title}: {octets} octets moved"),
+        Ok(Gain::Entries(entries)) => format!("FTAM: {title}: {} entries", entries.len()),
+        Ok(Gain::Attributes(_)) => format!("FTAM: {title}: its attributes are known"),
+        Err(why) => {
+            let mut line = format!("FTAM: {title}: {why}");
+            for said in &why.diagnostics {
+                line.push_str(&format!("; said: {said}"));
+            }
+            line
         }
     }
 }
@@ -317,9 +336,8 @@ pub(super) fn look_at(association: &Association, call: &Call, common: &Common) -
             why: "given up".to_owned(),
         });
     }
-    let stood = !association.units.is_empty();
     if let Some(why) = &association.failure {
-        return Err(ended(why, stood, &call.host.to_string()));
+        return Err(ended(why, association.stood, &call.host.to_string()));
     }
     Ok(())
 }

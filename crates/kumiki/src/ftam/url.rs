@@ -109,7 +109,7 @@ impl FromStr for Url {
             x121: [X121::NONE; 2],
         };
         url.parameters(query.unwrap_or_default())?;
-        url.host.port = port.unwrap_or(url.carrier.port());
+        url.host.port = port.unwrap_or_else(|| url.carrier.port());
         Ok(url)
     }
 }

@@ -48,6 +48,26 @@ fn giving_up_cancels_the_transfer_and_leaves_nothing() {
 }
 
 #[test]
+fn giving_up_what_is_sent_leaves_the_old_file_there() {
+    let folder = Folder::new("given-up-put");
+    let daemon = Daemon::start(&folder, &["--anonymous", "--once"]);
+    folder.write("root/x", b"old");
+    hollow(&folder.path("huge"), HUGE);
+    let putting = folder.command(&["ftam", "put", "huge", &daemon.url("x")]);
+    let putting = Running::start(putting);
+    let is_unfinished = |name: &String| name.starts_with(".kumiki-");
+    until(|| folder.names("root").iter().any(is_unfinished));
+    putting.signal(Signal::INT);
+    putting.end().failed(130, &["given up"]);
+    let log = daemon.log();
+    assert!(log.ends_with("ended in order"), "{log}");
+    // Once was enough.
+    daemon.running.end().well();
+    assert_eq!(folder.names("root"), ["x"]);
+    assert_eq!(folder.read("root/x"), b"old");
+}
+
+#[test]
 fn what_has_come_is_kept_where_it_is_to_be_resumed() {
     let folder = Folder::new("resumed");
     let daemon = Daemon::start(&folder, &["--anonymous"]);

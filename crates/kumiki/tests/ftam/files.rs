@@ -124,13 +124,13 @@ fn a_virtual_circuit_carries_it_too() {
     daemon.stop();
 }
 
-/// What is in memory does not grow with the file: an address space of 100 MB is enough for 300 MB, at both ends.
+/// What is in memory does not grow with the file: an address space of 200 MB is enough for 300 MB, at both ends.
 #[test]
 fn memory_is_bounded() {
     let folder = Folder::new("memory");
     let limited = |arguments: &str| {
         let mut command = std::process::Command::new("sh");
-        let script = format!("ulimit -v 100000; exec \"$0\" {arguments}");
+        let script = format!("ulimit -v 200000; exec \"$0\" {arguments}");
         command
             .args(["-c", &script, super::harness::KUMIKI])
             .current_dir(&folder.0)

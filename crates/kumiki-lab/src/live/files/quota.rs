@@ -78,21 +78,17 @@ fn below(directory: &OwnedFd, depth: usize) -> Result<u64, Errno> {
         let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
         };
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => {
-                if name.to_bytes().starts_with(UNFINISHED.as_bytes()) && abandoned(directory, name)
-                {
-                    continue;
-                }
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind == FileType::RegularFile {
+            let unfinished = name.to_bytes().starts_with(UNFINISHED.as_bytes());
+            if !(unfinished && abandoned(directory, name)) {
                 octets = octets.saturating_add(u64::try_from(stat.st_size).unwrap_or(0));
             }
-            FileType::Directory if depth > 0 => {
-                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                if let Ok(inner) = openat(directory, name, flags, Mode::empty()) {
-                    octets = octets.saturating_add(below(&inner, depth - 1).unwrap_or(0));
-                }
+        } else if kind == FileType::Directory && depth > 0 {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            if let Ok(inner) = openat(directory, name, flags, Mode::empty()) {
+                octets = octets.saturating_add(below(&inner, depth - 1).unwrap_or(0));
             }
-            _ => {}
         }
     }
     Ok(octets)

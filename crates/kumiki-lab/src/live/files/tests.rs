@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::Arc;
 
 use kumiki_octets::Message;
 use kumiki_osi::ftam::attributes::Pathname;
@@ -156,6 +157,40 @@ fn writing_is_all_or_nothing_and_leaves_nothing_behind() {
     drop(store);
     assert_eq!(files(&inner), ["a", "d"]);
     assert_eq!(fs::read(inner.join("a")).unwrap(), b"older");
+}
+
+#[test]
+fn what_a_crash_has_left_goes_and_what_is_being_written_stays() {
+    let (temp, [store, _]) = root();
+    let inner = temp.path().join("root");
+    fs::write(inner.join(".kumiki-1-0"), "left").unwrap();
+    fs::write(inner.join("d/.kumiki-2-0"), "left").unwrap();
+    let user = User::default();
+    let quota = Arc::new(Quota::count(&inner, Some(10)).unwrap());
+    assert_eq!(quota.used(), 3);
+    assert_eq!((files(&inner).len(), files(&inner.join("d")).len()), (2, 0));
+    let mut store = store.with_quota(Arc::clone(&quota));
+    let (file, _) = store.write_to(&user, &name("a"), Start::Replace).unwrap();
+    let data = Message::from_octets(b"new..");
+    store.write(file, 0, data.clone()).unwrap();
+    assert_eq!(quota.used(), 8);
+    // Another one that starts meanwhile counts it and lets it be.
+    assert_eq!(Quota::count(&inner, None).unwrap().used(), 8);
+    assert_eq!(files(&inner).len(), 3);
+    let full = store.write(file, 5, data).unwrap_err();
+    assert_eq!(full.identifier, 5029);
+    // What is written again counts once.
+    store.write(file, 4, Message::from_octets(b"!")).unwrap();
+    store.commit(&user, file, now()).unwrap();
+    assert_eq!(
+        (quota.used(), get(&mut store, "a").unwrap()),
+        (5, b"new.!".to_vec())
+    );
+    let (file, begin) = store.write_to(&user, &name("a"), Start::Extend).unwrap();
+    assert_eq!((begin, quota.used()), (5, 10));
+    store.close(file);
+    store.delete(&user, &name("a")).unwrap();
+    assert_eq!(quota.used(), 0);
 }
 
 #[test]

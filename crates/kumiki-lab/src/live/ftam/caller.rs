@@ -74,6 +74,8 @@ pub trait Errand {
 pub struct Association {
     /// Why there was none, or it ended too soon.
     pub failure: Option<Failure>,
+    /// Whether it stood.
+    pub stood: bool,
     /// Whether somebody wanted it to end.
     pub interrupted: bool,
     /// How long it took.
@@ -292,6 +294,7 @@ impl Conversation<'_> {
         });
         Association {
             failure,
+            stood: self.stood,
             interrupted: self.wish.is_made(),
             elapsed: self.clock.now().saturating_since(Instant::ZERO),
             octets: (sight.received, sight.sent),

@@ -45,6 +45,9 @@ use crate::live::{BATCH, LOOK, LiveError, system};
 /// How long a peer may take to hang up when all is said.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// The longest message of session that is taken, in octets: nobody who may call has more of our memory than this and what is read ahead.
+const LONGEST: u32 = 4 << 20;
+
 /// Where callers come in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listen {
@@ -89,7 +92,7 @@ pub struct Daemon {
     pub element: usize,
     /// Our X.121 address, on XOT.
     pub x121: Number,
-    /// One association, and then the end.
+    /// One association that stands, and then the end.
     pub once: bool,
     /// Where what crosses the connection of the first association is written; of others, the same with their number behind it.
     pub pcap: Option<PathBuf>,
@@ -193,12 +196,11 @@ pub fn serve(
         told,
         bell: bell.clone(),
         served: Served::default(),
-        ended: 0,
         is_short: false,
     };
     loop {
         door.hear(say);
-        if wish.is_made() || (shared.daemon.once && door.ended > 0) {
+        if wish.is_made() || (shared.daemon.once && door.served.associations > 0) {
             break;
         }
         let is_full = shared.daemon.once && !door.serving.is_empty();
@@ -260,7 +262,6 @@ struct Door {
     told: Receiver<Told>,
     bell: Bell,
     served: Served,
-    ended: u64,
     /// There is no descriptor or thread for another caller.
     is_short: bool,
 }
@@ -271,7 +272,6 @@ impl Door {
             match told {
                 Told::Line(line) => say(&line),
                 Told::Ended(number, stood) => {
-                    self.ended += 1;
                     self.served.associations += u64::from(stood);
                     if let Some(serving) = self.serving.remove(&number) {
                         // It has told its last word.
@@ -426,9 +426,10 @@ impl Serve<'_> {
         let server = FileServer::new(config, guard);
         let lower = Lower {
             carrier,
-            tpdu_size: daemon.tpdu_size.unwrap_or(carrier.tpdu_size()),
+            tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
             x121: daemon.x121,
             patience: daemon.begin,
+            longest: LONGEST,
             ..Lower::default()
         };
         let seed = unguessable().map_err(system("no random number"))?;

@@ -36,8 +36,6 @@ mod journal;
 mod line;
 pub mod reach;
 mod tape;
-#[cfg(test)]
-mod tests;
 
 pub use caller::{Association, Call, Errand, call};
 pub use daemon::{Daemon, Listen, serve};
@@ -108,6 +106,8 @@ pub struct Lower {
     pub patience: Duration,
     /// Our own X.121 address.
     pub x121: Number,
+    /// The longest message of session that is taken, in octets.
+    pub longest: u32,
 }
 
 impl Default for Lower {
@@ -118,6 +118,7 @@ impl Default for Lower {
             preferred_size: 0,
             patience: Duration::from_secs(30),
             x121: Number::NONE,
+            longest: 16 << 20,
         }
     }
 }
@@ -168,6 +169,7 @@ fn joined(
         },
         tpdu_size: lower.tpdu_size,
         preferred_size: lower.preferred_size,
+        longest: lower.longest,
         patience,
         ..tp0::Config::default()
     };

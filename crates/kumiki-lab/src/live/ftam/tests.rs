@@ -1,1 +1,0 @@
-//! One process, both ends.
