@@ -125,7 +125,7 @@ impl User {
         match what % 16 {
             5..=8 if it.credit > 0 && it.resets == 0 => {
                 it.credit -= 1;
-                let end = what % 2 == 0;
+                let end = what.is_multiple_of(2);
                 cx.down(Below(0), Request::Data { session, data, end });
             }
             9 if it.credit > 0 && it.resets == 0 => {

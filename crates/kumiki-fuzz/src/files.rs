@@ -21,7 +21,9 @@ use kumiki_proto::presentation::{self, Presentation};
 use kumiki_proto::session::{self, Session};
 use kumiki_proto::tp0::{self, Tp0};
 use kumiki_proto::tpkt::{self, Tpkt};
+use kumiki_wire::cotp::Tpdu;
 
+use crate::packet::SHOWN;
 use crate::wires::{Act, Wires, packets};
 use crate::{Draw, Target, within_mb};
 
@@ -152,6 +154,8 @@ struct World {
     /// Those that were sent, to be sent again.
     last: Vec<Vec<u8>>,
     carried: usize,
+    /// The TSDU that each side is sending.
+    tsdus: [Vec<u8>; 2],
 }
 
 impl World {
@@ -222,6 +226,7 @@ impl World {
             under_way: [Vec::new(), Vec::new()],
             last: Vec::new(),
             carried: 0,
+            tsdus: [Vec::new(), Vec::new()],
         };
         world.run();
         world
@@ -279,6 +284,8 @@ impl World {
             self.parts[side].extend(out);
             for packet in packets(&mut self.parts[side]) {
                 self.carried += 1;
+                show(connection, side, &packet);
+                check(&packet[4..], &mut self.tsdus[side]);
                 assert!(self.carried < MOST_PACKETS, "they talk without end");
                 if self.last.len() >= 40 {
                     self.last.remove(0);
@@ -409,6 +416,26 @@ impl World {
     }
 }
 
+/// What a side has sent is right, up to session.
+fn check(tpdu: &[u8], tsdu: &mut Vec<u8>) {
+    let (found, len) = Tpdu::parse(tpdu, tpdu.len()).expect("it is ours");
+    if let Tpdu::Data(data) = found {
+        tsdu.extend_from_slice(&tpdu[len..]);
+        if data.eot {
+            let tsdu = Message::from_octets(&core::mem::take(tsdu));
+            kumiki_wire::session::parse(tsdu).expect("it is ours");
+        }
+    }
+}
+
+/// Prints what a side has sent, where that is asked for.
+fn show(connection: usize, side: usize, packet: &[u8]) {
+    if *SHOWN {
+        let head = &packet[4..packet.len().min(64)];
+        println!("{connection} {side} {} octets: {head:02x?}", packet.len());
+    }
+}
+
 /// A TPKT around `body`.
 fn framed(body: &[u8]) -> Vec<u8> {
     let len = u16::try_from(body.len() + 4).unwrap().to_be_bytes();
@@ -512,7 +539,7 @@ fn run(octets: &[u8]) {
     guard.forget_interrupted();
     assert_eq!(guard.selections(), 0);
     // It is as though nothing had been.
-    (world.parts, world.under_way) = Default::default();
+    (world.parts, world.under_way, world.tsdus) = Default::default();
     world.wake(world.gates[1]);
     let connection = world.wires().connections.len() - 1;
     world.act(Act::Connect(connection));

@@ -133,7 +133,9 @@ fn session(octets: &[u8], cut: usize) {
 macro_rules! again {
     ($kind:ty, $octets:expr, $cut:expr) => {
         let read = <$kind>::parse(message($octets, $cut));
-        assert_eq!(read, <$kind>::parse(Message::from_octets($octets)));
+        // What is said of one that is cut off may differ: how much of it lay in one piece.
+        let whole = <$kind>::parse(Message::from_octets($octets));
+        assert_eq!(read.as_ref().ok(), whole.as_ref().ok());
         if let Ok(found) = read {
             let _ = found.to_string();
             assert_eq!(<$kind>::parse(found.clone().emit()), Ok(found));

@@ -23,7 +23,8 @@ pub(crate) fn on_the_line(message: &Message) -> Vec<u8> {
 }
 
 /// Whether packets are printed, for who looks at a finding.
-static SHOWN: LazyLock<bool> = LazyLock::new(|| std::env::var_os("KUMIKI_FUZZ_SHOW").is_some());
+pub(crate) static SHOWN: LazyLock<bool> =
+    LazyLock::new(|| std::env::var_os("KUMIKI_FUZZ_SHOW").is_some());
 
 /// Prints what a host gets, where packets are printed.
 pub(crate) fn tell(octets: &[u8], layer: &'static str, what: &str) {

@@ -162,6 +162,9 @@ impl Ftam {
         if !standing {
             return cx.drop("no such association, or not while it begins or ends");
         }
+        // What the peer has just given it does not want back, unless it says so: what makes it ours may still be on its way. Two that
+        // do not agree on who is to have it would hand it to each other for ever.
+        let given = matches!(primitive, session::Primitive::GiveTokens { .. });
         match primitive {
             session::Primitive::SyncMinor { .. } => self.take_check(own, cx),
             session::Primitive::SyncMinorReply { number, .. } => {
@@ -189,7 +192,9 @@ impl Ftam {
             }
         }
         if let Some(connection) = self.connection(own) {
-            connection.settle_token();
+            if !given {
+                connection.settle_token();
+            }
             connection.flush(cx);
         }
     }

@@ -151,6 +151,8 @@ impl X25 {
         };
         line.lower = opened.provider;
         line.unit = opened.unit;
+        // What came late for an earlier link is not this one's.
+        (line.credit, line.owed) = (0, 0);
         self.line_up(own, cx);
     }
 

@@ -188,11 +188,11 @@ impl X25 {
             self.counters.errors += 1;
             return self.error(handle, diagnostic::ON_PVC, cx);
         }
-        let step = match circuit.p.step(kind) {
+        let mut step = circuit.p.step(kind);
+        if circuits && step == CallStep::Collide {
             // A connection is one call's, and who has opened it calls (RFC 1613 section 5).
-            CallStep::Collide if circuits => CallStep::Error,
-            step => step,
-        };
+            step = CallStep::Error;
+        }
         match step {
             CallStep::Take => self.in_transfer(handle, kind, packet, data, cx),
             CallStep::Discard => {

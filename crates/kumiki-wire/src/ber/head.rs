@@ -85,10 +85,12 @@ impl Head {
             constructed,
             length,
         };
-        if head.is_end() && (constructed || length != Length::Definite(0)) {
+        let len = octets.len() - rest.len();
+        // They are two octets in any encoding: X.690 section 8.1.5 has no long form of them.
+        if head.is_end() && (constructed || length != Length::Definite(0) || len != 2) {
             return Err(Fault::End);
         }
-        Ok((head, octets.len() - rest.len()))
+        Ok((head, len))
     }
 
     /// As [`Head::parse`], and sees to it that the content of a definite length is there: a length larger than `octets` is

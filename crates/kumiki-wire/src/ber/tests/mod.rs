@@ -342,3 +342,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_end_of_contents_is_two_octets_and_no_other_form_of_them() {
+    for end in [&[0x00, 0x81, 0x00][..], &[0x1f, 0x00, 0x00], &[0x20, 0x00]] {
+        assert_eq!(Head::parse(end), Err(Fault::End), "{end:02x?}");
+        let octets = [&[0x30, 0x80][..], end].concat();
+        let mut reader = Reader::new("PDU", &octets);
+        assert!(reader.next("element").is_err());
+    }
+    assert_eq!(Head::parse(&[0, 0]).map(|(_, len)| len), Ok(2));
+}
