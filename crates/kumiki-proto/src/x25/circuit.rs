@@ -73,8 +73,6 @@ struct Variables {
     queue: VecDeque<Item>,
     part: Option<Part>,
     granted: u32,
-    /// The user has sent one more than that.
-    overdrawn: bool,
     peer_busy: bool,
     /// P(S) of the next packet to come.
     expected: u8,
@@ -253,7 +251,6 @@ impl Circuit {
         let messages = room.saturating_sub(self.v.granted);
         if messages > 0 {
             self.v.granted += messages;
-            self.v.overdrawn = false;
             let credit = Credit::messages(messages);
             self.up(Indication::Credit { session, credit }, cx);
         }
@@ -270,12 +267,10 @@ impl Circuit {
         if !self.flows() {
             return cx.drop("data on a channel that is not ready");
         }
-        // A user's first message may cross the first grant, and its count is one too high from then on. What is dropped here would be lost to a
-        // transport that relies on us, so one that is too much is taken, and both counts agree again.
-        if self.v.granted == 0 && core::mem::replace(&mut self.v.overdrawn, true) {
+        let Some(granted) = self.v.granted.checked_sub(1) else {
             return cx.drop("data without credit");
-        }
-        self.v.granted = self.v.granted.saturating_sub(1);
+        };
+        self.v.granted = granted;
         let mut part = match self.v.part.take() {
             Some(mut part) => {
                 part.data.append(data);
