@@ -173,3 +173,27 @@ fn without_prices_the_seven_layers_fill_the_line() {
         assert!((0.99..=1.0).contains(&share), "{label}: {share}");
     }
 }
+
+/// Papers 4 and 5: the second small message waits for the acknowledgment of the first, and that for its timer of 40 ms.
+#[test]
+fn nagles_algorithm_waits_once_for_a_delayed_acknowledgment_around_a_file_on_tcp() {
+    let took = |coalesce: &str, delay: &str| {
+        let set = [
+            format!("coalesce={coalesce}"),
+            format!("delay={delay}"),
+            "file=20 kB".to_owned(),
+        ];
+        let runs = runs("ftam-stall", &set.each_ref().map(String::as_str));
+        let [(_, measured, _)] = runs.as_slice() else {
+            panic!("one point");
+        };
+        measured.time.as_secs_f64() * 1e3
+    };
+    let waits = took("nagle", "40 ms") - took("never", "40 ms");
+    // The timer's 40 ms, and a round trip of 1 ms or two.
+    assert!((39.0..43.0).contains(&waits), "{waits} ms");
+    let waits = took("nagle", "0 ms") - took("never", "0 ms");
+    assert!(waits < 2.0, "{waits} ms");
+    let waits = took("minshall", "40 ms") - took("never", "40 ms");
+    assert!(waits < 1.0, "{waits} ms");
+}
