@@ -438,9 +438,9 @@ impl Point {
     #[must_use]
     pub fn is_at(&self, values: &toml::Table) -> bool {
         let has = |(name, wanted): (&String, &toml::Value)| {
-            let is = |value: &toml::Value| match wanted {
-                toml::Value::Array(any) => any.iter().any(|one| same(value, one)),
-                one => same(value, one),
+            let is = |value: &toml::Value| match wanted.as_array() {
+                Some(any) => any.iter().any(|one| same(value, one)),
+                None => same(value, wanted),
             };
             self.varied.iter().any(|(n, value)| n == name && is(value))
         };
