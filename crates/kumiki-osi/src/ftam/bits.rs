@@ -354,6 +354,40 @@ bits! {
     }
 }
 
+impl AttributeGroups {
+    /// The attributes of version 1 in these groups and the kernel group (ISO 8571-2).
+    #[must_use]
+    pub const fn names(self) -> AttributeNames {
+        let mut names = AttributeNames::PATHNAME
+            .with(AttributeNames::PERMITTED_ACTIONS)
+            .with(AttributeNames::CONTENTS_TYPE);
+        if self.contains(Self::STORAGE) {
+            names = names
+                .with(AttributeNames::STORAGE_ACCOUNT)
+                .with(AttributeNames::CREATED)
+                .with(AttributeNames::MODIFIED)
+                .with(AttributeNames::READ)
+                .with(AttributeNames::ATTRIBUTES_MODIFIED)
+                .with(AttributeNames::CREATOR)
+                .with(AttributeNames::MODIFIER)
+                .with(AttributeNames::READER)
+                .with(AttributeNames::ATTRIBUTE_MODIFIER)
+                .with(AttributeNames::AVAILABILITY)
+                .with(AttributeNames::SIZE)
+                .with(AttributeNames::FUTURE_SIZE);
+        }
+        if self.contains(Self::SECURITY) {
+            names = names
+                .with(AttributeNames::ACCESS_CONTROL)
+                .with(AttributeNames::LEGAL_QUALIFICATION);
+        }
+        if self.contains(Self::PRIVATE) {
+            names = names.with(AttributeNames::PRIVATE_USE);
+        }
+        names
+    }
+}
+
 impl AccessRequest {
     /// Whether all that is wanted is permitted.
     #[must_use]

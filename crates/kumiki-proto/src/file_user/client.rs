@@ -15,8 +15,8 @@ use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::data::DataElement;
 use kumiki_osi::ftam::regime::{Abort, InitializeRequest, InitializeResponse};
 use kumiki_osi::ftam::{
-    ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Outcome as Said,
-    Primitive, StateResult,
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind,
+    Outcome as Said, Primitive, StateResult,
 };
 
 use super::run::{Moving, Run, response};
@@ -35,6 +35,7 @@ pub struct Client {
     settings: Settings,
     plan: VecDeque<Operation>,
     units: FunctionalUnits,
+    groups: AttributeGroups,
     window: usize,
     credit: u32,
     run: Option<Box<Run>>,
@@ -71,6 +72,7 @@ impl Client {
             settings,
             plan: plan.into(),
             units: FunctionalUnits::NONE,
+            groups: AttributeGroups::NONE,
             window: 1,
             credit: 0,
             run: None,
@@ -182,6 +184,7 @@ impl Client {
             return;
         }
         self.units = response.functional_units & self.settings.units;
+        self.groups = response.attribute_groups & self.settings.groups;
         self.window = usize::try_from(response.checkpoint_window.max(1)).unwrap_or(1);
         self.stands = true;
         if !self.recover(out) {
@@ -492,7 +495,7 @@ impl Client {
             return false;
         };
         let activity = self.next_activity();
-        match stages(&operation, self.units, activity) {
+        match stages(&operation, self.units, self.groups, activity) {
             Ok(stages) => {
                 let mut run = Run::new(operation, stages);
                 run.activity = activity;

@@ -11,7 +11,8 @@ use kumiki_osi::ftam::file::{
     SelectRequest,
 };
 use kumiki_osi::ftam::{
-    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, PermittedActions, ProcessingMode, oids,
+    AccessRequest, AttributeGroups, AttributeNames, Fpdu, FunctionalUnits, PermittedActions,
+    ProcessingMode, oids,
 };
 
 use super::{Operation, PutMode};
@@ -35,9 +36,6 @@ const ENTRIES: AttributeNames = AttributeNames::PATHNAME
     .with(AttributeNames::MODIFIED)
     .with(AttributeNames::READ)
     .with(AttributeNames::SIZE);
-
-/// What is asked for of a file: all of version 1.
-const ATTRIBUTES: AttributeNames = AttributeNames::from_bits(0x3_ffff);
 
 /// What is to be possible with a new file: what ISODE's client asks for, but for going through it.
 const ACTIONS: PermittedActions = PermittedActions::READ
@@ -126,13 +124,14 @@ fn reading() -> Stage {
     })
 }
 
-/// The steps of an operation, with these functional units. `activity` is the number by which its transfer can be recovered, if it can.
+/// The steps of an operation, with these functional units and groups of attributes. `activity` is the number by which its transfer can be recovered, if it can.
 ///
 /// # Errors
 /// The functional unit that it needs and that was not agreed.
 pub(super) fn stages(
     operation: &Operation,
     units: FunctionalUnits,
+    groups: AttributeGroups,
     activity: Option<i64>,
 ) -> Result<VecDeque<Stage>, FunctionalUnits> {
     use AccessRequest as Access;
@@ -217,7 +216,7 @@ pub(super) fn stages(
             needs(U::LIMITED_FILE_MANAGEMENT)?;
             let mut group = vec![
                 select(name, Access::READ_ATTRIBUTE),
-                read_attributes(ATTRIBUTES),
+                read_attributes(groups.names()),
             ];
             group.extend(leaving(true, false));
             [Stage::Ask(group)].into()

@@ -5,6 +5,7 @@ use kumiki_graph::{
     Open, Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_osi::Association;
+use kumiki_osi::acse::Names;
 use kumiki_osi::ftam::regime::InitializeResponse;
 use kumiki_osi::ftam::{Diagnostic, Fpdu, Moment, Primitive, StateResult};
 
@@ -233,9 +234,15 @@ impl FileServer {
             Handle::default()
         };
         association.initialize = Some(Box::new(Fpdu::InitializeResponse(Box::new(response))));
-        // Who answers is who was called.
+        // Who answers is who was called, where it has no name of its own.
+        let own = &self.config.association.called_names;
+        let called = association.called_names.clone();
         association.calling = association.called;
-        association.calling_names = association.called_names.clone();
+        association.calling_names = if *own == Names::default() {
+            called
+        } else {
+            own.clone()
+        };
         association.authentication = None;
         let accept = Accept {
             session: provider,

@@ -25,7 +25,7 @@ use kumiki_io::{
     Bell, Clock as _, Ended, Executor, Pace, Plug, RealClock, Watch, Wish, unguessable,
 };
 use kumiki_osi::acse::Names;
-use kumiki_osi::ftam::{Diagnostic, FunctionalUnits, Moment};
+use kumiki_osi::ftam::{AttributeGroups, Diagnostic, FunctionalUnits, Moment};
 use kumiki_osi::x25::Number;
 use kumiki_osi::{Association as Upper, Selectors};
 use kumiki_proto::filestore::{
@@ -414,6 +414,8 @@ impl Serve<'_> {
             },
             responder: ResponderConfig {
                 units,
+                // A directory keeps nothing of the security group.
+                groups: AttributeGroups::STORAGE,
                 element: daemon.element,
                 longest_file: daemon.longest_file,
                 ..ResponderConfig::default()

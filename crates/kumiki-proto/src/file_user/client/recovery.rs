@@ -121,7 +121,8 @@ impl Run {
         self.moved = self.moved.saturating_sub(before - self.offset.min(before));
         self.form = Form::of(&response.contents_type);
         let moves = |stage: &Stage| matches!(stage, Stage::Read(_) | Stage::Write(_));
-        let stages = stages(&self.operation, units, None).unwrap_or_default();
+        let stages =
+            stages(&self.operation, units, AttributeGroups::NONE, None).unwrap_or_default();
         if let Some(stage) = stages.into_iter().find(moves) {
             self.stages.push_front(stage);
         }

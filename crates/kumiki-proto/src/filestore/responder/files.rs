@@ -10,37 +10,14 @@ use kumiki_osi::ftam::file::{
     RecoveryMode, SelectRequest, SelectResponse,
 };
 use kumiki_osi::ftam::{
-    AccessRequest, AttributeGroups, AttributeNames, Diagnostic, Fpdu, FunctionalUnits, Moment,
-    ProcessingMode, StateResult, oids,
+    AccessRequest, AttributeNames, Diagnostic, Fpdu, FunctionalUnits, Moment, ProcessingMode,
+    StateResult, oids,
 };
 
 use super::super::guard::{Created, is_directory};
 use super::super::{Fault, Form, Guard, Name, Selection, Start, informative};
 use super::transfer::Resumed;
 use super::{Opened, Responder, Selected};
-
-/// Attributes of the storage group, version 1.
-const STORAGE: AttributeNames = AttributeNames::STORAGE_ACCOUNT
-    .with(AttributeNames::CREATED)
-    .with(AttributeNames::MODIFIED)
-    .with(AttributeNames::READ)
-    .with(AttributeNames::ATTRIBUTES_MODIFIED)
-    .with(AttributeNames::CREATOR)
-    .with(AttributeNames::MODIFIER)
-    .with(AttributeNames::READER)
-    .with(AttributeNames::ATTRIBUTE_MODIFIER)
-    .with(AttributeNames::AVAILABILITY)
-    .with(AttributeNames::SIZE)
-    .with(AttributeNames::FUTURE_SIZE);
-
-/// Attributes of the security group.
-const SECURITY: AttributeNames =
-    AttributeNames::ACCESS_CONTROL.with(AttributeNames::LEGAL_QUALIFICATION);
-
-/// Attributes of the kernel group.
-const KERNEL: AttributeNames = AttributeNames::PATHNAME
-    .with(AttributeNames::PERMITTED_ACTIONS)
-    .with(AttributeNames::CONTENTS_TYPE);
 
 /// The most elements of a file's access control: as many as a peer can be told of.
 const MOST_ELEMENTS: usize = 1000;
@@ -257,14 +234,7 @@ impl Responder {
 
     /// Attributes of the groups agreed.
     pub(super) fn names(&self) -> AttributeNames {
-        let mut names = KERNEL;
-        if self.agreed.groups.contains(AttributeGroups::STORAGE) {
-            names |= STORAGE;
-        }
-        if self.agreed.groups.contains(AttributeGroups::SECURITY) {
-            names |= SECURITY;
-        }
-        names
+        self.agreed.groups.names()
     }
 
     fn change_attributes(
