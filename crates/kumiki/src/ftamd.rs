@@ -73,8 +73,11 @@ struct Serve {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "How callers reach it")]
 struct Reach {
-    /// Callers of RFC 1006 come in here, at 102 unless another port is given (0: any); [::]:102 unless given, and not with --xot alone
-    #[arg(long, value_name = "ADDRESS[:PORT]")]
+    #[arg(
+        long,
+        value_name = "ADDRESS[:PORT]",
+        help = "Callers of RFC 1006 come in here, at 102 unless another port is given (0: any); [::]:102 unless given, and not with --xot alone"
+    )]
     listen: Vec<Place>,
     /// Callers of XOT come in here, at 1998 unless another port is given
     #[arg(long, value_name = "ADDRESS[:PORT]")]

@@ -105,8 +105,10 @@ impl As {
 
 #[derive(Args, Debug)]
 struct Get {
-    /// The file: ftam://user@host[:port]/FILE?tsel=...
-    #[arg(value_name = "URL")]
+    #[arg(
+        value_name = "URL",
+        help = "The file: ftam://user@host[:port]/FILE?tsel=..."
+    )]
     url: Url,
     /// Where it goes: a file, a directory, or - for standard output; its own name in this directory unless given
     #[arg(value_name = "TARGET")]
