@@ -243,6 +243,19 @@ impl Protocol for FileClient {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
+            Indication::Opened(opened) if opened.user != self.own => {
+                // One that was given up stands after all.
+                let session = opened.provider;
+                let (reason, data) = (Reason::User, None);
+                cx.down(
+                    FILES,
+                    Request::Abort {
+                        session,
+                        reason,
+                        data,
+                    },
+                );
+            }
             Indication::Opened(opened) => {
                 self.provider = Some(opened.provider);
                 let said = opened
