@@ -395,7 +395,7 @@ pub struct Workload {
     pub to: Targets,
     /// Octets that one call writes; for `ping` the data of an echo, for `ftam` that of an F-DATA request.
     pub message: String,
-    /// Octets of the file, for `ftam`.
+    /// Octets of the file, for `ftam`; `netperf`, which writes for a time, does not look at it.
     pub file: Option<String>,
     /// Messages per session, for all but `netperf` and `ftam`; without end for `udp` and `ping` unless given.
     pub count: Option<u64>,
@@ -560,6 +560,9 @@ pub struct Growth {
     pub below: f64,
     /// Where the paper says so.
     pub from: String,
+    /// Whether the ratio owes something to a price that was fitted.
+    #[serde(default)]
+    pub fitted: bool,
 }
 
 /// A window and the round trip that it goes round in: their quotient is a limit.

@@ -392,7 +392,14 @@ pub(super) fn measure(
         stopped: stopped(&sinks, &sessions, source.map_or(0, Source::busy)),
         counters: super::counters::of(world),
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
-        failure: user.and_then(FileUser::failure),
+        failure: user.and_then(|user| {
+            let unfinished = || {
+                let (moved, file) = (user.moved(), user.file());
+                format!("{moved} of {file} octets were sent when the time was over; `duration` gives it more")
+            };
+            let failed = user.failure();
+            failed.or_else(|| user.done().is_none().then(unfinished))
+        }),
         tasks: tasks(world),
         units: (load.kind == Kind::Units).then(|| Units::of(world, hosts, load)),
         echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),

@@ -149,6 +149,9 @@ fn of_workload(
             "two readers on one host would listen on the same port",
         ));
     }
+    if workload.times == Some(0) {
+        return Err(wrong("times", "what is shown is nothing").expected("at least 1"));
+    }
     let message = octets("message", &workload.message)?;
     if message == 0 {
         return Err(wrong("message", "a message has at least one octet"));

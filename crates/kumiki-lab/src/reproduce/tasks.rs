@@ -157,17 +157,20 @@ impl Results {
             sides.sort_unstable();
             sides.dedup();
             for side in sides {
-                let sum = |point: &Point, tasks: &[String]| -> f64 {
-                    let of = times.iter().filter(|time| {
-                        core::ptr::eq(time.point, point)
-                            && time.side == side
-                            && tasks.contains(&time.task)
+                let one = |point: &Point, task: &String| {
+                    let mut of = times.iter().filter(|time| {
+                        core::ptr::eq(time.point, point) && time.side == side && time.task == *task
                     });
-                    of.map(|time| time.ms).sum()
+                    of.next().map(|time| time.ms)
                 };
-                let of = sum(after, &growth.of) - sum(before, &growth.of);
-                let against = sum(after, &growth.against) - sum(before, &growth.against);
-                lines.push(line(growth, side, &others(before), of, against));
+                // Nothing is said where a point has failed.
+                let sum = |point: &Point, tasks: &[String]| -> Option<f64> {
+                    tasks.iter().map(|task| one(point, task)).sum()
+                };
+                let grown = |tasks: &[String]| Some(sum(after, tasks)? - sum(before, tasks)?);
+                if let (Some(of), Some(against)) = (grown(&growth.of), grown(&growth.against)) {
+                    lines.push(line(growth, side, &others(before), of, against));
+                }
             }
         }
         lines
@@ -190,9 +193,18 @@ fn line(
         .map(String::as_str)
         .filter(|part| !part.is_empty())
         .collect();
-    let verdict = if ratio < growth.below { "" } else { "; missed" };
+    let fitted = if growth.fitted {
+        "by a fitted price"
+    } else {
+        "predicted"
+    };
+    let verdict = if against > 0.0 && ratio < growth.below {
+        ""
+    } else {
+        "; missed"
+    };
     format!(
-        "{}: from {} to {} {} grows by {of:.0} ms and {} by {against:.0} ms, a ratio of {ratio:.3}; paper: below {:.3} ({}, predicted){verdict}",
+        "{}: from {} to {} {} grows by {of:.0} ms and {} by {against:.0} ms, a ratio of {ratio:.3}; paper: below {:.3} ({}, {fitted}){verdict}",
         place.join(", "),
         named(&growth.at),
         named(&growth.to),

@@ -13,27 +13,38 @@ pub(super) fn named(table: &toml::Table) -> String {
     parts.join(", ")
 }
 
-/// Whether the curve is where the paper has it.
-fn between(trend: &Trend, values: &[(&Point, f64)], low: f64, high: f64) -> String {
-    let there = values.iter().filter(|(point, _)| point.is_at(&trend.at));
-    let means: Vec<f64> = there.map(|(_, mean)| *mean).collect();
-    let least = means.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let within = trend.within.unwrap_or(0.0);
-    let fitted = if trend.fitted { "fitted" } else { "predicted" };
-    let verdict = if least < low - within || most > high + within {
-        "; missed"
-    } else {
-        ""
-    };
-    format!(
-        "{}: {least:.2} to {most:.2}; paper {low} to {high} ({}, {fitted}){verdict}",
-        named(&trend.of),
-        trend.from
-    )
-}
-
 impl Results {
+    /// Whether the curve is where the paper has it. Nothing where none of the points was asked for.
+    fn between(
+        &self,
+        trend: &Trend,
+        values: &[(&Point, f64)],
+        low: f64,
+        high: f64,
+    ) -> Option<String> {
+        let wanted = self.points.iter().map(|(point, _)| point);
+        let wanted = wanted.filter(|point| point.is_at(&trend.of) && point.is_at(&trend.at));
+        let wanted = wanted.count();
+        let there = values.iter().filter(|(point, _)| point.is_at(&trend.at));
+        let means: Vec<f64> = there.map(|(_, mean)| *mean).collect();
+        let least = means.iter().copied().reduce(f64::min)?;
+        let most = means.iter().copied().reduce(f64::max)?;
+        let within = trend.within.unwrap_or(0.0);
+        let fitted = if trend.fitted { "fitted" } else { "predicted" };
+        let verdict = if least < low - within || most > high + within {
+            "; missed".to_owned()
+        } else if means.len() < wanted {
+            format!("; only {} of {wanted} points are there", means.len())
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "{}: {least:.2} to {most:.2}; paper {low} to {high} ({}, {fitted}){verdict}",
+            named(&trend.of),
+            trend.from
+        ))
+    }
+
     /// A line for each trend of the scenario for which there are points.
     pub(super) fn trends(&self) -> Vec<String> {
         let Some((first, _)) = self.points.first() else {
@@ -55,7 +66,7 @@ impl Results {
             .filter_map(|(point, done)| Some((point, done.as_ref().ok()?.summary.mean)))
             .collect();
         if let Some([low, high]) = trend.between_mbps {
-            return Some(between(trend, &values, low, high));
+            return self.between(trend, &values, low, high);
         }
         let peak = values.iter().map(|(_, mean)| *mean).reduce(f64::max)?;
         let (ours, paper, what) = if let Some(paper) = trend.below_peak_percent {

@@ -174,6 +174,23 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
             ))));
         }
     }
+    for (number, growth) in report
+        .tasks
+        .iter()
+        .flat_map(|it| it.growth.iter().enumerate())
+    {
+        let known: Vec<&str> = report
+            .tasks
+            .iter()
+            .flat_map(|it| it.names.iter().map(String::as_str))
+            .collect();
+        for name in growth.of.iter().chain(&growth.against) {
+            if !known.contains(&name.as_str()) {
+                let path = ["report", "tasks", "growth", &number.to_string()];
+                return Err(source.locate(Fault::unknown(&path, "task", name, &known)));
+            }
+        }
+    }
     if let Some(scale) = &report.x_scale
         && !SCALES.contains(&scale.as_str())
     {

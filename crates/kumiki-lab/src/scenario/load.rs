@@ -438,9 +438,9 @@ impl Point {
     #[must_use]
     pub fn is_at(&self, values: &toml::Table) -> bool {
         let has = |(name, wanted): (&String, &toml::Value)| {
-            let is = |value: &toml::Value| match wanted.as_array() {
-                Some(any) => any.iter().any(|one| same(value, one)),
-                None => same(value, wanted),
+            let is = |value: &toml::Value| {
+                let mut any = wanted.as_array().into_iter().flatten();
+                same(value, wanted) || any.any(|one| same(value, one))
             };
             self.varied.iter().any(|(n, value)| n == name && is(value))
         };

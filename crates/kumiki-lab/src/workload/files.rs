@@ -5,7 +5,7 @@
 //! | Specification | the FTAM user program of paper 4: a file on a RAM disk, FTAM-3, so many octets in each F-DATA request |
 //! | Above | nothing |
 //! | Below | the file service, or a board's interface to it |
-//! | Left out | other operations than putting one file: `kumiki ftam` has them |
+//! | Left out | other operations than putting one file: `kumiki ftam` has them; going on with a transfer after a break |
 //!
 //! Both are those of [`kumiki_proto`], which real files are moved with. Here the content is generated, what arrives is looked at, and
 //! time is taken.
@@ -123,6 +123,18 @@ impl FileUser {
         self.client.is_over()
     }
 
+    /// Octets of the file.
+    #[must_use]
+    pub const fn file(&self) -> u64 {
+        self.config.file
+    }
+
+    /// Octets of it that were sent.
+    #[must_use]
+    pub const fn moved(&self) -> u64 {
+        self.client.client().progress().octets
+    }
+
     /// What went wrong, in words.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
@@ -152,7 +164,7 @@ impl Protocol for FileUser {
 
     fn pop(&mut self, below: Below, indication: Indication, cx: &mut Context<'_>) {
         if matches!(indication, Indication::Opened(_)) {
-            self.opened = Some(cx.now());
+            self.opened.get_or_insert(cx.now());
         }
         let before = self.client.client().progress();
         self.client.pop(below, indication, cx);
