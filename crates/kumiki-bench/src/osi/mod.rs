@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | In process | both users, FTAM, ACSE, presentation, session, TP0 and a turning point below it in one graph: gigabits for each second of CPU time. Nobody looks at an octet, and nobody is to copy one: what is measured is what happens for each element and each TPDU |
-//! | Over RFC 1006 | two threads, and a connection of the operating system's TCP on the loopback interface: gigabits each second of the wall clock, and CPU seconds of both together. In turn with it the same octets on a bare connection, which is the most there can be |
+//! | Over RFC 1006 | two threads, and a connection of the operating system's TCP on the loopback interface: gigabits each second of the wall clock, and CPU seconds of both together. In turn with it the same octets on a bare connection, which is the most there can be: read into memory that is kept, as the store of a put keeps it, and read into one buffer, as for a get |
 //! | Before | a run in which every octet that comes back is looked at |
 //! | Left out | disks: the store is in memory; rivals, for there is no other FTAM that this machine could run in the same process |
 
@@ -80,8 +80,7 @@ enum Who {
 #[derive(Debug, Serialize)]
 struct Row {
     who: Who,
-    /// None of the plain copy, which has only one.
-    way: Option<Way>,
+    way: Way,
     octets: usize,
     /// Of each run, in their order.
     taken: Vec<Taken>,
@@ -93,7 +92,7 @@ struct Row {
 
 impl Row {
     #[expect(clippy::cast_precision_loss, reason = "octets are far below 2^52")]
-    fn new(who: Who, way: Option<Way>, octets: usize, taken: Vec<Taken>) -> Self {
+    fn new(who: Who, way: Way, octets: usize, taken: Vec<Taken>) -> Self {
         let rates: Vec<f64> = taken
             .iter()
             .map(|it| match who {
@@ -168,7 +167,7 @@ pub(crate) fn measure(what: &Osi) -> Result<(), String> {
             }
         }
         let mut taken = vec![[Vec::new(), Vec::new()]; shapes.len()];
-        let mut copies = Vec::new();
+        let mut copies = [Vec::new(), Vec::new()];
         for _ in 0..runs {
             for (&shape, [puts, gets]) in shapes.iter().zip(&mut taken) {
                 let [put, get] = run(shape, &content, false)
@@ -177,16 +176,20 @@ pub(crate) fn measure(what: &Osi) -> Result<(), String> {
                 gets.push(get);
             }
             if !plain.is_empty() {
-                copies.push(tcp::copy(&plain)?);
+                for (way, copies) in Way::BOTH.into_iter().zip(&mut copies) {
+                    copies.push(tcp::copy(&plain, way == Way::Put)?);
+                }
             }
         }
         for (shape, taken) in shapes.into_iter().zip(taken) {
             for (way, taken) in Way::BOTH.into_iter().zip(taken) {
-                rows.push(Row::new(who(shape), Some(way), octets, taken));
+                rows.push(Row::new(who(shape), way, octets, taken));
             }
         }
-        if !copies.is_empty() {
-            rows.push(Row::new(Who::Copy, None, octets, copies));
+        if !plain.is_empty() {
+            for (way, copies) in Way::BOTH.into_iter().zip(copies) {
+                rows.push(Row::new(Who::Copy, way, octets, copies));
+            }
         }
     }
     if what.json {
@@ -229,9 +232,8 @@ fn show(rows: &[Row], runs: usize) {
             shape.map_or(String::new(), |it| it.element.to_string()),
             shape.map_or(String::new(), |it| it.tpdu.to_string()),
             match row.way {
-                Some(Way::Put) => "put",
-                Some(Way::Get) => "get",
-                None => "",
+                Way::Put => "put",
+                Way::Get => "get",
             }
             .to_owned(),
             format!("{rate:.1}"),

@@ -164,29 +164,37 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
     Ok(taken)
 }
 
-/// The same octets on a connection, written and read by two threads.
-pub(super) fn copy(content: &[u8]) -> Result<Taken, String> {
+/// The same octets on a connection, written and read by two threads. What is read is kept where `keeps` says so, as a store keeps it, in memory that
+/// nobody has used before.
+pub(super) fn copy(content: &[u8], keeps: bool) -> Result<Taken, String> {
     let (mut writing, mut reading) = connection()?;
     let wanted = content.len();
     let clock = RealClock::start();
     let (begin, cpu) = (clock.now(), cpu_s());
     let reader = std::thread::spawn(move || {
-        let (mut buffer, mut taken) = (vec![0; PIECE], 0);
+        let mut buffer = vec![0; if keeps { wanted } else { PIECE }];
+        let mut taken = 0;
         while taken < wanted {
-            match reading.read(&mut buffer) {
+            let from = if keeps { taken } else { 0 };
+            let room = buffer.get_mut(from..).unwrap_or_default();
+            let most = room.len().min(PIECE);
+            match reading.read(room.get_mut(..most).unwrap_or_default()) {
                 Ok(0) => return Err(format!("{taken} octets of {wanted}")),
                 Ok(read) => taken += read,
                 Err(why) => return Err(why.to_string()),
             }
         }
-        Ok(())
+        // Given back after the time is taken, as a store does.
+        Ok(buffer)
     });
     for piece in content.chunks(PIECE) {
         writing.write_all(piece).map_err(|why| why.to_string())?;
     }
-    reader.join().map_err(|_| "the reader panicked")??;
-    Ok(Taken {
+    let kept = reader.join().map_err(|_| "the reader panicked")??;
+    let taken = Taken {
         cpu_s: cpu_s() - cpu,
         wall_s: clock.now().saturating_since(begin).as_secs_f64(),
-    })
+    };
+    drop(kept);
+    Ok(taken)
 }
