@@ -5,9 +5,10 @@
 //! | `tcp` | both ends of TCP in one thread, against smoltcp: CPU seconds per GiB |
 //! | `sim` | worlds in virtual time, against ns-3: CPU seconds for each world and each packet |
 //! | `kernels` | stuffing, scrambling, parity and frame check sequences, against plain loops and a copy: octets in each second |
+//! | `osi` | a file over seven layers, in process and over RFC 1006, against a bare connection: Gbit/s |
 //! | `delay` | how exact `kumiki delay` is, against a forwarder that sleeps: lateness |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
-//! | Left out | but for `delay`: real devices, more than one thread, wall-clock time |
+//! | Left out | but for `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
 //!
 //! No result decides whether a change passes.
 
@@ -15,6 +16,7 @@ mod delay;
 mod kernels;
 mod link;
 mod load;
+mod osi;
 mod ours;
 mod programs;
 mod rival;
@@ -41,6 +43,8 @@ enum Command {
     Sim(sim::Comparison),
     /// The kernels for octets: stuffing, scrambling, parity, frame check sequences
     Kernels(kernels::Kernels),
+    /// A file over seven layers of OSI, in process and over RFC 1006
+    Osi(osi::Osi),
     /// How exact a delay of `kumiki delay` is, against a forwarder that sleeps
     Delay(delay::Exactness),
     /// One run of the simulator, printed as JSON
@@ -79,6 +83,7 @@ fn main() -> ExitCode {
         Command::Tcp(what) => tcp::measure(&what),
         Command::Sim(comparison) => sim::compare(&comparison),
         Command::Kernels(what) => kernels::measure(&what),
+        Command::Osi(what) => osi::measure(&what),
         Command::Delay(what) => delay::measure(&what),
         Command::SimOne(parameters) => sim::one(&parameters),
     };

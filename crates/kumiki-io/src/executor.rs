@@ -488,8 +488,7 @@ impl<C: Clock> Executor<C> {
             worked |= self.run_tasks(number, now);
             self.carry();
         }
-        self.flush();
-        worked
+        worked | self.flush()
     }
 
     /// Lets everything happen in the media that is due by `now`, in order of time; false where that was nothing.
@@ -647,16 +646,22 @@ impl<C: Clock> Executor<C> {
         }
     }
 
-    /// Lets the devices of the machine write what they hold back.
-    fn flush(&mut self) {
+    /// Lets the devices of the machine write what they hold back; true where one has got rid of it that could not before: it has room to tell
+    /// of, and nothing to wait for that would have it asked.
+    fn flush(&mut self) -> bool {
+        let mut freed = false;
         for (number, real) in self.real.iter_mut().enumerate() {
             match real.device.flush() {
-                Ok(is_full) => real.is_full = is_full,
+                Ok(is_full) => {
+                    freed |= real.is_full && !is_full;
+                    real.is_full = is_full;
+                }
                 Err(why) => {
                     self.failure.get_or_insert((RealId(number), why));
                 }
             }
         }
+        freed
     }
 
     /// Takes what left the medium `number`.

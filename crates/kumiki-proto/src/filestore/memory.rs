@@ -1,8 +1,10 @@
 //! A store in memory.
 //!
-//! Contents are messages that share their pages with whoever wrote and whoever reads them: nothing is copied.
+//! Contents are messages that share their pages with whoever wrote and whoever reads them: nothing is copied. Who reads a file has what was
+//! there when it was opened, whoever writes it meanwhile.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kumiki_octets::Message;
 use kumiki_osi::ftam::access::AccessControlElement;
@@ -26,7 +28,7 @@ const ENTRIES: AttributeNames = AttributeNames::PATHNAME
 #[derive(Clone, Debug)]
 struct Entry {
     file: NewFile,
-    contents: Contents,
+    contents: Arc<Contents>,
     created: Moment,
     creator: GraphicString,
     modified: Option<(Moment, GraphicString)>,
@@ -83,7 +85,7 @@ impl Contents {
 /// A file that is open.
 #[derive(Debug)]
 enum Opened {
-    Reading(Contents),
+    Reading(Arc<Contents>),
     Writing { name: Name, contents: Contents },
 }
 
@@ -134,7 +136,7 @@ impl Memory {
             ..NewFile::default()
         };
         let mut entry = Entry::new(file, now, GraphicString::default());
-        entry.contents.append(data);
+        Arc::make_mut(&mut entry.contents).append(data);
         self.entries.insert(name.clone(), entry);
     }
 
@@ -178,13 +180,10 @@ const FILE_ACTIONS: PermittedActions = PermittedActions::READ
     .with(PermittedActions::DELETE);
 
 impl Entry {
-    const fn new(file: NewFile, now: Moment, creator: GraphicString) -> Self {
+    fn new(file: NewFile, now: Moment, creator: GraphicString) -> Self {
         Self {
             file,
-            contents: Contents {
-                pieces: BTreeMap::new(),
-                size: 0,
-            },
+            contents: Arc::default(),
             created: now,
             creator,
             modified: None,
@@ -382,7 +381,7 @@ impl Filestore for Memory {
     fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault> {
         let entry = self.entry(name)?;
         entry.read = Some((now, user.name.clone()));
-        let contents = entry.contents.clone();
+        let contents = Arc::clone(&entry.contents);
         let size = contents.size;
         Ok((self.keep(Opened::Reading(contents)), size))
     }
@@ -391,7 +390,7 @@ impl Filestore for Memory {
         let entry = self.entry(name)?;
         let contents = match start {
             Start::Replace => Contents::default(),
-            Start::Extend => entry.contents.clone(),
+            Start::Extend => Contents::clone(&entry.contents),
         };
         let size = contents.size;
         let name = name.clone();
@@ -400,9 +399,8 @@ impl Filestore for Memory {
 
     fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
         match self.opened.get(&file.0) {
-            Some(Opened::Reading(contents) | Opened::Writing { contents, .. }) => {
-                Ok(contents.at(offset, most))
-            }
+            Some(Opened::Reading(contents)) => Ok(contents.at(offset, most)),
+            Some(Opened::Writing { contents, .. }) => Ok(contents.at(offset, most)),
             None => Err(Fault::permanent(5027, "the file is not open")),
         }
     }
@@ -430,7 +428,7 @@ impl Filestore for Memory {
         match self.opened.remove(&file.0) {
             Some(Opened::Writing { name, contents }) => {
                 let entry = self.entry(&name)?;
-                entry.contents = contents;
+                entry.contents = Arc::new(contents);
                 entry.modified = Some((now, user.name.clone()));
                 Ok(())
             }

@@ -82,13 +82,18 @@ impl Reader {
     /// # Errors
     /// It is none, or its content is not all there.
     pub fn peek(&mut self, field: &'static str) -> Result<Option<Head>, Malformed> {
+        Ok(self.ahead(field)?.map(|(head, _)| head))
+    }
+
+    /// As [`Reader::peek`], with how many octets the head has.
+    fn ahead(&mut self, field: &'static str) -> Result<Option<(Head, usize)>, Malformed> {
         let indefinite = self.open.last().is_some_and(|level| level.indefinite);
         if self.have() == 0 && !indefinite {
             return Ok(None);
         }
-        let (head, _) = self.head(field)?;
+        let (head, len) = self.head(field)?;
         if !head.is_end() {
-            return Ok(Some(head));
+            return Ok(Some((head, len)));
         }
         if indefinite {
             Ok(None)
@@ -100,14 +105,14 @@ impl Reader {
     /// The head of the next element, which must be `tag`, and its octets.
     fn expect(&mut self, tag: Tag, field: &'static str) -> Result<(Head, usize), Malformed> {
         let pdu = self.pdu;
-        let Some(head) = self.peek(field)? else {
+        let Some((head, len)) = self.ahead(field)? else {
             return Err(Fault::Missing { expected: tag }.of(pdu, field));
         };
         if head.tag != tag {
             let (found, expected) = (head.tag, tag);
             return Err(Fault::Tag { found, expected }.of(pdu, field));
         }
-        self.head(field)
+        Ok((head, len))
     }
 
     fn pop(&mut self, n: usize, field: &'static str) -> Result<(), Malformed> {
@@ -178,14 +183,13 @@ impl Reader {
     /// There is none, or it is not all there.
     pub fn element(&mut self, field: &'static str) -> Result<Message, Malformed> {
         let pdu = self.pdu;
-        if self.peek(field)?.is_none() {
+        let Some((head, len)) = self.ahead(field)? else {
             return Err(Fault::Choice {
                 found: Tag::END,
                 expected: "an element",
             }
             .of(pdu, field));
-        }
-        let (head, len) = self.head(field)?;
+        };
         let whole = match head.length {
             Length::Definite(content) => len.saturating_add(content),
             Length::Indefinite => self.span(field)?,
