@@ -138,6 +138,9 @@ fn shapes(what: &Osi, octets: usize) -> Vec<Shape> {
 
 type Run = fn(Shape, &Content, bool) -> Result<[Taken; 2], String>;
 
+/// A name, the octets of the file, how a result is headed, and what runs it.
+type Case = (&'static str, usize, fn(Shape) -> Who, Run);
+
 /// Runs all cases and prints them.
 ///
 /// # Errors
@@ -145,7 +148,7 @@ type Run = fn(Shape, &Content, bool) -> Result<[Taken; 2], String>;
 pub(crate) fn measure(what: &Osi) -> Result<(), String> {
     let runs = if what.quick { 3 } else { what.runs.max(1) };
     let mut rows = Vec::new();
-    let kinds: [(&str, usize, fn(Shape) -> Who, Run); 2] = [
+    let kinds: [Case; 2] = [
         ("process", 64_000_000, Who::Process, whole::run),
         ("tcp", 200_000_000, Who::Rfc1006, tcp::run),
     ];

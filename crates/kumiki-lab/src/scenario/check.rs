@@ -187,7 +187,7 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
         for name in growth.of.iter().chain(&growth.against) {
             if !known.contains(&name.as_str()) {
                 let path = ["report", "tasks", "growth", &number.to_string()];
-                return Err(source.locate(Fault::unknown(&path, "task", name, &known)));
+                return Err(source.locate(Fault::unknown(path, "task", name, &known)));
             }
         }
     }

@@ -164,7 +164,7 @@ impl Protocol for FileUser {
 
     fn pop(&mut self, below: Below, indication: Indication, cx: &mut Context<'_>) {
         if matches!(indication, Indication::Opened(_)) {
-            self.opened.get_or_insert(cx.now());
+            self.opened.get_or_insert_with(|| cx.now());
         }
         let before = self.client.client().progress();
         self.client.pop(below, indication, cx);
