@@ -319,3 +319,49 @@ fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
         assert_eq!(told.socket(), Some(peer.local_addr().unwrap()));
     }
 }
+
+/// Holds back what it has until the end of the second pass, and then has room to tell of and nothing to be waited for.
+#[derive(Default)]
+struct Belated {
+    flushes: u32,
+    is_up: bool,
+    told: Arc<AtomicBool>,
+}
+
+impl RealDevice for Belated {
+    fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::default()
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        if !self.is_up {
+            self.is_up = true;
+            return Ok(Some(Arrival::Up));
+        }
+        if self.flushes < 2 || self.told.swap(true, Ordering::SeqCst) {
+            return Ok(None);
+        }
+        Ok(Some(Arrival::Room(1)))
+    }
+
+    fn send(&mut self, _: &Message, _: Address) -> io::Result<Sent> {
+        Ok(Sent::Taken)
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        self.flushes += 1;
+        Ok(self.flushes < 2)
+    }
+}
+
+#[test]
+fn room_that_comes_at_the_end_of_a_pass_is_told_without_waiting() {
+    let mut executor = Executor::new(ManualClock::default(), Pace::default());
+    let device = Belated::default();
+    let told = Arc::clone(&device.told);
+    executor.add_real(Box::new(device)).unwrap();
+    executor.start().unwrap();
+    let ended = executor.run(Duration::from_secs(1), |_| told.load(Ordering::SeqCst));
+    assert_eq!(ended, Ended::Done);
+    assert_eq!(executor.counters().waits, 0);
+}
