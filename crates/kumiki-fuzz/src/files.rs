@@ -205,6 +205,12 @@ impl World {
                 } else {
                     Settings::default()
                 },
+                // The second one hears nothing for hours, behind its gate.
+                idle: if number == 1 {
+                    Config::default().idle
+                } else {
+                    Duration::ZERO
+                },
                 ..Config::default()
             };
             let it = Box::new(FileClient::new(config, plans.next().unwrap()));
