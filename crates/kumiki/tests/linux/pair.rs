@@ -200,7 +200,12 @@ pub(crate) fn peer() -> ExitCode {
         let mut receiver = receiver(line.trim());
         let status = receiver.stdin(Stdio::null()).status();
         let status = status.map_err(when("kumiki does not start"))?;
-        holds(status.success(), || status.to_string())
+        holds(status.success(), || status.to_string())?;
+        // Until its input ends: with this process its namespace goes, and the device in it that the box still has.
+        std::io::stdin()
+            .read_line(&mut line)
+            .map_err(when("input"))?;
+        Ok(())
     };
     match acted() {
         Ok(()) => ExitCode::SUCCESS,
