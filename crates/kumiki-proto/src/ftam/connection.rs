@@ -161,8 +161,6 @@ pub(super) struct Connection {
     pub(super) document: Option<Document>,
     /// FPDUs of a group, until its end.
     pub(super) group: Values,
-    /// F-DATA-END, until F-TRANSFER-END goes with it.
-    pub(super) held: Option<Value>,
     /// A data element that the user gives in parts.
     pub(super) part: Message,
     pub(super) out: VecDeque<Out>,
@@ -203,7 +201,6 @@ impl Connection {
             contexts: Vec::new(),
             document: None,
             group: Values::new(),
-            held: None,
             part: Message::new(),
             out: VecDeque::new(),
             room: 0,
@@ -289,13 +286,6 @@ impl Connection {
         self.out.push_back(Out::Values { values, data });
     }
 
-    /// F-DATA-END waits no longer.
-    pub(super) fn let_go(&mut self) {
-        if let Some(value) = self.held.take() {
-            self.put(one(value), false);
-        }
-    }
-
     /// Data of a transfer that is over, or begins again, need not be sent.
     pub(super) fn purge_data(&mut self, cx: &mut Context<'_>) {
         let mut purged = 0_u32;
@@ -312,7 +302,6 @@ impl Connection {
     pub(super) fn purge(&mut self, cx: &mut Context<'_>) {
         self.purge_data(cx);
         self.out.clear();
-        self.held = None;
         self.giving = false;
     }
 

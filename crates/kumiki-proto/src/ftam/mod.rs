@@ -15,8 +15,8 @@
 //! functional units session is asked for minor points and resynchronisation, and a responder without those agrees to neither.
 //! An `Accept` whose response says failure refuses, and nothing more is heard of it; the caller hears the response and then `Aborted`.
 //!
-//! **Primitives** are FPDUs ([`Primitive::Pdu`]). A group is one P-DATA, F-DATA-END of the initiator goes with the F-TRANSFER-END that follows
-//! at once, every other FPDU by itself. F-TERMINATE and the aborts ride on association control; `Release` and `Abort` without an FPDU are given an empty one.
+//! **Primitives** are FPDUs ([`Primitive::Pdu`]). A group is one P-DATA, and every other FPDU is one by itself: ISODE's responder ends an
+//! association in which F-TRANSFER-END comes in the P-DATA of F-DATA-END. F-TERMINATE and the aborts ride on association control; `Release` and `Abort` without an FPDU are given an empty one.
 //!
 //! **Data.** `Data` is a string of the open document's own type; another element is [`Primitive::Data`]. What the document is F-OPEN's response
 //! says. Content stays where it is: only its header is put in front.
@@ -67,8 +67,6 @@ const ACSE: Below = Below(0);
 
 /// The user of an association answers F-INITIALIZE within [`Config::patience`].
 const PATIENCE: u32 = 0;
-/// What waits for company waits no longer.
-const LET_GO: u32 = 1;
 
 /// What can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -371,13 +369,8 @@ impl Protocol for Ftam {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        match (token.kind, connection.phase) {
-            (PATIENCE, Phase::Offered) => self.overdue(own, cx),
-            (LET_GO, Phase::Standing) => {
-                connection.let_go();
-                connection.flush(cx);
-            }
-            _ => {}
+        if (token.kind, connection.phase) == (PATIENCE, Phase::Offered) {
+            self.overdue(own, cx);
         }
     }
 }

@@ -50,9 +50,6 @@ impl Ftam {
         if connection.machine.on(side, fpdu).is_err() {
             return cx.drop("an FPDU at the wrong time");
         }
-        if kind != Kind::TransferEndRequest {
-            connection.let_go();
-        }
         connection.learn(fpdu);
         let data = written(fpdu);
         match (fpdu, connection.resyncing) {
@@ -80,14 +77,6 @@ impl Ftam {
                 connection.post(kind, data);
             }
             _ => connection.post(kind, data),
-        }
-        if connection.held.is_some() {
-            let token = Token {
-                session: own,
-                kind: LET_GO,
-            };
-            let now = cx.now();
-            cx.set_timer(&mut connection.timer, token, now);
         }
         connection.settle_token();
         connection.flush(cx);
@@ -246,10 +235,6 @@ impl Connection {
                 let group = core::mem::take(&mut self.group);
                 self.put(group, false);
             }
-        } else if kind == Kind::DataEndRequest && self.side == Side::Initiator {
-            self.held = Some(value);
-        } else if let Some(before) = self.held.take() {
-            self.put([before, value].into_iter().collect(), false);
         } else {
             self.put(one(value), false);
         }
