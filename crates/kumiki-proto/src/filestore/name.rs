@@ -22,7 +22,7 @@ impl Name {
     /// What a peer calls a file.
     ///
     /// Most peers send one component with separators in it, so `/` separates here as well. A name of nothing, `.` and `/` are the
-    /// root.
+    /// root; names may begin with it, and `.` is where it stands: initiators put such names together from that of the directory that they are in.
     ///
     /// # Errors
     /// 3027 with the component that is none.
@@ -35,15 +35,21 @@ impl Name {
         }
         let mut components = Vec::new();
         for component in pathname.components() {
-            for part in component.octets().split(|octet| *octet == b'/') {
+            let octets = component.octets();
+            let octets = octets
+                .strip_prefix(b"/")
+                .filter(|_| components.is_empty())
+                .unwrap_or(octets);
+            for part in octets.split(|octet| *octet == b'/') {
                 let shown = || GraphicString::from(part);
                 match part {
                     b"" => {
                         return Err(bad(
-                            "a name has an empty component, or begins or ends with /".to_owned(),
+                            "a name has an empty component, or ends with /".to_owned()
                         ));
                     }
-                    b"." | b".." => return Err(bad(format!("a name has {} in it", shown()))),
+                    b"." => {}
+                    b".." => return Err(bad("a name has .. in it".to_owned())),
                     _ if part.contains(&0) => return Err(bad("a name has NUL in it".to_owned())),
                     _ if part.len() > LONGEST => {
                         return Err(bad(format!("a component has more than {LONGEST} octets")));
@@ -71,9 +77,12 @@ impl Name {
         Some((Self(before.to_vec()), last))
     }
 
-    /// As peers write it: one component, with `/` between those here.
+    /// As peers write it: one component, with `/` between those here; the root is `.`.
     #[must_use]
     pub fn pathname(&self) -> Pathname {
+        if self.0.is_empty() {
+            return Pathname::from(".");
+        }
         let octets: Vec<&[u8]> = self.0.iter().map(GraphicString::octets).collect();
         Pathname::from(GraphicString::from(octets.join(&b'/')))
     }
@@ -110,16 +119,20 @@ mod tests {
         let two = Name::parse(&Pathname::Incomplete(vec!["a".into(), "b".into()])).unwrap();
         assert_eq!(one, two);
         assert_eq!(one.to_string(), "a/b");
-        for root in ["", ".", "/"] {
+        for root in ["", ".", "/", "./."] {
             assert_eq!(Name::parse(&root.into()).unwrap(), Name::default());
         }
+        for same in ["/a/b", "./a/b", "/./a/./b", "a/b/."] {
+            assert_eq!(Name::parse(&same.into()).unwrap(), one, "{same}");
+        }
+        assert_eq!(Name::default().pathname(), ".".into());
         assert_eq!(Name::parse(&Pathname::default()).unwrap(), Name::default());
     }
 
     #[test]
     fn a_name_that_leads_elsewhere_is_refused() {
         for bad in [
-            "..", "../x", "a/../b", "/etc", "a//b", "a/", "./a", "a\0b", "a/..",
+            "..", "../x", "a/../b", "/../etc", "//etc", "a//b", "a/", "/a/", "a\0b", "a/..",
         ] {
             assert_eq!(
                 Name::parse(&bad.into()).unwrap_err().identifier,
