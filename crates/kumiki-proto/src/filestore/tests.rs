@@ -1,20 +1,21 @@
 //! What a responder answers to single primitives, and who may.
 
 use kumiki_octets::Message;
+use kumiki_osi::Oid;
 use kumiki_osi::ftam::access::{
     AccessControlElement, FaduIdentity, FaduOperation, Lock, PerAction,
 };
 use kumiki_osi::ftam::attributes::CreateAttributes;
 use kumiki_osi::ftam::bulk::{Restart, WriteRequest};
-use kumiki_osi::ftam::contents::{ContentsType, StringClass};
+use kumiki_osi::ftam::contents::{ContentsType, ContentsTypeName, StringClass};
 use kumiki_osi::ftam::file::{
-    BeginGroupRequest, CreateRequest, OpenRequest, Override, RecoverRequest, RecoveryMode,
-    SelectRequest,
+    BeginGroupRequest, CreateRequest, OpenRequest, Override, ReadAttribRequest, RecoverRequest,
+    RecoveryMode, SelectRequest,
 };
 use kumiki_osi::ftam::regime::InitializeRequest;
 use kumiki_osi::ftam::{
-    AccessRequest, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions, Primitive,
-    ProcessingMode, ServiceClasses, StateResult,
+    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions,
+    Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
 };
 
 use super::*;
@@ -135,6 +136,46 @@ fn a_wrong_password_and_an_unknown_user_are_refused_alike() {
     assert_eq!(wrong.diagnostic[0].error_identifier, 2020);
     assert_eq!(wrong.implementation_information, None);
     assert_eq!(try_as("bob", "secret").diagnostic, wrong.diagnostic);
+}
+
+#[test]
+fn the_type_of_directories_has_one_name_in_an_association() {
+    let [new, old] = [oids::NBS_9, oids::NBS_9_OLD];
+    let cases = [
+        (vec![new, old], vec![new], new),
+        (vec![old, new], vec![new], new),
+        (vec![old], vec![old], old),
+        (vec![oids::FTAM_3], vec![oids::FTAM_3], new),
+    ];
+    for (asked, agreed, told) in cases {
+        let types = |names: &[Oid]| -> Vec<_> {
+            let names = names.iter().copied();
+            names.map(ContentsTypeName::DocumentType).collect()
+        };
+        let request = InitializeRequest {
+            contents_type_list: types(&asked),
+            ..asking(ResponderConfig::UNITS)
+        };
+        let mut guard = store(b"x");
+        let mut responder = Responder::new(ResponderConfig::default());
+        let response = responder.initialize(&request, &mut guard);
+        assert_eq!(response.contents_type_list, types(&agreed));
+        let names = AttributeNames::PATHNAME | AttributeNames::CONTENTS_TYPE;
+        let read = Fpdu::ReadAttribRequest(Box::new(ReadAttribRequest {
+            attribute_names: names,
+            ..ReadAttribRequest::default()
+        }));
+        let select = select(".", AccessRequest::READ_ATTRIBUTE);
+        let out = say(&mut responder, &mut guard, vec![select, read]);
+        let attributes = out.iter().find_map(|one| match one {
+            Do::Say(Primitive::Pdu(Fpdu::ReadAttribResponse(it))) => it.attributes.clone(),
+            _ => None,
+        });
+        let attributes = attributes.unwrap();
+        assert_eq!(attributes.pathname, Some(".".into()));
+        let seen = attributes.contents_type.and_then(|it| it.document_type());
+        assert_eq!(seen, Some(told));
+    }
 }
 
 #[test]

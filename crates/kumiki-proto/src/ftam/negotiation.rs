@@ -15,7 +15,7 @@ use kumiki_osi::ftam::contents::ContentsTypeName;
 use kumiki_osi::ftam::regime::{InitializeRequest, InitializeResponse, QualityOfService};
 use kumiki_osi::ftam::{
     ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, FunctionalUnits,
-    GraphicString, ProtocolVersions, ServiceClasses, StateResult,
+    GraphicString, ProtocolVersions, ServiceClasses, StateResult, oids,
 };
 
 /// What one side has.
@@ -200,13 +200,17 @@ impl Capabilities {
         }
     }
 
-    /// What of a list is here, too. An empty list was not said, and all that is here is meant.
+    /// What of a list is here, too. An empty list was not said, and all that is here is meant. NBS-9 has two names, and where both were
+    /// said the old one is left out: ISODE's initiator would take it for the one that counts, and compare attributes with it.
     fn shared(&self, list: &[ContentsTypeName]) -> Vec<ContentsTypeName> {
         if list.is_empty() {
             return self.contents_types.clone();
         }
         let here = |one: &&ContentsTypeName| self.contents_types.contains(one);
-        list.iter().filter(here).copied().collect()
+        let is = |one: &ContentsTypeName, name| *one == ContentsTypeName::DocumentType(name);
+        let has_new = list.iter().any(|one| is(one, oids::NBS_9));
+        let once = |one: &&ContentsTypeName| !(has_new && is(one, oids::NBS_9_OLD));
+        list.iter().filter(here).filter(once).copied().collect()
     }
 }
 

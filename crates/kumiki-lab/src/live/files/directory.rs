@@ -46,8 +46,9 @@ const FILE_ACTIONS: PermittedActions = PermittedActions::READ
     .with(PermittedActions::CHANGE_ATTRIBUTE)
     .with(PermittedActions::DELETE);
 
-/// What is possible with directories.
+/// What is possible with directories. A directory is extended by what is created in it: ISODE's initiator asks for that access when it makes one. Opened for extending it is not.
 const DIRECTORY_ACTIONS: PermittedActions = PermittedActions::READ
+    .with(PermittedActions::EXTEND)
     .with(PermittedActions::READ_ATTRIBUTE)
     .with(PermittedActions::CHANGE_ATTRIBUTE)
     .with(PermittedActions::DELETE);

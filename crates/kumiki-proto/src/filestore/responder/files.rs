@@ -171,6 +171,7 @@ impl Responder {
                 attributes,
                 remarks,
             }) => {
+                let attributes = self.agreed.told(attributes);
                 self.selected = Some(Selected {
                     is_new,
                     ..Selected::old(selection)
@@ -220,7 +221,7 @@ impl Responder {
                 }
                 let names = request.attribute_names & self.names();
                 ReadAttribResponse {
-                    attributes: Some(Box::new(attributes.only(names))),
+                    attributes: Some(Box::new(self.agreed.told(attributes).only(names))),
                     ..ReadAttribResponse::default()
                 }
             }

@@ -82,6 +82,9 @@ impl Responder {
             units: response.functional_units,
             groups: response.attribute_groups,
             window: response.checkpoint_window,
+            old_directories: response
+                .contents_type_list
+                .contains(&ContentsTypeName::DocumentType(oids::NBS_9_OLD)),
         };
         response
     }

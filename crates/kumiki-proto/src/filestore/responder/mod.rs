@@ -12,12 +12,13 @@ mod initialize;
 mod transfer;
 
 use kumiki_octets::Message;
+use kumiki_osi::ftam::attributes::ReadAttributes;
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::file::{CreateResponse, RecoveryMode, SelectResponse};
 use kumiki_osi::ftam::regime::Abort;
 use kumiki_osi::ftam::{
     ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits,
-    Moment, Primitive, ProcessingMode, ServiceClasses, StateResult,
+    Moment, Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
 };
 
 use super::{Do, Fault, Form, Guard, Selection, User};
@@ -85,6 +86,21 @@ pub struct Agreed {
     pub groups: AttributeGroups,
     /// Checkpoints without an answer at most.
     pub window: u32,
+    /// Directories have the old name of their type: the initiator knows no other.
+    pub old_directories: bool,
+}
+
+impl Agreed {
+    /// Attributes as the initiator is told them.
+    fn told(&self, mut attributes: ReadAttributes) -> ReadAttributes {
+        if let Some(ContentsType::Document { name, .. }) = &mut attributes.contents_type
+            && *name == oids::NBS_9
+            && self.old_directories
+        {
+            *name = oids::NBS_9_OLD;
+        }
+        attributes
+    }
 }
 
 /// A file that is selected.

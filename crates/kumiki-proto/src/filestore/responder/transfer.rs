@@ -195,7 +195,8 @@ impl Responder {
             // Entries without a name are of no use, whatever the parameter says.
             let wanted = (wanted & names) | AttributeNames::PATHNAME;
             let entries = guard.store().list(&self.user, &name, self.config.entries)?;
-            let entries = entries.into_iter().map(|entry| entry.only(wanted));
+            let told = |entry| self.agreed.told(entry).only(wanted);
+            let entries = entries.into_iter().map(told);
             let what = What::Listing(entries.collect());
             return Ok(Transfer::at(0, Vec::new(), what));
         }
