@@ -60,6 +60,45 @@ impl Pathname {
         let (Self::Incomplete(components) | Self::Complete(components)) = self;
         components
     }
+
+    /// What filestores that have `/` in their names, as ISODE's, call a file in the directory of this name. What has no name of its own (nothing, `.`) adds none.
+    #[must_use]
+    pub fn with(&self, last: &GraphicString) -> Self {
+        let mut octets = self.prefix();
+        octets.extend_from_slice(last.octets());
+        Self::from(GraphicString::from(octets))
+    }
+
+    /// The name of a file without that of the directory, where it has that in front: what [`Pathname::with`] is undone by.
+    #[must_use]
+    pub fn without(&self, directory: &Self) -> Self {
+        match self.components() {
+            [only] => {
+                let last = only.octets().strip_prefix(&directory.prefix()[..]);
+                last.map_or_else(
+                    || self.clone(),
+                    |last| Self::from(GraphicString::from(last)),
+                )
+            }
+            _ => self.clone(),
+        }
+    }
+
+    fn prefix(&self) -> Vec<u8> {
+        let octets: Vec<&[u8]> = self
+            .components()
+            .iter()
+            .map(GraphicString::octets)
+            .collect();
+        let mut octets = octets.join(&b'/');
+        if matches!(&octets[..], b"" | b".") {
+            return Vec::new();
+        }
+        if !octets.ends_with(b"/") {
+            octets.push(b'/');
+        }
+        octets
+    }
 }
 
 impl Default for Pathname {
@@ -335,6 +374,25 @@ impl ReadAttributes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_in_a_directory_has_its_name_in_front() {
+        for (directory, last, whole) in [
+            ("", "a", "a"),
+            (".", "a", "a"),
+            ("/", "a", "/a"),
+            ("d", "a", "d/a"),
+            ("d/.", "a", "d/./a"),
+            ("d/", "a", "d/a"),
+        ] {
+            let directory = Pathname::from(directory);
+            let whole = Pathname::from(whole);
+            assert_eq!(directory.with(&last.into()), whole);
+            assert_eq!(whole.without(&directory), last.into());
+        }
+        let other = Pathname::from("data");
+        assert_eq!(other.without(&"d".into()), other);
+    }
 
     #[test]
     fn no_value_is_another_thing_than_no_attribute() {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::Reason;
 use kumiki_octets::Message;
-use kumiki_osi::ftam::attributes::ReadAttributes;
+use kumiki_osi::ftam::attributes::{Pathname, ReadAttributes};
 use kumiki_osi::ftam::bulk::{Cancel, Restart};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::data::DataElement;
@@ -609,13 +609,15 @@ impl Client {
         }
     }
 
-    fn on_entry(&mut self, entry: ReadAttributes, out: &mut Vec<Do>) {
+    fn on_entry(&mut self, mut entry: ReadAttributes, out: &mut Vec<Do>) {
         let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
             return;
         };
-        if !matches!(run.operation, Operation::List { .. }) {
+        let Operation::List { name } = &run.operation else {
             return self.cancel(wrong_data(), out);
-        }
+        };
+        let directory = Pathname::from(name.as_str());
+        entry.pathname = entry.pathname.map(|it| it.without(&directory));
         if run.entries.len() >= MOST_ENTRIES {
             let why = format!("the directory has more than {MOST_ENTRIES} entries");
             return self.cancel(Failure::local(why), out);

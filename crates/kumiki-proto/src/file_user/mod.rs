@@ -171,7 +171,7 @@ pub enum Gain {
     Done,
     /// So many octets were moved, those skipped not among them.
     Moved(u64),
-    /// What is in a directory.
+    /// What is in a directory; names without that of the directory, which some responders put in front.
     Entries(Vec<ReadAttributes>),
     /// The attributes of a file.
     Attributes(Box<ReadAttributes>),

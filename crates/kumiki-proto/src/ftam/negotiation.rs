@@ -18,6 +18,10 @@ use kumiki_osi::ftam::{
     GraphicString, ProtocolVersions, ServiceClasses, StateResult, oids,
 };
 
+/// Directories, and their old name.
+const NBS_9: ContentsTypeName = ContentsTypeName::DocumentType(oids::NBS_9);
+const NBS_9_OLD: ContentsTypeName = ContentsTypeName::DocumentType(oids::NBS_9_OLD);
+
 /// What one side has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capabilities {
@@ -207,9 +211,8 @@ impl Capabilities {
             return self.contents_types.clone();
         }
         let here = |one: &&ContentsTypeName| self.contents_types.contains(one);
-        let is = |one: &ContentsTypeName, name| *one == ContentsTypeName::DocumentType(name);
-        let has_new = list.iter().any(|one| is(one, oids::NBS_9));
-        let once = |one: &&ContentsTypeName| !(has_new && is(one, oids::NBS_9_OLD));
+        let has_new = list.contains(&NBS_9);
+        let once = |one: &&ContentsTypeName| !(has_new && **one == NBS_9_OLD);
         list.iter().filter(here).filter(once).copied().collect()
     }
 }
@@ -257,7 +260,12 @@ pub fn remarks(request: &InitializeRequest, response: &InitializeResponse) -> Ve
     if !groups.is_empty() {
         remarks.push(remark(2005, groups.to_string()));
     }
-    if request.contents_type_list.len() > response.contents_type_list.len() {
+    let agreed = &response.contents_type_list;
+    let has_new = agreed.contains(&NBS_9);
+    // That one of two names of NBS-9 is left out is nothing to be told.
+    let is_missing =
+        |one: &ContentsTypeName| !agreed.contains(one) && !(*one == NBS_9_OLD && has_new);
+    if request.contents_type_list.iter().any(is_missing) {
         remarks.push(remark(2018, String::new()));
     }
     remarks

@@ -95,13 +95,16 @@ fn names_that_lead_elsewhere_have_no_form() {
     for bad in [
         "..",
         "../outer/secret",
-        "/etc/passwd",
+        "//etc/passwd",
         "d/../../outer/secret",
         "a\0",
     ] {
         let parsed = Name::parse(&Pathname::from(bad));
         assert_eq!(parsed.unwrap_err().identifier, 3027, "{bad:?}");
     }
+    // What is above the root is not there to be begun with.
+    let below = Name::parse(&Pathname::from("/etc/passwd"));
+    assert_eq!(below, Name::parse(&Pathname::from("etc/passwd")));
     let (_temp, [mut store, _]) = root();
     let reserved = store.create(
         &User::default(),

@@ -123,6 +123,7 @@ impl Responder {
         };
         match done {
             Ok(selection) => {
+                self.called.clone_from(&response.pathname);
                 self.selected = Some(Selected::old(selection));
             }
             Err(fault) => {
@@ -177,6 +178,7 @@ impl Responder {
                     ..Selected::old(selection)
                 });
                 let wanted = &request.initial_attributes;
+                self.called.clone_from(&wanted.pathname);
                 response.initial_attributes = CreateAttributes {
                     pathname: wanted.pathname.clone(),
                     permitted_actions: attributes.permitted_actions.unwrap_or_default(),

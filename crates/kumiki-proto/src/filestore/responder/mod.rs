@@ -12,7 +12,7 @@ mod initialize;
 mod transfer;
 
 use kumiki_octets::Message;
-use kumiki_osi::ftam::attributes::ReadAttributes;
+use kumiki_osi::ftam::attributes::{Pathname, ReadAttributes};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::file::{CreateResponse, RecoveryMode, SelectResponse};
 use kumiki_osi::ftam::regime::Abort;
@@ -150,6 +150,8 @@ pub struct Responder {
     user: User,
     agreed: Agreed,
     selected: Option<Selected>,
+    /// What the initiator called it.
+    called: Pathname,
     opened: Option<Opened>,
     transfer: Option<Transfer>,
     group: Option<Group>,
@@ -168,6 +170,7 @@ impl Responder {
             user: User::default(),
             agreed: Agreed::default(),
             selected: None,
+            called: Pathname::default(),
             opened: None,
             transfer: None,
             group: None,

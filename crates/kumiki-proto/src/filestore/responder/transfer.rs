@@ -195,7 +195,16 @@ impl Responder {
             // Entries without a name are of no use, whatever the parameter says.
             let wanted = (wanted & names) | AttributeNames::PATHNAME;
             let entries = guard.store().list(&self.user, &name, self.config.entries)?;
-            let told = |entry| self.agreed.told(entry).only(wanted);
+            // As ISODE does it: a name that can be selected.
+            let told = |entry: ReadAttributes| {
+                let last = entry
+                    .pathname
+                    .as_ref()
+                    .and_then(|it| it.components().last());
+                let pathname = last.map(|last| self.called.with(last));
+                let entry = ReadAttributes { pathname, ..entry };
+                self.agreed.told(entry).only(wanted)
+            };
             let entries = entries.into_iter().map(told);
             let what = What::Listing(entries.collect());
             return Ok(Transfer::at(0, Vec::new(), what));
