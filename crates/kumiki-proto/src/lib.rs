@@ -66,6 +66,7 @@ mod users;
 pub mod vc_mux;
 pub mod vnet;
 pub mod x25;
+pub mod x32;
 pub mod xot;
 pub mod xtp;
 
