@@ -64,7 +64,7 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
     (found - expected).abs() <= expected * share
 }
 
-/// Those whose test is not here: `ftam-stall` is with paper 4, `x32-dialup` in `switched.rs`.
+/// Those whose test is not here: `ftam-stall` is with paper 4, `x32-dialup` in `switched`.
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test() {
     let tested = "beside-tcp buffers classical-ip delayed-line fddi ftam-stall interleaved-vcs lossy mapos \

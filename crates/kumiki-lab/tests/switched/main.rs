@@ -1,4 +1,6 @@
-//! A line that is called for: the scenario `x32-dialup`, and what goes wrong on such a line.
+//! A line that is called for: the scenario `x32-dialup`, and what goes wrong on such a line. Blocks of X.25 between three subscribers are in `blocks.rs`.
+
+mod blocks;
 
 use kumiki_graph::Duration;
 use kumiki_lab::experiment::{Experiment, Measured, Options};
@@ -70,7 +72,9 @@ fn calling_back_costs_one_more_set_up_and_the_pause_before_it() {
     assert_eq!(back.failure, None);
     assert_eq!(calls(&back), (2, 1));
     assert_eq!(count(&back, "refused"), 1);
-    assert_eq!(back.time.saturating_sub(straight.time), ms(3000 + 2000));
+    // Who has called is the DTE, so addresses of frames are others, and other bits are stuffed: by less than a millisecond in all.
+    let more = back.time.saturating_sub(straight.time);
+    assert!(more > ms(4999) && more < ms(5001), "{more}");
 }
 
 #[test]
