@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | CCITT X.32 (1988), as far as it is to be had in public: its contents, its scope, and the beginnings of section 5, section 6 and annex A. The states of the circuit are ours |
+//! | Specification | CCITT X.32 (1988), of which its contents and the beginnings of sections 5 and 6 and of annex A were at hand. The states of the circuit are ours |
 //! | Above | [`crate::lapb`] ([`Service::Frame`]), whose wish for a link makes the call; identification, where there is one, under [`Key::Raw`] |
 //! | Below | a line with call control ([`CircuitManage`], [`CircuitReport`]), which has flags, stuffing and the frame check sequence |
 //! | Left out | see below |
