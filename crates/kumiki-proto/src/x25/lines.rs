@@ -272,10 +272,7 @@ impl X25 {
             self.circuit_line_up(own, cx);
             return;
         }
-        let up = match line.role {
-            Role::Dte => (cause::DTE, diagnostic::NONE),
-            Role::Dce => (cause::RESTART_UP, diagnostic::NONE),
-        };
+        let up = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
         self.restart(own, up, cx);
     }
 
@@ -574,11 +571,12 @@ impl X25 {
         }
     }
 
-    /// The cause that we say for what a network calls `network`: a DTE has only one.
+    /// The cause that we say for what a network calls `network`: a DTE has only one, also one that plays the DCE's part towards another
+    /// (ISO 8208 clause 4.5). By that the other knows at the next restart that it has no network before it.
     pub(super) fn own_cause(&mut self, line: Handle, network: u8) -> u8 {
         match self.role(line) {
-            Role::Dte => cause::DTE,
-            Role::Dce => network,
+            Role::Dce if self.config.role.is_some() => network,
+            Role::Dte | Role::Dce => cause::DTE,
         }
     }
 

@@ -95,10 +95,15 @@ const fn secs(n: u64) -> Duration {
 
 /// Packet layers on LAPB that end their links after this time without a call.
 fn on_demand(a: Duration, b: Duration) -> Wire {
+    on_demand_as([Some(Role::Dte), Some(Role::Dce)], a, b)
+}
+
+fn on_demand_as(roles: [Option<Role>; 2], a: Duration, b: Duration) -> Wire {
+    let [role_a, role_b] = roles;
     let mut wire = Wire::new(ms(1));
     for (end, idle, lapb_role, role) in [
-        (A, a, lapb::Role::Dte, Role::Dte),
-        (B, b, lapb::Role::Dce, Role::Dce),
+        (A, a, lapb::Role::Dte, role_a),
+        (B, b, lapb::Role::Dce, role_b),
     ] {
         wire.device(end);
         let config = lapb::Config {
@@ -111,7 +116,7 @@ fn on_demand(a: Duration, b: Duration) -> Wire {
             Lapb::new(config).unwrap(),
         );
         let config = Config {
-            role: Some(role),
+            role,
             idle,
             ..Config::default()
         };
@@ -193,4 +198,23 @@ fn permanent_circuits_keep_their_link() {
         ..Config::default()
     };
     assert_eq!(config.check(), Err(ConfigError::PermanentIdle));
+}
+
+/// What one has been on an earlier link says nothing of the next.
+#[test]
+fn two_dtes_find_out_anew_who_is_the_dce_on_each_link() {
+    let mut wire = on_demand_as([None, None], secs(20), secs(60));
+    wire.say(A, listen(""));
+    for caller in [A, B, A] {
+        wire.say(caller, call("12345"));
+        // They restart at once, and one waits up to a sixteenth of T20.
+        wire.pass(secs(20));
+        let session = wire.session(caller).unwrap();
+        assert!(wire.session(caller.other()).is_some());
+        assert_eq!((wire.aborted(A), wire.aborted(B)), (None, None));
+        wire.say(caller, abort(session));
+        wire.pass(secs(100));
+        // That of the peer's user.
+        wire.aborted(caller.other());
+    }
 }
