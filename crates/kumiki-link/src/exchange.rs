@@ -211,7 +211,7 @@ impl Exchange {
             }
             // It has crossed what it was told of the other end's, or is told soon.
             (CircuitManage::Clear, State::Idle) => {
-                told(port, CircuitReport::Cleared(Cleared::Own), out)
+                told(port, CircuitReport::Cleared(Cleared::Own), out);
             }
             (CircuitManage::Clear, State::Clearing { .. }) => {}
             // A call that rings goes before one that has not been made.

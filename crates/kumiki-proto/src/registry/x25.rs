@@ -143,19 +143,22 @@ pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
         |text| text.parse::<Number>().ok(),
     )?;
     config.address = address.unwrap_or_default();
-    config.nui = settings.text(
+    let own = settings.text(
         "nui",
         "the network user identification of our calls (facility C6), where the user gives none",
         NUI,
         "none",
-        nui,
+        |text| Some(text.to_owned()),
     )?;
-    config.users = settings.texts(
+    config.nui = own.map(|text| nui(settings, "nui", &text)).transpose()?;
+    let users = settings.texts(
         "users",
         "whose calls are taken: those with one of these network user identifications; all, where there are none",
         NUI,
-        nui,
+        |text| Some(text.to_owned()),
     )?;
+    let users = users.iter().map(|text| nui(settings, "users", text));
+    config.users = users.collect::<Result<_, _>>()?;
     modulo(
         settings,
         "whether packets are numbered modulo 128 and not 8",
@@ -170,10 +173,14 @@ pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
 
 const NUI: &str = "1 to 255 octets of text";
 
-fn nui(text: &str) -> Option<Nui> {
-    (1..=255)
-        .contains(&text.len())
-        .then(|| Nui::new(text.as_bytes()))
+/// An error tells how long it is and not what it is.
+fn nui(settings: &Reader<'_>, key: &str, text: &str) -> Result<Nui, BuildError> {
+    if (1..=255).contains(&text.len()) {
+        Ok(Nui::new(text.as_bytes()))
+    } else {
+        let found = format!("{} octets", text.len());
+        Err(settings.wrong(key, &found, NUI))
+    }
 }
 
 fn channels(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildError> {

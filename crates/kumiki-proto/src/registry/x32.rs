@@ -23,20 +23,24 @@ fn number(text: &str) -> Option<Number> {
 }
 
 pub(super) fn x32(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = Config::default();
-    config.number = settings.text(
+    let called = settings.text(
         "number",
         "whom it calls when a link is wanted; without it only calls that come are answered",
         NUMBER,
         "none",
         number,
     )?;
-    config.callers = settings.texts(
+    let callers = settings.texts(
         "callers",
         "who may call; anybody, where nobody is named",
         NUMBER,
         number,
     )?;
+    let mut config = Config {
+        number: called,
+        callers,
+        ..Config::default()
+    };
     settings.boolean(
         "call_back",
         "whether callers are refused, and called back at their number in `callers`",
