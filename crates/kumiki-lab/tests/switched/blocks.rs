@@ -277,7 +277,9 @@ fn a_transfer_that_is_cut_off_goes_on_over_a_new_circuit() {
     let heard = bench.talker(1).heard;
     assert!((230..300).contains(&heard), "{heard}");
     assert_eq!((bench.count("calls"), bench.count("connected")), (2, 2));
-    assert_eq!(bench.circuit(0).lost, 1);
+    // By the network, and where the peer is first to end the link after the last call, by the peer.
+    let lost = bench.circuit(0).lost;
+    assert!((1..=2).contains(&lost), "{lost}");
     // And nothing stands any more: the link was ended after five seconds without a call.
     let stood = bench.count("stood_ns");
     bench.until(600);
