@@ -153,7 +153,19 @@ impl Protocol for Talker {
                 cx.set_timer(&mut self.retry, Token::default(), after);
             }
             Indication::Aborted { .. } => self.taken = None,
-            _ => {}
+            Indication::Unit(_)
+            | Indication::Opened(_)
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
+            | Indication::Expedited { .. }
+            | Indication::Credit { .. }
+            | Indication::Released { .. }
+            | Indication::Closed { .. }
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
+            | Indication::Report(_) => {}
         }
     }
 

@@ -69,13 +69,17 @@ impl Bench {
     fn hear(&mut self, now: Instant) {
         for (port, unit) in self.out.drain() {
             let what = match unit {
-                Unit::Report(report) => match *report {
-                    Report::Link(LinkReport::Circuit(what)) => Heard::Call(what),
-                    other => panic!("{other:?}"),
-                },
+                Unit::Report(report) => {
+                    let Report::Link(LinkReport::Circuit(what)) = *report else {
+                        panic!("{report:?}");
+                    };
+                    Heard::Call(what)
+                }
                 Unit::Frame { data, .. } => Heard::Frame(data.to_vec()[0]),
                 Unit::Sent { whole, .. } => Heard::Sent(whole),
-                other => panic!("{other:?}"),
+                Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } | Unit::Circuit(_) => {
+                    panic!("no subscriber hears this")
+                }
             };
             self.heard.push((now.as_nanos() / 1_000_000, port, what));
         }

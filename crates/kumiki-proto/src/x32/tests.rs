@@ -100,14 +100,14 @@ impl End {
             let Request::Manage(manage) = request else {
                 return None;
             };
-            match *manage {
-                Manage::Link(LinkManage::Circuit(what)) => Some(match what {
-                    CircuitManage::Dial { number } => Said::Dial(number),
-                    CircuitManage::Answer => Said::Answer,
-                    CircuitManage::Clear => Said::Clear,
-                }),
-                _ => None,
-            }
+            let Manage::Link(LinkManage::Circuit(what)) = *manage else {
+                return None;
+            };
+            Some(match what {
+                CircuitManage::Dial { number } => Said::Dial(number),
+                CircuitManage::Answer => Said::Answer,
+                CircuitManage::Clear => Said::Clear,
+            })
         };
         self.bench
             .requests()
@@ -117,11 +117,13 @@ impl End {
     }
 
     fn told(&mut self) -> Vec<Told> {
-        let told = |report| match report {
-            Report::Up => Some(Told::Up),
-            Report::Down => Some(Told::Down),
-            Report::Link(LinkReport::End { dte }) => Some(Told::Dte(dte)),
-            _ => None,
+        let told = |report| {
+            if let Report::Link(LinkReport::End { dte }) = report {
+                return Some(Told::Dte(dte));
+            }
+            let up = matches!(report, Report::Up);
+            let down = matches!(report, Report::Down);
+            (up || down).then_some(if up { Told::Up } else { Told::Down })
         };
         let reports = self.bench.reports(self.link);
         reports.into_iter().filter_map(told).collect()
@@ -386,12 +388,14 @@ fn identifying() -> Config {
 /// What identification has got: information, whether a response, P or F.
 fn exchanged(end: &mut End) -> Vec<(Vec<u8>, bool, bool)> {
     let heard = end.bench.heard(end.identification);
-    let xid = |indication| match indication {
-        Indication::Particular { what, .. } => match *what {
-            Particular::Identification(it) => Some((it.information.to_vec(), it.response, it.poll)),
-            _ => None,
-        },
-        _ => None,
+    let xid = |indication| {
+        let Indication::Particular { what, .. } = indication else {
+            return None;
+        };
+        let Particular::Identification(it) = *what else {
+            return None;
+        };
+        Some((it.information.to_vec(), it.response, it.poll))
     };
     heard.into_iter().filter_map(xid).collect()
 }
