@@ -1,5 +1,11 @@
 //! A line that is called for: the scenario `x32-dialup`, and what goes wrong on such a line. Blocks of X.25 between three subscribers are in `blocks.rs`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may panic, also in what its tests have in common"
+)]
+
 mod blocks;
 
 use kumiki_graph::Duration;
