@@ -17,6 +17,8 @@ pub struct Decoder {
     state: State,
     /// Takes the place of the link type.
     forced: Option<&'static Dissector>,
+    /// Whether what identifies users is shown.
+    secrets: bool,
 }
 
 impl Decoder {
@@ -47,6 +49,13 @@ impl Decoder {
         self
     }
 
+    /// Shows what identifies users too, such as network user identifications of X.25.
+    #[must_use]
+    pub const fn showing_secrets(mut self) -> Self {
+        self.secrets = true;
+        self
+    }
+
     /// Decodes one packet.
     pub fn decode(&mut self, record: &Record) -> Packet {
         let first = match self.forced {
@@ -64,6 +73,7 @@ impl Decoder {
                 packet: record.number,
                 interface: record.interface,
                 fcs_len: record.fcs_len,
+                secrets: self.secrets,
                 ..Around::default()
             },
         }];

@@ -36,6 +36,8 @@ pub struct Around {
     pub spdu: Option<session::Code>,
     /// The PDU is quoted in an error message: it may be cut anywhere, and lengths and sums say nothing.
     pub quoted: bool,
+    /// What identifies users is wanted too.
+    pub secrets: bool,
 }
 
 /// A PDU that is still to be read.

@@ -19,6 +19,7 @@ use kumiki_osi::x25::Call;
 
 use crate::{Address, Duration};
 
+mod circuit;
 mod key;
 mod link;
 mod manage;
@@ -26,6 +27,7 @@ mod particular;
 mod told;
 mod unit_data;
 
+pub use circuit::{CircuitManage, CircuitReport, Cleared, Identification, Number, Verdict};
 pub use key::{Key, ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protocols};
 pub use link::{Agreement, Defect, LinkManage, LinkReport};
 pub use manage::{Manage, Problem, Report};

@@ -221,7 +221,7 @@ impl Host {
                 let told = Indication::Report(report);
                 self.graph.input(now, device, told);
             }
-            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => {
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } | Unit::Circuit(_) => {
                 counters.not_frames += 1;
             }
         }

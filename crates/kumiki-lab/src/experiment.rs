@@ -8,6 +8,7 @@ mod media;
 mod programs;
 mod protocols;
 mod rings;
+mod switched;
 mod window;
 
 pub(crate) use rings::of as ring;

@@ -300,6 +300,32 @@ pub struct Link {
     /// What goes wrong on it, both ways unless it says which.
     #[serde(default)]
     pub impair: Option<Impair>,
+    /// A line with HDLC frames bit by bit that is there only when one end has called the other.
+    #[serde(default)]
+    pub switched: Option<Switched>,
+}
+
+/// The circuits of a line that is switched, for `x32`.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switched {
+    /// The numbers of the two ends, in their order.
+    pub numbers: [String; 2],
+    /// From dialling until the other end is rung; 2 s unless given.
+    #[serde(default)]
+    pub setup: Option<String>,
+    /// How long it is rung at most; 30 s unless given.
+    #[serde(default)]
+    pub ring: Option<String>,
+    /// From clearing until both ends are told, and can call again; 500 ms unless given.
+    #[serde(default)]
+    pub release: Option<String>,
+    /// Whether who is called is told who calls; true unless given.
+    #[serde(default)]
+    pub tells_caller: Option<bool>,
+    /// When the network clears the circuit, where one stands: times from the start such as `"20 s"`.
+    #[serde(default)]
+    pub clears: Vec<String>,
 }
 
 /// A ring of hosts.
@@ -419,7 +445,7 @@ pub struct Workload {
     /// The content: `ttcp`, `zeros`, `random`, `counter`, `flags`: the octet 7E alone, the worst case of octet stuffing.
     pub pattern: Option<String>,
     /// Whose clock `ttcp` is timed by: `receiver` (the default), until the last octet is read, or `sender`, until the last message
-    /// is written; the end of the stream is then not in the time, nor what is still in the send buffer.
+    /// is written; the end of the stream is then not in the time, nor what is still in the send buffer. For `ftam`: `request` begins with the request for the association, and not when that stands.
     pub clock: Option<String>,
     /// Not measured: what happens before this.
     pub warm_up: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{Address, Instant, Report};
+use kumiki_graph::{Address, CircuitManage, Instant, Report};
 use kumiki_octets::Message;
 
 use crate::atm::Slots;
@@ -47,6 +47,8 @@ pub enum Unit {
     /// Only upwards: what the medium has to tell a host, such as an alarm of a SONET/SDH line, and whether frames can arrive
     /// ([`Report::Up`], [`Report::Down`]).
     Report(Box<Report>),
+    /// Only downwards, from a host to what switches circuits ([`crate::Exchange`]).
+    Circuit(CircuitManage),
 }
 
 /// Cells of one channel in consecutive slots of a line, with AAL5 of one CPCS-PDU; it is said to cross when its *first* cell has arrived whole.

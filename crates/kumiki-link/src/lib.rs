@@ -7,6 +7,7 @@
 
 pub mod atm;
 mod element;
+mod exchange;
 pub mod fddi;
 mod impair;
 mod mark;
@@ -20,6 +21,7 @@ mod testing;
 mod wire;
 
 pub use element::{CellRun, Element, Outlet, Unit};
+pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
 pub use impair::{Hold, Impaired, Impairment, Loss, Spread};
 pub use mark::mark;
 pub use queue::{Backlog, Discipline, DropTail, MarkFrom};

@@ -166,7 +166,8 @@ impl Element for Serial {
             | Unit::Cut { .. }
             | Unit::Sent { .. }
             | Unit::Arriving { .. }
-            | Unit::Report(_) => self.strangers += 1,
+            | Unit::Report(_)
+            | Unit::Circuit(_) => self.strangers += 1,
         }
     }
 

@@ -13,7 +13,7 @@ mod primitive;
 mod told;
 
 pub use call::{Call, Flow};
-pub use facility::{Charging, Extension, Facilities, Facility, FastSelect, Marker, code};
+pub use facility::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code};
 pub use number::{BadNumber, MOST_DIGITS, MOST_TYPED_DIGITS, Number};
 pub use primitive::Primitive;
 pub use told::{Told, What, cause, diagnostic, diagnostic_text};

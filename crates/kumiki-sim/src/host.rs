@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 
 use kumiki_graph::ledger::Holder;
 use kumiki_graph::{
-    DeviceId, Duration, Graph, Indication, Instant, Manage, Output, Pool, Report, Request, TaskId,
-    Unit as UnitData,
+    DeviceId, Duration, Graph, Indication, Instant, LinkManage, Manage, Output, Pool, Report,
+    Request, TaskId, Unit as UnitData,
 };
 use kumiki_link::Unit;
 
@@ -200,7 +200,7 @@ impl Host {
             Unit::Frame { data, address } => (data, address),
             Unit::Sent { .. } => return adapter.sent(now),
             Unit::Report(report) => return self.tell(now, device, Indication::Report(report)),
-            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => return,
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } | Unit::Circuit(_) => return,
         };
         if let Some(ledger) = self.graph.ledger(Pool::Receive) {
             let Some(lease) = ledger.lease(ADAPTER) else {
@@ -400,6 +400,10 @@ impl Host {
                     };
                     self.graph
                         .input(at, device, Indication::Report(Box::new(limits)));
+                }
+                // Like an interrupt's, its time is the beginning of the batch: what the adapter has yet to send does not delay it.
+                Manage::Link(LinkManage::Circuit(call)) => {
+                    out.push_back((device, Unit::Circuit(call)));
                 }
                 // A device knows no routes and can tell nobody anything.
                 Manage::Route { .. }

@@ -123,6 +123,9 @@ pub(crate) struct Decode {
     /// All fields of all layers, with their places, and the octets that were not understood
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) verbose: bool,
+    /// Also show network user identifications of X.25, which are there to be checked and not to be read
+    #[arg(long)]
+    pub(crate) secrets: bool,
     /// One JSON object for each packet, on one line
     #[arg(long)]
     pub(crate) json: bool,

@@ -121,12 +121,19 @@ fn block(reading: &mut Reading<'_>, block: &Block) {
                 reading.field("window, called", 3, rest, *called);
                 reading.field("window, calling", 3, rest, *calling);
             }
+            Facility::User(nui) => {
+                let text = if reading.around.secrets {
+                    nui.octets().escape_ascii().to_string()
+                } else {
+                    format!("{} octets, not shown", nui.octets().len())
+                };
+                reading.field("nui", 3, rest, Value::Text(text));
+            }
             Facility::Marker(_)
             | Facility::Charging(_)
             | Facility::Throughput { .. }
             | Facility::ClosedGroup(_)
             | Facility::TransitDelay(_)
-            | Facility::User(_)
             | Facility::CalledExtension(_)
             | Facility::CallingExtension(_)
             | Facility::EndToEndDelay(_)

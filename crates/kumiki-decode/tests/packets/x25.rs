@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::arrange::bad;
+use kumiki_decode::Decoder;
+use kumiki_decode::capture::Link;
+
+use super::arrange::{bad, record, value};
 use super::judge::{Pair, compare, ours, pcap};
 
 const FIELDS: [Pair; 13] = [
@@ -174,4 +177,19 @@ fn packets_of_xot_are_put_together_from_segments() {
     for most in [1, 3, 7, 20] {
         assert_eq!(told(most), whole, "{most}");
     }
+}
+
+/// A network user identification is a password as often as not.
+#[test]
+fn that_there_is_an_nui_is_shown_and_what_it_is_only_when_asked() {
+    let call = hex("10 01 0b 00 06 c6 04 68 75 73 68");
+    let call = record(1, Link::Named("x25"), &call);
+    let shown = value(&Decoder::new().decode(&call), "x25", "nui");
+    assert_eq!(shown, "4 octets, not shown");
+    let shown = value(
+        &Decoder::new().showing_secrets().decode(&call),
+        "x25",
+        "nui",
+    );
+    assert_eq!(shown, "hush");
 }

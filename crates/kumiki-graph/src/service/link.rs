@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::{CircuitManage, CircuitReport, Verdict};
 use crate::Address;
 
 /// Management of a point-to-point link that goes down.
@@ -21,6 +22,13 @@ pub enum LinkManage {
         /// The peer's.
         remote: Address,
     },
+    /// Whether a link is wanted on a line that is not always there: a switched circuit is called for it, and cleared when it is
+    /// wanted no more.
+    Wanted(bool),
+    /// What identification on a switched circuit has come to.
+    Identified(Verdict),
+    /// Call control of a switched circuit.
+    Circuit(CircuitManage),
 }
 
 /// What the ends of a point-to-point link have agreed on for its frames (RFC 1661 section 6, RFC 1662 section 7, RFC 1570).
@@ -66,6 +74,13 @@ pub enum LinkReport {
         /// Whether it is there.
         present: bool,
     },
+    /// Which end of the line this is from here on, where that is not fixed.
+    End {
+        /// The DTE, and otherwise the DCE.
+        dte: bool,
+    },
+    /// Call control of a switched circuit.
+    Circuit(CircuitReport),
 }
 
 /// Defects of a SONET/SDH line, by the names of ITU-T G.783; for those of SONET see beside them.

@@ -3,6 +3,8 @@
 use kumiki_octets::Message;
 use kumiki_osi::{ftam, session, x25};
 
+use super::Identification;
+
 /// What only one service has; a provider of another drops and counts it. Each names its service.
 #[derive(Clone, Debug)]
 pub enum Particular {
@@ -12,6 +14,8 @@ pub enum Particular {
     Packet(x25::Primitive),
     /// The file service, all of it but the file's data.
     File(ftam::Primitive),
+    /// A switched circuit: XID frames. It belongs to no session.
+    Identification(Identification),
 }
 
 impl Particular {
@@ -22,6 +26,7 @@ impl Particular {
             Self::Session(primitive) => primitive.message(),
             Self::Packet(primitive) => primitive.message(),
             Self::File(_) => None,
+            Self::Identification(it) => Some(&it.information),
         }
     }
 }

@@ -138,7 +138,7 @@ impl Content {
             ("fddi", _) => Self::Fddi,
             ("ppp", _) | ("ppp_daemon", "ppp") => Self::Ppp,
             ("sdh" | "mapos_switch", _) => Self::Mapos,
-            ("lapb", _) => Self::Lapb,
+            ("lapb" | "x32", _) => Self::Lapb,
             ("x25", _) => Self::Payload("x.25"),
             ("tcp", "ip" | "ipv6") => Self::Payload("tcp"),
             ("udp", "ip" | "ipv6") => Self::Payload("udp"),

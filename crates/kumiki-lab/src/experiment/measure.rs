@@ -338,9 +338,14 @@ pub(super) fn measure(
     let user = program::<FileUser>(world, hosts, &load.from);
     let time = match (before.last, after.last) {
         _ if load.kind == Kind::File => {
-            let user = user.and_then(|user| Some((user.opened()?, user.done()?)));
-            user.map_or(Duration::ZERO, |(opened, done)| {
-                done.saturating_since(opened)
+            let began = user.and_then(if load.from_request {
+                FileUser::begun
+            } else {
+                FileUser::opened
+            });
+            let ended = user.and_then(FileUser::done);
+            began.zip(ended).map_or(Duration::ZERO, |(began, ended)| {
+                ended.saturating_since(began)
             })
         }
         _ if load.until_done && load.kind == Kind::Stream => {

@@ -11,12 +11,13 @@ use kumiki_link::{
     Carrier, Discipline, DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial,
     SerialConfig, Wire,
 };
-use kumiki_sim::{HostId, Plug, World};
+use kumiki_sim::{ElementId, HostId, Plug, World};
 use kumiki_wire::hdlc::{BitFraming, FcsKind, Framing};
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::hosts::kind_of;
 use super::protocols::channel;
+use super::switched::exchange;
 use crate::limit::AAL34;
 use crate::quantity;
 use crate::scenario::{Host, Impair, Link, Scenario, Switch};
@@ -68,7 +69,7 @@ const SYNC: [(&str, Rate); 2] = [
 ];
 
 /// Whether `medium` carries HDLC frames bit by bit.
-fn is_synchronous(medium: &str) -> bool {
+pub(super) fn is_synchronous(medium: &str) -> bool {
     medium == SYNCHRONOUS || SYNC.iter().any(|(name, _)| *name == medium)
 }
 
@@ -138,6 +139,16 @@ fn add_link(
                 }),
             }
         };
+        if let Some(switched) = &link.switched {
+            if link.mark_frames.is_some() {
+                let problem = "frames of a link are no packets of IP's";
+                return Err(fault(&["mark_frames"], problem));
+            }
+            let exchange = exchange(link, switched, (config, queue))
+                .map_err(|fault| fault.under(&["switched"]))?;
+            let line = world.add_element(name, Box::new(exchange));
+            return plug_ends(name, link, (line, None), scenario, ends, world);
+        }
         let queues = [discipline(), discipline()];
         let seed = seed_of(ends.seed, name, 2);
         match section(link, config, seed)? {
@@ -156,6 +167,18 @@ fn add_link(
             }
         }
     };
+    plug_ends(name, link, (line, cells), scenario, ends, world)
+}
+
+/// Plugs the two ends of `line` in; it carries cells at a rate, or frames.
+fn plug_ends(
+    name: &str,
+    link: &Link,
+    (line, cells): (ElementId, Option<Rate>),
+    scenario: &Scenario,
+    ends: &Ends<'_>,
+    world: &mut World,
+) -> Result<(), Fault> {
     for (port, end) in link.ends.iter().enumerate() {
         let plug = match cells {
             Some(rate) => cell_end(end, rate, scenario, ends, world)?,

@@ -41,6 +41,8 @@ pub(super) struct Load {
     pub(super) until_done: bool,
     /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
     pub(super) sender_clock: bool,
+    /// Whether the time of a file begins when the association is asked for, and not when it stands.
+    pub(super) from_request: bool,
 }
 
 /// What the programs do.
@@ -125,11 +127,20 @@ fn of_workload(
                     "only the load `ttcp` has an end to its writing",
                 ));
             }
+            Some("request") if kind == Kind::File => false,
+            Some("request") => {
+                return Err(wrong(
+                    "clock",
+                    "only the load `ftam` begins with a request to the file service",
+                ));
+            }
             Some(other) => {
                 let path = ["workload", "clock"];
-                return Err(unknown(&path, "clock", other, &["sender", "receiver"]));
+                let known = ["sender", "receiver", "request"];
+                return Err(unknown(&path, "clock", other, &known));
             }
         },
+        from_request: workload.clock.as_deref() == Some("request"),
     };
     if load.duration.is_zero() {
         return Err(wrong("duration", "nothing can be measured in no time"));

@@ -19,8 +19,8 @@ use crate::quantity::{self, Octets, Rate};
 use crate::scenario::{Link, Ring, Scenario};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
-const FREE: [&str; 9] = [
-    "vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse",
+const FREE: [&str; 10] = [
+    "vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse", "x32",
 ];
 
 /// Octets of XTP's header.

@@ -69,7 +69,9 @@ fn service(kind: &str) -> Option<Service> {
 /// What a line is, in a few words: medium, rate, propagation, and whether something goes wrong on it.
 fn line(link: &Link) -> String {
     let impaired = link.impair.as_ref().map(|_| "impaired");
-    let rest = [link.rate.as_deref(), link.propagation.as_deref(), impaired];
+    let switched = link.switched.as_ref().map(|_| "switched");
+    let (rate, propagation) = (link.rate.as_deref(), link.propagation.as_deref());
+    let rest = [rate, propagation, switched, impaired];
     let mut words = link.medium.clone();
     for word in rest.into_iter().flatten() {
         words.push_str(", ");

@@ -494,6 +494,18 @@ fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
 fn link(name: &str, link: &Link) -> Result<(), Fault> {
     optional::<Rate>(&["link", name, "rate"], link.rate.as_deref())?;
     optional::<Duration>(&["link", name, "propagation"], link.propagation.as_deref())?;
+    if let Some(switched) = &link.switched {
+        for (key, time) in [
+            ("setup", &switched.setup),
+            ("ring", &switched.ring),
+            ("release", &switched.release),
+        ] {
+            optional::<Duration>(&["link", name, "switched", key], time.as_deref())?;
+        }
+        for time in &switched.clears {
+            optional::<Duration>(&["link", name, "switched", "clears"], Some(time))?;
+        }
+    }
     if let Some(impair) = &link.impair {
         impairment(impair, &link.ends).map_err(|fault| fault.under(&["link", name, "impair"]))?;
     }

@@ -63,7 +63,7 @@ impl Scenario {
         text
     }
 
-    /// What a line is: medium, rate, propagation.
+    /// What a line is: medium, rate, propagation, and whether it is switched or impaired.
     fn line(&self, name: &str) -> String {
         let Some(link) = self.link.get(name) else {
             return String::new();
@@ -74,6 +74,9 @@ impl Scenario {
             link.propagation.clone(),
         ];
         let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+        if link.switched.is_some() {
+            parts.push("switched".to_owned());
+        }
         if link.impair.is_some() {
             parts.push("impaired".to_owned());
         }

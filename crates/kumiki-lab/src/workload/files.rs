@@ -71,6 +71,7 @@ pub struct FileUser {
     config: FileUserConfig,
     client: FileClient,
     timer: TimerSlot,
+    begun: Option<Instant>,
     opened: Option<Instant>,
     done: Option<Instant>,
 }
@@ -100,9 +101,16 @@ impl FileUser {
             config,
             client: FileClient::new(client, vec![put]),
             timer: TimerSlot::default(),
+            begun: None,
             opened: None,
             done: None,
         }
+    }
+
+    /// When the association was asked for.
+    #[must_use]
+    pub const fn begun(&self) -> Option<Instant> {
+        self.begun
     }
 
     /// When the association stood.
@@ -180,6 +188,7 @@ impl Protocol for FileUser {
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         if token == BEGIN {
+            self.begun = Some(cx.now());
             self.client.start(cx);
         } else {
             self.client.expire(token, cx);

@@ -104,7 +104,11 @@ impl Element for Analyser {
         match &unit {
             Unit::Cells(run) => self.cells(now, port, run),
             Unit::Cut { id, keep } => self.cut(port, *id, *keep),
-            Unit::Frame { .. } | Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) => {}
+            Unit::Frame { .. }
+            | Unit::Sent { .. }
+            | Unit::Arriving { .. }
+            | Unit::Report(_)
+            | Unit::Circuit(_) => {}
         }
         out.put(usize::from(port == 0), unit);
     }

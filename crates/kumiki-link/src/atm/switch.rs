@@ -242,7 +242,8 @@ impl Element for Switch {
             | Unit::Frame { .. }
             | Unit::Sent { .. }
             | Unit::Arriving { .. }
-            | Unit::Report(_) => {
+            | Unit::Report(_)
+            | Unit::Circuit(_) => {
                 self.strangers += 1;
             }
         }

@@ -82,7 +82,11 @@ fn run(mut ring: Fddi, offers: Vec<(u64, usize, Unit)>) -> (Fddi, Seen) {
                     assert!(*whole);
                     seen.sent.push((now, port, *number));
                 }
-                Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } | Unit::Report(_) => {
+                Unit::Cells(_)
+                | Unit::Cut { .. }
+                | Unit::Arriving { .. }
+                | Unit::Report(_)
+                | Unit::Circuit(_) => {
                     panic!("{unit:?}")
                 }
             }

@@ -110,7 +110,7 @@ impl Direction {
             Unit::Cells(run) if run.count > 0 => self.cells(now, run),
             Unit::Cut { id, keep } => self.cut(id, keep, out),
             Unit::Cells(_) => {}
-            Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) => {
+            Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) | Unit::Circuit(_) => {
                 let due = self.due(now);
                 self.waiting.insert(due, unit);
             }

@@ -281,7 +281,8 @@ impl Element for Section {
             | Unit::Cut { .. }
             | Unit::Sent { .. }
             | Unit::Arriving { .. }
-            | Unit::Report(_) => {
+            | Unit::Report(_)
+            | Unit::Circuit(_) => {
                 self.strangers += 1;
                 return;
             }

@@ -85,6 +85,39 @@ pub struct Charging {
     pub other: u8,
 }
 
+/// A network user identification: a name, a password or both, as the network has it. It is nowhere printed.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Nui(Vec<u8>);
+
+impl Nui {
+    /// These octets; a facility has room for 255.
+    #[must_use]
+    pub fn new(octets: &[u8]) -> Self {
+        Self(octets.to_vec())
+    }
+
+    /// The octets, for the packet they go into.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether it is this one. How long that takes does not tell how much of it is right.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        let differing = self.0.iter().zip(&other.0);
+        let differing = differing.fold(0, |all, (a, b)| all | (a ^ b));
+        self.0.len() == other.0.len() && differing == 0
+    }
+}
+
+impl core::fmt::Debug for Nui {
+    /// How many octets there are.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Nui({} octets)", self.0.len())
+    }
+}
+
 /// What the facilities behind a marker belong to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Marker {
@@ -142,7 +175,7 @@ pub enum Facility {
     /// The transit delay wanted or had, in milliseconds.
     TransitDelay(u16),
     /// Who the user is, as the network knows it.
-    User(Vec<u8>),
+    User(Nui),
     /// The called address extension.
     CalledExtension(Extension),
     /// The calling address extension.
@@ -200,6 +233,18 @@ impl Facilities {
             }
         });
         found.unwrap_or_default()
+    }
+
+    /// The network user identification.
+    #[must_use]
+    pub fn user(&self) -> Option<&Nui> {
+        self.0.iter().find_map(|facility| {
+            if let Facility::User(nui) = facility {
+                Some(nui)
+            } else {
+                None
+            }
+        })
     }
 
     /// Puts `facility` in the place of the one of its kind, or before the first marker where there is none.

@@ -256,6 +256,8 @@ pub mod diagnostic {
     pub const ALIGNMENT: u8 = 82;
     /// Inconsistent Q bit setting.
     pub const Q_BIT: u8 = 83;
+    /// NUI problem: a network user identification is missing or not known.
+    pub const NUI: u8 = 84;
     /// ISO 8208: timer expired, or retransmission count surpassed, for an interrupt.
     pub const RETRY_INTERRUPT: u8 = 145;
     /// ISO 8208: the same for data.

@@ -423,7 +423,12 @@ impl Hdlc {
             | Manage::Advise { .. }
             | Manage::Group { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(LinkManage::Pass { .. }) => {}
+            | Manage::Link(
+                LinkManage::Pass { .. }
+                | LinkManage::Wanted(_)
+                | LinkManage::Identified(_)
+                | LinkManage::Circuit(_),
+            ) => {}
         }
     }
 

@@ -402,7 +402,12 @@ impl Ip {
             }
             Report::Route { .. }
             | Report::Unreachable { .. }
-            | Report::Link(LinkReport::Damaged { .. } | LinkReport::Alarm { .. }) => return,
+            | Report::Link(
+                LinkReport::Damaged { .. }
+                | LinkReport::Alarm { .. }
+                | LinkReport::End { .. }
+                | LinkReport::Circuit(_),
+            ) => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
             let report = if anybody_up { Report::Down } else { Report::Up };

@@ -5,7 +5,7 @@
 //! | Specification | ISO 7776, X.25 section 2.4 (both recalled; judged by frames of Linux's LAPB), single link procedure, modulo 8 and 128 |
 //! | Above | one user, of one session ([`Service::Connection`]): [`crate::x25`]. Each message is the information of one I frame, always with `end` |
 //! | Below | a driver ([`Service::Frame`]) that has flags, stuffing and the frame check sequence: a synchronous line. Its frames begin with the address |
-//! | Left out | the multilink procedure; XID (a frame that is not implemented, as others); half duplex (LAPX); a DCE's DM that asks for set-up; the state of the channel, of which a driver tells no more than up and down |
+//! | Left out | the multilink procedure; XID (a frame that is not implemented, as others; on a switched circuit [`crate::x32`] takes it); half duplex (LAPX); a DCE's DM that asks for set-up; the state of the channel, of which a driver tells no more than up and down |
 //!
 //! # Beginning and end
 //!
@@ -28,6 +28,12 @@
 //! one of the two ways that X.25 section 2.4.5.9 leaves open, the other being the I frame itself with P. The I frame that fills the window polls too,
 //! unless [`Config::poll`] says otherwise.
 //!
+//! # A line that is not always there
+//!
+//! While the line is down nothing is sent. An active open waits for it, and says below that a link is wanted ([`LinkManage::Wanted`]); the
+//! line that cannot be had says so by [`Report::Down`], which ends the open. A switched circuit also says which end we are
+//! ([`LinkReport::End`]), and is told when our link has ended and none is wanted. One that the peer ends is the peer's to clear.
+//!
 //! # Where this differs
 //!
 //! T3 polls a silent peer. In X.25 it watches the idle state of the channel, which no driver here sees.
@@ -35,8 +41,9 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Offered,
-    Open, Opened, Protocol, Quality, Reason, Report, Request, Service, Shape, Token, Unit,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Key, LinkManage,
+    LinkReport, Manage, Mode, Offered, Open, Opened, Protocol, Quality, Reason, Report, Request,
+    Service, Shape, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_wire::lapb::{Control, Header, Modulo, Reject, function};
@@ -138,6 +145,10 @@ pub struct Lapb {
     tries: u8,
     /// What FRMR says, while it is not answered.
     reject: Reject,
+    /// Whether the line has said that it carries nothing.
+    line_down: bool,
+    /// Whether it is a switched circuit.
+    switched: bool,
     v: Variables,
     timers: Timers,
     counters: Counters,
@@ -165,6 +176,8 @@ impl Lapb {
             information: config.information,
             tries: 0,
             reject: Reject::default(),
+            line_down: false,
+            switched: false,
             v: Variables::default(),
             timers: Timers::default(),
             counters: Counters::default(),
@@ -248,10 +261,25 @@ impl Lapb {
                 self.session = Session::Opening(open.user);
                 self.take_quality(&open.quality);
                 // What is being cleared is cleared first.
-                if self.phase == Phase::Disconnected {
+                if self.line_down {
+                    Self::want(true, cx);
+                } else if self.phase == Phase::Disconnected {
                     self.set_up(cx);
                 }
             }
+        }
+    }
+
+    /// Says below whether a link is wanted.
+    fn want(wanted: bool, cx: &mut Context<'_>) {
+        let manage = Manage::Link(LinkManage::Wanted(wanted));
+        cx.down(BELOW, Request::Manage(Box::new(manage)));
+    }
+
+    /// Our link has ended, or what we have asked for has not come about: a circuit need not stand for it.
+    fn let_go(&self, cx: &mut Context<'_>) {
+        if self.switched || self.line_down {
+            Self::want(false, cx);
         }
     }
 
@@ -338,6 +366,7 @@ impl Lapb {
                     self.disconnect(cx);
                 } else {
                     self.session = Session::None;
+                    self.let_go(cx);
                 }
             }
             Session::Stands(handle) if handle == user => self.disconnect(cx),
@@ -401,12 +430,31 @@ impl Lapb {
                 self.information = self.config.information.min(carries);
                 self.limits(cx);
             }
-            Report::Up => cx.up(USER, Indication::Report(Box::new(Report::Up))),
+            Report::Up => {
+                self.line_down = false;
+                let opening = matches!(self.session, Session::Opening(_));
+                if opening && self.phase == Phase::Disconnected {
+                    self.set_up(cx);
+                }
+                cx.up(USER, Indication::Report(Box::new(Report::Up)));
+            }
             Report::Down => {
+                self.line_down = true;
                 self.end(Reason::Down, cx);
                 cx.up(USER, Indication::Report(Box::new(Report::Down)));
             }
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
+            Report::Link(LinkReport::End { dte }) => {
+                self.switched = true;
+                self.config.role = if dte { Role::Dte } else { Role::Dce };
+            }
+            Report::Route { .. }
+            | Report::Unreachable { .. }
+            | Report::Link(
+                LinkReport::Addresses { .. }
+                | LinkReport::Damaged { .. }
+                | LinkReport::Alarm { .. }
+                | LinkReport::Circuit(_),
+            ) => {}
         }
     }
 }

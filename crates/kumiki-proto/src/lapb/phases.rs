@@ -90,7 +90,10 @@ impl Lapb {
             }
             // An answer to what we have sent is final; others are to something older.
             Step::Establish if poll => self.establish(cx),
-            Step::Refused if poll => self.end(self.reason_of_dm(), cx),
+            Step::Refused if poll => {
+                self.end(self.reason_of_dm(), cx);
+                self.let_go(cx);
+            }
             Step::Cleared if poll => self.cleared(cx),
             Step::SendDmIfPolled | Step::Establish | Step::Refused | Step::Cleared => {
                 self.ignore(cx);
@@ -99,7 +102,10 @@ impl Lapb {
                 self.respond(function::UA, poll, cx);
                 self.end(Reason::Reset, cx);
             }
-            Step::PeerLost => self.end(Reason::Reset, cx),
+            Step::PeerLost => {
+                self.end(Reason::Reset, cx);
+                self.let_go(cx);
+            }
             Step::PeerResets => self.peer_resets(poll, cx),
             Step::Reset => self.reset(Reason::Protocol, cx),
             Step::Take => self.take(frame, cx),
@@ -287,6 +293,8 @@ impl Lapb {
         self.timers.stop_all(cx);
         if matches!(self.session, Session::Opening(_)) {
             self.set_up(cx);
+        } else {
+            self.let_go(cx);
         }
     }
 
@@ -329,7 +337,10 @@ impl Lapb {
         match self.phase {
             // Our UA has gone out, and the peer's was lost.
             Phase::Setup if self.collided => self.establish(cx),
-            Phase::Setup if last => self.end(Reason::TimedOut, cx),
+            Phase::Setup if last => {
+                self.end(Reason::TimedOut, cx);
+                self.let_go(cx);
+            }
             Phase::Setup => self.send_sabm(cx),
             Phase::Disconnecting if last => self.cleared(cx),
             Phase::Disconnecting => {

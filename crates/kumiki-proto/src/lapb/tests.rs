@@ -613,3 +613,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_open_waits_for_a_line_that_is_down_and_ends_with_the_line_that_is_not_to_be_had() {
+    let mut wire = pair(Config::default(), dce(Config::default()));
+    wire.say(B, passive(7));
+    wire.report(A, Report::Down);
+    wire.say(A, active(1));
+    wire.pass(Duration::from_secs(600));
+    assert!(wire.log().is_empty());
+    wire.report(A, Report::Down);
+    assert_eq!(wire.aborted(A), Some(Reason::Down));
+    wire.say(A, active(1));
+    wire.report(A, Report::Up);
+    wire.pass(ms(5));
+    assert!(wire.session(A).is_some() && wire.session(B).is_some());
+}
+
+#[test]
+fn a_switched_circuit_says_which_end_it_is() {
+    let mut wire = pair(Config::default(), Config::default());
+    wire.say(B, passive(7));
+    wire.report(A, Report::Link(LinkReport::End { dte: false }));
+    wire.say(A, active(1));
+    wire.pass(ms(5));
+    assert!(wire.session(A).is_some());
+    assert_eq!(wire.log()[..2], [(A, hex("03 3f")), (B, hex("03 73"))]);
+}

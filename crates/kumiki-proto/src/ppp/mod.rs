@@ -255,6 +255,9 @@ impl Ppp {
                 let report = if pass { Report::Up } else { Report::Down };
                 cx.up(user, Indication::Report(Box::new(report)));
             }
+            LinkManage::Wanted(_) | LinkManage::Identified(_) | LinkManage::Circuit(_) => {
+                cx.drop("no circuit is switched here");
+            }
         }
     }
 

@@ -451,7 +451,12 @@ impl Protocol for PppDaemon {
                     let text = if present { "there is" } else { "gone is" };
                     self.say(Kind::Note, format!("on the line {text} {defect}"), cx);
                 }
-                Report::Link(LinkReport::Addresses { .. } | LinkReport::Damaged { .. })
+                Report::Link(
+                    LinkReport::Addresses { .. }
+                    | LinkReport::Damaged { .. }
+                    | LinkReport::End { .. }
+                    | LinkReport::Circuit(_),
+                )
                 | Report::Limits { .. }
                 | Report::Route { .. }
                 | Report::Unreachable { .. } => {}

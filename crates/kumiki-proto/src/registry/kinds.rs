@@ -68,6 +68,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("vc_mux", vc_mux),
     ("vnet", super::vnet::make),
     ("x25", super::x25::x25),
+    ("x32", super::x32::x32),
     ("xot", super::x25::xot),
     ("xtp", super::xtp::make),
 ];

@@ -11,7 +11,7 @@
 //! and what would be right. [`settings`] lists what a kind can be set to, with units and defaults: front ends read their own
 //! notation by it (`"20 ms"` becomes a [`Value::Duration`]) and documents are made of it.
 //!
-//! The kinds and their settings are in `kinds.rs`, `ip.rs`, `ipv6.rs`, `mapos.rs`, `ppp.rs`, `tcp.rs`, `vnet.rs` and `x25.rs`, one function each. A setting is one call there: name,
+//! The kinds and their settings are in `kinds.rs`, `ip.rs`, `ipv6.rs`, `mapos.rs`, `ppp.rs`, `tcp.rs`, `vnet.rs`, `x25.rs` and `x32.rs`, one function each. A setting is one call there: name,
 //! meaning, form, and the place in the protocol's own configuration that holds its default.
 
 use std::collections::BTreeMap;
@@ -32,6 +32,7 @@ mod tcp;
 mod tests;
 mod vnet;
 mod x25;
+mod x32;
 mod xtp;
 
 pub use error::{BuildError, Problem};

@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::Duration;
-use kumiki_osi::x25::Number;
+use kumiki_osi::x25::{Nui, Number};
 use kumiki_wire::lapb::Modulo;
 
 use super::kinds::Built;
@@ -14,8 +14,8 @@ use crate::x25::{self, Over, X25};
 use crate::xot::{self, Xot};
 
 const ANY: u64 = u32::MAX as u64;
-const NUMBER: &str = "digits, such as \"12345\"";
-const SOME: Duration = Duration::from_nanos(1);
+pub(super) const NUMBER: &str = "digits, such as \"12345\"";
+pub(super) const SOME: Duration = Duration::from_nanos(1);
 
 /// The words for the two ends of a line.
 const ROLES: [(&str, Role); 2] = [("dte", Role::Dte), ("dce", Role::Dce)];
@@ -143,6 +143,22 @@ pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
         |text| text.parse::<Number>().ok(),
     )?;
     config.address = address.unwrap_or_default();
+    let own = settings.text(
+        "nui",
+        "the network user identification of our calls (facility C6), where the user gives none",
+        NUI,
+        "none",
+        |text| Some(text.to_owned()),
+    )?;
+    config.nui = own.map(|text| nui(settings, "nui", &text)).transpose()?;
+    let users = settings.texts(
+        "users",
+        "whose calls are taken: those with one of these network user identifications; all, where there are none",
+        NUI,
+        |text| Some(text.to_owned()),
+    )?;
+    let users = users.iter().map(|text| nui(settings, "users", text));
+    config.users = users.collect::<Result<_, _>>()?;
     modulo(
         settings,
         "whether packets are numbered modulo 128 and not 8",
@@ -153,6 +169,18 @@ pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
     timing(settings, &mut config)?;
     let node = X25::new(config).map_err(|error| BuildError::refused(&error))?;
     Ok(Box::new(node))
+}
+
+const NUI: &str = "1 to 255 octets of text";
+
+/// An error tells how long it is and not what it is.
+fn nui(settings: &Reader<'_>, key: &str, text: &str) -> Result<Nui, BuildError> {
+    if (1..=255).contains(&text.len()) {
+        Ok(Nui::new(text.as_bytes()))
+    } else {
+        let found = format!("{} octets", text.len());
+        Err(settings.wrong(key, &found, NUI))
+    }
 }
 
 fn channels(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildError> {
@@ -294,6 +322,12 @@ fn timing(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildEr
             "after so long a link that ended is asked for again",
             SOME,
             &mut config.reopen,
+        ),
+        (
+            "idle",
+            "the link is asked for when there is a call to make, and ended after so long without one; 0: it is kept",
+            Duration::ZERO,
+            &mut config.idle,
         ),
     ] {
         settings.time(key, meaning, least, place)?;

@@ -35,7 +35,12 @@ impl Line {
                     self.defects.remove(defect);
                 }
             }
-            Report::Link(LinkReport::Addresses { .. } | LinkReport::Damaged { .. })
+            Report::Link(
+                LinkReport::Addresses { .. }
+                | LinkReport::Damaged { .. }
+                | LinkReport::End { .. }
+                | LinkReport::Circuit(_),
+            )
             | Report::Limits { .. }
             | Report::Route { .. }
             | Report::Unreachable { .. } => {}

@@ -5,7 +5,8 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::{
-    self, Call, Facilities, Facility, FastSelect, Flow, Modulo, Number, What, cause, diagnostic,
+    self, Call, Facilities, Facility, FastSelect, Flow, Modulo, Nui, Number, What, cause,
+    diagnostic,
 };
 use kumiki_wire::x25::{Block, Body, MOST_CALL_DATA, Packet};
 
@@ -76,7 +77,7 @@ impl X25 {
             self.line
         } else {
             self.pending.push((above, open));
-            return;
+            return self.demand_line(cx);
         };
         let Some(channel) = self.free_channel(line) else {
             let reason = told(What::Clear, cause::DTE, diagnostic::NO_CHANNEL);
@@ -136,6 +137,11 @@ impl X25 {
         if let Some((called, calling)) = facilities.window() {
             flow.window_in = called.clamp(1, flow.modulo.most());
             flow.window_out = calling.clamp(1, flow.modulo.most());
+        }
+        if let Some(nui) = self.config.nui.clone()
+            && facilities.user().is_none()
+        {
+            facilities.set(Facility::User(nui));
         }
         let packets = |it: &Flow| (it.packet_in, it.packet_out);
         let windows = |it: &Flow| (it.window_in, it.window_out);
@@ -319,8 +325,15 @@ impl X25 {
         };
         circuit.above = above;
         circuit.listener = Some(listener);
+        let mut facilities = block.facilities.clone();
+        if !self.config.users.is_empty() {
+            facilities.0.retain(|it| !matches!(it, Facility::User(_)));
+        }
+        let Some(circuit) = self.circuit(handle) else {
+            return;
+        };
         let call = Call {
-            facilities: block.facilities.clone(),
+            facilities,
             delivery: packet.delivery,
             channel: Some(packet.channel),
             agreed: Some(circuit.flow),
@@ -339,10 +352,21 @@ impl X25 {
         circuit.up(Indication::Offered(Box::new(offered)), cx);
     }
 
+    /// Whether a call is of one of those whose calls are taken.
+    fn is_identified(&self, block: &Block) -> bool {
+        let users = &self.config.users;
+        let known = |nui: &Nui| users.iter().fold(false, |any, user| any | user.is(nui));
+        users.is_empty() || block.facilities.user().is_some_and(known)
+    }
+
     /// What is wrong with a call that has come; also what it would have at most.
     fn judge(&mut self, line: Handle, circuit: &mut Circuit, block: &Block) -> Option<(u8, u8)> {
         let (unit, wanted) = (self.unit(line), self.config.wanted);
         let wrong = (cause::CLEAR_LOCAL, diagnostic::FACILITY);
+        if !self.is_identified(block) {
+            self.counters.unidentified += 1;
+            return Some((cause::BARRED, diagnostic::NUI));
+        }
         if block.data.len() > most_data(circuit.fast_select) {
             return Some((cause::CLEAR_LOCAL, diagnostic::LONG));
         }

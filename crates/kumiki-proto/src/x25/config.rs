@@ -1,7 +1,7 @@
 //! What can be set, and what is counted.
 
 use kumiki_graph::Duration;
-use kumiki_osi::x25::{Flow, Modulo, Number};
+use kumiki_osi::x25::{Flow, Modulo, Nui, Number};
 
 /// Which side of the interface this is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -120,6 +120,13 @@ pub struct Config {
     pub r27: u8,
     /// After so long a link that ended is asked for again.
     pub reopen: Duration,
+    /// A link that costs: it is asked for when there is a call to make, and ended after so long without a call. Zero: it is asked
+    /// for at once, and kept.
+    pub idle: Duration,
+    /// The network user identification of our calls, where the user's facilities have none.
+    pub nui: Option<Nui>,
+    /// Whose calls are taken: those with one of these network user identifications; all, where there are none.
+    pub users: Vec<Nui>,
 }
 
 impl Default for Config {
@@ -161,6 +168,9 @@ impl Default for Config {
             r23: 1,
             r27: 1,
             reopen: Duration::from_secs(5),
+            idle: Duration::ZERO,
+            nui: None,
+            users: Vec::new(),
         }
     }
 }
@@ -179,6 +189,11 @@ pub enum ConfigError {
         "channels {0} to {1} are out of order: permanent, incoming, two-way, outgoing, up to 4095"
     )]
     Ranges(u16, u16),
+    /// Permanent circuits need their link at all times.
+    #[error(
+        "there are permanent virtual circuits, and the link is to be ended when idle; expected one or the other"
+    )]
+    PermanentIdle,
     /// A timer that would expire at once.
     #[error("{0} is 0, expected more")]
     Nothing(&'static str),
@@ -216,6 +231,9 @@ impl Config {
                 return Err(ConfigError::Ranges(first, last));
             }
             behind = last;
+        }
+        if ranges.permanent > 0 && !self.idle.is_zero() {
+            return Err(ConfigError::PermanentIdle);
         }
         for (name, none) in [
             ("T20", self.t20.is_zero()),
@@ -271,4 +289,8 @@ pub struct Counters {
     pub diagnostics: u64,
     /// Timers that expired with something not answered.
     pub timeouts: u64,
+    /// Calls cleared because their network user identification was missing or unknown.
+    pub unidentified: u64,
+    /// Links ended because there was no call for long.
+    pub links_ended: u64,
 }

@@ -127,7 +127,8 @@ impl X25 {
 
     /// Listens for connections, once.
     pub(super) fn listen_below(&mut self, cx: &mut Context<'_>) {
-        if self.config.over != Over::Circuits || self.listens.is_some() {
+        let listens = self.config.over == Over::Circuits || self.on_demand();
+        if !listens || self.listens.is_some() {
             return;
         }
         // A line's handle that no line has: it is known by being this.
@@ -156,7 +157,74 @@ impl X25 {
         self.line_up(own, cx);
     }
 
+    /// Whether the link is there only while there are calls.
+    pub(super) fn on_demand(&self) -> bool {
+        self.config.over == Over::Link && !self.config.idle.is_zero()
+    }
+
+    /// The peer has set up the link, which we have not asked for.
+    fn link_offered(&mut self, offered: &Offered, cx: &mut Context<'_>) {
+        let own = self.line;
+        if let Some(line) = self.lines.get(own) {
+            line.lower = offered.provider;
+            line.unit = offered.unit;
+            (line.credit, line.owed) = (0, 0);
+        }
+        let accept = Accept {
+            session: offered.provider,
+            user: own,
+            ..Accept::default()
+        };
+        cx.down(BELOW, Request::Accept(Box::new(accept)));
+        self.line_up(own, cx);
+    }
+
+    /// Asks for the link, where calls wait and nobody has.
+    pub(super) fn demand_line(&mut self, cx: &mut Context<'_>) {
+        let own = self.line;
+        let rests = |line: &mut Line| line.r == R::Down && !line.opening;
+        if self.on_demand() && self.lines.get(own).is_some_and(rests) {
+            self.open_line(own, cx);
+        }
+    }
+
+    /// Waits for a call, where there is none; see [`super::Config::idle`].
+    pub(super) fn await_idle(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let (on_demand, idle) = (self.on_demand(), self.config.idle);
+        if let Some(line) = self.lines.get(own)
+            && on_demand
+            && line.r == R::Ready
+            && line.channels.is_empty()
+        {
+            Self::set_timer(line, idle, cx);
+        }
+    }
+
+    /// There has been no call for long: the link is ended.
+    fn end_link(&mut self, own: Handle, cx: &mut Context<'_>) {
+        self.counters.links_ended += 1;
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        let (session, reason, data) = (line.lower, Reason::User, None);
+        line.r = R::Down;
+        line.lower = Handle::default();
+        line.queue.clear();
+        (line.credit, line.owed) = (0, 0);
+        cx.down(
+            BELOW,
+            Request::Abort {
+                session,
+                reason,
+                data,
+            },
+        );
+    }
+
     pub(super) fn line_offered(&mut self, offered: &Offered, cx: &mut Context<'_>) {
+        if self.on_demand() {
+            return self.link_offered(offered, cx);
+        }
         if self.config.over != Over::Circuits || self.lines.len() >= MOST_LINES {
             let (session, reason, data) = (offered.provider, Reason::NoResources, None);
             cx.down(
@@ -204,10 +272,7 @@ impl X25 {
             self.circuit_line_up(own, cx);
             return;
         }
-        let up = match line.role {
-            Role::Dte => (cause::DTE, diagnostic::NONE),
-            Role::Dce => (cause::RESTART_UP, diagnostic::NONE),
-        };
+        let up = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
         self.restart(own, up, cx);
     }
 
@@ -309,6 +374,7 @@ impl X25 {
         for (above, open) in core::mem::take(&mut self.pending) {
             self.call(above, open, cx);
         }
+        self.await_idle(own, cx);
     }
 
     /// All calls of a line end for `reason`; its permanent circuits are reset.
@@ -382,8 +448,8 @@ impl X25 {
             return;
         }
         self.line_down(own, reason, cx);
-        let reopen = self.config.reopen;
-        if let Some(line) = self.lines.get(own) {
+        let (reopen, on_demand) = (self.config.reopen, self.on_demand());
+        if let Some(line) = self.lines.get(own).filter(|_| !on_demand) {
             Self::set_timer(line, reopen, cx);
         }
     }
@@ -431,7 +497,7 @@ impl X25 {
     pub(super) fn line_report(&mut self, report: &Report, cx: &mut Context<'_>) {
         let own = self.line;
         match (report, self.config.over) {
-            (Report::Up, Over::Link) => {
+            (Report::Up, Over::Link) if !self.on_demand() => {
                 let waits = |line: &mut Line| line.r == R::Down && !line.opening;
                 if self.lines.get(own).is_some_and(waits) {
                     self.open_line(own, cx);
@@ -457,12 +523,14 @@ impl X25 {
 
     /// T20 has expired, or the link is to be asked for again.
     pub(super) fn on_line_timer(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let (over, r20) = (self.config.over, self.config.r20);
+        let (over, r20, on_demand) = (self.config.over, self.config.r20, self.on_demand());
         let Some(line) = self.lines.get(own) else {
             return;
         };
         match line.r {
+            R::Down if on_demand => {}
             R::Down => self.open_line(own, cx),
+            R::Ready if on_demand && line.channels.is_empty() => self.end_link(own, cx),
             R::Restarting if over == Over::Link && line.tries > r20 => {
                 self.counters.timeouts += 1;
                 let (session, data) = (line.lower, None);
@@ -503,11 +571,12 @@ impl X25 {
         }
     }
 
-    /// The cause that we say for what a network calls `network`: a DTE has only one.
+    /// The cause that we say for what a network calls `network`: a DTE has only one, also one that plays the DCE's part towards another
+    /// (ISO 8208 clause 4.5). By that the other knows at the next restart that it has no network before it.
     pub(super) fn own_cause(&mut self, line: Handle, network: u8) -> u8 {
         match self.role(line) {
-            Role::Dte => cause::DTE,
-            Role::Dce => network,
+            Role::Dce if self.config.role.is_some() => network,
+            Role::Dte | Role::Dce => cause::DTE,
         }
     }
 

@@ -25,6 +25,17 @@
 //! `call.delivery`, are `Particular`. P(R) follows what the user has room for, so a user without room closes the window; then RNR says so
 //! too. Interrupts are confirmed when they have been handed up.
 //!
+//! # A link that is called for
+//!
+//! With [`Config::idle`] the link is asked for when there is a call to make, and ended after so long without one; a link of the peer's is taken.
+//! That is for a switched circuit below ([`crate::x32`]), which costs while it stands.
+//!
+//! # Who calls
+//!
+//! Where [`Config::users`] names any, a call must have one of these network user identifications (facility C6), or it is cleared: by a DCE
+//! with "access barred", and with diagnostic 84, "NUI problem", as Wireshark has its words. That it is this cause is recalled. What was asked for is not told to the user called, for it
+//! is a matter between the caller and its network, and is printed nowhere.
+//!
 //! # What goes wrong
 //!
 //! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one of the interface restarts it,
@@ -158,6 +169,8 @@ impl X25 {
         }
         if self.config.over == Over::Circuits {
             self.close_line(circuit.line, cx);
+        } else {
+            self.await_idle(circuit.line, cx);
         }
     }
 
@@ -305,7 +318,9 @@ impl X25 {
             Particular::Packet(Primitive::Confirm { packets }) => {
                 self.on_circuit(session, cx, |circuit, _, _| circuit.take_confirm(packets));
             }
-            Particular::Session(_) | Particular::File(_) => cx.drop("not offered by X.25"),
+            Particular::Session(_) | Particular::File(_) | Particular::Identification(_) => {
+                cx.drop("not offered by X.25");
+            }
         }
     }
 
@@ -365,6 +380,8 @@ impl Protocol for X25 {
         }
         if self.config.over == Over::Frames {
             self.line_up(self.line, cx);
+        } else if self.on_demand() {
+            self.listen_below(cx);
         } else {
             self.open_line(self.line, cx);
         }

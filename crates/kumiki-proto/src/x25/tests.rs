@@ -12,6 +12,7 @@ use crate::lapb::{self, Lapb};
 use crate::test_bench::hex;
 
 mod resets;
+mod switched;
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

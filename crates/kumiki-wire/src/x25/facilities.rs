@@ -1,7 +1,7 @@
 //! The facility field.
 
 use kumiki_osi::x25::{
-    Charging, Extension, Facilities, Facility, FastSelect, Marker, code, diagnostic,
+    Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code, diagnostic,
 };
 
 use super::Refused;
@@ -63,7 +63,7 @@ fn facility(code: u8, value: &[u8]) -> Facility {
         (code::PACKET_SIZE, &[called, calling]) => Some(Facility::PacketSize { called, calling }),
         (code::WINDOW, &[called, calling]) => Some(Facility::Window { called, calling }),
         (code::TRANSIT_DELAY, &[a, b]) => Some(Facility::TransitDelay(u16::from_be_bytes([a, b]))),
-        (code::USER, value) => Some(Facility::User(value.to_vec())),
+        (code::USER, value) => Some(Facility::User(Nui::new(value))),
         (code::CALLED_EXTENSION, value) => extension(value).map(Facility::CalledExtension),
         (code::CALLING_EXTENSION, value) => extension(value).map(Facility::CallingExtension),
         (code::END_TO_END_DELAY, value) if matches!(value.len(), 2 | 4 | 6) => {
@@ -137,7 +137,7 @@ fn show<T>(facility: &Facility, see: impl FnOnce(u8, &[u8]) -> T) -> T {
         Facility::PacketSize { called, calling } => see(code::PACKET_SIZE, &[*called, *calling]),
         Facility::Window { called, calling } => see(code::WINDOW, &[*called, *calling]),
         Facility::TransitDelay(delay) => see(code::TRANSIT_DELAY, &delay.to_be_bytes()),
-        Facility::User(value) => see(code::USER, value),
+        Facility::User(value) => see(code::USER, value.octets()),
         Facility::CalledExtension(it) => see(code::CALLED_EXTENSION, &extension(it)),
         Facility::CallingExtension(it) => see(code::CALLING_EXTENSION, &extension(it)),
         Facility::EndToEndDelay(delays) => {

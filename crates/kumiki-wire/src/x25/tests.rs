@@ -1,4 +1,4 @@
-use kumiki_osi::x25::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Number};
+use kumiki_osi::x25::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, Number};
 use proptest::prelude::*;
 
 use super::*;
@@ -110,7 +110,7 @@ fn every_facility_is_read_as_it_was_written() {
             calling: 2,
         },
         Facility::TransitDelay(500),
-        Facility::User(b"me".to_vec()),
+        Facility::User(Nui::new(b"me")),
         Facility::Other {
             code: 0xc3,
             value: vec![1, 2, 3],

@@ -29,6 +29,9 @@ pub(super) fn run(wanted: &cli::Decode) -> Result<(), Stop> {
         layer: layer.map(|layer| layer.name),
     };
     let mut decoder = Decoder::new().reading_as(layer);
+    if wanted.secrets {
+        decoder = decoder.showing_secrets();
+    }
     for text in &wanted.channel {
         let (vpi, vci, dissector) = channel(&registry, text)?;
         decoder = decoder.adapting(vpi, vci, dissector);

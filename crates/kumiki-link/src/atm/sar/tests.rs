@@ -84,9 +84,11 @@ fn a_pdu_arrives_with_its_last_cell() {
                 assert_eq!(got, data);
                 (at, element, "whole")
             }
-            Unit::Sent { .. } | Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) => {
-                (at, element, "?")
-            }
+            Unit::Sent { .. }
+            | Unit::Cells(_)
+            | Unit::Cut { .. }
+            | Unit::Report(_)
+            | Unit::Circuit(_) => (at, element, "?"),
         })
         .collect();
     // 108 octets are three cells, in slots 1 to 3.

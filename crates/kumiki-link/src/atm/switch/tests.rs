@@ -186,7 +186,9 @@ fn run(case: Case, max_run: u32) -> (Vec<Event>, Vec<Counters>) {
                 vec![number as u8],
             ),
             Unit::Arriving { address, head } => (at, element, 3, address, head.to_vec()),
-            Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) => panic!("cells left the bench"),
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) | Unit::Circuit(_) => {
+                panic!("cells left the bench")
+            }
         })
         .collect();
     events.sort();
@@ -371,7 +373,11 @@ fn runs(bench: &mut Bench) -> Vec<(u64, u16, u32, bool, bool)> {
     let see = |(_, _, unit)| match unit {
         Unit::Cells(run) => (run.slot, run.vci, run.count, run.ends_pdu, run.efci),
         Unit::Cut { keep, .. } => (0, 0, keep, false, false),
-        Unit::Frame { .. } | Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) => {
+        Unit::Frame { .. }
+        | Unit::Sent { .. }
+        | Unit::Arriving { .. }
+        | Unit::Report(_)
+        | Unit::Circuit(_) => {
             panic!("no cells")
         }
     };

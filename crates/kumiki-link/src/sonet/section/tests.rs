@@ -57,7 +57,9 @@ impl<E: Element> Bench<E> {
                 Unit::Frame { data, .. } => Left::Frame(data.to_vec()),
                 Unit::Sent { number, whole, .. } => Left::Sent(number, whole),
                 Unit::Report(report) => told(&report),
-                Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } => panic!("cells"),
+                Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } | Unit::Circuit(_) => {
+                    panic!("cells")
+                }
             };
             self.log.push((now.as_nanos(), port, left));
         }

@@ -49,7 +49,8 @@ fn frames(bench: &mut Bench) -> Vec<(Instant, Message)> {
         | Unit::Cut { .. }
         | Unit::Sent { .. }
         | Unit::Arriving { .. }
-        | Unit::Report(_) => None,
+        | Unit::Report(_)
+        | Unit::Circuit(_) => None,
     };
     bench.take().into_iter().filter_map(whole).collect()
 }
@@ -164,7 +165,9 @@ fn a_pdu_arrives_with_its_last_cell() {
                 assert_eq!((address, &got), (VC, &data));
                 seen.push((at, "whole"));
             }
-            Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) => panic!("cells at a host"),
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) | Unit::Circuit(_) => {
+                panic!("cells at a host")
+            }
         }
     }
     let after = |slot| slots().at(slot);

@@ -1,0 +1,159 @@
+//! What can be set, and what is counted.
+
+use kumiki_graph::{Duration, Number};
+
+use crate::lapb;
+
+/// Which end of the link we are: X.32 has two ways to say so (section 5.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// By what we are, whoever calls.
+    Fixed(lapb::Role),
+    /// By the call: who calls has the DTE's address.
+    ByCall,
+}
+
+impl Side {
+    /// Our end of a circuit for which we have called, or not.
+    #[must_use]
+    pub const fn role(self, calling: bool) -> lapb::Role {
+        match self {
+            Self::Fixed(role) => role,
+            Self::ByCall if calling => lapb::Role::Dte,
+            Self::ByCall => lapb::Role::Dce,
+        }
+    }
+}
+
+/// What can be set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Whom we call when a link is wanted; without it we only answer.
+    pub number: Option<Number>,
+    /// Who may call; anybody where nobody is named, and then also who does not tell.
+    pub callers: Vec<Number>,
+    /// Whether callers are refused, and called back at their number in `callers`.
+    pub call_back: bool,
+    /// So long after clearing we call back.
+    pub call_back_after: Duration,
+    /// For so long we wait to be called back, when the other end has cleared before there was a link; zero: it does not.
+    pub call_back_within: Duration,
+    /// Which end of the link we are.
+    pub side: Side,
+    /// How long a call of ours may take until it is answered, and an answer of ours until the circuit stands.
+    pub patience: Duration,
+    /// How often a call that has failed is made again before it is given up.
+    pub redials: u8,
+    /// The wait before the first time; it doubles each time, and up to a quarter of it is added by chance.
+    pub redial_after: Duration,
+    /// The longest wait.
+    pub redial_most: Duration,
+    /// After so long without an I frame either way the circuit is cleared; zero: never.
+    pub idle: Duration,
+    /// For so long a new circuit may stand until identification has admitted the other end; zero: there is no identification.
+    pub identify: Duration,
+}
+
+impl Default for Config {
+    /// Answers anybody, and calls nobody; patient for a minute, three more attempts after 5 s to 60 s, and idle for two minutes at most.
+    fn default() -> Self {
+        Self {
+            number: None,
+            callers: Vec::new(),
+            call_back: false,
+            call_back_after: Duration::from_secs(2),
+            call_back_within: Duration::ZERO,
+            side: Side::ByCall,
+            patience: Duration::from_secs(60),
+            redials: 3,
+            redial_after: Duration::from_secs(5),
+            redial_most: Duration::from_secs(60),
+            idle: Duration::from_secs(120),
+            identify: Duration::ZERO,
+        }
+    }
+}
+
+/// What is wrong with a [`Config`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A number without digits.
+    #[error("a number to call or to be called by has no digits, expected some")]
+    NoDigits,
+    /// Nobody can be called back.
+    #[error("callers are to be called back and none is named; expected their numbers")]
+    NobodyToCallBack,
+    /// A time that would be over at once.
+    #[error("{0} is 0, expected more")]
+    Nothing(&'static str),
+    /// The waits would become shorter.
+    #[error(
+        "the longest wait before a call is made again is {0}, expected at least the first, {1}"
+    )]
+    Most(Duration, Duration),
+}
+
+impl Config {
+    /// Whether this can be.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what is wrong.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self
+            .number
+            .iter()
+            .chain(&self.callers)
+            .any(Number::is_empty)
+        {
+            return Err(ConfigError::NoDigits);
+        }
+        if self.call_back && self.callers.is_empty() {
+            return Err(ConfigError::NobodyToCallBack);
+        }
+        for (what, time) in [
+            ("the patience for a call", self.patience),
+            ("the wait before a call is made again", self.redial_after),
+        ] {
+            if time.is_zero() {
+                return Err(ConfigError::Nothing(what));
+            }
+        }
+        if self.redial_most < self.redial_after {
+            return Err(ConfigError::Most(self.redial_most, self.redial_after));
+        }
+        Ok(())
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Calls made.
+    pub dialled: u64,
+    /// Calls among them that had failed before.
+    pub redialled: u64,
+    /// Calls among them that call somebody back.
+    pub called_back: u64,
+    /// Calls that have failed: busy, no answer, refused.
+    pub failed: u64,
+    /// Times that it was given up to call.
+    pub given_up: u64,
+    /// Calls taken.
+    pub answered: u64,
+    /// Calls refused of those who may not call.
+    pub foreign: u64,
+    /// Circuits that came to stand.
+    pub connected: u64,
+    /// Circuits cleared because no information passed for long.
+    pub idle: u64,
+    /// Circuits cleared because identification did not admit the other end, or not in time.
+    pub not_admitted: u64,
+    /// Circuits that were cleared under the link by the other end or the network.
+    pub lost: u64,
+    /// XID frames handed to identification.
+    pub xid_received: u64,
+    /// XID frames that identification has sent.
+    pub xid_sent: u64,
+    /// Frames that found no circuit, or one that is not admitted yet.
+    pub dropped: u64,
+}
