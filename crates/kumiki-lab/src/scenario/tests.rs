@@ -176,7 +176,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "medium =",
             "medum =",
-            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; one of ends, medium, rate, propagation, framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair; did you mean medium?"#,
+            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; one of ends, medium, rate, propagation, framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair, switched; did you mean medium?"#,
         ),
         (
             "profile = \"zero\"",
