@@ -48,6 +48,8 @@ pub mod llc_snap;
 pub mod loopback;
 pub mod mapos;
 pub mod mapos_switch;
+pub mod mms;
+pub mod mms_files;
 pub mod pipe;
 pub mod ppp;
 pub mod ppp_daemon;

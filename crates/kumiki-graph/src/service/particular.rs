@@ -1,7 +1,7 @@
 //! Primitives that one service has and no other.
 
 use kumiki_octets::Message;
-use kumiki_osi::{ftam, session, x25};
+use kumiki_osi::{ftam, mms, session, x25};
 
 /// What only one service has; a provider of another drops and counts it. Each names its service.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub enum Particular {
     Packet(x25::Primitive),
     /// The file service, all of it but the file's data.
     File(ftam::Primitive),
+    /// The manufacturing message specification: its PDUs, the octets of files among them.
+    Mms(mms::Pdu),
 }
 
 impl Particular {
@@ -22,6 +24,7 @@ impl Particular {
             Self::Session(primitive) => primitive.message(),
             Self::Packet(primitive) => primitive.message(),
             Self::File(_) => None,
+            Self::Mms(pdu) => pdu.message(),
         }
     }
 }

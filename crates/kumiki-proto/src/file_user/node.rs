@@ -284,7 +284,7 @@ impl Protocol for FileClient {
                 Particular::File(primitive) => {
                     self.with(cx, |client, out| client.on(primitive, out));
                 }
-                Particular::Session(_) | Particular::Packet(_) => {
+                Particular::Session(_) | Particular::Packet(_) | Particular::Mms(_) => {
                     cx.drop("not of the file service");
                 }
             },

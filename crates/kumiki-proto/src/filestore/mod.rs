@@ -45,7 +45,7 @@ pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;
 pub use name::Name;
 pub use responder::{Config as ResponderConfig, Responder};
-pub(crate) use server::perform;
+pub(crate) use server::{EPOCH, perform};
 pub use server::{Config, Counters, End, FileServer};
 
 /// Why a store, or who guards it, does not do what was asked for.

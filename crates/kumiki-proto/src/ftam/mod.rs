@@ -299,7 +299,7 @@ impl Protocol for Ftam {
             Request::Data { session, data, end } => self.send_string(session, data, end, cx),
             Request::Particular { session, what } => match *what {
                 Particular::File(primitive) => self.send(session, primitive, cx),
-                Particular::Session(_) | Particular::Packet(_) => {
+                Particular::Session(_) | Particular::Packet(_) | Particular::Mms(_) => {
                     cx.drop("a primitive of another service");
                 }
             },
@@ -340,7 +340,7 @@ impl Protocol for Ftam {
             Indication::Values { session, values } => self.came(session, values, cx),
             Indication::Particular { session, what } => match *what {
                 Particular::Session(primitive) => self.session_said(session, primitive, cx),
-                Particular::File(_) | Particular::Packet(_) => {
+                Particular::File(_) | Particular::Packet(_) | Particular::Mms(_) => {
                     cx.drop("a primitive of another service");
                 }
             },

@@ -310,7 +310,7 @@ impl Protocol for Presentation {
                     };
                     self.on(session, Event::PrimitiveReq, input, cx);
                 }
-                Particular::Packet(_) | Particular::File(_) => {
+                Particular::Packet(_) | Particular::File(_) | Particular::Mms(_) => {
                     cx.drop("a primitive of another service");
                 }
             },
@@ -342,7 +342,7 @@ impl Protocol for Presentation {
                     };
                     self.on(session, Event::Primitive, input, cx);
                 }
-                Particular::Packet(_) | Particular::File(_) => {
+                Particular::Packet(_) | Particular::File(_) | Particular::Mms(_) => {
                     cx.drop("a primitive of another service");
                 }
             },
