@@ -1,4 +1,4 @@
-//! `kumiki ftamd`: from the command line to [`kumiki_lab::live::ftam::serve`].
+//! `kumiki ftamd`: from the command line to [`kumiki_lab::live::osi::serve`].
 
 use core::net::{Ipv6Addr, SocketAddr};
 use core::str::FromStr;
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use kumiki_lab::live::files::{Passwords, hash};
-use kumiki_lab::live::ftam::{
-    self, Carrier, Daemon, Listen, Names, Oid, Selector, Sels, Title, X121,
+use kumiki_lab::live::osi::{
+    self as ftam, Carrier, Daemon, Listen, Names, Oid, Selector, Sels, Title, X121,
 };
 use kumiki_lab::live::{Duration, LiveError};
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::{Stop, print};
-use crate::ftam::password;
+use crate::files::password;
 use crate::live::option;
 
 /// Rounds of PBKDF2-HMAC-SHA256 for new entries, as OWASP has recommended since 2023.

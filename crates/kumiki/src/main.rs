@@ -8,6 +8,8 @@ mod cli;
 mod commands;
 mod delay;
 #[cfg(target_os = "linux")]
+mod files;
+#[cfg(target_os = "linux")]
 mod ftam;
 #[cfg(target_os = "linux")]
 mod ftamd;

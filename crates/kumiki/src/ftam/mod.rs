@@ -1,12 +1,12 @@
-//! `kumiki ftam`: from the command line to [`kumiki_lab::live::ftam`].
+//! `kumiki ftam`: from the command line to [`kumiki_lab::live::osi`].
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use kumiki_lab::live::Duration;
-use kumiki_lab::live::ftam::{
-    self, Association, Call, ContentsType, Errand, Failure, Gain, Layer, Lower, Operation, Outcome,
+use kumiki_lab::live::osi::{
+    self as ftam, Association, Call, ContentsType, Errand, Failure, Gain, Layer, Lower, Operation, Outcome,
     PutMode, Settings, StringClass,
 };
 use kumiki_lab::quantity::Octets;
@@ -14,16 +14,10 @@ use kumiki_lab::quantity::Octets;
 use crate::commands::{Stop, print};
 use crate::live::option;
 
-mod bar;
-mod collect;
-mod local;
-pub(crate) mod password;
-mod show;
-pub(crate) mod url;
-
-use bar::Bar;
-use local::{Contents, Out, Part, Receipt};
-use url::Url;
+use crate::files::bar::Bar;
+use crate::files::local::{Contents, Out, Part, Receipt};
+use crate::files::url::Url;
+use crate::files::{collect, password, show};
 
 /// `kumiki ftam`.
 #[derive(Args, Debug)]
@@ -60,7 +54,7 @@ enum What {
 
 /// Who, and how.
 #[derive(Args, Debug)]
-pub(super) struct Common {
+pub(crate) struct Common {
     /// The password is the first line of this file; else it is that of KUMIKI_FTAM_PASSWORD, else the terminal is asked where the URL
     /// has a user
     #[arg(long, value_name = "FILE")]
@@ -79,12 +73,12 @@ pub(super) struct Common {
     verbose: bool,
     /// No progress, and nothing about what went well
     #[arg(short, long)]
-    pub(super) quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 /// What is in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum As {
+pub(crate) enum As {
     /// Octets: FTAM-3
     Binary,
     /// Text with control characters: FTAM-1 of GeneralString
@@ -191,7 +185,7 @@ struct Many {
 const INTERRUPTED: u8 = 130;
 
 /// The exit status that a failure has; `stood` where there was an association.
-pub(super) const fn status(failure: &Failure, stood: bool) -> u8 {
+pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
     match (failure.layer, failure.code) {
         (Layer::Local, _) => 1,
         (Layer::Network, _) => 3,
@@ -205,7 +199,7 @@ pub(super) const fn status(failure: &Failure, stood: bool) -> u8 {
 }
 
 /// Whom `url` and the options mean.
-pub(super) fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
+pub(crate) fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
     let patience: Duration = option("--timeout", &common.timeout)?;
     let element: Octets = option("--element", &common.element)?;
     let element = usize::try_from(element.count()).ok();
@@ -288,7 +282,7 @@ impl Errand for Plan {
 }
 
 /// What came of an operation, in a line.
-pub(super) fn narrated(outcome: &Outcome) -> String {
+pub(crate) fn narrated(outcome: &Outcome) -> String {
     let title = &outcome.title;
     match &outcome.result {
         Ok(Gain::Done) => format!("FTAM: {title}: done"),
@@ -326,7 +320,7 @@ fn work(
 }
 
 /// How an association ended.
-pub(super) fn look_at(association: &Association, call: &Call, common: &Common) -> Result<(), Stop> {
+pub(crate) fn look_at(association: &Association, call: &Call, common: &Common) -> Result<(), Stop> {
     if common.verbose {
         let (received, sent) = association.octets;
         let millis = association.elapsed.as_nanos() / 1_000_000;
@@ -551,7 +545,7 @@ fn list(wanted: &List) -> Result<(), Stop> {
 }
 
 /// The name of a directory, as filestores have it: without a slash at the end, and `.` for nothing.
-pub(super) fn directory(name: &str) -> String {
+pub(crate) fn directory(name: &str) -> String {
     let name = name.strip_suffix('/').unwrap_or(name);
     if name.is_empty() { "." } else { name }.to_owned()
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_lab::live::ftam::{Message, Page, Sink, Source};
+use kumiki_lab::live::osi::{Message, Page, Sink, Source};
 use sha2::{Digest as _, Sha256};
 
 /// Bytes that are compared at a time.
@@ -19,23 +19,23 @@ const COMPARED: usize = 64 * 1024;
 
 /// What came of a file, for whoever has given the sink away.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Receipt(Arc<Mutex<Received>>);
+pub(crate) struct Receipt(Arc<Mutex<Received>>);
 
 /// What is known of a file that has come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Received {
+pub(crate) struct Received {
     /// Its size.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// SHA-256 in hexadecimal, where it was wanted.
-    pub(super) sha256: String,
+    pub(crate) sha256: String,
     /// It is in its place.
-    pub(super) is_there: bool,
+    pub(crate) is_there: bool,
     /// So many bytes were there already.
-    pub(super) resumed: u64,
+    pub(crate) resumed: u64,
 }
 
 impl Receipt {
-    pub(super) fn read(&self) -> Received {
+    pub(crate) fn read(&self) -> Received {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -48,14 +48,14 @@ impl Receipt {
 }
 
 /// The name of the unfinished file beside `target`.
-pub(super) fn part_of(target: &Path) -> PathBuf {
+pub(crate) fn part_of(target: &Path) -> PathBuf {
     let mut name: OsString = target.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     target.with_file_name(name)
 }
 
 /// A file that is being fetched.
-pub(super) struct Part {
+pub(crate) struct Part {
     file: File,
     part: PathBuf,
     target: PathBuf,
@@ -70,7 +70,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Begins to write beside `target`, or goes on where `resume` is wanted and a part is there.
-    pub(super) fn begin(target: &Path, resume: bool) -> Result<(Self, Receipt), String> {
+    pub(crate) fn begin(target: &Path, resume: bool) -> Result<(Self, Receipt), String> {
         let part = part_of(target);
         let said = |why: io::Error| format!("{}: {why}", part.display());
         if target.is_dir() {
@@ -99,7 +99,7 @@ impl Part {
     }
 
     /// Computes its checksum when it is there.
-    pub(super) fn with_checksum(mut self) -> Self {
+    pub(crate) fn with_checksum(mut self) -> Self {
         self.checksum = true;
         self
     }
@@ -166,7 +166,7 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// The directory in which a path is.
-pub(super) fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -224,7 +224,7 @@ impl Drop for Part {
 
 /// Standard output.
 #[derive(Debug, Default)]
-pub(super) struct Out {
+pub(crate) struct Out {
     written: u64,
 }
 
@@ -254,16 +254,16 @@ impl Sink for Out {
 
 /// A file that is sent.
 #[derive(Debug)]
-pub(super) struct Contents {
+pub(crate) struct Contents {
     file: File,
     name: String,
     /// Its size when it was opened.
-    pub(super) size: u64,
+    pub(crate) size: u64,
 }
 
 impl Contents {
     /// Opens a file.
-    pub(super) fn of(path: &Path) -> Result<Self, String> {
+    pub(crate) fn of(path: &Path) -> Result<Self, String> {
         let name = path.display().to_string();
         let said = |why: io::Error| format!("{name}: {why}");
         let file = File::open(path).map_err(said)?;
@@ -277,7 +277,7 @@ impl Contents {
 
     /// Takes standard input to a file without a name first: so that who writes it slowly does not hold the association, and the responder can
     /// go back to a checkpoint.
-    pub(super) fn of_standard_input() -> Result<Self, String> {
+    pub(crate) fn of_standard_input() -> Result<Self, String> {
         let name = "standard input".to_owned();
         let said = |why: io::Error| format!("{name}: {why}");
         let mut file = tempfile::tempfile().map_err(said)?;
@@ -315,7 +315,7 @@ impl Source for Contents {
 }
 
 /// The checksum of a file.
-pub(super) fn checksum(path: &Path) -> io::Result<String> {
+pub(crate) fn checksum(path: &Path) -> io::Result<String> {
     let mut digest = Sha256::new();
     io::copy(&mut File::open(path)?, &mut digest)?;
     Ok(hex(&digest.finalize()))

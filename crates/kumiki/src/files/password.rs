@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
-use kumiki_lab::live::ftam::Password;
+use kumiki_lab::live::osi::Password;
 
 use crate::commands::Stop;
 
@@ -28,7 +28,7 @@ fn of_file(path: &Path) -> Result<String, Stop> {
 
 /// The password of `user`: of the file, else of the environment, else of the terminal where there is one. Nobody is asked where there is no
 /// user.
-pub(super) fn of(user: Option<&str>, file: Option<&Path>) -> Result<Option<Password>, Stop> {
+pub(crate) fn of(user: Option<&str>, file: Option<&Path>) -> Result<Option<Password>, Stop> {
     if let Some(path) = file {
         return Ok(Some(of_file(path)?.as_str().into()));
     }
@@ -48,7 +48,7 @@ pub(super) fn of(user: Option<&str>, file: Option<&Path>) -> Result<Option<Passw
 }
 
 /// Asks at the terminal, without showing it.
-pub(super) fn prompt(question: &str) -> Result<String, Stop> {
+pub(crate) fn prompt(question: &str) -> Result<String, Stop> {
     rpassword::prompt_password(question)
         .map_err(|why| Stop::Input(format!("no password could be read: {why}")))
 }

@@ -17,7 +17,7 @@
 
 use core::str::FromStr;
 
-use kumiki_lab::live::ftam::{Carrier, Host, Names, Oid, Selector, Sels, Title, X121};
+use kumiki_lab::live::osi::{Carrier, Host, Names, Oid, Selector, Sels, Title, X121};
 
 /// A URL in its parts.
 #[derive(Clone, PartialEq, Debug)]

@@ -16,20 +16,21 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::live::ftam::{
-    self, Client, Errand, Failure, Gain, Layer, Operation, Outcome, Progress, ReadAttributes,
+use kumiki_lab::live::osi::{
+    self as ftam, Client, Errand, Failure, Gain, Layer, Operation, Outcome, Progress, ReadAttributes,
 };
 use serde_json::{Map, Value, json};
 
 use super::bar::Bar;
 use super::local::{Part, Receipt, checksum, directory_of};
 use super::url::Url;
-use super::{As, Common, call_of, directory, look_at, narrated, show, status};
+use super::show;
 use crate::commands::{Stop, print};
+use crate::ftam::{As, Common, call_of, directory, look_at, narrated, status};
 
 /// `kumiki ftam collect`.
 #[derive(Args, Debug)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// The directory at the responder
     #[arg(value_name = "URL")]
     url: Url,
@@ -532,7 +533,7 @@ fn gaps(known: &[&str], there: &[&str]) -> Vec<String> {
 }
 
 /// `kumiki ftam collect`.
-pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
+pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     let call = call_of(&wanted.url, &wanted.common)?;
     let mut names = wanted.name.clone();
     if let Some(path) = &wanted.names {
