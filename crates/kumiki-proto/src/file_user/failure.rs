@@ -122,9 +122,10 @@ impl Failure {
             (class, file_error::FILE_ACCESS_DENIED) if class == file => {
                 ("ask whoever runs the responder; is it a directory?", false)
             }
-            (class, file_error::POSITION_INVALID) if class == file => {
-                ("the file has become shorter: fetch it from its beginning", false)
-            }
+            (class, file_error::POSITION_INVALID) if class == file => (
+                "the file has become shorter: fetch it from its beginning",
+                false,
+            ),
             (class, file_error::DUPLICATE_FILENAME) if class == file => {
                 ("use another name, or delete that file", false)
             }

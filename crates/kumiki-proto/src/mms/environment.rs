@@ -248,13 +248,7 @@ impl Mms {
     }
 
     /// The association is over.
-    pub(super) fn over(
-        &mut self,
-        own: Handle,
-        event: Event,
-        reason: Reason,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn over(&mut self, own: Handle, event: Event, reason: Reason, cx: &mut Context<'_>) {
         let Some(todo) = self.cell(own, event) else {
             return cx.drop("no such association");
         };

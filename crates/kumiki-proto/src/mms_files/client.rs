@@ -491,8 +491,7 @@ impl Client {
         else {
             return out.push(answer(invoke, Err(none)));
         };
-        if run.failure.is_some() && matches!(request, Request::FileRead(_) | Request::FileOpen(_))
-        {
+        if run.failure.is_some() && matches!(request, Request::FileRead(_) | Request::FileOpen(_)) {
             let error = ServiceError::of_file(file_error::OTHER).saying("given up");
             return out.push(answer(invoke, Err(error)));
         }
@@ -553,17 +552,13 @@ impl Client {
                 self.look_again(out);
             }
             (Phase::LookingAgain(_), Ok(Response::FileOpen(opened))) => {
-                run.attributes = Some(Box::new(named(
-                    &run.operation,
-                    false,
-                    &opened.attributes,
-                )));
+                run.attributes = Some(Box::new(named(&run.operation, false, &opened.attributes)));
                 run.phase = Phase::Closing;
                 self.ask(Request::FileClose(opened.frsm), out);
             }
             (Phase::LookingAgain(before), Err(error)) => {
-                let missing = error.class == ErrorClass::FILE
-                    && error.code == file_error::FILE_NON_EXISTENT;
+                let missing =
+                    error.class == ErrorClass::FILE && error.code == file_error::FILE_NON_EXISTENT;
                 match before {
                     Some(before) => run.fail(Failure::of_service_error(&before)),
                     None if missing => run.fail(Failure::of_service_error(&error)),
@@ -577,10 +572,7 @@ impl Client {
             // That a file does not close any more is no reason not to have it.
             (Phase::Closing | Phase::Reopening, _) => self.done(out),
             (Phase::Obtaining(_), Ok(Response::ObtainFile)) => self.done(out),
-            (
-                Phase::Changing,
-                Ok(Response::FileRename | Response::FileDelete),
-            ) => self.done(out),
+            (Phase::Changing, Ok(Response::FileRename | Response::FileDelete)) => self.done(out),
             (_, Err(error)) => {
                 run.fail(Failure::of_service_error(&error));
                 self.done(out);
@@ -679,12 +671,7 @@ impl Client {
         self.unwind(out);
     }
 
-    fn on_list(
-        &mut self,
-        last: Option<&FileName>,
-        part: FileDirectoryResponse,
-        out: &mut Vec<Do>,
-    ) {
+    fn on_list(&mut self, last: Option<&FileName>, part: FileDirectoryResponse, out: &mut Vec<Do>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -773,4 +760,3 @@ fn list(name: &str, continue_after: Option<FileName>) -> Request {
         continue_after,
     })
 }
-

@@ -27,8 +27,8 @@ mod listing;
 mod node;
 mod obtain;
 mod responder;
-mod serving;
 mod server;
+mod serving;
 #[cfg(test)]
 mod tests;
 

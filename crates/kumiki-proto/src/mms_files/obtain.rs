@@ -105,7 +105,9 @@ impl Responder {
         }
         if !self.peer.has(Service::FILE_OPEN) || !self.peer.has(Service::FILE_READ) {
             let error = ServiceError::new(ErrorClass::RESOURCE, 4);
-            return out.push(refused(error.saying("the client does not let files be read")));
+            return out.push(refused(
+                error.saying("the client does not let files be read"),
+            ));
         }
         let destination = match name_of(&request.destination_file) {
             Ok(name) => name,
@@ -244,12 +246,7 @@ impl Responder {
     }
 
     /// A piece of the file.
-    fn took(
-        &mut self,
-        read: FileRead,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Result<(), ServiceError> {
+    fn took(&mut self, read: FileRead, now: Moment, guard: &mut Guard) -> Result<(), ServiceError> {
         let len = read.file_data.len() as u64;
         let at = self.obtaining.as_ref().and_then(|it| it.written.as_ref());
         let end = at.map_or(0, |it| it.at).saturating_add(len);

@@ -9,8 +9,8 @@ use kumiki_osi::ftam::attributes::{Attribute, Pathname, ReadAttributes};
 use kumiki_osi::ftam::{AccessRequest, Moment};
 use kumiki_osi::mms::{
     ABSTRACT_SYNTAX, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory,
-    FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate,
-    Pdu, Request, Response, ServiceError, Services, Status, file_error,
+    FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, FileRename, Identity,
+    Initiate, Pdu, Request, Response, ServiceError, Services, Status, file_error,
 };
 
 use super::obtain::Obtain;
@@ -214,9 +214,9 @@ impl Responder {
                 }
                 None => Err(not_open()),
             },
-            Request::FileRename(rename) => {
-                self.rename(&rename, now, guard).map(|()| Response::FileRename)
-            }
+            Request::FileRename(rename) => self
+                .rename(&rename, now, guard)
+                .map(|()| Response::FileRename),
             Request::FileDelete(name) => self.delete(&name, guard).map(|()| Response::FileDelete),
             Request::FileDirectory(list) => self.list(&list, guard).map(Response::FileDirectory),
             Request::Other(_) => Err(ServiceError::new(ErrorClass::SERVICE, 0)),
@@ -236,10 +236,14 @@ impl Responder {
                 .saying(format!("{most} files are open already")));
         }
         let name = name_of(&open.file_name)?;
-        let found = guard.store().attributes(&self.user, &name).map_err(of_fault)?;
+        let found = guard
+            .store()
+            .attributes(&self.user, &name)
+            .map_err(of_fault)?;
         if is_directory(&found) {
-            return Err(ServiceError::of_file(file_error::FILE_ACCESS_DENIED)
-                .saying("this is a directory"));
+            return Err(
+                ServiceError::of_file(file_error::FILE_ACCESS_DENIED).saying("this is a directory")
+            );
         }
         let selection = guard
             .select(&self.user, name.clone(), AccessRequest::READ, None, None)
@@ -299,9 +303,11 @@ impl Responder {
         now: Moment,
         guard: &mut Guard,
     ) -> Result<(), ServiceError> {
-        let blame = |which| move |error: ServiceError| ServiceError {
-            file: Some(which),
-            ..error
+        let blame = |which| {
+            move |error: ServiceError| ServiceError {
+                file: Some(which),
+                ..error
+            }
         };
         let from = name_of(&rename.current).map_err(blame(0))?;
         let to = name_of(&rename.new).map_err(blame(1))?;
@@ -312,7 +318,9 @@ impl Responder {
         let done = guard.rename(&self.user, selection, to, now);
         guard.deselect(selection);
         done.map_err(|fault| match fault.identifier {
-            4005 => blame(1)(ServiceError::of_file(file_error::DUPLICATE_FILENAME).saying(fault.text)),
+            4005 => {
+                blame(1)(ServiceError::of_file(file_error::DUPLICATE_FILENAME).saying(fault.text))
+            }
             _ => blame(0)(of_fault(fault)),
         })
     }
@@ -335,7 +343,10 @@ impl Responder {
             Some(name) => name_of(name)?,
             None => Name::default(),
         };
-        let found = guard.store().attributes(&self.user, &name).map_err(of_fault)?;
+        let found = guard
+            .store()
+            .attributes(&self.user, &name)
+            .map_err(of_fault)?;
         if !is_directory(&found) {
             let entry = DirectoryEntry {
                 filename: FileName(vec![name.to_string().into()]),
@@ -353,7 +364,8 @@ impl Responder {
         let named = all.iter().map(|it| entry(&name, it));
         let mut rest = named.collect::<Vec<_>>().into_iter().peekable();
         if let Some(after) = &list.continue_after {
-            let is_it = |it: &DirectoryEntry| same(&it.filename, after) || ends_as(&it.filename, after);
+            let is_it =
+                |it: &DirectoryEntry| same(&it.filename, after) || ends_as(&it.filename, after);
             let mut behind = rest.clone();
             if !behind.by_ref().any(|it| is_it(&it)) {
                 return Err(ServiceError::new(ErrorClass::SERVICE, 4)
@@ -363,7 +375,8 @@ impl Responder {
         }
         let mut response = FileDirectoryResponse::default();
         let mut room = self.longest.saturating_sub(AROUND_LIST);
-        while let Some(entry) = rest.next_if(|it| octets_of(it) <= room || response.entries.is_empty())
+        while let Some(entry) =
+            rest.next_if(|it| octets_of(it) <= room || response.entries.is_empty())
         {
             room = room.saturating_sub(octets_of(&entry));
             response.entries.push(entry);
@@ -407,7 +420,12 @@ const AROUND_LIST: usize = 40;
 
 /// The most octets of an entry.
 fn octets_of(entry: &DirectoryEntry) -> usize {
-    let name: usize = entry.filename.0.iter().map(|it| it.octets().len() + 4).sum();
+    let name: usize = entry
+        .filename
+        .0
+        .iter()
+        .map(|it| it.octets().len() + 4)
+        .sum();
     name + 48
 }
 
@@ -421,7 +439,11 @@ fn ends_as(name: &FileName, after: &FileName) -> bool {
 fn entry(directory: &Name, of: &ReadAttributes) -> DirectoryEntry {
     let last = of.pathname.as_ref().map(Pathname::components);
     let last = last.and_then(<[_]>::last);
-    let mut path: Vec<&[u8]> = directory.components().iter().map(|it| it.octets()).collect();
+    let mut path: Vec<&[u8]> = directory
+        .components()
+        .iter()
+        .map(|it| it.octets())
+        .collect();
     path.extend(last.map(|it| it.octets()));
     let mut octets = path.join(&b'/');
     if is_directory(of) {

@@ -83,11 +83,7 @@ impl Serving {
         Served::Octets(0)
     }
 
-    fn open(
-        &mut self,
-        open: &FileOpen,
-        source: &mut dyn Source,
-    ) -> Result<Response, ServiceError> {
+    fn open(&mut self, open: &FileOpen, source: &mut dyn Source) -> Result<Response, ServiceError> {
         if !same(&open.file_name, &self.name) {
             return Err(ServiceError::of_file(file_error::FILE_NON_EXISTENT));
         }
@@ -111,10 +107,7 @@ impl Serving {
     }
 
     /// The next piece; the outer error is this side's.
-    fn read(
-        &mut self,
-        source: &mut dyn Source,
-    ) -> Result<Result<FileRead, ServiceError>, String> {
+    fn read(&mut self, source: &mut dyn Source) -> Result<Result<FileRead, ServiceError>, String> {
         let Some(at) = self.at else {
             return Ok(Err(nothing()));
         };

@@ -305,7 +305,9 @@ impl X25 {
             Particular::Packet(Primitive::Confirm { packets }) => {
                 self.on_circuit(session, cx, |circuit, _, _| circuit.take_confirm(packets));
             }
-            Particular::Session(_) | Particular::File(_) | Particular::Mms(_) => cx.drop("not offered by X.25"),
+            Particular::Session(_) | Particular::File(_) | Particular::Mms(_) => {
+                cx.drop("not offered by X.25")
+            }
         }
     }
 

@@ -244,7 +244,9 @@ fn directory(element: &Element<'_>) -> Result<Response, Malformed> {
         ahead.is_empty() && (of.is_none() || of == Some(Tag::SEQUENCE))
     };
     if explicit {
-        inner = inner.take(Tag::SEQUENCE, "listOfDirectoryEntry")?.elements()?;
+        inner = inner
+            .take(Tag::SEQUENCE, "listOfDirectoryEntry")?
+            .elements()?;
     }
     let mut entries = Vec::new();
     while let Some(entry) = inner.next("DirectoryEntry")? {

@@ -2,7 +2,8 @@
 //!
 //! A file is written beside its place, as `NAME.part`, synchronised, and renamed: under its own name there is the old one or the new one,
 //! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
-//! the responder meanwhile is not put together from two. FTAM sends a file from its beginning all the same.
+//! the responder meanwhile is not put together from two. FTAM sends a file from its beginning all the same. MMS does not: there size and date, as
+//! the responder says them, are kept beside the part (`NAME.part.of`), and where they are the same only the rest comes.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -54,6 +55,13 @@ pub(crate) fn part_of(target: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
+/// Where is written of which file a part is.
+fn note_of(part: &Path) -> PathBuf {
+    let mut name: OsString = part.file_name().unwrap_or_default().to_owned();
+    name.push(".of");
+    part.with_file_name(name)
+}
+
 /// A file that is being fetched.
 pub(crate) struct Part {
     file: File,
@@ -96,6 +104,15 @@ impl Part {
             receipt: receipt.clone(),
         };
         Ok((part, receipt))
+    }
+
+    /// So many bytes are there, of a file that is known by its size and date.
+    pub(crate) fn known(&self) -> u64 {
+        if self.resume && note_of(&self.part).exists() {
+            self.old
+        } else {
+            0
+        }
     }
 
     /// Computes its checksum when it is there.
@@ -200,6 +217,8 @@ impl Sink for Part {
                 Ok(digest)
             });
         let sha256 = done.map_err(|why| self.said(&why))?;
+        // It is of no use any more, and hurts nobody where it stays.
+        let _ = std::fs::remove_file(note_of(&self.part));
         self.finished = true;
         let size = self.size;
         self.receipt.with(|it| {
@@ -208,6 +227,27 @@ impl Sink for Part {
             it.is_there = true;
         });
         Ok(())
+    }
+
+    fn opened(&mut self, size: u64, modified: Option<&str>, at: u64) -> Result<u64, String> {
+        if !self.resume {
+            return Ok(0);
+        }
+        let path = note_of(&self.part);
+        let note = format!("{size} {}\n", modified.unwrap_or("?"));
+        let is_same = std::fs::read_to_string(&path).is_ok_and(|old| old == note);
+        // Of a file without a date nobody knows whether it is still the same: it comes again, and is compared.
+        if is_same && modified.is_some() && at == self.old && at <= size {
+            self.size = at;
+            self.receipt.with(|it| it.resumed = at);
+            return Ok(at);
+        }
+        if !is_same {
+            self.file.set_len(0).map_err(|why| self.said(&why))?;
+            self.old = 0;
+        }
+        std::fs::write(&path, note).map_err(|why| format!("{}: {why}", path.display()))?;
+        Ok(0)
     }
 }
 
@@ -218,6 +258,7 @@ impl Drop for Part {
         if !self.finished && (!self.resume || is_empty) {
             // That it stays where this fails hurts nobody: it is under a name of its own.
             let _ = std::fs::remove_file(&self.part);
+            let _ = std::fs::remove_file(note_of(&self.part));
         }
     }
 }
@@ -287,6 +328,10 @@ impl Contents {
 }
 
 impl Source for Contents {
+    fn size(&self) -> Option<u64> {
+        Some(self.size)
+    }
+
     fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
         let (mut filled, mut failed) = (0, None);
         let page = Page::build(most, |octets| {

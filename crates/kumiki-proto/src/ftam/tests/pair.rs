@@ -325,7 +325,9 @@ impl Pair {
                     Particular::File(Primitive::CheckReply { identifier }) => {
                         words.push(format!("secured {identifier}"));
                     }
-                    other @ (Particular::Session(_) | Particular::Packet(_) | Particular::Mms(_)) => panic!("{other:?}"),
+                    other @ (Particular::Session(_)
+                    | Particular::Packet(_)
+                    | Particular::Mms(_)) => panic!("{other:?}"),
                 },
                 Indication::Aborted { reason, .. } => words.push(format!("aborted: {reason}")),
                 Indication::Closed { .. } => words.push("closed".to_owned()),
