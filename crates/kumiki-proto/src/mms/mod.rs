@@ -38,6 +38,8 @@ mod connection;
 mod environment;
 mod services;
 pub mod states;
+#[cfg(test)]
+mod tests;
 
 use connection::{Connection, Out};
 use states::{Do, Event, State};

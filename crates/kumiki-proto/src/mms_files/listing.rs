@@ -1,7 +1,7 @@
 //! Directories as clients see them: names as servers write them, and where there is more.
 
 use kumiki_osi::ftam::AttributeNames;
-use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
+use kumiki_osi::ftam::attributes::{Attribute, ObjectType, ReadAttributes};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::mms::{FileAttributes, FileName};
 
@@ -54,7 +54,13 @@ pub(super) fn attributes(name: &str, is_directory: bool, of: &FileAttributes) ->
         let size = Attribute::Actual(u64::from(of.size_of_file));
         (ContentsType::binary(), Some(size))
     };
+    let object_type = Some(if is_directory {
+        ObjectType::FileDirectory
+    } else {
+        ObjectType::File
+    });
     ReadAttributes {
+        object_type,
         pathname: Some(name.into()),
         contents_type: Some(contents_type),
         size,

@@ -460,8 +460,10 @@ fn is_directory(attributes: &ReadAttributes) -> bool {
     contents_type.and_then(Form::of) == Some(Form::Directory)
 }
 
+/// What is told of a file; of a directory no size.
 fn attributes_of(it: &ReadAttributes) -> FileAttributes {
     let size = it.size.as_ref().and_then(Attribute::actual).copied();
+    let size = size.filter(|_| !is_directory(it));
     FileAttributes {
         size_of_file: u32::try_from(size.unwrap_or(0)).unwrap_or(u32::MAX),
         last_modified: it.modified.as_ref().and_then(Attribute::actual).cloned(),

@@ -42,6 +42,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("eth", eth),
     ("fddi", fddi),
     ("ftam", super::osi::ftam),
+    ("mms", super::osi::mms),
     ("hdlc", hdlc),
     ("hif", super::osi::hif),
     ("icmp", icmp),

@@ -323,7 +323,12 @@ pub(crate) fn stat(call: &Call, url: &Url, json: bool, manner: Manner) -> Result
     all_done(&outcomes)?;
     for outcome in &outcomes {
         if let Ok(Gain::Attributes(attributes)) = &outcome.result {
-            print(&show::attributes(attributes, json))?;
+            let mut attributes = attributes.clone();
+            // Only FTAM knows types of contents.
+            if call.calls.protocol() == Protocols::Mms {
+                attributes.contents_type = None;
+            }
+            print(&show::attributes(&attributes, json))?;
         }
     }
     Ok(())
