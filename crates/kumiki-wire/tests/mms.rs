@@ -32,7 +32,6 @@ fn what_libiec61850_proposes_is_read_and_written_as_it_was() {
     assert_eq!(it.data_structure_nesting_level, Some(10));
     for service in [
         Service::IDENTIFY,
-        Service::OBTAIN_FILE,
         Service::FILE_OPEN,
         Service::FILE_DIRECTORY,
         Service::CONCLUDE,

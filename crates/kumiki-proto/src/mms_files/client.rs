@@ -444,10 +444,14 @@ impl Client {
             Pdu::Response { invoke, service } => self.on_answer(invoke, Ok(service), out),
             Pdu::Error { invoke, error } => self.on_answer(invoke, Err(error), out),
             Pdu::Reject(reject) => {
+                let failure = Failure::of_reject(&reject);
                 let Some(invoke) = reject.invoke else {
+                    // Which of the requests it was, and whether others are still done, is anybody's guess.
+                    if self.run.is_some() {
+                        self.abort(failure, out);
+                    }
                     return;
                 };
-                let failure = Failure::of_reject(&reject);
                 if let Some(run) = &mut self.run
                     && run.waiting.contains(&invoke)
                 {
