@@ -32,13 +32,13 @@ const FILE_READ: Tag = Tag::context(Service::FILE_READ.0);
 /// The octets of a PDU. Those of a file are taken along, not copied.
 #[must_use]
 pub fn emit(pdu: Pdu) -> Message {
-    let pdu = match pdu {
-        Pdu::Response {
-            invoke,
-            service: Response::FileRead(read),
-        } => return emit_file_read(invoke, read),
-        other => other,
-    };
+    if let Pdu::Response {
+        invoke,
+        service: Response::FileRead(read),
+    } = pdu
+    {
+        return emit_file_read(invoke, read);
+    }
     let mut w = Writer::new();
     match &pdu {
         Pdu::Request {

@@ -23,7 +23,7 @@ pub(crate) struct Wanted {
     #[command(subcommand)]
     what: Option<What>,
     #[command(flatten)]
-    serve: Serve,
+    serve: Served,
 }
 
 #[derive(Subcommand, Debug)]
@@ -39,7 +39,7 @@ enum What {
 }
 
 #[derive(Args, Debug)]
-struct Serve {
+struct Served {
     #[command(flatten)]
     serve: daemon::Serve,
     /// The octets of one data element that is sent, where a file may be cut anywhere

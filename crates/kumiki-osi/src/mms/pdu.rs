@@ -309,12 +309,14 @@ impl Pdu {
     /// The content of a file, where it carries some.
     #[must_use]
     pub const fn message(&self) -> Option<&Message> {
-        match self {
-            Self::Response {
-                service: Response::FileRead(read),
-                ..
-            } => Some(&read.file_data),
-            _ => None,
+        if let Self::Response {
+            service: Response::FileRead(read),
+            ..
+        } = self
+        {
+            Some(&read.file_data)
+        } else {
+            None
         }
     }
 }

@@ -6,6 +6,7 @@ use kumiki_graph::{Accept, Credit, Duration, Graph, Instant};
 use kumiki_osi::Association;
 use kumiki_osi::mms::{Pdu, Service as MmsService, Services};
 use kumiki_osi::presentation::{Context as Proposed, Value};
+use kumiki_osi::session::FunctionalUnits;
 use proptest::prelude::*;
 
 use super::*;
@@ -83,11 +84,12 @@ impl Protocol for Hand {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let association = Association {
+        let mut association = Association {
             contexts: vec![Proposed::basic(3, ABSTRACT_SYNTAX)],
             application_context: Some(APPLICATION_CONTEXT),
             ..Association::default()
         };
+        association.session.functional_units = FunctionalUnits::DUPLEX;
         let open = Open {
             user: OWN,
             association: Some(Box::new(association)),

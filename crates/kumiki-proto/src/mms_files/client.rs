@@ -541,11 +541,10 @@ impl Client {
             }
             (Phase::Reopening, _) if run.failure.is_none() => {
                 run.phase = Phase::Opening;
-                let name = match &run.operation {
-                    Operation::Get { name, .. } => name.clone(),
-                    _ => String::new(),
-                };
-                self.ask(open(&name, 0), out);
+                if let Operation::Get { name, .. } = &run.operation {
+                    let request = open(name, 0);
+                    self.ask(request, out);
+                }
             }
             (Phase::Listing(last), Ok(Response::FileDirectory(part))) => {
                 self.on_list(last.as_ref(), part, out);
@@ -590,11 +589,10 @@ impl Client {
     }
 
     fn look_again(&mut self, out: &mut Vec<Do>) {
-        let name = match self.run.as_ref().map(|run| &run.operation) {
-            Some(Operation::Stat { name }) => name.clone(),
-            _ => String::new(),
-        };
-        self.ask(open(&name, 0), out);
+        if let Some(Operation::Stat { name }) = self.run.as_ref().map(|run| &run.operation) {
+            let request = open(name, 0);
+            self.ask(request, out);
+        }
     }
 
     fn on_open(&mut self, opened: FileOpened, out: &mut Vec<Do>) {

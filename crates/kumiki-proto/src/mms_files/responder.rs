@@ -315,13 +315,20 @@ impl Responder {
         let selection = guard
             .select(&self.user, from, access, None, None)
             .map_err(|fault| blame(0)(of_fault(fault)))?;
-        let done = guard.rename(&self.user, selection, to, now);
+        let done = guard.rename(&self.user, selection, to.clone(), now);
         guard.deselect(selection);
-        done.map_err(|fault| match fault.identifier {
-            4005 => {
-                blame(1)(ServiceError::of_file(file_error::DUPLICATE_FILENAME).saying(fault.text))
+        done.map_err(|fault| {
+            // The store says by one number all that is against the new name.
+            let is_there = guard.store().attributes(&self.user, &to).is_ok();
+            match fault.identifier {
+                4005 if is_there => blame(1)(
+                    ServiceError::of_file(file_error::DUPLICATE_FILENAME).saying(fault.text),
+                ),
+                4005 => blame(1)(
+                    ServiceError::of_file(file_error::FILE_NON_EXISTENT).saying(fault.text),
+                ),
+                _ => blame(0)(of_fault(fault)),
             }
-            _ => blame(0)(of_fault(fault)),
         })
     }
 
@@ -490,7 +497,7 @@ pub(super) fn of_fault(fault: Fault) -> ServiceError {
         3005 | 4005 => file_error::DUPLICATE_FILENAME,
         3027 => file_error::FILENAME_SYNTAX_ERROR,
         3011 | 3012 | 5018 => file_error::FILE_BUSY,
-        10 | 1017 | 3007 | 3015 | 3023..=3026 | 3028 => file_error::FILE_ACCESS_DENIED,
+        10 | 11 | 1017 | 3007 | 3015 | 3023..=3026 | 3028 => file_error::FILE_ACCESS_DENIED,
         5029 => file_error::INSUFFICIENT_SPACE,
         _ => file_error::OTHER,
     };

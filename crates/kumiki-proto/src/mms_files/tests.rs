@@ -168,20 +168,11 @@ fn store(files: &[(&str, &[u8])]) -> Memory {
 }
 
 /// What is as usual.
+#[derive(Default)]
 struct Usual {
     client: ClientConfig,
     server: Config,
     cut: Option<usize>,
-}
-
-impl Default for Usual {
-    fn default() -> Self {
-        Self {
-            client: ClientConfig::default(),
-            server: Config::default(),
-            cut: None,
-        }
-    }
 }
 
 /// With PDUs of so many octets and so many services at a time.

@@ -306,7 +306,7 @@ impl X25 {
                 self.on_circuit(session, cx, |circuit, _, _| circuit.take_confirm(packets));
             }
             Particular::Session(_) | Particular::File(_) | Particular::Mms(_) => {
-                cx.drop("not offered by X.25")
+                cx.drop("not offered by X.25");
             }
         }
     }

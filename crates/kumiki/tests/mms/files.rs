@@ -24,7 +24,11 @@ fn files_go_both_ways_whatever_their_size() {
         folder.write("here", &contents);
         let url = daemon.url(name);
         let all = |first: &[&str]| {
-            let all: Vec<String> = first.iter().chain(more).map(|it| (*it).to_owned()).collect();
+            let all: Vec<String> = first
+                .iter()
+                .chain(more)
+                .map(|it| (*it).to_owned())
+                .collect();
             all
         };
         let put = all(&["put", "here", &url]);
@@ -36,7 +40,9 @@ fn files_go_both_ways_whatever_their_size() {
     }
     let listed = mms(&folder, &["ls", &daemon.url("")]).well().out;
     assert_eq!(listed.lines().count(), 4, "{listed}");
-    let shown = mms(&folder, &["stat", &daemon.url("large"), "--json"]).well().out;
+    let shown = mms(&folder, &["stat", &daemon.url("large"), "--json"])
+        .well()
+        .out;
     assert!(shown.contains("\"size\":300000"), "{shown}");
     assert!(!shown.contains("FTAM"), "{shown}");
     mms(&folder, &["mv", &daemon.url("large"), "larger"]).well();
@@ -139,7 +145,10 @@ fn a_capture_is_read_without_a_remark() {
     let url = daemon.url("a");
     let port = format!("{}=tpkt", daemon.port());
     for (arguments, parts) in [
-        (&["put", "a", &url][..], &["obtainFile a as a", "fileOpen"][..]),
+        (
+            &["put", "a", &url][..],
+            &["obtainFile a as a", "fileOpen"][..],
+        ),
         (&["get", &url, "b"], &["fileRead", "conclude-Response"]),
         (&["get", &daemon.url("no"), "b"], &["file error 7"]),
         (&["ls", &daemon.url("")], &["fileDirectory 1 entries"]),

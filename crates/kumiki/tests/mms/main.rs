@@ -15,7 +15,8 @@ use harness::{Folder, Ran, Running};
 
 /// A responder on `root` of a folder.
 struct Daemon {
-    running: Running,
+    /// Ends with this.
+    _running: Running,
     /// Address and port.
     at: String,
 }
@@ -28,7 +29,10 @@ impl Daemon {
         let line = running.line();
         let at = line.strip_prefix("listens at ").unwrap();
         let at = at.split_whitespace().next().unwrap().to_owned();
-        Self { running, at }
+        Self {
+            _running: running,
+            at,
+        }
     }
 
     fn url(&self, rest: &str) -> String {

@@ -48,7 +48,10 @@ fn libiec61850_has_its_files_from_our_responder() {
     let mut command = Command::new(python);
     command
         .arg(script("peer_client.py"))
-        .args([daemon.port(), &format!("{}/", folder.path("theirs").display())])
+        .args([
+            daemon.port(),
+            &format!("{}/", folder.path("theirs").display()),
+        ])
         .stdin(Stdio::null());
     let said = Running::start(command).end().well().out;
     for line in [
@@ -107,7 +110,10 @@ fn libiec61850_gives_and_takes_files_as_a_server() {
     assert!(folder.read("got").is_empty());
     mms(&folder, &["get", &url("none"), "none"]).failed(6, &["MMS: file error 7"]);
     let listed = mms(&folder, &["ls", &url("sub")]).well().out;
-    assert!(listed.contains("13 ") && listed.contains(" a.cfg"), "{listed}");
+    assert!(
+        listed.contains("13 ") && listed.contains(" a.cfg"),
+        "{listed}"
+    );
     folder.write("ours", &contents(200_000));
     mms(&folder, &["put", "ours", &url("put")]).well();
     assert!(folder.read("root/put") == contents(200_000));
