@@ -1,4 +1,5 @@
 //! MMS PDUs: octets of libiec61850, round trips, and any octets.
+
 use bcder::decode::SliceSource;
 use bcder::{Mode, Tag};
 use kumiki_octets::{Message, Page};
