@@ -1,4 +1,4 @@
-//! `kumiki ftamd`: from the command line to [`serve`].
+//! `kumiki ftamd`: from the command line to `serve`.
 
 use clap::{Args, Subcommand};
 use kumiki_lab::live::files::hash;

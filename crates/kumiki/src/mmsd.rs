@@ -1,4 +1,4 @@
-//! `kumiki mmsd`: from the command line to [`serve`].
+//! `kumiki mmsd`: from the command line to `serve`.
 
 use clap::Args;
 use kumiki_lab::live::osi::Serves;

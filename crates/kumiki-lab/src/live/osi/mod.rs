@@ -9,7 +9,7 @@
 //!
 //! | read | for |
 //! |---|---|
-//! | [`ends`] | what callers and servers of both protocols have in common |
+//! | `ends` | what callers and servers of both protocols have in common |
 //! | [`reach`] | a connection, or why there is none |
 //! | [`caller`] | one association, with whatever an [`Errand`] wants done on it |
 //! | [`daemon`] | associations of others, a thread and a graph for each |
