@@ -1,16 +1,16 @@
-//! Every codec of OSI, from LAPB to FTAM: no panic on any octets, and what was read and written again is read as the same.
+//! Every codec of OSI, from LAPB to FTAM and MMS: no panic on any octets, and what was read and written again is read as the same.
 
 use kumiki_octets::Message;
 use kumiki_wire::ber::{MOST_DEPTH, Reader, chain};
 use kumiki_wire::ftam::data::{self, Syntax};
 use kumiki_wire::lapb::{self, Modulo};
-use kumiki_wire::{acse, cotp, ftam, presentation, session, tpkt, x25, xot};
+use kumiki_wire::{acse, cotp, ftam, mms, presentation, session, tpkt, x25, xot};
 
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
     name: "osi",
-    title: "every PDU of OSI, from LAPB to FTAM: read, write, read again",
+    title: "every PDU of OSI, from LAPB to FTAM and MMS: read, write, read again",
     run: |octets| within_mb(64.0, || run(octets)),
 };
 
@@ -31,6 +31,7 @@ fn run(octets: &[u8]) {
         7 => fpdu(octets),
         8 => elements(octets, cut),
         9 => ber(octets),
+        11 => mms(octets, cut),
         _ => chains(octets, cut),
     }
 }
@@ -41,6 +42,17 @@ fn message(octets: &[u8], cut: usize) -> Message {
     let mut message = Message::from_page(kumiki_octets::Page::from(first));
     message.append(Message::from_page(kumiki_octets::Page::from(second)));
     message
+}
+
+fn mms(octets: &[u8], cut: usize) {
+    let _ = mms::invoke_of(&message(octets, cut));
+    let Ok(pdu) = mms::parse(message(octets, cut)) else {
+        return;
+    };
+    let line = pdu.to_string();
+    assert!(!line.contains(char::is_control), "{line:?}");
+    let again = mms::parse(mms::emit(pdu.clone())).expect("it was written");
+    assert_eq!(again, pdu);
 }
 
 fn lapb(octets: &[u8]) {

@@ -3,6 +3,7 @@
 use crate::Oid;
 use crate::acse::{Authentication, Names};
 use crate::ftam::Fpdu;
+use crate::mms::Initiate;
 use crate::presentation::{Context, ContextResult};
 use crate::selector::Selectors;
 use crate::session::Options;
@@ -38,6 +39,9 @@ pub struct Association {
     /// F-INITIALIZE of a user of the file service: with a request to open and with an offer the request, with the answers to them
     /// the response. A response that says failure refuses the offer.
     pub initialize: Option<Box<Fpdu>>,
+    /// Initiate of a user of MMS: with a request to open and an offer what is proposed, with the answers to them what is agreed. What a
+    /// user leaves out the layer fills in.
+    pub initiate: Option<Box<Initiate>>,
 }
 
 impl Association {

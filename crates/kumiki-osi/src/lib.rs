@@ -10,6 +10,7 @@
 pub mod acse;
 mod association;
 pub mod ftam;
+pub mod mms;
 mod oid;
 pub mod presentation;
 pub mod selector;

@@ -5,8 +5,8 @@
 //!
 //! | layer | protocols |
 //! |---|---|
-//! | users of the file service | [`file_user`], [`filestore`] |
-//! | upper | [`ftam`], [`acse`], [`presentation`], [`session`] |
+//! | users of the file service, and of MMS | [`file_user`], [`filestore`], [`mms_files`] |
+//! | upper | [`ftam`], [`mms`], [`acse`], [`presentation`], [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
 //! | network | [`x25`], [`xot`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
@@ -48,6 +48,8 @@ pub mod llc_snap;
 pub mod loopback;
 pub mod mapos;
 pub mod mapos_switch;
+pub mod mms;
+pub mod mms_files;
 pub mod pipe;
 pub mod ppp;
 pub mod ppp_daemon;

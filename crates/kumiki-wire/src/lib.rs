@@ -38,6 +38,7 @@ pub mod lapb;
 pub mod llc;
 pub mod llc_snap;
 pub mod mapos;
+pub mod mms;
 pub mod ppp;
 pub mod presentation;
 pub mod sdh;

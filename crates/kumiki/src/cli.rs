@@ -49,6 +49,12 @@ pub(crate) enum Command {
     /// Serve the files below a directory to callers of FTAM, over RFC 1006 and XOT
     #[cfg(target_os = "linux")]
     Ftamd(Box<crate::ftamd::Wanted>),
+    /// Fetch, send, list and manage files of a device that speaks MMS, as those of IEC 61850 do, over RFC 1006
+    #[cfg(target_os = "linux")]
+    Mms(Box<crate::mms::Wanted>),
+    /// Serve the files below a directory to callers of MMS, over RFC 1006
+    #[cfg(target_os = "linux")]
+    Mmsd(Box<crate::mmsd::Wanted>),
     /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs
     Delay(Box<crate::delay::Wanted>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them

@@ -114,6 +114,10 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Ftam(wanted) => crate::ftam::run(&wanted),
         #[cfg(target_os = "linux")]
         cli::Command::Ftamd(wanted) => crate::ftamd::run(&wanted),
+        #[cfg(target_os = "linux")]
+        cli::Command::Mms(wanted) => crate::mms::run(&wanted),
+        #[cfg(target_os = "linux")]
+        cli::Command::Mmsd(wanted) => crate::mmsd::run(&wanted),
         cli::Command::Delay(wanted) => delay::run(&wanted),
         cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
         cli::Command::Script(wanted) => script::script(&wanted),

@@ -34,6 +34,7 @@ mod llc;
 mod llc_snap;
 mod lqr;
 mod mapos;
+mod mms;
 mod oam;
 mod ppp;
 mod ppp_auth;
@@ -109,6 +110,7 @@ pub const ALL: &[&Dissector] = &[
     &ftam::data::TEXT,
     &ftam::data::STRUCTURE,
     &ftam::data::ENTRIES,
+    &mms::DISSECTOR,
     &tpkt::DISSECTOR,
     &cotp::DISSECTOR,
     &session::DISSECTOR,

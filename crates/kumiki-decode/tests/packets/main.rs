@@ -16,6 +16,7 @@ mod judge;
 mod lan;
 mod mapos;
 mod mistakes;
+mod mms;
 mod osi;
 mod ppp;
 mod sdh;

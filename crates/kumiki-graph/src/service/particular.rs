@@ -1,7 +1,7 @@
 //! Primitives that one service has and no other.
 
 use kumiki_octets::Message;
-use kumiki_osi::{ftam, session, x25};
+use kumiki_osi::{ftam, mms, session, x25};
 
 use super::Identification;
 
@@ -16,6 +16,8 @@ pub enum Particular {
     File(ftam::Primitive),
     /// A switched circuit: XID frames. It belongs to no session.
     Identification(Identification),
+    /// The manufacturing message specification: its PDUs, the octets of files among them.
+    Mms(mms::Pdu),
 }
 
 impl Particular {
@@ -27,6 +29,7 @@ impl Particular {
             Self::Packet(primitive) => primitive.message(),
             Self::File(_) => None,
             Self::Identification(it) => Some(&it.information),
+            Self::Mms(pdu) => pdu.message(),
         }
     }
 }

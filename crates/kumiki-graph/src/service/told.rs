@@ -50,6 +50,13 @@ pub enum Told {
         /// Error identifier; 0 where none was given.
         identifier: u16,
     },
+    /// MMS refused to begin: initiate-Error.
+    Mms {
+        /// The class of the error.
+        class: u8,
+        /// Its code.
+        code: u8,
+    },
 }
 
 impl fmt::Display for Told {
@@ -117,6 +124,10 @@ impl fmt::Display for Told {
                 f.write_str("association control: the peer's application aborted")
             }
             Self::File { identifier } => write!(f, "file service: error {identifier}"),
+            Self::Mms { class, code } => {
+                let meaning = kumiki_osi::mms::ErrorClass(class.into()).meaning(code.into());
+                write!(f, "MMS: refused to begin: {meaning} (error {class}.{code})")
+            }
         }
     }
 }

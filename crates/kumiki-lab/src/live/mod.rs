@@ -36,7 +36,7 @@ pub mod delay;
 #[cfg(target_os = "linux")]
 pub mod files;
 #[cfg(target_os = "linux")]
-pub mod ftam;
+pub mod osi;
 pub mod ppp;
 pub mod report;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use core::fmt;
 
 use kumiki_graph::{Reason, Told};
 use kumiki_osi::ftam::{Diagnostic, DiagnosticType};
+use kumiki_osi::mms::{ErrorClass, Reject, ServiceError, file_error};
 
 /// Who says so.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,6 +23,8 @@ pub enum Layer {
     Acse,
     /// FTAM: the peer's filestore or its protocol machine.
     Ftam,
+    /// MMS: the same of a peer that speaks that.
+    Mms,
 }
 
 impl fmt::Display for Layer {
@@ -34,6 +37,7 @@ impl fmt::Display for Layer {
             Self::Presentation => "presentation",
             Self::Acse => "association control",
             Self::Ftam => "FTAM",
+            Self::Mms => "MMS",
         })
     }
 }
@@ -103,6 +107,72 @@ impl Failure {
             transient: cause.diagnostic_type == DiagnosticType::Transient,
             diagnostics: diagnostics.to_vec(),
         }
+    }
+
+    /// What MMS said of something that was not done.
+    #[must_use]
+    pub fn of_service_error(error: &ServiceError) -> Self {
+        let (file, access) = (ErrorClass::FILE, ErrorClass::ACCESS);
+        let (remedy, transient) = match (error.class, error.code) {
+            (class, file_error::FILE_NON_EXISTENT) if class == file => (
+                "list the directory; names are taken letter by letter, and some devices begin them with a separator",
+                false,
+            ),
+            (class, file_error::FILE_BUSY) if class == file => ("try again", true),
+            (class, file_error::FILE_ACCESS_DENIED) if class == file => {
+                ("ask whoever runs the responder; is it a directory?", false)
+            }
+            (class, file_error::POSITION_INVALID) if class == file => (
+                "the file has become shorter: fetch it from its beginning",
+                false,
+            ),
+            (class, file_error::DUPLICATE_FILENAME) if class == file => {
+                ("use another name, or delete that file", false)
+            }
+            (class, file_error::INSUFFICIENT_SPACE) if class == file => {
+                ("delete files there, or wait", true)
+            }
+            (class, 3) if class == access => ("ask whoever runs the responder", false),
+            (ErrorClass::SERVICE, 3) => ("let PDUs be longer", false),
+            _ => ("", false),
+        };
+        Self {
+            layer: Layer::Mms,
+            code: Some(error.code),
+            meaning: format!("MMS: {error}"),
+            remedy: remedy.to_owned(),
+            transient,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// What MMS rejected.
+    #[must_use]
+    pub fn of_reject(reject: &Reject) -> Self {
+        let remedy = match (reject.pdu.0, reject.code) {
+            (1, Reject::UNRECOGNIZED_SERVICE) => {
+                "the device has no such service for files, or not for this client"
+            }
+            (1, Reject::MAX_SERV_OUTSTANDING_EXCEEDED) => "ask for less at a time",
+            _ => "take a capture and report it",
+        };
+        Self {
+            layer: Layer::Mms,
+            code: Some(reject.code),
+            meaning: format!("MMS: {reject}"),
+            remedy: remedy.to_owned(),
+            transient: false,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// The same on an association of MMS: a protocol error is of that.
+    #[must_use]
+    pub(crate) fn in_mms(mut self) -> Self {
+        if self.layer == Layer::Ftam {
+            self.layer = Layer::Mms;
+        }
+        self
     }
 
     /// Why an association did not come about, or ended.
@@ -202,6 +272,14 @@ fn of_told(told: Told) -> (Layer, Option<i64>, &'static str) {
         Told::AssociationAborted { .. } => {
             (Layer::Acse, None, "look into the log of the responder")
         }
+        Told::Mms { class, code } => (
+            Layer::Mms,
+            Some(code.into()),
+            match (class, code) {
+                (8, 2) => "let PDUs be longer",
+                _ => "ask whoever runs the responder",
+            },
+        ),
         Told::File { identifier } => (
             Layer::Ftam,
             Some(identifier.into()),

@@ -39,6 +39,11 @@ pub trait Source: Send {
     /// # Errors
     /// In words.
     fn read(&mut self, offset: u64, most: usize) -> Result<Message, String>;
+
+    /// How many octets there are, where that is known.
+    fn size(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Where the contents of a file go.
@@ -54,6 +59,16 @@ pub trait Sink: Send {
     /// # Errors
     /// In words.
     fn finish(&mut self) -> Result<(), String>;
+
+    /// What the peer says of the file before a byte of it comes, where it says that: its size, when it was changed last, and the octet with which it would
+    /// begin. Gives that, or 0 where all of it is to come.
+    ///
+    /// # Errors
+    /// In words.
+    fn opened(&mut self, size: u64, modified: Option<&str>, at: u64) -> Result<u64, String> {
+        let _ = (size, modified);
+        Ok(at)
+    }
 }
 
 /// A message, to be sent.
@@ -64,6 +79,10 @@ impl Source for Message {
             .min(self.len());
         let len = most.min(self.len() - from);
         self.share(from, len).map_err(|short| short.to_string())
+    }
+
+    fn size(&self) -> Option<u64> {
+        Some(self.len() as u64)
     }
 }
 
@@ -186,4 +205,6 @@ pub struct Progress {
     pub octets: u64,
     /// Data elements moved.
     pub elements: u64,
+    /// How many octets the operation under way will move, where the peer has said so.
+    pub expected: Option<u64>,
 }

@@ -284,7 +284,10 @@ impl Protocol for FileClient {
                 Particular::File(primitive) => {
                     self.with(cx, |client, out| client.on(primitive, out));
                 }
-                Particular::Session(_) | Particular::Packet(_) | Particular::Identification(_) => {
+                Particular::Session(_)
+                | Particular::Packet(_)
+                | Particular::Identification(_)
+                | Particular::Mms(_) => {
                     cx.drop("not of the file service");
                 }
             },

@@ -45,8 +45,8 @@ pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;
 pub use name::Name;
 pub use responder::{Config as ResponderConfig, Responder};
-pub(crate) use server::perform;
 pub use server::{Config, Counters, End, FileServer};
+pub(crate) use server::{EPOCH, perform};
 
 /// Why a store, or who guards it, does not do what was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

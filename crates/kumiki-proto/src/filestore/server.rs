@@ -358,7 +358,7 @@ impl FileServer {
 }
 
 /// 1970-01-01, where a clock says nothing that a date can be made of.
-const EPOCH: Moment = Moment {
+pub(crate) const EPOCH: Moment = Moment {
     year: 1970,
     month: 1,
     day: 1,

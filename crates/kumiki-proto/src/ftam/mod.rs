@@ -297,7 +297,10 @@ impl Protocol for Ftam {
             Request::Data { session, data, end } => self.send_string(session, data, end, cx),
             Request::Particular { session, what } => match *what {
                 Particular::File(primitive) => self.send(session, primitive, cx),
-                Particular::Session(_) | Particular::Packet(_) | Particular::Identification(_) => {
+                Particular::Session(_)
+                | Particular::Packet(_)
+                | Particular::Identification(_)
+                | Particular::Mms(_) => {
                     cx.drop("a primitive of another service");
                 }
             },
@@ -338,7 +341,10 @@ impl Protocol for Ftam {
             Indication::Values { session, values } => self.came(session, values, cx),
             Indication::Particular { session, what } => match *what {
                 Particular::Session(primitive) => self.session_said(session, primitive, cx),
-                Particular::File(_) | Particular::Packet(_) | Particular::Identification(_) => {
+                Particular::File(_)
+                | Particular::Packet(_)
+                | Particular::Identification(_)
+                | Particular::Mms(_) => {
                     cx.drop("a primitive of another service");
                 }
             },

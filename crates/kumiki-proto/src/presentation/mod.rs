@@ -310,7 +310,10 @@ impl Protocol for Presentation {
                     };
                     self.on(session, Event::PrimitiveReq, input, cx);
                 }
-                Particular::Packet(_) | Particular::File(_) | Particular::Identification(_) => {
+                Particular::Packet(_)
+                | Particular::File(_)
+                | Particular::Identification(_)
+                | Particular::Mms(_) => {
                     cx.drop("a primitive of another service");
                 }
             },
@@ -342,7 +345,10 @@ impl Protocol for Presentation {
                     };
                     self.on(session, Event::Primitive, input, cx);
                 }
-                Particular::Packet(_) | Particular::File(_) | Particular::Identification(_) => {
+                Particular::Packet(_)
+                | Particular::File(_)
+                | Particular::Identification(_)
+                | Particular::Mms(_) => {
                     cx.drop("a primitive of another service");
                 }
             },

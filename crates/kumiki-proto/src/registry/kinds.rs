@@ -54,6 +54,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("loopback", super::osi::loopback),
     ("mapos", super::mapos::mapos),
     ("mapos_switch", super::mapos::mapos_switch),
+    ("mms", super::osi::mms),
     ("pipe", pipe),
     ("ppp", ppp),
     ("ppp_daemon", super::ppp::make),

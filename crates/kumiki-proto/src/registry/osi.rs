@@ -11,6 +11,7 @@ use crate::acse::{self, Acse};
 use crate::ftam::{self, Ftam};
 use crate::lif::{self, Flow, Lif};
 use crate::loopback::{self, Loopback};
+use crate::mms::{self, Mms};
 use crate::presentation::{self, Presentation};
 use crate::session::{self, Session};
 use crate::tp0::{self, Network, Tp0};
@@ -217,6 +218,34 @@ pub(super) fn ftam(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &mut config.associations,
     )?;
     Ok(Box::new(Ftam::new(config)))
+}
+
+pub(super) fn mms(settings: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = mms::Config::default();
+    let mut longest = 65_000_u32;
+    settings.octets(
+        "longest_pdu",
+        "the longest PDU that is proposed and agreed to, where the user says nothing",
+        64..=1 << 20,
+        &mut longest,
+    )?;
+    config.initiate.local_detail = Some(longest.into());
+    let mut outstanding = 5_u32;
+    settings.number(
+        "outstanding",
+        "the most services that either side may have asked for at a time, where the user says nothing",
+        1..=32_767,
+        &mut outstanding,
+    )?;
+    config.initiate.max_serv_outstanding_calling = outstanding.into();
+    config.initiate.max_serv_outstanding_called = outstanding.into();
+    settings.number(
+        "associations",
+        "the most associations at a time",
+        1..=1_000_000,
+        &mut config.associations,
+    )?;
+    Ok(Box::new(Mms::new(config)))
 }
 
 pub(super) fn loopback(settings: &Reader<'_>, _: Place<'_>) -> Built {

@@ -192,7 +192,10 @@ impl Pair {
             Indication::Data { data, .. } => Some(format!("data {}", data.len())),
             Indication::Particular { what, .. } => match *what {
                 Particular::Session(it) => Some(primitive(&it)),
-                Particular::Packet(_) | Particular::File(_) | Particular::Identification(_) => None,
+                Particular::Packet(_)
+                | Particular::File(_)
+                | Particular::Identification(_)
+                | Particular::Mms(_) => None,
             },
             Indication::Released { data, .. } => Some(format!("released {}", text(&data))),
             Indication::Closed { .. } => Some("closed".to_owned()),

@@ -318,7 +318,10 @@ impl X25 {
             Particular::Packet(Primitive::Confirm { packets }) => {
                 self.on_circuit(session, cx, |circuit, _, _| circuit.take_confirm(packets));
             }
-            Particular::Session(_) | Particular::File(_) | Particular::Identification(_) => {
+            Particular::Session(_)
+            | Particular::File(_)
+            | Particular::Identification(_)
+            | Particular::Mms(_) => {
                 cx.drop("not offered by X.25");
             }
         }

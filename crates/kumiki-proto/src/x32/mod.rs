@@ -529,7 +529,10 @@ impl Protocol for X32 {
             Request::Manage(manage) => self.manage(from, *manage, cx),
             Request::Particular { what, .. } if Some(from) == self.identification => match *what {
                 Particular::Identification(what) => self.send_xid(what, cx),
-                Particular::Session(_) | Particular::Packet(_) | Particular::File(_) => {
+                Particular::Session(_)
+                | Particular::Packet(_)
+                | Particular::File(_)
+                | Particular::Mms(_) => {
                     cx.drop("not offered by X.32");
                 }
             },

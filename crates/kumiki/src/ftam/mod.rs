@@ -1,29 +1,19 @@
-//! `kumiki ftam`: from the command line to [`kumiki_lab::live::ftam`].
+//! `kumiki ftam`: from the command line to [`kumiki_lab::live::osi`].
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use kumiki_lab::live::Duration;
-use kumiki_lab::live::ftam::{
-    self, Association, Call, ContentsType, Errand, Failure, Gain, Layer, Lower, Operation, Outcome,
-    PutMode, Settings, StringClass,
+use kumiki_lab::live::osi::{
+    self, Call, Calls, ContentsType, Lower, Operation, PutMode, Settings, StringClass,
 };
 use kumiki_lab::quantity::Octets;
 
-use crate::commands::{Stop, print};
+use crate::commands::Stop;
+use crate::files::url::Url;
+use crate::files::work::{self, Manner};
+use crate::files::{collect, password};
 use crate::live::option;
-
-mod bar;
-mod collect;
-mod local;
-pub(crate) mod password;
-mod show;
-pub(crate) mod url;
-
-use bar::Bar;
-use local::{Contents, Out, Part, Receipt};
-use url::Url;
 
 /// `kumiki ftam`.
 #[derive(Args, Debug)]
@@ -55,12 +45,12 @@ enum What {
     /// Make directories
     Mkdir(Many),
     /// Fetch what is new in a directory or in a list of names
-    Collect(collect::Wanted),
+    Collect(Collect),
 }
 
 /// Who, and how.
 #[derive(Args, Debug)]
-pub(super) struct Common {
+struct Common {
     /// The password is the first line of this file; else it is that of KUMIKI_FTAM_PASSWORD, else the terminal is asked where the URL
     /// has a user
     #[arg(long, value_name = "FILE")]
@@ -79,12 +69,21 @@ pub(super) struct Common {
     verbose: bool,
     /// No progress, and nothing about what went well
     #[arg(short, long)]
-    pub(super) quiet: bool,
+    quiet: bool,
+}
+
+impl Common {
+    const fn manner(&self) -> Manner {
+        Manner {
+            verbose: self.verbose,
+            quiet: self.quiet,
+        }
+    }
 }
 
 /// What is in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum As {
+enum As {
     /// Octets: FTAM-3
     Binary,
     /// Text with control characters: FTAM-1 of GeneralString
@@ -187,25 +186,22 @@ struct Many {
     common: Common,
 }
 
-/// The exit status of what was given up.
-const INTERRUPTED: u8 = 130;
-
-/// The exit status that a failure has; `stood` where there was an association.
-pub(super) const fn status(failure: &Failure, stood: bool) -> u8 {
-    match (failure.layer, failure.code) {
-        (Layer::Local, _) => 1,
-        (Layer::Network, _) => 3,
-        (Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse, _) if stood => 7,
-        (Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse, _) => 4,
-        (Layer::Ftam, Some(1000..=1999)) => 7,
-        (Layer::Ftam, None) if stood => 7,
-        (Layer::Ftam, _) if stood => 6,
-        (Layer::Ftam, _) => 5,
-    }
+#[derive(Args, Debug)]
+struct Collect {
+    /// The directory at the responder
+    #[arg(value_name = "URL")]
+    url: Url,
+    #[command(flatten)]
+    options: collect::Options,
+    /// Open files as this; as whatever they are unless given
+    #[arg(long = "as", value_name = "TYPE")]
+    form: Option<As>,
+    #[command(flatten)]
+    common: Common,
 }
 
 /// Whom `url` and the options mean.
-pub(super) fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
+fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
     let patience: Duration = option("--timeout", &common.timeout)?;
     let element: Octets = option("--element", &common.element)?;
     let element = usize::try_from(element.count()).ok();
@@ -215,13 +211,17 @@ pub(super) fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
             "--element: 1 B to 1 MiB is expected".to_owned(),
         ));
     };
-    if url.carrier == ftam::Carrier::Xot && url.x121.first().is_some_and(ftam::X121::is_empty) {
+    if url.carrier == osi::Carrier::Xot && url.x121.first().is_some_and(osi::X121::is_empty) {
         return Err(Stop::Input(
             "XOT calls an X.121 address; write it as in ftam://host/FILE?carrier=xot&x121=12345"
                 .to_owned(),
         ));
     }
-    let password = password::of(url.user.as_deref(), common.password_file.as_deref())?;
+    let password = password::of(
+        VARIABLE,
+        url.user.as_deref(),
+        common.password_file.as_deref(),
+    )?;
     let usual = Lower::default();
     let [called, ours] = url.x121;
     Ok(Call {
@@ -238,335 +238,91 @@ pub(super) fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
         calling: url.calling,
         names: url.names.clone(),
         application_context: url.context,
-        settings: Settings {
+        calls: Calls::Ftam(Settings {
             initiator: url.user.as_deref().map(Into::into),
             account: url.account.as_deref().map(Into::into),
             password,
             element,
             ..Settings::default()
-        },
+        }),
         patience,
         pcap: common.pcap.clone(),
     })
 }
 
-/// A plan with its end known beforehand.
-struct Plan {
-    operations: std::collections::VecDeque<Operation>,
-    outcomes: Vec<Outcome>,
-    bar: Bar,
-    verbose: bool,
-    /// How much the next operation moves, where that is known.
-    expected: Option<u64>,
-}
-
-impl Errand for Plan {
-    fn next(&mut self) -> Option<Operation> {
-        let operation = self.operations.pop_front()?;
-        self.bar.begin(&operation.title());
-        self.bar.expect(self.expected.take());
-        Some(operation)
-    }
-
-    fn heard(&mut self, outcome: &Outcome) {
-        self.told(&narrated(outcome));
-        if let Ok(Gain::Attributes(attributes)) = &outcome.result {
-            self.expected = show::size(attributes);
-        }
-        self.outcomes.push(outcome.clone());
-    }
-
-    fn progress(&mut self, progress: ftam::Progress, _: &ftam::Client) {
-        self.bar.at(progress.octets);
-    }
-
-    fn told(&mut self, line: &str) {
-        if self.verbose {
-            self.bar.say(line);
-        }
-    }
-}
-
-/// What came of an operation, in a line.
-pub(super) fn narrated(outcome: &Outcome) -> String {
-    let title = &outcome.title;
-    match &outcome.result {
-        Ok(Gain::Done) => format!("FTAM: {title}: done"),
-        Ok(Gain::Moved(octets)) => format!("FTAM: {title}: {octets} octets moved"),
-        Ok(Gain::Entries(entries)) => format!("FTAM: {title}: {} entries", entries.len()),
-        Ok(Gain::Attributes(_)) => format!("FTAM: {title}: its attributes are known"),
-        Err(why) => {
-            let mut line = format!("FTAM: {title}: {why}");
-            for said in &why.diagnostics {
-                line.push_str(&format!("; said: {said}"));
-            }
-            line
-        }
-    }
-}
-
-/// Does a plan, and says how it ended.
-fn work(
-    call: &Call,
-    operations: Vec<Operation>,
-    common: &Common,
-    expected: Option<u64>,
-) -> Result<Vec<Outcome>, Stop> {
-    let mut plan = Plan {
-        operations: operations.into(),
-        outcomes: Vec::new(),
-        bar: Bar::new(common.quiet),
-        verbose: common.verbose,
-        expected,
-    };
-    let done = ftam::call(call, &mut plan);
-    plan.bar.end();
-    look_at(&done?, call, common)?;
-    Ok(plan.outcomes)
-}
-
-/// How an association ended.
-pub(super) fn look_at(association: &Association, call: &Call, common: &Common) -> Result<(), Stop> {
-    if common.verbose {
-        let (received, sent) = association.octets;
-        let millis = association.elapsed.as_nanos() / 1_000_000;
-        eprintln!("network: {received} octets received, {sent} sent, {millis} ms");
-    }
-    if association.interrupted {
-        return Err(Stop::Ended {
-            status: INTERRUPTED,
-            why: "given up".to_owned(),
-        });
-    }
-    if let Some(why) = &association.failure {
-        return Err(ended(why, association.stood, &call.host.to_string()));
-    }
-    Ok(())
-}
-
-/// A failure as the end of the program.
-fn ended(why: &Failure, stood: bool, of: &str) -> Stop {
-    let why_shown = why.to_string();
-    let why_text = if why_shown.contains(of) {
-        why_shown
-    } else {
-        format!("{of}: {why_shown}")
-    };
-    Stop::Ended {
-        status: status(why, stood),
-        why: why_text,
-    }
-}
-
-/// The end of a plan all of whose operations are to be done.
-fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
-    let mut first = None;
-    for outcome in outcomes {
-        if let Err(why) = &outcome.result {
-            let end = ended(why, true, &outcome.title);
-            match (&first, end) {
-                (None, end) => first = Some(end),
-                // The first is told at the end of the program.
-                (Some(_), Stop::Ended { why, .. }) => eprintln!("kumiki: {why}"),
-                (Some(_), Stop::Input(_) | Stop::Failed(_)) => {}
-            }
-        }
-    }
-    first.map_or(Ok(()), Err)
-}
+/// The variable of the environment that has the password.
+const VARIABLE: &str = "KUMIKI_FTAM_PASSWORD";
 
 /// `kumiki ftam`.
 pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     match &wanted.what {
-        What::Get(it) => get(it),
-        What::Put(it) => put(it),
-        What::Ls(it) => list(it),
-        What::Stat(it) => stat(it),
-        What::Mv(it) => {
-            if Url::is_one(&it.to) {
-                return Err(Stop::Input(
-                    "the new name is at the same responder; write the name alone, without ftam://"
-                        .to_owned(),
-                ));
+        What::Get(it) => {
+            if it.url.name.is_empty() {
+                return Err(Stop::Input("the URL names no file".to_owned()));
             }
-            let rename = Operation::Rename {
-                name: it.url.name.clone(),
-                to: it.to.clone(),
+            let call = call_of(&it.url, &it.common)?;
+            let contents_type = it.form.map(As::contents_type);
+            work::get(
+                &call,
+                &it.url,
+                it.target.as_deref(),
+                it.resume,
+                contents_type,
+                it.common.manner(),
+            )
+        }
+        What::Put(it) => {
+            let name = work::put_name(&it.file, &it.url)?;
+            let call = call_of(&it.url, &it.common)?;
+            let mode = match it.mode {
+                Mode::New => PutMode::New,
+                Mode::Replace => PutMode::Replace,
+                Mode::Append => PutMode::Append,
             };
-            plain(&it.url, &it.common, vec![rename])
+            let how = (it.form.contents_type(), mode);
+            work::put(&call, &it.file, &name, how, it.common.manner())
         }
-        What::Rm(it) => plain(
+        What::Ls(it) => work::list(
+            &call_of(&it.url, &it.common)?,
             &it.url,
-            &it.common,
-            names(it, |name| Operation::Remove { name })?,
+            it.json,
+            it.common.manner(),
         ),
+        What::Stat(it) => work::stat(
+            &call_of(&it.url, &it.common)?,
+            &it.url,
+            it.json,
+            it.common.manner(),
+        ),
+        What::Mv(it) => work::rename(
+            &call_of(&it.url, &it.common)?,
+            &it.url,
+            &it.to,
+            it.common.manner(),
+        ),
+        What::Rm(it) => {
+            let remove = |name| Operation::Remove { name };
+            let operations = work::names(&it.url, &it.more, remove)?;
+            work::plain(
+                &call_of(&it.url, &it.common)?,
+                operations,
+                it.common.manner(),
+            )
+        }
         What::Mkdir(it) => {
-            let operations = names(it, |name| Operation::MakeDirectory { name })?;
-            plain(&it.url, &it.common, operations)
+            let make = |name| Operation::MakeDirectory { name };
+            let operations = work::names(&it.url, &it.more, make)?;
+            work::plain(
+                &call_of(&it.url, &it.common)?,
+                operations,
+                it.common.manner(),
+            )
         }
-        What::Collect(it) => collect::run(it),
-    }
-}
-
-fn names(wanted: &Many, make: impl Fn(String) -> Operation) -> Result<Vec<Operation>, Stop> {
-    if wanted.more.iter().any(|name| Url::is_one(name)) {
-        return Err(Stop::Input(
-            "only the first is a URL; the others are names at the same responder".to_owned(),
-        ));
-    }
-    let all = std::iter::once(&wanted.url.name).chain(&wanted.more);
-    Ok(all.cloned().map(make).collect())
-}
-
-fn plain(url: &Url, common: &Common, operations: Vec<Operation>) -> Result<(), Stop> {
-    let call = call_of(url, common)?;
-    let outcomes = work(&call, operations, common, None)?;
-    all_done(&outcomes)
-}
-
-/// Where a file goes: none is standard output.
-fn target(url: &Url, target: Option<&Path>) -> Result<Option<PathBuf>, Stop> {
-    let own = || {
-        let last = url.name.rsplit('/').next().unwrap_or_default();
-        if matches!(last, "" | "." | "..") {
-            return Err(Stop::Input(format!(
-                "{:?} has no name that a file here could have; name a target",
-                url.name
-            )));
-        }
-        Ok(PathBuf::from(last))
-    };
-    match target {
-        Some(path) if path.as_os_str() == OsStr::new("-") => Ok(None),
-        Some(path) if path.is_dir() => Ok(Some(path.join(own()?))),
-        Some(path) => Ok(Some(path.to_owned())),
-        None => own().map(Some),
-    }
-}
-
-fn get(wanted: &Get) -> Result<(), Stop> {
-    let common = &wanted.common;
-    if wanted.url.name.is_empty() {
-        return Err(Stop::Input("the URL names no file".to_owned()));
-    }
-    let call = call_of(&wanted.url, common)?;
-    let target = target(&wanted.url, wanted.target.as_deref())?;
-    let name = wanted.url.name.clone();
-    let mut receipt = None;
-    let sink: Box<dyn ftam::Sink> = match &target {
-        None if wanted.resume => {
-            return Err(Stop::Input(
-                "--resume goes on with a file, and standard output is none".to_owned(),
-            ));
-        }
-        None => Box::new(Out::default()),
-        Some(path) => {
-            let (part, its) = Part::begin(path, wanted.resume).map_err(Stop::Failed)?;
-            receipt = Some(its);
-            Box::new(part)
-        }
-    };
-    // The attributes only say how much will come: a peer that does not tell is no less good.
-    let stat = Operation::Stat { name: name.clone() };
-    let get = Operation::Get {
-        name,
-        contents_type: wanted.form.map(As::contents_type),
-        restart_at: 0,
-        sink,
-    };
-    let outcomes = work(&call, vec![stat, get], common, None)?;
-    all_done(outcomes.get(1..).unwrap_or_default())?;
-    if let (false, Some(path), Some(receipt)) = (common.quiet, &target, &receipt) {
-        say_got(path, receipt);
-    }
-    Ok(())
-}
-
-fn say_got(path: &Path, receipt: &Receipt) {
-    let it = receipt.read();
-    let resumed = match it.resumed {
-        0 => String::new(),
-        octets => format!(", {octets} of them were there"),
-    };
-    eprintln!("{}: {} bytes{resumed}", path.display(), it.size);
-}
-
-fn put(wanted: &Put) -> Result<(), Stop> {
-    let common = &wanted.common;
-    if Url::is_one(&wanted.file.to_string_lossy()) {
-        return Err(Stop::Input(
-            "the file of this machine comes first, and the URL behind it".to_owned(),
-        ));
-    }
-    let is_input = wanted.file.as_os_str() == OsStr::new("-");
-    let mut name = wanted.url.name.clone();
-    if name.is_empty() || name.ends_with('/') {
-        let own = wanted.file.file_name().and_then(OsStr::to_str);
-        let Some(own) = own.filter(|_| !is_input) else {
-            return Err(Stop::Input("the URL names no file".to_owned()));
-        };
-        name.push_str(own);
-    }
-    let call = call_of(&wanted.url, common)?;
-    let contents = if is_input {
-        Contents::of_standard_input()
-    } else {
-        Contents::of(&wanted.file)
-    };
-    let contents = contents.map_err(Stop::Failed)?;
-    let size = contents.size;
-    let put = Operation::Put {
-        name: name.clone(),
-        contents_type: wanted.form.contents_type(),
-        mode: match wanted.mode {
-            Mode::New => PutMode::New,
-            Mode::Replace => PutMode::Replace,
-            Mode::Append => PutMode::Append,
-        },
-        source: Box::new(contents),
-    };
-    let outcomes = work(&call, vec![put], common, Some(size))?;
-    all_done(&outcomes)?;
-    if let (false, Some(Ok(Gain::Moved(octets)))) =
-        (common.quiet, outcomes.first().map(|it| it.result.clone()))
-    {
-        eprintln!("{name}: {octets} bytes");
-    }
-    Ok(())
-}
-
-fn list(wanted: &List) -> Result<(), Stop> {
-    let call = call_of(&wanted.url, &wanted.common)?;
-    let list = Operation::List {
-        name: directory(&wanted.url.name),
-    };
-    let outcomes = work(&call, vec![list], &wanted.common, None)?;
-    all_done(&outcomes)?;
-    for outcome in &outcomes {
-        if let Ok(Gain::Entries(entries)) = &outcome.result {
-            print(&show::entries(entries, wanted.json))?;
+        What::Collect(it) => {
+            let call = call_of(&it.url, &it.common)?;
+            let contents_type = it.form.map(As::contents_type);
+            let manner = it.common.manner();
+            collect::run(&call, &it.url, &it.options, contents_type, manner)
         }
     }
-    Ok(())
-}
-
-/// The name of a directory, as filestores have it: without a slash at the end, and `.` for nothing.
-pub(super) fn directory(name: &str) -> String {
-    let name = name.strip_suffix('/').unwrap_or(name);
-    if name.is_empty() { "." } else { name }.to_owned()
-}
-
-fn stat(wanted: &List) -> Result<(), Stop> {
-    let call = call_of(&wanted.url, &wanted.common)?;
-    let stat = Operation::Stat {
-        name: directory(&wanted.url.name),
-    };
-    let outcomes = work(&call, vec![stat], &wanted.common, None)?;
-    all_done(&outcomes)?;
-    for outcome in &outcomes {
-        if let Ok(Gain::Attributes(attributes)) = &outcome.result {
-            print(&show::attributes(attributes, wanted.json))?;
-        }
-    }
-    Ok(())
 }

@@ -49,6 +49,7 @@ impl Folder {
             .args(arguments)
             .current_dir(&self.0)
             .env_remove("KUMIKI_FTAM_PASSWORD")
+            .env_remove("KUMIKI_MMS_PASSWORD")
             .stdin(Stdio::null());
         command
     }

@@ -260,7 +260,10 @@ impl Wire {
                     listener.held += 1;
                     self.give_room(end_of);
                 }
-                Particular::Session(_) | Particular::File(_) | Particular::Identification(_) => {}
+                Particular::Session(_)
+                | Particular::File(_)
+                | Particular::Identification(_)
+                | Particular::Mms(_) => {}
             },
             Indication::Unit(_)
             | Indication::Tagged { .. }

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar, or none.
-pub(super) struct Bar {
+pub(crate) struct Bar {
     bar: Option<ProgressBar>,
     /// Octets moved before this operation.
     before: u64,
@@ -14,7 +14,7 @@ pub(super) struct Bar {
 
 impl Bar {
     /// One, unless `quiet` or nobody sees it.
-    pub(super) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         let seen = !quiet && std::io::stderr().is_terminal();
         let bar = seen.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -34,7 +34,7 @@ impl Bar {
     }
 
     /// Begins with something else.
-    pub(super) fn begin(&mut self, title: &str) {
+    pub(crate) fn begin(&mut self, title: &str) {
         self.before = self.at;
         if let Some(bar) = &self.bar {
             bar.set_message(title.to_owned());
@@ -43,14 +43,14 @@ impl Bar {
     }
 
     /// So many octets will come.
-    pub(super) fn expect(&mut self, octets: Option<u64>) {
+    pub(crate) fn expect(&mut self, octets: Option<u64>) {
         if let (Some(bar), Some(octets)) = (&self.bar, octets) {
             bar.set_length(octets);
         }
     }
 
     /// So many octets have been moved by all operations.
-    pub(super) fn at(&mut self, octets: u64) {
+    pub(crate) fn at(&mut self, octets: u64) {
         if octets == self.at {
             return;
         }
@@ -61,7 +61,7 @@ impl Bar {
     }
 
     /// A line of its own.
-    pub(super) fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| eprintln!("{line}")),
             None => eprintln!("{line}"),
@@ -69,7 +69,7 @@ impl Bar {
     }
 
     /// Takes the bar away.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -2,27 +2,27 @@
 
 use core::fmt::Display;
 
-use kumiki_lab::live::ftam::{Attribute, ContentsType, Form, GeneralizedTime, ReadAttributes};
+use kumiki_lab::live::osi::{Attribute, ContentsType, Form, GeneralizedTime, ReadAttributes};
 use serde_json::{Map, Value};
 
 /// How many octets a file has, if that was said.
-pub(super) fn size(attributes: &ReadAttributes) -> Option<u64> {
+pub(crate) fn size(attributes: &ReadAttributes) -> Option<u64> {
     attributes.size.as_ref()?.actual().copied()
 }
 
 /// When its contents were last modified, as it was said.
-pub(super) fn modified(attributes: &ReadAttributes) -> Option<String> {
+pub(crate) fn modified(attributes: &ReadAttributes) -> Option<String> {
     let time = attributes.modified.as_ref()?.actual()?;
     Some(time.as_str().to_owned())
 }
 
 /// Its name, if that was said.
-pub(super) fn name(attributes: &ReadAttributes) -> Option<String> {
+pub(crate) fn name(attributes: &ReadAttributes) -> Option<String> {
     attributes.pathname.as_ref().map(ToString::to_string)
 }
 
 /// Whether it is a directory, as far as that was said.
-pub(super) fn is_directory(attributes: &ReadAttributes) -> bool {
+pub(crate) fn is_directory(attributes: &ReadAttributes) -> bool {
     attributes.contents_type.as_ref().and_then(Form::of) == Some(Form::Directory)
 }
 
@@ -126,7 +126,7 @@ fn object(it: &ReadAttributes) -> String {
 }
 
 /// The attributes of one file, a line each.
-pub(super) fn attributes(it: &ReadAttributes, json: bool) -> String {
+pub(crate) fn attributes(it: &ReadAttributes, json: bool) -> String {
     if json {
         return object(it);
     }
@@ -138,7 +138,7 @@ pub(super) fn attributes(it: &ReadAttributes, json: bool) -> String {
 }
 
 /// What is in a directory, a line each: size, date, name.
-pub(super) fn entries(entries: &[ReadAttributes], json: bool) -> String {
+pub(crate) fn entries(entries: &[ReadAttributes], json: bool) -> String {
     if json {
         return entries.iter().map(object).collect();
     }

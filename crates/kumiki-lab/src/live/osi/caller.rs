@@ -1,22 +1,24 @@
 //! One association that we ask for, and what is done on it.
 //!
-//! **Ending early.** Ctrl-C cancels the transfer under way (F-CANCEL), and the association ends in order; a peer that does not answer within
-//! [`GRACE`] gets F-U-ABORT. A peer of which nothing comes for [`Call::patience`] while something is wanted of it gets the same.
+//! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer that does not answer within
+//! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::patience`] while something is wanted of it gets the same.
 
 use std::path::PathBuf;
 
-use kumiki_graph::{Address, Duration, Instant};
+use kumiki_graph::{Address, Duration, Instant, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, Wish, unguessable};
-use kumiki_osi::acse::Names;
-use kumiki_osi::ftam::FunctionalUnits;
+use kumiki_osi::acse::{Authentication, Credential, Names};
+use kumiki_osi::mms::PASSWORD_MECHANISM;
 use kumiki_osi::x25::Number;
 use kumiki_osi::{Association as Upper, Oid, Selectors};
 use kumiki_proto::file_user::{
-    Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Settings, Want,
+    Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Settings, Want,
 };
+use kumiki_proto::mms_files;
 use kumiki_proto::tpkt::Tpkt;
 
+use super::ends::{Calls, WAKE, caller, caller_mut};
 use super::line::{Line, Watcher};
 use super::reach::{Host, connected};
 use super::{Carrier, Lower, dropped, stack};
@@ -30,7 +32,7 @@ pub const GRACE: Duration = Duration::from_secs(3);
 pub struct Call {
     /// Where.
     pub host: Host,
-    /// The layers below FTAM.
+    /// The layers below association control.
     pub lower: Lower,
     /// The X.121 address called, on XOT.
     pub x121: Number,
@@ -40,10 +42,10 @@ pub struct Call {
     pub calling: Selectors,
     /// The titles called.
     pub names: Names,
-    /// The application context; FTAM's unless given.
+    /// The application context; that of the protocol unless given.
     pub application_context: Option<Oid>,
-    /// User, functional units and so on.
-    pub settings: Settings,
+    /// By which protocol, and as whom.
+    pub calls: Calls,
     /// How long nothing may come.
     pub patience: Duration,
     /// Where what crosses the connection is written.
@@ -59,8 +61,8 @@ pub trait Errand {
     fn heard(&mut self, outcome: &Outcome);
 
     /// How far it is, after each pass; must be quick where nothing has happened.
-    fn progress(&mut self, progress: Progress, client: &Client) {
-        let _ = (progress, client);
+    fn progress(&mut self, progress: Progress) {
+        let _ = progress;
     }
 
     /// Something that a person may want to know.
@@ -82,8 +84,6 @@ pub struct Association {
     pub elapsed: Duration,
     /// Octets that crossed the connection, received and sent.
     pub octets: (u64, u64),
-    /// What was agreed.
-    pub units: FunctionalUnits,
 }
 
 impl Association {
@@ -129,18 +129,9 @@ pub fn call(call: &Call, errand: &mut dyn Errand) -> Result<Association, LiveErr
         Carrier::Rfc1006 => Address::from(ends.1),
         Carrier::Xot => Address::X121(call.x121),
     };
-    let config = Config {
-        remote,
-        association: upper,
-        settings: Settings {
-            // There is one connection: who goes on after it has broken makes another one.
-            recoveries: 0,
-            ..call.settings.clone()
-        },
-        ..Config::default()
-    };
-    let client = FileClient::new(config, Vec::new()).held();
-    let (graph, device) = stack(("client", Box::new(client)), &call.lower, ends, seed)?;
+    let client = client(call, remote, upper);
+    let of = call.calls.protocol();
+    let (graph, device) = stack(of, ("client", client), &call.lower, ends, seed)?;
     let node = graph.node("client");
     let (line, watcher) = Line::new(connection, clock, call.pcap.as_deref())
         .map_err(|why| LiveError::Line(why.to_string()))?;
@@ -163,7 +154,6 @@ pub fn call(call: &Call, errand: &mut dyn Errand) -> Result<Association, LiveErr
         wish,
         heard: 0,
         stood: false,
-        units: FunctionalUnits::NONE,
         crossed: (0, Instant::ZERO),
         giving_up: None,
         over: None,
@@ -182,6 +172,46 @@ pub fn call(call: &Call, errand: &mut dyn Errand) -> Result<Association, LiveErr
     Ok(conversation.finish(&executor))
 }
 
+/// The node on top.
+fn client(call: &Call, remote: Address, upper: Upper) -> Box<dyn Protocol> {
+    match &call.calls {
+        Calls::Ftam(settings) => {
+            let config = Config {
+                remote,
+                association: upper,
+                settings: Settings {
+                    // There is one connection: who goes on after it has broken makes another one.
+                    recoveries: 0,
+                    ..settings.clone()
+                },
+                ..Config::default()
+            };
+            Box::new(FileClient::new(config, Vec::new()).held())
+        }
+        Calls::Mms {
+            initiate,
+            settings,
+            password,
+        } => {
+            let authentication = password.as_ref().map(|password| Authentication {
+                mechanism: Some(PASSWORD_MECHANISM),
+                value: Credential::Text(password.octets().to_vec()),
+            });
+            let config = mms_files::ClientConfig {
+                remote,
+                association: Upper {
+                    authentication,
+                    ..upper
+                },
+                initiate: *initiate,
+                settings: *settings,
+                ..mms_files::ClientConfig::default()
+            };
+            Box::new(mms_files::FileClient::new(config, Vec::new()).held())
+        }
+    }
+}
+
 /// An association while it runs.
 struct Conversation<'a> {
     call: &'a Call,
@@ -194,7 +224,6 @@ struct Conversation<'a> {
     /// So many outcomes were told.
     heard: usize,
     stood: bool,
-    units: FunctionalUnits,
     /// Octets that have crossed, and when that last was more.
     crossed: (u64, Instant),
     giving_up: Option<Instant>,
@@ -209,23 +238,21 @@ impl Conversation<'_> {
         let Some(graph) = executor.graph_mut(self.host) else {
             return true;
         };
-        let Some(client) = graph.protocol_mut::<FileClient>(self.node) else {
+        let of = self.call.calls.protocol();
+        let Some(client) = caller_mut(graph, self.node, of) else {
             return true;
         };
-        if client.client().stands() && !self.stood {
+        if client.stands() && !self.stood {
             self.stood = true;
-            self.units = client.client().units();
-            self.errand.told(&format!(
-                "FTAM: the association stands, with {}",
-                self.units
-            ));
+            let agreed = client.agreed();
+            self.errand
+                .told(&format!("{of}: the association stands, with {agreed}"));
         }
-        while let Some(outcome) = client.client().outcomes().get(self.heard) {
+        while let Some(outcome) = client.outcomes().get(self.heard) {
             self.heard += 1;
             self.errand.heard(outcome);
         }
-        self.errand
-            .progress(client.client().progress(), client.client());
+        self.errand.progress(client.progress());
         let (crossed, is_down) = self.watcher.crossed();
         if crossed != self.crossed.0 {
             self.crossed = (crossed, now);
@@ -255,7 +282,7 @@ impl Conversation<'_> {
         }
         if let Some(want) = want {
             client.want(want);
-            graph.wake(now, self.node, FileClient::WAKE);
+            graph.wake(now, self.node, WAKE);
         }
         false
     }
@@ -277,8 +304,9 @@ impl Conversation<'_> {
         for line in graph.map(dropped).unwrap_or_default() {
             self.errand.told(&line);
         }
-        let client = graph.and_then(|graph| graph.protocol::<FileClient>(self.node));
-        let failure = client.and_then(|client| client.client().failure().cloned());
+        let of = self.call.calls.protocol();
+        let client = graph.and_then(|graph| caller(graph, self.node, of));
+        let failure = client.and_then(|client| client.failure().cloned());
         let sight = self.watcher.sight();
         let malformed = graph
             .and_then(|graph| Some(graph.protocol::<Tpkt>(graph.node("tpkt")?)?.counters()))
@@ -298,7 +326,6 @@ impl Conversation<'_> {
             interrupted: self.wish.is_made(),
             elapsed: self.clock.now().saturating_since(Instant::ZERO),
             octets: (sight.received, sight.sent),
-            units: self.units,
         }
     }
 

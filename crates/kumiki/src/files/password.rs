@@ -3,12 +3,9 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
-use kumiki_lab::live::ftam::Password;
+use kumiki_lab::live::osi::Password;
 
 use crate::commands::Stop;
-
-/// The variable of the environment.
-const VARIABLE: &str = "KUMIKI_FTAM_PASSWORD";
 
 /// The longest password, in bytes.
 const LONGEST: u64 = 4096;
@@ -26,15 +23,19 @@ fn of_file(path: &Path) -> Result<String, Stop> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The password of `user`: of the file, else of the environment, else of the terminal where there is one. Nobody is asked where there is no
+/// The password of `user`: of the file, else of this variable of the environment, else of the terminal where there is one. Nobody is asked where there is no
 /// user.
-pub(super) fn of(user: Option<&str>, file: Option<&Path>) -> Result<Option<Password>, Stop> {
+pub(crate) fn of(
+    variable: &str,
+    user: Option<&str>,
+    file: Option<&Path>,
+) -> Result<Option<Password>, Stop> {
     if let Some(path) = file {
         return Ok(Some(of_file(path)?.as_str().into()));
     }
-    if let Some(text) = std::env::var_os(VARIABLE) {
+    if let Some(text) = std::env::var_os(variable) {
         let Some(text) = text.to_str() else {
-            return Err(Stop::Input(format!("{VARIABLE} is no UTF-8")));
+            return Err(Stop::Input(format!("{variable} is no UTF-8")));
         };
         return Ok(Some(text.into()));
     }
@@ -48,7 +49,7 @@ pub(super) fn of(user: Option<&str>, file: Option<&Path>) -> Result<Option<Passw
 }
 
 /// Asks at the terminal, without showing it.
-pub(super) fn prompt(question: &str) -> Result<String, Stop> {
+pub(crate) fn prompt(question: &str) -> Result<String, Stop> {
     rpassword::prompt_password(question)
         .map_err(|why| Stop::Input(format!("no password could be read: {why}")))
 }

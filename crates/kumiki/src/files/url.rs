@@ -1,13 +1,13 @@
-//! `ftam://[USER@]HOST[:PORT]/FILE[?NAME=VALUE&...]`: where a file is, and how its responder is reached.
+//! `ftam://[USER@]HOST[:PORT]/FILE[?NAME=VALUE&...]`, `mms://HOST[:PORT]/FILE[?NAME=VALUE&...]`: where a file is, and how its responder is reached.
 //!
 //! | parameter | says |
 //! |---|---|
 //! | `tsel`, `ssel`, `psel` | the selectors called: `0x0103`, `#259`, `"FTAM"` or `FTAM` |
 //! | `from-tsel`, `from-ssel`, `from-psel` | our own |
 //! | `title`, `qualifier` | the application title called, `1.17.4.0.16`, and the entity's number |
-//! | `context` | the application context, where it is not FTAM's |
+//! | `context` | the application context, where it is not the protocol's |
 //! | `tpdu` | the TPDU size that is proposed: 128 to 8192 |
-//! | `account` | who pays |
+//! | `account` | who pays (FTAM) |
 //! | `carrier`, `x121`, `from-x121` | `rfc1006` or `xot`; the X.121 addresses called and ours |
 //!
 //! Any octet can be written as `%` and two hexadecimal digits; a `#` in a selector must be, `%23`, only where a shell or a program in between
@@ -17,11 +17,13 @@
 
 use core::str::FromStr;
 
-use kumiki_lab::live::ftam::{Carrier, Host, Names, Oid, Selector, Sels, Title, X121};
+use kumiki_lab::live::osi::{Carrier, Host, Names, Oid, Selector, Sels, Title, X121};
 
 /// A URL in its parts.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Url {
+    /// `ftam` or `mms`.
+    pub(crate) scheme: &'static str,
     /// As whom.
     pub(crate) user: Option<String>,
     /// Where.
@@ -46,11 +48,27 @@ pub(crate) struct Url {
     pub(crate) x121: [X121; 2],
 }
 
-/// What a URL looks like, for whoever wrote something else.
-const LOOKS: &str = "such as ftam://user@host/FILE?tsel=0x0103";
+/// A kind of URL.
+#[derive(Clone, Copy, Debug)]
+struct Scheme {
+    name: &'static str,
+    /// What a URL looks like, for whoever wrote something else.
+    looks: &'static str,
+    /// All parameters.
+    parameters: &'static str,
+}
 
-/// All parameters.
-const PARAMETERS: &str = "tsel, ssel, psel, from-tsel, from-ssel, from-psel, title, qualifier, context, tpdu, account, carrier, x121 and from-x121";
+const FTAM: Scheme = Scheme {
+    name: "ftam",
+    looks: "such as ftam://user@host/FILE?tsel=0x0103",
+    parameters: "tsel, ssel, psel, from-tsel, from-ssel, from-psel, title, qualifier, context, tpdu, account, carrier, x121 and from-x121",
+};
+
+const MMS: Scheme = Scheme {
+    name: "mms",
+    looks: "such as mms://host/FILE?tsel=0x0001",
+    parameters: "tsel, ssel, psel, from-tsel, from-ssel, from-psel, title, qualifier, context, tpdu, carrier, x121 and from-x121",
+};
 
 impl Url {
     /// Whether it looks like one: then it is no file of this machine.
@@ -60,20 +78,40 @@ impl Url {
 
     /// As the log of a collection has it: the responder, without user and parameters.
     pub(crate) fn place(&self) -> String {
-        format!("ftam://{}/{}", self.host, self.name)
+        format!("{}://{}/{}", self.scheme, self.host, self.name)
     }
 }
 
 impl FromStr for Url {
     type Err = String;
 
+    /// One of FTAM.
     fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse(text, &FTAM)
+    }
+}
+
+impl Url {
+    /// One of MMS.
+    pub(crate) fn of_mms(text: &str) -> Result<Self, String> {
+        let url = Self::parse(text, &MMS)?;
+        if url.user.is_some() {
+            return Err(
+                "MMS knows no users, and association control has only a password: write the host alone"
+                    .to_owned(),
+            );
+        }
+        Ok(url)
+    }
+
+    fn parse(text: &str, scheme: &Scheme) -> Result<Self, String> {
+        let looks = scheme.looks;
         let rest = match text.split_once("://") {
-            Some(("ftam", rest)) => rest,
-            Some((scheme, _)) => {
-                return Err(format!("{scheme:?} is no scheme of files here; {LOOKS}"));
+            Some((name, rest)) if name == scheme.name => rest,
+            Some((other, _)) => {
+                return Err(format!("{other:?} is no scheme of files here; {looks}"));
             }
-            None => return Err(format!("this is no URL; {LOOKS}")),
+            None => return Err(format!("this is no URL; {looks}")),
         };
         let (before, query) = match rest.split_once('?') {
             Some((before, query)) => (before, Some(query)),
@@ -85,14 +123,15 @@ impl FromStr for Url {
             None => (None, authority),
         };
         if user.is_some_and(|user| user.contains(':')) {
-            return Err(
+            return Err(format!(
                 "a URL has no password: other users of this machine can see it, and so can your shell's history; use \
-                 --password-file, KUMIKI_FTAM_PASSWORD or the prompt"
-                    .to_owned(),
-            );
+                     --password-file, KUMIKI_{}_PASSWORD or the prompt",
+                scheme.name.to_uppercase()
+            ));
         }
-        let (host, port) = host_and_port(place)?;
+        let (host, port) = host_and_port(place, looks)?;
         let mut url = Self {
+            scheme: scheme.name,
             user: user.map(|user| decoded("the user", user)).transpose()?,
             host: Host {
                 name: host,
@@ -108,14 +147,14 @@ impl FromStr for Url {
             carrier: Carrier::Rfc1006,
             x121: [X121::NONE; 2],
         };
-        url.parameters(query.unwrap_or_default())?;
+        url.parameters(query.unwrap_or_default(), scheme.parameters)?;
         url.host.port = port.unwrap_or_else(|| url.carrier.port());
         Ok(url)
     }
 }
 
 impl Url {
-    fn parameters(&mut self, query: &str) -> Result<(), String> {
+    fn parameters(&mut self, query: &str, all: &str) -> Result<(), String> {
         let mut seen: Vec<&str> = Vec::new();
         for parameter in query.split('&').filter(|it| !it.is_empty()) {
             let Some((name, value)) = parameter.split_once('=') else {
@@ -125,6 +164,11 @@ impl Url {
                 return Err(format!("{name} is given twice"));
             }
             seen.push(name);
+            if !all.split([',', ' ']).any(|it| it == name) || name == "and" {
+                return Err(format!(
+                    "{name}: there is no such parameter; there are {all}"
+                ));
+            }
             let value = decoded(name, value)?;
             self.parameter(name, value)
                 .map_err(|why| format!("{name}: {why}"))?;
@@ -176,11 +220,7 @@ impl Url {
                 let [called, ours] = &mut self.x121;
                 *(if name == "x121" { called } else { ours }) = number;
             }
-            _ => {
-                return Err(format!(
-                    "there is no such parameter; there are {PARAMETERS}"
-                ));
-            }
+            _ => return Err("there is no such parameter".to_owned()),
         }
         Ok(())
     }
@@ -191,7 +231,7 @@ fn said(why: impl core::fmt::Display) -> String {
 }
 
 /// `host`, `host:port`, `[address]` or `[address]:port`.
-fn host_and_port(place: &str) -> Result<(String, Option<u16>), String> {
+fn host_and_port(place: &str, looks: &str) -> Result<(String, Option<u16>), String> {
     let (host, port) = if let Some(inner) = place.strip_prefix('[') {
         let Some((address, behind)) = inner.split_once(']') else {
             return Err("an IPv6 address ends with a bracket, as in [fd00::1]:102".to_owned());
@@ -214,7 +254,7 @@ fn host_and_port(place: &str) -> Result<(String, Option<u16>), String> {
         }
     };
     if host.is_empty() {
-        return Err(format!("there is no host; {LOOKS}"));
+        return Err(format!("there is no host; {looks}"));
     }
     let port = port.map(|port| {
         let number = port.parse::<u16>().ok().filter(|port| *port > 0);
@@ -290,6 +330,21 @@ mod tests {
         assert_eq!(url("ftam://host/x?carrier=xot&x121=12345").host.port, 1998);
         assert_eq!(url("ftam://[::1]:9/x").host.to_string(), "[::1]:9");
         assert_eq!(url("ftam://[::1]").name, "");
+    }
+
+    #[test]
+    fn mms_has_no_users_and_no_accounts() {
+        let it = Url::of_mms("mms://ied/COMTRADE/a.cfg?tsel=0x0001").unwrap();
+        assert_eq!((it.host.port, &*it.name), (102, "COMTRADE/a.cfg"));
+        assert_eq!(it.place(), "mms://ied:102/COMTRADE/a.cfg");
+        for (text, part) in [
+            ("ftam://ied/x", "such as mms://"),
+            ("mms://ada@ied/x", "knows no users"),
+            ("mms://ied/x?account=1", "there are tsel"),
+        ] {
+            let said = Url::of_mms(text).unwrap_err();
+            assert!(said.contains(part), "{text}: {said}");
+        }
     }
 
     #[test]

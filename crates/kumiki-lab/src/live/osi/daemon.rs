@@ -19,26 +19,28 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use kumiki_graph::{Duration, Instant, NodeId};
+use kumiki_graph::{Duration, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{
     Bell, Clock as _, Ended, Executor, Pace, Plug, RealClock, Watch, Wish, unguessable,
 };
 use kumiki_osi::acse::Names;
-use kumiki_osi::ftam::{AttributeGroups, Diagnostic, FunctionalUnits, Moment};
+use kumiki_osi::ftam::{AttributeGroups, Diagnostic, FunctionalUnits, GraphicString, Moment};
 use kumiki_osi::x25::Number;
 use kumiki_osi::{Association as Upper, Selectors};
 use kumiki_proto::filestore::{
     Config, End, Fault, FileServer, Guard, ResponderConfig, Shelf, Table,
 };
+use kumiki_proto::mms_files;
 use kumiki_proto::presentation::Presentation;
 use kumiki_proto::session::Session;
 use kumiki_proto::tp0::Tp0;
 use kumiki_proto::tpkt::Tpkt;
 
+use super::ends::{WAKE, server_mut};
 use super::journal::{Book, Journaled};
 use super::line::{Connection, Line, Sight, Watcher};
-use super::{Carrier, Lower, shown, stack};
+use super::{Carrier, Initiate, Lower, Protocols, shown, stack};
 use crate::live::files::{Directory, Passwords, Quota};
 use crate::live::{BATCH, LOOK, LiveError, system};
 
@@ -57,9 +59,39 @@ pub struct Listen {
     pub carrier: Carrier,
 }
 
+/// By which protocol files are served.
+#[derive(Clone, Debug)]
+pub enum Serves {
+    /// By FTAM.
+    Ftam {
+        /// Octets of one data element.
+        element: usize,
+    },
+    /// By MMS.
+    Mms {
+        /// What is agreed to; the services are the server's.
+        initiate: Initiate,
+        /// As whom callers come in: their password is this user's.
+        user: Option<GraphicString>,
+    },
+}
+
+impl Serves {
+    /// The protocol.
+    #[must_use]
+    pub const fn protocol(&self) -> Protocols {
+        match self {
+            Self::Ftam { .. } => Protocols::Ftam,
+            Self::Mms { .. } => Protocols::Mms,
+        }
+    }
+}
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Daemon {
+    /// By which protocol.
+    pub serves: Serves,
     /// The directory.
     pub root: PathBuf,
     /// Where callers come in.
@@ -88,8 +120,6 @@ pub struct Daemon {
     pub names: Names,
     /// The largest TPDU; that of the carrier unless given.
     pub tpdu_size: Option<u16>,
-    /// Octets of one data element.
-    pub element: usize,
     /// Our X.121 address, on XOT.
     pub x121: Number,
     /// One association that stands, and then the end.
@@ -361,6 +391,51 @@ impl Door {
     }
 }
 
+/// The node on top.
+fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
+    let association = Upper {
+        called: daemon.called,
+        called_names: daemon.names.clone(),
+        ..Upper::default()
+    };
+    let began = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(0);
+    match &daemon.serves {
+        Serves::Ftam { element } => {
+            let config = Config {
+                association,
+                responder: ResponderConfig {
+                    units: ResponderConfig::UNITS - FunctionalUnits::RECOVERY,
+                    // A directory keeps nothing of the security group.
+                    groups: AttributeGroups::STORAGE,
+                    element: *element,
+                    longest_file: daemon.longest_file,
+                    ..ResponderConfig::default()
+                },
+                associations: 1,
+                idle: daemon.idle,
+                began,
+                ..Config::default()
+            };
+            Box::new(FileServer::new(config, guard))
+        }
+        Serves::Mms { initiate, user } => {
+            let config = mms_files::Config {
+                association,
+                initiate: *initiate,
+                responder: mms_files::ResponderConfig {
+                    longest_file: daemon.longest_file,
+                    ..mms_files::ResponderConfig::default()
+                },
+                user: user.clone(),
+                associations: 1,
+                idle: daemon.idle,
+                began,
+            };
+            Box::new(mms_files::FileServer::new(config, guard))
+        }
+    }
+}
+
 /// One association, in its thread.
 struct Serve<'a> {
     number: u64,
@@ -405,27 +480,7 @@ impl Serve<'_> {
         let guard = Guard::new(Box::new(Journaled::new(store, book.clone())))
             .sharing(Box::new(OfAll(Arc::clone(&shared.table))))
             .with_dockets(0);
-        let units = ResponderConfig::UNITS - FunctionalUnits::RECOVERY;
-        let config = Config {
-            association: Upper {
-                called: daemon.called,
-                called_names: daemon.names.clone(),
-                ..Upper::default()
-            },
-            responder: ResponderConfig {
-                units,
-                // A directory keeps nothing of the security group.
-                groups: AttributeGroups::STORAGE,
-                element: daemon.element,
-                longest_file: daemon.longest_file,
-                ..ResponderConfig::default()
-            },
-            associations: 1,
-            idle: daemon.idle,
-            began: i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(0),
-            ..Config::default()
-        };
-        let server = FileServer::new(config, guard);
+        let server = server(daemon, guard);
         let lower = Lower {
             carrier,
             tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
@@ -435,7 +490,8 @@ impl Serve<'_> {
             ..Lower::default()
         };
         let seed = unguessable().map_err(system("no random number"))?;
-        let (graph, device) = stack(("server", Box::new(server)), &lower, (local, remote), seed)?;
+        let of = daemon.serves.protocol();
+        let (graph, device) = stack(of, ("server", server), &lower, (local, remote), seed)?;
         let node = graph.node("server");
         let node = node.ok_or_else(|| LiveError::Line("the stack has no server".to_owned()))?;
         let connection = Connection {
@@ -516,10 +572,10 @@ impl Serve<'_> {
         let Some(graph) = executor.graph_mut(self.host) else {
             return true;
         };
-        let Some(server) = graph.protocol_mut::<FileServer>(self.node) else {
+        let daemon = &self.shared.daemon;
+        let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
             return true;
         };
-        let daemon = &self.shared.daemon;
         let stands = server.associations() > 0;
         if stands && !self.has_begun {
             self.has_begun = true;
@@ -552,7 +608,7 @@ impl Serve<'_> {
             } else {
                 Fault::transient(1013, "the time of the association is over")
             });
-            graph.wake(now, self.node, FileServer::WAKE);
+            graph.wake(now, self.node, WAKE);
         }
         false
     }
@@ -590,9 +646,8 @@ impl Serve<'_> {
 
     /// Why it ended, or why there was no association.
     fn why(&self, graph: &mut kumiki_graph::Graph, sight: &Sight) -> String {
-        let last = graph
-            .protocol::<FileServer>(self.node)
-            .and_then(|server| server.last_end().cloned());
+        let of = self.shared.daemon.serves.protocol();
+        let last = server_mut(graph, self.node, of).and_then(|server| server.last_end().cloned());
         match last {
             Some(End::InOrder) => return "ended in order".to_owned(),
             Some(End::Refused(said)) => return format!("not let in: {}", texts(&said)),

@@ -1,14 +1,15 @@
-//! Files over seven layers, with strangers: the program's side of FTAM, calling and called, in real time.
+//! Files over seven layers, with strangers: the program's side of FTAM and of MMS, calling and called, in real time.
 //!
 //! | | |
 //! |---|---|
-//! | Graph | a [`FileClient`](kumiki_proto::file_user::FileClient) or a [`FileServer`](kumiki_proto::filestore::FileServer) on `ftam`, `acse`, `presentation`, `session`, `tp0`, and below that `tpkt` (RFC 1006) or `x25` and `xot` (RFC 1613), on `pipe` |
+//! | Graph | a [`FileClient`](kumiki_proto::file_user::FileClient) or a [`FileServer`](kumiki_proto::filestore::FileServer) on `ftam`, or those of [`mms_files`](kumiki_proto::mms_files) on `mms`; below both `acse`, `presentation`, `session`, `tp0`, and below that `tpkt` (RFC 1006) or `x25` and `xot` (RFC 1613), on `pipe` |
 //! | Line | one connection of the operating system's TCP for each association, with credit both ways: memory does not grow with files |
 //! | Clock | [`RealClock`](kumiki_io::RealClock); the dates of files are the machine's |
 //! | Left out | other networks below (a synchronous line, our own TCP): there graphs come from scenarios; switching between associations on one X.25 circuit |
 //!
 //! | read | for |
 //! |---|---|
+//! | `ends` | what callers and servers of both protocols have in common |
 //! | [`reach`] | a connection, or why there is none |
 //! | [`caller`] | one association, with whatever an [`Errand`] wants done on it |
 //! | [`daemon`] | associations of others, a thread and a graph for each |
@@ -20,6 +21,7 @@ use kumiki_osi::Selectors;
 use kumiki_osi::x25::Number;
 use kumiki_proto::acse::{self, Acse};
 use kumiki_proto::ftam::{self, Ftam};
+use kumiki_proto::mms::{self, Mms};
 use kumiki_proto::pipe::{self, Pipe};
 use kumiki_proto::presentation::{self, Presentation};
 use kumiki_proto::session::{self, Session};
@@ -32,13 +34,15 @@ use crate::live::LiveError;
 
 pub mod caller;
 pub mod daemon;
+mod ends;
 mod journal;
 mod line;
 pub mod reach;
 mod tape;
 
 pub use caller::{Association, Call, Errand, call};
-pub use daemon::{Daemon, Listen, serve};
+pub use daemon::{Daemon, Listen, Serves, serve};
+pub use ends::Calls;
 pub use reach::Host;
 // What a caller needs of the crates below.
 pub use kumiki_graph::{Duration, Instant};
@@ -47,12 +51,39 @@ pub use kumiki_osi::acse::{Names, Title};
 pub use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
 pub use kumiki_osi::ftam::contents::{ContentsType, StringClass};
 pub use kumiki_osi::ftam::{FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password};
+pub use kumiki_osi::mms::Initiate;
 pub use kumiki_osi::x25::Number as X121;
 pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
 pub use kumiki_proto::file_user::{
-    Client, Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Settings, Sink, Source,
+    Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Settings, Sink, Source,
 };
 pub use kumiki_proto::filestore::Form;
+pub use kumiki_proto::mms_files::Settings as MmsSettings;
+
+/// What is proposed to a peer of MMS where nobody says something else.
+#[must_use]
+pub fn initiate() -> Initiate {
+    mms::Config::default().initiate
+}
+
+/// The protocol of the files.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Protocols {
+    /// FTAM.
+    #[default]
+    Ftam,
+    /// MMS.
+    Mms,
+}
+
+impl core::fmt::Display for Protocols {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Ftam => "FTAM",
+            Self::Mms => "MMS",
+        })
+    }
+}
 
 /// What carries transport.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -93,7 +124,7 @@ impl core::fmt::Display for Carrier {
     }
 }
 
-/// What can be set of the layers below FTAM.
+/// What can be set of the layers below association control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lower {
     /// What carries transport.
@@ -125,6 +156,7 @@ impl Default for Lower {
 
 /// A graph for one connection, with `user` on top of it, and its device.
 fn stack(
+    of: Protocols,
     user: (&str, Box<dyn Protocol>),
     lower: &Lower,
     ends: (SocketAddr, SocketAddr),
@@ -148,10 +180,11 @@ fn stack(
             Some((made, Xot::new(xot)))
         }
     };
-    joined(user, x25, lower, ends, seed).map_err(|misfit| LiveError::Line(misfit.to_string()))
+    joined(of, user, x25, lower, ends, seed).map_err(|misfit| LiveError::Line(misfit.to_string()))
 }
 
 fn joined(
+    of: Protocols,
     (name, user): (&str, Box<dyn Protocol>),
     x25: Option<(X25, Xot)>,
     lower: &Lower,
@@ -185,7 +218,10 @@ fn joined(
     };
     let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![
         (name, user),
-        ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
+        match of {
+            Protocols::Ftam => ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
+            Protocols::Mms => ("mms", Box::new(Mms::new(mms::Config::default()))),
+        },
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         (
             "presentation",

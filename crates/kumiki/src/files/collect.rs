@@ -1,4 +1,4 @@
-//! `kumiki ftam collect`: fetches what is new, and forgets nothing.
+//! `collect`: fetches what is new, and forgets nothing.
 //!
 //! What was fetched is in a state file, under the responder's names: size and date as the responder said, size and checksum as they came, and the
 //! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then is the state written anew, which is synchronised and
@@ -16,23 +16,22 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::live::ftam::{
-    self, Client, Errand, Failure, Gain, Layer, Operation, Outcome, Progress, ReadAttributes,
+use kumiki_lab::live::osi::{
+    self, Call, ContentsType, Errand, Failure, Gain, Layer, Operation, Outcome, Progress,
+    ReadAttributes,
 };
 use serde_json::{Map, Value, json};
 
 use super::bar::Bar;
 use super::local::{Part, Receipt, checksum, directory_of};
+use super::show;
 use super::url::Url;
-use super::{As, Common, call_of, directory, look_at, narrated, show, status};
+use super::work::{Manner, directory, look_at, narrated, status};
 use crate::commands::{Stop, print};
 
-/// `kumiki ftam collect`.
+/// What is to be collected, and where it goes.
 #[derive(Args, Debug)]
-pub(super) struct Wanted {
-    /// The directory at the responder
-    #[arg(value_name = "URL")]
-    url: Url,
+pub(crate) struct Options {
     /// The directory here, which is made where there is none
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
@@ -54,14 +53,9 @@ pub(super) struct Wanted {
     /// The state; .kumiki-collect.json in DIR unless given
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Open files as this; as whatever they are unless given
-    #[arg(long = "as", value_name = "TYPE")]
-    form: Option<As>,
     /// Print JSON Lines
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    common: Common,
 }
 
 /// The name of the state.
@@ -205,7 +199,12 @@ enum Doing {
 
 /// A collection.
 struct Collection<'a> {
-    wanted: &'a Wanted,
+    wanted: &'a Options,
+    call: &'a Call,
+    manner: Manner,
+    /// The directory at the responder.
+    directory: String,
+    contents_type: Option<ContentsType>,
     state: State,
     /// It is not listed yet.
     to_list: bool,
@@ -237,7 +236,7 @@ impl Collection<'_> {
             let _ = print(&format!("{}\n", Value::Object(map)));
             return;
         }
-        if self.wanted.common.quiet && event == "fetched" {
+        if self.manner.quiet && event == "fetched" {
             return;
         }
         let mut line = format!("{event} {name}");
@@ -253,7 +252,7 @@ impl Collection<'_> {
 
     /// The name of a file below the directory.
     fn remote(&self, name: &str) -> String {
-        match directory(&self.wanted.url.name).as_str() {
+        match self.directory.as_str() {
             "." => name.to_owned(),
             directory => format!("{directory}/{name}"),
         }
@@ -386,7 +385,7 @@ impl Collection<'_> {
             self.bar.expect(job.size);
             let operation = Operation::Get {
                 name: job.remote.clone(),
-                contents_type: self.wanted.form.map(As::contents_type),
+                contents_type: self.contents_type.clone(),
                 restart_at: 0,
                 sink: Box::new(part.with_checksum()),
             };
@@ -403,7 +402,7 @@ impl Errand for Collection<'_> {
         }
         if core::mem::take(&mut self.to_list) {
             self.doing = Some(Doing::Listing);
-            let name = directory(&self.wanted.url.name);
+            let name = self.directory.clone();
             return Some(Operation::List { name });
         }
         if let Some((remote, name)) = self.to_remove.pop_front() {
@@ -425,7 +424,7 @@ impl Errand for Collection<'_> {
         let Some(doing) = self.doing.take() else {
             return;
         };
-        self.told(&narrated(outcome));
+        self.told(&narrated(self.call.calls.protocol(), outcome));
         match (doing, &outcome.result) {
             (Doing::Listing, Ok(Gain::Entries(entries))) => {
                 let mut named: Vec<(String, &ReadAttributes)> = entries
@@ -448,7 +447,7 @@ impl Errand for Collection<'_> {
             (Doing::Fetching(job, path, receipt), Ok(_)) => self.keep(job, &path, &receipt),
             (Doing::Removing(name), Ok(_)) => self.say("deleted", &name, &[]),
             (Doing::Listing, Err(why)) => {
-                self.fail(directory(&self.wanted.url.name), why.clone());
+                self.fail(self.directory.clone(), why.clone());
             }
             (Doing::Asking(name) | Doing::Removing(name), Err(why)) => {
                 self.fail(name, why.clone());
@@ -458,12 +457,12 @@ impl Errand for Collection<'_> {
         }
     }
 
-    fn progress(&mut self, progress: Progress, _: &Client) {
+    fn progress(&mut self, progress: Progress) {
         self.bar.at(progress.octets);
     }
 
     fn told(&mut self, line: &str) {
-        if self.wanted.common.verbose {
+        if self.manner.verbose {
             self.bar.say(line);
         }
     }
@@ -531,9 +530,14 @@ fn gaps(known: &[&str], there: &[&str]) -> Vec<String> {
     out
 }
 
-/// `kumiki ftam collect`.
-pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    let call = call_of(&wanted.url, &wanted.common)?;
+/// Collects.
+pub(crate) fn run(
+    call: &Call,
+    url: &Url,
+    wanted: &Options,
+    contents_type: Option<ContentsType>,
+    manner: Manner,
+) -> Result<(), Stop> {
     let mut names = wanted.name.clone();
     if let Some(path) = &wanted.names {
         let text = std::fs::read_to_string(path)
@@ -547,7 +551,7 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
         .state
         .clone()
         .unwrap_or_else(|| wanted.into.join(STATE));
-    let state = State::open(&path, &wanted.url.place())?;
+    let state = State::open(&path, &url.place())?;
     let taken = state
         .files
         .values()
@@ -555,6 +559,10 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
         .collect();
     let mut collection = Collection {
         wanted,
+        call,
+        manner,
+        directory: directory(&url.name),
+        contents_type,
         state,
         to_list: names.is_empty() && wanted.names.is_none(),
         to_ask: names.into(),
@@ -566,11 +574,11 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
         found: 0,
         failed: Vec::new(),
         broken: None,
-        bar: Bar::new(wanted.common.quiet),
+        bar: Bar::new(manner.quiet),
     };
-    let done = ftam::call(&call, &mut collection);
+    let done = osi::call(call, &mut collection);
     collection.bar.end();
-    look_at(&done?, &call, &wanted.common)?;
+    look_at(&done?, call, manner)?;
     if let Some(why) = collection.broken {
         return Err(Stop::Failed(why));
     }

@@ -2,7 +2,8 @@
 //!
 //! A file is written beside its place, as `NAME.part`, synchronised, and renamed: under its own name there is the old one or the new one,
 //! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
-//! the responder meanwhile is not put together from two. FTAM sends a file from its beginning all the same.
+//! the responder meanwhile is not put together from two. FTAM sends a file from its beginning all the same. MMS does not: there size and date, as
+//! the responder says them, are kept beside the part (`NAME.part.of`), and where they are the same only the rest comes.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -11,7 +12,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_lab::live::ftam::{Message, Page, Sink, Source};
+use kumiki_lab::live::osi::{Message, Page, Sink, Source};
 use sha2::{Digest as _, Sha256};
 
 /// Bytes that are compared at a time.
@@ -19,23 +20,23 @@ const COMPARED: usize = 64 * 1024;
 
 /// What came of a file, for whoever has given the sink away.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Receipt(Arc<Mutex<Received>>);
+pub(crate) struct Receipt(Arc<Mutex<Received>>);
 
 /// What is known of a file that has come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Received {
+pub(crate) struct Received {
     /// Its size.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// SHA-256 in hexadecimal, where it was wanted.
-    pub(super) sha256: String,
+    pub(crate) sha256: String,
     /// It is in its place.
-    pub(super) is_there: bool,
+    pub(crate) is_there: bool,
     /// So many bytes were there already.
-    pub(super) resumed: u64,
+    pub(crate) resumed: u64,
 }
 
 impl Receipt {
-    pub(super) fn read(&self) -> Received {
+    pub(crate) fn read(&self) -> Received {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -48,14 +49,21 @@ impl Receipt {
 }
 
 /// The name of the unfinished file beside `target`.
-pub(super) fn part_of(target: &Path) -> PathBuf {
+pub(crate) fn part_of(target: &Path) -> PathBuf {
     let mut name: OsString = target.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     target.with_file_name(name)
 }
 
+/// Where is written of which file a part is.
+fn note_of(part: &Path) -> PathBuf {
+    let mut name: OsString = part.file_name().unwrap_or_default().to_owned();
+    name.push(".of");
+    part.with_file_name(name)
+}
+
 /// A file that is being fetched.
-pub(super) struct Part {
+pub(crate) struct Part {
     file: File,
     part: PathBuf,
     target: PathBuf,
@@ -70,7 +78,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Begins to write beside `target`, or goes on where `resume` is wanted and a part is there.
-    pub(super) fn begin(target: &Path, resume: bool) -> Result<(Self, Receipt), String> {
+    pub(crate) fn begin(target: &Path, resume: bool) -> Result<(Self, Receipt), String> {
         let part = part_of(target);
         let said = |why: io::Error| format!("{}: {why}", part.display());
         if target.is_dir() {
@@ -98,8 +106,17 @@ impl Part {
         Ok((part, receipt))
     }
 
+    /// So many bytes are there, of a file that is known by its size and date.
+    pub(crate) fn known(&self) -> u64 {
+        if self.resume && note_of(&self.part).exists() {
+            self.old
+        } else {
+            0
+        }
+    }
+
     /// Computes its checksum when it is there.
-    pub(super) fn with_checksum(mut self) -> Self {
+    pub(crate) fn with_checksum(mut self) -> Self {
         self.checksum = true;
         self
     }
@@ -166,7 +183,7 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// The directory in which a path is.
-pub(super) fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -200,6 +217,8 @@ impl Sink for Part {
                 Ok(digest)
             });
         let sha256 = done.map_err(|why| self.said(&why))?;
+        // It is of no use any more, and hurts nobody where it stays.
+        let _ = std::fs::remove_file(note_of(&self.part));
         self.finished = true;
         let size = self.size;
         self.receipt.with(|it| {
@@ -208,6 +227,27 @@ impl Sink for Part {
             it.is_there = true;
         });
         Ok(())
+    }
+
+    fn opened(&mut self, size: u64, modified: Option<&str>, at: u64) -> Result<u64, String> {
+        if !self.resume {
+            return Ok(0);
+        }
+        let path = note_of(&self.part);
+        let note = format!("{size} {}\n", modified.unwrap_or("?"));
+        let is_same = std::fs::read_to_string(&path).is_ok_and(|old| old == note);
+        // Of a file without a date nobody knows whether it is still the same: it comes again, and is compared.
+        if is_same && modified.is_some() && at == self.old && at <= size {
+            self.size = at;
+            self.receipt.with(|it| it.resumed = at);
+            return Ok(at);
+        }
+        if !is_same {
+            self.file.set_len(0).map_err(|why| self.said(&why))?;
+            self.old = 0;
+        }
+        std::fs::write(&path, note).map_err(|why| format!("{}: {why}", path.display()))?;
+        Ok(0)
     }
 }
 
@@ -218,13 +258,14 @@ impl Drop for Part {
         if !self.finished && (!self.resume || is_empty) {
             // That it stays where this fails hurts nobody: it is under a name of its own.
             let _ = std::fs::remove_file(&self.part);
+            let _ = std::fs::remove_file(note_of(&self.part));
         }
     }
 }
 
 /// Standard output.
 #[derive(Debug, Default)]
-pub(super) struct Out {
+pub(crate) struct Out {
     written: u64,
 }
 
@@ -254,16 +295,16 @@ impl Sink for Out {
 
 /// A file that is sent.
 #[derive(Debug)]
-pub(super) struct Contents {
+pub(crate) struct Contents {
     file: File,
     name: String,
     /// Its size when it was opened.
-    pub(super) size: u64,
+    pub(crate) size: u64,
 }
 
 impl Contents {
     /// Opens a file.
-    pub(super) fn of(path: &Path) -> Result<Self, String> {
+    pub(crate) fn of(path: &Path) -> Result<Self, String> {
         let name = path.display().to_string();
         let said = |why: io::Error| format!("{name}: {why}");
         let file = File::open(path).map_err(said)?;
@@ -277,7 +318,7 @@ impl Contents {
 
     /// Takes standard input to a file without a name first: so that who writes it slowly does not hold the association, and the responder can
     /// go back to a checkpoint.
-    pub(super) fn of_standard_input() -> Result<Self, String> {
+    pub(crate) fn of_standard_input() -> Result<Self, String> {
         let name = "standard input".to_owned();
         let said = |why: io::Error| format!("{name}: {why}");
         let mut file = tempfile::tempfile().map_err(said)?;
@@ -287,6 +328,10 @@ impl Contents {
 }
 
 impl Source for Contents {
+    fn size(&self) -> Option<u64> {
+        Some(self.size)
+    }
+
     fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
         let (mut filled, mut failed) = (0, None);
         let page = Page::build(most, |octets| {
@@ -315,7 +360,7 @@ impl Source for Contents {
 }
 
 /// The checksum of a file.
-pub(super) fn checksum(path: &Path) -> io::Result<String> {
+pub(crate) fn checksum(path: &Path) -> io::Result<String> {
     let mut digest = Sha256::new();
     io::copy(&mut File::open(path)?, &mut digest)?;
     Ok(hex(&digest.finalize()))

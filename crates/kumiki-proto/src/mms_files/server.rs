@@ -1,0 +1,381 @@
+//! The node of the server: a filestore for many associations at once.
+
+use kumiki_graph::{
+    Above, Accept, Below, Context, Duration, Handle, Indication, Instant, Mode, Offered, Open,
+    Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+};
+use kumiki_osi::Association;
+use kumiki_osi::acse::{Credential, Diagnostic as AssociationDiagnostic, Names};
+use kumiki_osi::ftam::{GraphicString, Moment, Password};
+use kumiki_osi::mms::{Initiate, PASSWORD_MECHANISM};
+
+use super::responder::{Config as ResponderConfig, Responder};
+use super::{Do, MMS, SERVER_SERVICES, perform};
+use crate::filestore::{Counters, EPOCH, End, Fault, Guard, Login};
+use crate::sessions::Sessions;
+
+/// The handle of the passive open.
+const LISTENER: Handle = Handle {
+    index: u32::MAX,
+    generation: u32::MAX,
+};
+
+/// Nothing has come of an association for too long.
+const IDLE: u32 = 0;
+
+/// X.227, Associate-source-diagnostic: no reason given, authentication failed, authentication required.
+const NO_REASON: u8 = 1;
+const AUTHENTICATION_FAILED: u8 = 13;
+const AUTHENTICATION_REQUIRED: u8 = 14;
+
+/// What can be set.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// As what it can be called: selectors, contexts, application context.
+    pub association: Association,
+    /// What is agreed to; the services are this node's.
+    pub initiate: Initiate,
+    /// Of each association.
+    pub responder: ResponderConfig,
+    /// As whom callers come in: association control carries a password and no name.
+    pub user: Option<GraphicString>,
+    /// The most associations at a time.
+    pub associations: u32,
+    /// After so long without a word an association is ended; zero: never.
+    pub idle: Duration,
+    /// The date at the start of the graph's clock, in seconds since 1970.
+    pub began: i64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            association: Association::default(),
+            initiate: crate::mms::Config::default().initiate,
+            responder: ResponderConfig::default(),
+            user: None,
+            associations: 64,
+            idle: Duration::from_secs(600),
+            began: 0,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Session {
+    provider: Handle,
+    responder: Responder,
+    idle: TimerSlot,
+}
+
+/// The node.
+#[derive(Debug)]
+pub struct FileServer {
+    config: Config,
+    guard: Guard,
+    listener: Option<Handle>,
+    sessions: Sessions<Session>,
+    counters: Counters,
+    failed: Option<Reason>,
+    last_end: Option<End>,
+    stopping: Option<Fault>,
+}
+
+impl FileServer {
+    /// The token by which whoever runs the node has it do what [`FileServer::stop`] said.
+    pub const WAKE: Token = Token {
+        session: LISTENER,
+        kind: 0,
+    };
+
+    /// One for the store that `guard` has.
+    #[must_use]
+    pub fn new(config: Config, guard: Guard) -> Self {
+        Self {
+            config,
+            guard,
+            listener: None,
+            sessions: Sessions::default(),
+            counters: Counters::default(),
+            failed: None,
+            last_end: None,
+            stopping: None,
+        }
+    }
+
+    /// All associations are to be aborted for this reason, when the node is woken with [`FileServer::WAKE`].
+    pub fn stop(&mut self, why: Fault) {
+        self.stopping = Some(why);
+    }
+
+    /// How the association that ended last did so, or why there was none.
+    #[must_use]
+    pub const fn last_end(&self) -> Option<&End> {
+        self.last_end.as_ref()
+    }
+
+    /// What happened.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How many associations there are.
+    #[must_use]
+    pub fn associations(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The store and who guards it.
+    pub const fn guard(&mut self) -> &mut Guard {
+        &mut self.guard
+    }
+
+    /// Why nobody can call, if so.
+    #[must_use]
+    pub const fn failure(&self) -> Option<Reason> {
+        self.failed
+    }
+
+    /// Whether it can be called.
+    #[must_use]
+    pub const fn is_listening(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    fn date(&self, now: Instant) -> Moment {
+        let since = now.saturating_since(Instant::default()).as_nanos() / 1_000_000_000;
+        let since = i64::try_from(since).unwrap_or(i64::MAX);
+        let seconds = self.config.began.saturating_add(since);
+        Moment::from_unix_seconds(seconds).unwrap_or(EPOCH)
+    }
+
+    fn on_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
+        let session = offered.provider;
+        let mut association = offered.association.unwrap_or_default();
+        let authentication = association.authentication.take();
+        let given = authentication
+            .filter(|it| it.mechanism.is_none_or(|it| it == PASSWORD_MECHANISM))
+            .map(|it| match it.value {
+                Credential::Text(octets) | Credential::Raw(octets) => Password::Octets(octets),
+                Credential::Bits { octets, .. } => Password::Octets(octets),
+            });
+        let login = Login {
+            initiator: self.config.user.as_ref(),
+            account: None,
+            password: given.as_ref(),
+        };
+        let most = usize::try_from(self.config.associations).unwrap_or(usize::MAX);
+        let let_in = if self.sessions.len() < most {
+            self.guard.authenticate(&login)
+        } else {
+            Err(Fault::transient(9, "too many associations"))
+        };
+        let agreed = association.initiate.take();
+        let (user, agreed) = match (let_in, agreed) {
+            (Ok(user), Some(agreed)) => (user, agreed),
+            (let_in, _) => {
+                let fault = let_in.err();
+                let diagnostic = match &fault {
+                    Some(fault) if fault.transient => NO_REASON,
+                    Some(_) if given.is_none() => AUTHENTICATION_REQUIRED,
+                    Some(_) => AUTHENTICATION_FAILED,
+                    None => NO_REASON,
+                };
+                let permanent = fault.as_ref().is_none_or(|it| !it.transient);
+                self.counters.refused += 1;
+                let said = fault.map(|it| it.diagnostic()).into_iter().collect();
+                self.last_end = Some(End::Refused(said));
+                let told = Told::Rejected {
+                    permanent,
+                    diagnostic: AssociationDiagnostic::User(diagnostic),
+                };
+                let abort = Request::Abort {
+                    session,
+                    reason: Reason::Told(told),
+                    data: None,
+                };
+                return cx.down(MMS, abort);
+            }
+        };
+        self.counters.accepted += 1;
+        let responder = Responder::new(self.config.responder.clone(), user, &agreed);
+        let user = self.sessions.insert(Session {
+            provider: session,
+            responder,
+            idle: TimerSlot::default(),
+        });
+        // Who answers is who was called, where it has no name of its own.
+        let own = &self.config.association.called_names;
+        let called = association.called_names.clone();
+        association.calling = association.called;
+        association.calling_names = if *own == Names::default() {
+            called
+        } else {
+            own.clone()
+        };
+        let accept = Accept {
+            session,
+            user,
+            association: Some(association),
+            ..Accept::default()
+        };
+        cx.down(MMS, Request::Accept(Box::new(accept)));
+        self.rest(user, cx);
+    }
+
+    /// Begins to wait anew.
+    fn rest(&mut self, user: Handle, cx: &mut Context<'_>) {
+        if self.config.idle > Duration::ZERO
+            && let Some(session) = self.sessions.get(user)
+        {
+            let token = Token {
+                session: user,
+                kind: IDLE,
+            };
+            let deadline = cx.now() + self.config.idle;
+            cx.set_timer(&mut session.idle, token, deadline);
+        }
+    }
+
+    /// Lets the responder of a session do something, and does what it wants.
+    fn with(
+        &mut self,
+        user: Handle,
+        cx: &mut Context<'_>,
+        act: impl FnOnce(&mut Responder, Moment, &mut Guard, &mut Vec<Do>),
+    ) {
+        let now = self.date(cx.now());
+        let Some(session) = self.sessions.get(user) else {
+            return cx.drop("no such association");
+        };
+        let mut out = Vec::new();
+        act(&mut session.responder, now, &mut self.guard, &mut out);
+        perform(session.provider, out, cx);
+        self.rest(user, cx);
+    }
+
+    /// Aborts an association from here.
+    fn stop_one(&mut self, user: Handle, why: &Fault, cx: &mut Context<'_>) {
+        self.with(user, cx, |responder, _, guard, out| {
+            responder.stop(guard, out);
+        });
+        if let Some(mut session) = self.sessions.remove(user) {
+            cx.clear_timer(&mut session.idle);
+            self.counters.aborted += 1;
+            self.last_end = Some(End::Stopped(vec![why.diagnostic()]));
+        }
+    }
+
+    /// A session is gone, broken for this reason if there is one.
+    fn end(&mut self, user: Handle, reason: Option<Reason>, cx: &mut Context<'_>) {
+        let Some(mut session) = self.sessions.remove(user) else {
+            return cx.drop("no such association");
+        };
+        cx.clear_timer(&mut session.idle);
+        session.responder.on_broken(&mut self.guard);
+        match reason {
+            None => {
+                self.counters.closed += 1;
+                self.last_end = Some(End::InOrder);
+            }
+            // Some clients end by an abort as others do by conclude.
+            Some(Reason::Told(Told::AssociationAborted { provider: false })) => {
+                self.counters.aborted += 1;
+                self.last_end = Some(End::Aborted(Vec::new()));
+            }
+            Some(reason) => {
+                self.counters.aborted += 1;
+                self.last_end = Some(End::Broken(reason));
+            }
+        }
+    }
+}
+
+impl Protocol for FileServer {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: None,
+            needs: &[Service::Connection],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let backlog = self.config.associations;
+        let mut association = self.config.association.clone();
+        association.initiate = Some(Box::new(Initiate {
+            services_supported: SERVER_SERVICES,
+            ..self.config.initiate
+        }));
+        let open = Open {
+            user: LISTENER,
+            mode: Mode::Passive { backlog },
+            association: Some(Box::new(association)),
+            ..Open::default()
+        };
+        cx.down(MMS, Request::Open(Box::new(open)));
+    }
+
+    fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
+        cx.drop("a filestore has no users in the graph");
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Opened(opened) => self.listener = Some(opened.provider),
+            Indication::Offered(offered) => self.on_offered(*offered, cx),
+            Indication::Particular { session, what } => {
+                let Particular::Mms(pdu) = *what else {
+                    return cx.drop("not of MMS");
+                };
+                self.with(session, cx, |responder, now, guard, out| {
+                    responder.on(pdu, now, guard, out);
+                });
+            }
+            Indication::Credit { session, credit } => {
+                self.with(session, cx, |responder, now, guard, out| {
+                    responder.on_credit(credit.messages, now, guard, out);
+                });
+            }
+            Indication::Released { session, .. } => {
+                self.with(session, cx, |responder, _, guard, out| {
+                    responder.on_released(guard, out);
+                });
+            }
+            Indication::Aborted {
+                session, reason, ..
+            } if session == LISTENER => {
+                self.listener = None;
+                self.failed = Some(reason);
+            }
+            Indication::Aborted {
+                session, reason, ..
+            } => self.end(session, Some(reason), cx),
+            Indication::Closed { session } => self.end(session, None, cx),
+            Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Data { .. }
+            | Indication::Unit(_)
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Expedited { .. }
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. } => cx.drop("not of MMS"),
+        }
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        if token == Self::WAKE {
+            if let Some(why) = self.stopping.take() {
+                for user in self.sessions.handles() {
+                    self.stop_one(user, &why, cx);
+                }
+            }
+            return;
+        }
+        self.counters.idle += 1;
+        let why = Fault::transient(1013, "nothing came for too long");
+        self.stop_one(token.session, &why, cx);
+    }
+}

@@ -1,0 +1,289 @@
+//! Serving files below a directory, whichever protocol brings the callers: from the command line to [`kumiki_lab::live::osi::serve`].
+
+use core::net::{Ipv6Addr, SocketAddr};
+use core::str::FromStr;
+use std::path::PathBuf;
+
+use clap::Args;
+use kumiki_lab::live::files::Passwords;
+use kumiki_lab::live::osi::{
+    self, Carrier, Daemon, Listen, Names, Oid, Selector, Sels, Serves, Title, X121,
+};
+use kumiki_lab::live::{Duration, LiveError};
+use kumiki_lab::quantity::Octets;
+
+use crate::commands::{Stop, print};
+use crate::live::option;
+
+/// Whom to serve, how, and for how long.
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    /// The directory whose files are served; nothing else can be reached
+    #[arg(long, value_name = "DIR", required = true)]
+    root: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
+    who: Who,
+    #[command(flatten)]
+    limits: Limits,
+    /// Write what crosses the connection of the first association to this file, as pcapng, and that of others to FILE.2 and so on
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    pcap: Option<PathBuf>,
+    /// Serve one association, and end; who is refused does not count
+    #[arg(long, help_heading = "Running")]
+    once: bool,
+    /// Write the addresses and ports, a line each, to this file when callers can come
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    port_file: Option<PathBuf>,
+    /// Tell beginnings too
+    #[arg(short, long, help_heading = "Running")]
+    verbose: bool,
+}
+
+/// How callers reach it.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "How callers reach it")]
+struct Reach {
+    #[arg(
+        long,
+        value_name = "ADDRESS[:PORT]",
+        help = "Callers of RFC 1006 come in here, at 102 unless another port is given (0: any); [::]:102 unless given, and not with --xot alone"
+    )]
+    listen: Vec<Place>,
+    /// Callers of XOT come in here, at 1998 unless another port is given
+    #[arg(long, value_name = "ADDRESS[:PORT]")]
+    xot: Vec<Place>,
+    /// Only who calls this transport selector: 0x0103, #259, "FTAM" or FTAM
+    #[arg(long, value_name = "SELECTOR")]
+    tsel: Option<Selector>,
+    /// Only who calls this session selector
+    #[arg(long, value_name = "SELECTOR")]
+    ssel: Option<Selector>,
+    /// Only who calls this presentation selector
+    #[arg(long, value_name = "SELECTOR")]
+    psel: Option<Selector>,
+    /// Our application process title, such as 1.17.4.0.16
+    #[arg(long, value_name = "OID")]
+    title: Option<Oid>,
+    /// Our X.121 address
+    #[arg(long, value_name = "DIGITS")]
+    x121: Option<String>,
+    /// The largest TPDU; 8192 unless given, and 2048 on XOT
+    #[arg(long, value_name = "OCTETS")]
+    tpdu: Option<u16>,
+}
+
+/// Who is let in.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Who is let in")]
+struct Who {
+    /// Users and their passwords: lines that `kumiki ftamd password` prints
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymous")]
+    passwords: Option<PathBuf>,
+    /// Only this user of that file; may be given several times
+    #[arg(long, value_name = "NAME", requires = "passwords")]
+    user: Vec<String>,
+    /// Everybody, whatever the name and password
+    #[arg(long)]
+    anonymous: bool,
+    /// Nothing is written, made or removed
+    #[arg(long)]
+    read_only: bool,
+}
+
+/// How much.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Limits")]
+struct Limits {
+    /// The most octets in the directory, what was there before among them
+    #[arg(long, value_name = "SIZE")]
+    quota: Option<String>,
+    /// The most octets of one file
+    #[arg(long, value_name = "SIZE")]
+    longest_file: Option<String>,
+    /// The most associations at once
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
+    associations: u16,
+    /// The most of one host
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    of_one_host: u16,
+    /// Within this time an association is to stand
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    begin: String,
+    /// After so long without a word an association is ended
+    #[arg(long, value_name = "TIME", default_value = "10min")]
+    idle: String,
+    /// After so long an association is ended in any case
+    #[arg(long, value_name = "TIME")]
+    longest: Option<String>,
+}
+
+impl Serve {
+    /// The users that were named.
+    pub(crate) fn users(&self) -> &[String] {
+        &self.who.user
+    }
+
+    /// Whether callers need a password.
+    pub(crate) const fn asks_for_passwords(&self) -> bool {
+        self.who.passwords.is_some()
+    }
+}
+
+/// An address, and a port or none.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    ip: core::net::IpAddr,
+    port: Option<u16>,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(at) = text.parse::<SocketAddr>() {
+            return Ok(Self {
+                ip: at.ip(),
+                port: Some(at.port()),
+            });
+        }
+        let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+        let ip = bare.unwrap_or(text).parse().map_err(|_| {
+            "write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]"
+                .to_owned()
+        })?;
+        Ok(Self { ip, port: None })
+    }
+}
+
+impl Place {
+    fn listen(self, carrier: Carrier) -> Listen {
+        let port = self.port.unwrap_or_else(|| carrier.port());
+        Listen {
+            at: SocketAddr::new(self.ip, port),
+            carrier,
+        }
+    }
+}
+
+fn passwords(who: &Who) -> Result<Passwords, Stop> {
+    let Some(path) = &who.passwords else {
+        if who.anonymous {
+            return Ok(Passwords::anonymous());
+        }
+        return Err(Stop::Input(
+            "nobody would be let in; expected --passwords FILE (`kumiki ftamd password NAME` prints its lines), or --anonymous \
+             for everybody"
+                .to_owned(),
+        ));
+    };
+    let said = |why: &dyn core::fmt::Display| {
+        Stop::Input(format!("--passwords: {}: {why}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|why| said(&why))?;
+    let passwords = Passwords::parse(&text).map_err(|why| said(&why))?;
+    if who.user.is_empty() {
+        return Ok(passwords);
+    }
+    passwords
+        .only(&who.user)
+        .map_err(|name| said(&format!("there is no user {name:?}")))
+}
+
+/// Serves until Ctrl-C, or once.
+pub(crate) fn serve(wanted: &Serve, serves: Serves) -> Result<(), Stop> {
+    let (reach, limits) = (&wanted.reach, &wanted.limits);
+    let root = wanted.root.clone();
+    let root = root.ok_or_else(|| Stop::Input("--root is missing".to_owned()))?;
+    let mut listen: Vec<Listen> = reach
+        .listen
+        .iter()
+        .map(|it| it.listen(Carrier::Rfc1006))
+        .collect();
+    if listen.is_empty() && reach.xot.is_empty() {
+        let any = Place {
+            ip: Ipv6Addr::UNSPECIFIED.into(),
+            port: None,
+        };
+        listen.push(any.listen(Carrier::Rfc1006));
+    }
+    listen.extend(reach.xot.iter().map(|it| it.listen(Carrier::Xot)));
+    let fits = |size: u16| size.is_power_of_two() && (128..=8192).contains(&size);
+    if reach.tpdu.is_some_and(|size| !fits(size)) {
+        return Err(Stop::Input(
+            "--tpdu: 128, 256, 512, 1024, 2048, 4096 or 8192 is expected".to_owned(),
+        ));
+    }
+    let x121 = match &reach.x121 {
+        Some(digits) => digits
+            .parse()
+            .map_err(|_| Stop::Input("--x121: up to 15 digits are expected".to_owned()))?,
+        None => X121::NONE,
+    };
+    let octets = |name: &str, text: &Option<String>| -> Result<Option<u64>, Stop> {
+        let octets = text.as_deref().map(|text| option::<Octets>(name, text));
+        Ok(octets.transpose()?.map(Octets::count))
+    };
+    let longest = limits.longest.as_deref();
+    let longest = longest
+        .map(|text| option::<Duration>("--longest", text))
+        .transpose()?;
+    let daemon = Daemon {
+        serves,
+        root,
+        listen,
+        passwords: passwords(&wanted.who)?,
+        read_only: wanted.who.read_only,
+        quota: octets("--quota", &limits.quota)?,
+        longest_file: octets("--longest-file", &limits.longest_file)?,
+        associations: limits.associations.into(),
+        of_one_host: limits.of_one_host.into(),
+        begin: option("--begin", &limits.begin)?,
+        idle: option("--idle", &limits.idle)?,
+        longest,
+        called: Sels {
+            transport: reach.tsel,
+            session: reach.ssel,
+            presentation: reach.psel,
+        },
+        names: Names {
+            ap_title: reach.title.map(Title::Oid),
+            ..Names::default()
+        },
+        tpdu_size: reach.tpdu,
+        x121,
+        once: wanted.once,
+        pcap: wanted.pcap.clone(),
+        verbose: wanted.verbose,
+    };
+    let mut say = |line: &str| {
+        // That nobody reads it to the end is no reason to stop serving.
+        let _ = print(&format!("{line}\n"));
+    };
+    let mut ready = |bound: &[Listen]| -> Result<(), LiveError> {
+        let mut lines = String::new();
+        for Listen { at, carrier } in bound {
+            // That nobody reads it to the end is no reason to stop serving.
+            let _ = print(&format!("listens at {at} ({carrier})\n"));
+            lines.push_str(&format!("{at}\n"));
+        }
+        match &wanted.port_file {
+            None => Ok(()),
+            Some(path) => write_whole(path, &lines).map_err(|why| LiveError::System {
+                what: format!("--port-file: {}", path.display()),
+                why,
+            }),
+        }
+    };
+    osi::serve(daemon, &mut ready, &mut say)?;
+    Ok(())
+}
+
+/// Writes a file that whoever waits for it finds whole.
+fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    std::fs::write(&new, text)?;
+    std::fs::rename(&new, path)
+}

@@ -1,0 +1,377 @@
+//! What a command for files does with its plan, and how it ends.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use kumiki_lab::live::osi::{
+    self, Association, Call, ContentsType, Errand, Failure, Gain, Layer, Operation, Outcome,
+    Protocols, PutMode,
+};
+
+use super::bar::Bar;
+use super::local::{Contents, Out, Part};
+use super::show;
+use super::url::Url;
+use crate::commands::{Stop, print};
+
+/// How much is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// What the layers do.
+    pub(crate) verbose: bool,
+    /// Nothing about what went well.
+    pub(crate) quiet: bool,
+}
+
+/// The exit status of what was given up.
+const INTERRUPTED: u8 = 130;
+
+/// The exit status that a failure has; `stood` where there was an association.
+pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
+    match (failure.layer, failure.code) {
+        (Layer::Local, _) => 1,
+        (Layer::Network, _) => 3,
+        (Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse, _) if stood => 7,
+        (Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse, _) => 4,
+        // MMS says nothing of users, and its reject is a protocol error; errors of services say why something was not done.
+        (Layer::Mms, Some(_)) if stood => 6,
+        (Layer::Mms, _) if stood => 7,
+        (Layer::Mms, _) => 5,
+        (Layer::Ftam, Some(1000..=1999)) => 7,
+        (Layer::Ftam, None) if stood => 7,
+        (Layer::Ftam, _) if stood => 6,
+        (Layer::Ftam, _) => 5,
+    }
+}
+
+/// A plan with its end known beforehand.
+struct Plan {
+    of: Protocols,
+    operations: std::collections::VecDeque<Operation>,
+    outcomes: Vec<Outcome>,
+    bar: Bar,
+    verbose: bool,
+    /// How much the next operation moves, where that is known.
+    expected: Option<u64>,
+}
+
+impl Errand for Plan {
+    fn next(&mut self) -> Option<Operation> {
+        let operation = self.operations.pop_front()?;
+        self.bar.begin(&operation.title());
+        self.bar.expect(self.expected.take());
+        Some(operation)
+    }
+
+    fn heard(&mut self, outcome: &Outcome) {
+        self.told(&narrated(self.of, outcome));
+        if let Ok(Gain::Attributes(attributes)) = &outcome.result {
+            self.expected = show::size(attributes);
+        }
+        self.outcomes.push(outcome.clone());
+    }
+
+    fn progress(&mut self, progress: osi::Progress) {
+        if let Some(expected) = progress.expected.filter(|it| Some(*it) != self.expected) {
+            self.expected = Some(expected);
+            self.bar.expect(self.expected);
+        }
+        self.bar.at(progress.octets);
+    }
+
+    fn told(&mut self, line: &str) {
+        if self.verbose {
+            self.bar.say(line);
+        }
+    }
+}
+
+/// What came of an operation, in a line.
+pub(crate) fn narrated(of: Protocols, outcome: &Outcome) -> String {
+    let title = &outcome.title;
+    match &outcome.result {
+        Ok(Gain::Done) => format!("{of}: {title}: done"),
+        Ok(Gain::Moved(octets)) => format!("{of}: {title}: {octets} octets moved"),
+        Ok(Gain::Entries(entries)) => format!("{of}: {title}: {} entries", entries.len()),
+        Ok(Gain::Attributes(_)) => format!("{of}: {title}: its attributes are known"),
+        Err(why) => {
+            let mut line = format!("{of}: {title}: {why}");
+            for said in &why.diagnostics {
+                line.push_str(&format!("; said: {said}"));
+            }
+            line
+        }
+    }
+}
+
+/// Does a plan, and says how it ended.
+pub(crate) fn work(
+    call: &Call,
+    operations: Vec<Operation>,
+    manner: Manner,
+    expected: Option<u64>,
+) -> Result<Vec<Outcome>, Stop> {
+    let mut plan = Plan {
+        of: call.calls.protocol(),
+        operations: operations.into(),
+        outcomes: Vec::new(),
+        bar: Bar::new(manner.quiet),
+        verbose: manner.verbose,
+        expected,
+    };
+    let done = osi::call(call, &mut plan);
+    plan.bar.end();
+    look_at(&done?, call, manner)?;
+    Ok(plan.outcomes)
+}
+
+/// How an association ended.
+pub(crate) fn look_at(association: &Association, call: &Call, manner: Manner) -> Result<(), Stop> {
+    if manner.verbose {
+        let (received, sent) = association.octets;
+        let millis = association.elapsed.as_nanos() / 1_000_000;
+        eprintln!("network: {received} octets received, {sent} sent, {millis} ms");
+    }
+    if association.interrupted {
+        return Err(Stop::Ended {
+            status: INTERRUPTED,
+            why: "given up".to_owned(),
+        });
+    }
+    if let Some(why) = &association.failure {
+        return Err(ended(why, association.stood, &call.host.to_string()));
+    }
+    Ok(())
+}
+
+/// A failure as the end of the program.
+fn ended(why: &Failure, stood: bool, of: &str) -> Stop {
+    let why_shown = why.to_string();
+    let why_text = if why_shown.contains(of) {
+        why_shown
+    } else {
+        format!("{of}: {why_shown}")
+    };
+    Stop::Ended {
+        status: status(why, stood),
+        why: why_text,
+    }
+}
+
+/// The end of a plan all of whose operations are to be done.
+pub(crate) fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
+    let mut first = None;
+    for outcome in outcomes {
+        if let Err(why) = &outcome.result {
+            let end = ended(why, true, &outcome.title);
+            match (&first, end) {
+                (None, end) => first = Some(end),
+                // The first is told at the end of the program.
+                (Some(_), Stop::Ended { why, .. }) => eprintln!("kumiki: {why}"),
+                (Some(_), Stop::Input(_) | Stop::Failed(_)) => {}
+            }
+        }
+    }
+    first.map_or(Ok(()), Err)
+}
+
+/// Where a file goes: none is standard output.
+pub(crate) fn target(url: &Url, target: Option<&Path>) -> Result<Option<PathBuf>, Stop> {
+    let own = || {
+        let last = url.name.rsplit('/').next().unwrap_or_default();
+        if matches!(last, "" | "." | "..") {
+            return Err(Stop::Input(format!(
+                "{:?} has no name that a file here could have; name a target",
+                url.name
+            )));
+        }
+        Ok(PathBuf::from(last))
+    };
+    match target {
+        Some(path) if path.as_os_str() == OsStr::new("-") => Ok(None),
+        Some(path) if path.is_dir() => Ok(Some(path.join(own()?))),
+        Some(path) => Ok(Some(path.to_owned())),
+        None => own().map(Some),
+    }
+}
+
+/// Fetches the file of a URL.
+pub(crate) fn get(
+    call: &Call,
+    url: &Url,
+    to: Option<&Path>,
+    resume: bool,
+    contents_type: Option<ContentsType>,
+    manner: Manner,
+) -> Result<(), Stop> {
+    let name = url.name.clone();
+    let target = target(url, to)?;
+    let (mut receipt, mut restart_at) = (None, 0);
+    let sink: Box<dyn osi::Sink> = match &target {
+        None if resume => {
+            return Err(Stop::Input(
+                "--resume goes on with a file, and standard output is none".to_owned(),
+            ));
+        }
+        None => Box::new(Out::default()),
+        Some(path) => {
+            let (part, its) = Part::begin(path, resume).map_err(Stop::Failed)?;
+            // FTAM sends a file from its beginning all the same.
+            if call.calls.protocol() == Protocols::Mms {
+                restart_at = part.known();
+            }
+            receipt = Some(its);
+            Box::new(part)
+        }
+    };
+    let get = Operation::Get {
+        name: name.clone(),
+        contents_type,
+        restart_at,
+        sink,
+    };
+    let plan = match call.calls.protocol() {
+        // The attributes only say how much will come: a peer that does not tell is no less good.
+        Protocols::Ftam => vec![Operation::Stat { name }, get],
+        Protocols::Mms => vec![get],
+    };
+    let before = plan.len() - 1;
+    let outcomes = work(call, plan, manner, None)?;
+    all_done(outcomes.get(before..).unwrap_or_default())?;
+    if let (false, Some(path), Some(receipt)) = (manner.quiet, &target, &receipt) {
+        let it = receipt.read();
+        let resumed = match it.resumed {
+            0 => String::new(),
+            octets => format!(", {octets} of them were there"),
+        };
+        eprintln!("{}: {} bytes{resumed}", path.display(), it.size);
+    }
+    Ok(())
+}
+
+/// Under which name `file` is sent to a URL.
+pub(crate) fn put_name(file: &Path, url: &Url) -> Result<String, Stop> {
+    if Url::is_one(&file.to_string_lossy()) {
+        return Err(Stop::Input(
+            "the file of this machine comes first, and the URL behind it".to_owned(),
+        ));
+    }
+    let is_input = file.as_os_str() == OsStr::new("-");
+    let mut name = url.name.clone();
+    if name.is_empty() || name.ends_with('/') {
+        let own = file.file_name().and_then(OsStr::to_str);
+        let Some(own) = own.filter(|_| !is_input) else {
+            return Err(Stop::Input("the URL names no file".to_owned()));
+        };
+        name.push_str(own);
+    }
+    Ok(name)
+}
+
+/// Sends a file, or standard input.
+pub(crate) fn put(
+    call: &Call,
+    file: &Path,
+    name: &str,
+    (contents_type, mode): (ContentsType, PutMode),
+    manner: Manner,
+) -> Result<(), Stop> {
+    let contents = if file.as_os_str() == OsStr::new("-") {
+        Contents::of_standard_input()
+    } else {
+        Contents::of(file)
+    };
+    let contents = contents.map_err(Stop::Failed)?;
+    let size = contents.size;
+    let put = Operation::Put {
+        name: name.to_owned(),
+        contents_type,
+        mode,
+        source: Box::new(contents),
+    };
+    let outcomes = work(call, vec![put], manner, Some(size))?;
+    all_done(&outcomes)?;
+    if let (false, Some(Ok(Gain::Moved(octets)))) =
+        (manner.quiet, outcomes.first().map(|it| it.result.clone()))
+    {
+        eprintln!("{name}: {octets} bytes");
+    }
+    Ok(())
+}
+
+/// Lists the directory of a URL.
+pub(crate) fn list(call: &Call, url: &Url, json: bool, manner: Manner) -> Result<(), Stop> {
+    let list = Operation::List {
+        name: directory(&url.name),
+    };
+    let outcomes = work(call, vec![list], manner, None)?;
+    all_done(&outcomes)?;
+    for outcome in &outcomes {
+        if let Ok(Gain::Entries(entries)) = &outcome.result {
+            print(&show::entries(entries, json))?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows the attributes of the file of a URL.
+pub(crate) fn stat(call: &Call, url: &Url, json: bool, manner: Manner) -> Result<(), Stop> {
+    let stat = Operation::Stat {
+        name: directory(&url.name),
+    };
+    let outcomes = work(call, vec![stat], manner, None)?;
+    all_done(&outcomes)?;
+    for outcome in &outcomes {
+        if let Ok(Gain::Attributes(attributes)) = &outcome.result {
+            let mut attributes = attributes.clone();
+            // Only FTAM knows types of contents.
+            if call.calls.protocol() == Protocols::Mms {
+                attributes.contents_type = None;
+            }
+            print(&show::attributes(&attributes, json))?;
+        }
+    }
+    Ok(())
+}
+
+/// Does what gives nothing to show.
+pub(crate) fn plain(call: &Call, operations: Vec<Operation>, manner: Manner) -> Result<(), Stop> {
+    let outcomes = work(call, operations, manner, None)?;
+    all_done(&outcomes)
+}
+
+/// Gives the file of a URL another name.
+pub(crate) fn rename(call: &Call, url: &Url, to: &str, manner: Manner) -> Result<(), Stop> {
+    if Url::is_one(to) {
+        return Err(Stop::Input(format!(
+            "the new name is at the same responder; write the name alone, without {}://",
+            url.scheme
+        )));
+    }
+    let rename = Operation::Rename {
+        name: url.name.clone(),
+        to: to.to_owned(),
+    };
+    plain(call, vec![rename], manner)
+}
+
+/// The first of names at one responder, and the others.
+pub(crate) fn names(
+    url: &Url,
+    more: &[String],
+    make: impl Fn(String) -> Operation,
+) -> Result<Vec<Operation>, Stop> {
+    if more.iter().any(|name| Url::is_one(name)) {
+        return Err(Stop::Input(
+            "only the first is a URL; the others are names at the same responder".to_owned(),
+        ));
+    }
+    let all = std::iter::once(&url.name).chain(more);
+    Ok(all.cloned().map(make).collect())
+}
+
+/// The name of a directory, as filestores have it: without a slash at the end, and `.` for nothing.
+pub(crate) fn directory(name: &str) -> String {
+    let name = name.strip_suffix('/').unwrap_or(name);
+    if name.is_empty() { "." } else { name }.to_owned()
+}

@@ -1,0 +1,264 @@
+//! `kumiki mms`: from the command line to [`kumiki_lab::live::osi`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use kumiki_lab::live::Duration;
+use kumiki_lab::live::osi::{
+    self, Call, Calls, ContentsType, Initiate, Lower, MmsSettings, Operation, PutMode,
+};
+use kumiki_lab::quantity::Octets;
+
+use crate::commands::Stop;
+use crate::files::url::Url;
+use crate::files::work::{self, Manner};
+use crate::files::{collect, password};
+use crate::live::option;
+
+/// `kumiki mms`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit status: 0 done, 1 something on this machine failed, 2 the command line is wrong, 3 no connection, or it \
+                  was lost, 4 the responder refused the association below MMS (selectors, titles, password), 5 MMS did not begin \
+                  (PDUs too short), 6 the responder said no, 7 a protocol error or an abort of the responder, 130 given up by \
+                  Ctrl-C; collect: 10 nothing is new, 11 some files could not be fetched."
+)]
+pub(crate) struct Wanted {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Fetch a file
+    Get(Get),
+    /// Send a file: the responder obtains it from us
+    Put(Put),
+    /// List a directory
+    Ls(List),
+    /// Show size and date of a file
+    Stat(List),
+    /// Give a file another name
+    Mv(Move),
+    /// Delete files
+    Rm(Many),
+    /// Fetch what is new in a directory or in a list of names
+    Collect(Collect),
+}
+
+/// Who, and how.
+#[derive(Args, Debug)]
+struct Common {
+    /// The password for association control is the first line of this file; else it is that of KUMIKI_MMS_PASSWORD; else there is none
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    /// How long an answer may take, and nothing may come
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    timeout: String,
+    /// Write what crosses the connection to this file, as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// The longest PDU that is proposed; a file comes in pieces of it
+    #[arg(long, value_name = "SIZE", default_value = "65000B")]
+    pdu: String,
+    /// The most pieces of a file that are asked for at a time; more than one makes use of a long line, with responders that answer in order
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    window: u32,
+    /// Tell what the layers do
+    #[arg(short, long)]
+    verbose: bool,
+    /// No progress, and nothing about what went well
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Common {
+    const fn manner(&self) -> Manner {
+        Manner {
+            verbose: self.verbose,
+            quiet: self.quiet,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+struct Get {
+    #[arg(
+        value_name = "URL",
+        value_parser = Url::of_mms,
+        help = "The file: mms://host[:port]/FILE?tsel=..."
+    )]
+    url: Url,
+    /// Where it goes: a file, a directory, or - for standard output; its own name in this directory unless given
+    #[arg(value_name = "TARGET")]
+    target: Option<PathBuf>,
+    /// Keep what has come where it breaks (TARGET.part), and go on from there the next time if size and date are the same
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args, Debug)]
+struct Put {
+    /// The file on this machine; - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where it goes; with / at the end the file's own name is put behind it
+    #[arg(value_name = "URL", value_parser = Url::of_mms)]
+    url: Url,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args, Debug)]
+struct List {
+    /// The directory or file
+    #[arg(value_name = "URL", value_parser = Url::of_mms)]
+    url: Url,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args, Debug)]
+struct Move {
+    /// The file
+    #[arg(value_name = "URL", value_parser = Url::of_mms)]
+    url: Url,
+    /// Its new name at the same responder
+    #[arg(value_name = "NAME")]
+    to: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args, Debug)]
+struct Many {
+    /// The first
+    #[arg(value_name = "URL", value_parser = Url::of_mms)]
+    url: Url,
+    /// More names at the same responder
+    #[arg(value_name = "NAME")]
+    more: Vec<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args, Debug)]
+struct Collect {
+    /// The directory at the responder
+    #[arg(value_name = "URL", value_parser = Url::of_mms)]
+    url: Url,
+    #[command(flatten)]
+    options: collect::Options,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// The variable of the environment that has the password.
+const VARIABLE: &str = "KUMIKI_MMS_PASSWORD";
+
+/// What is proposed, with PDUs of `pdu` and so many services at a time.
+pub(crate) fn initiate(pdu: &str, outstanding: u32) -> Result<Initiate, Stop> {
+    let octets: Octets = option("--pdu", pdu)?;
+    let octets = i64::try_from(octets.count()).ok();
+    let octets = octets.filter(|octets| (64..=1 << 20).contains(octets));
+    let octets =
+        octets.ok_or_else(|| Stop::Input("--pdu: 64 B to 1 MiB is expected".to_owned()))?;
+    let usual = osi::initiate();
+    Ok(Initiate {
+        local_detail: Some(octets),
+        max_serv_outstanding_calling: usual
+            .max_serv_outstanding_calling
+            .max(i64::from(outstanding)),
+        ..usual
+    })
+}
+
+/// Whom `url` and the options mean.
+fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
+    let patience: Duration = option("--timeout", &common.timeout)?;
+    if url.carrier == osi::Carrier::Xot && url.x121.first().is_some_and(osi::X121::is_empty) {
+        return Err(Stop::Input(
+            "XOT calls an X.121 address; write it as in mms://host/FILE?carrier=xot&x121=12345"
+                .to_owned(),
+        ));
+    }
+    let password = password::of(VARIABLE, None, common.password_file.as_deref())?;
+    let [called, ours] = url.x121;
+    Ok(Call {
+        host: url.host.clone(),
+        lower: Lower {
+            carrier: url.carrier,
+            tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
+            patience,
+            x121: ours,
+            ..Lower::default()
+        },
+        x121: called,
+        called: url.called,
+        calling: url.calling,
+        names: url.names.clone(),
+        application_context: url.context,
+        calls: Calls::Mms {
+            initiate: initiate(&common.pdu, common.window)?,
+            settings: MmsSettings {
+                window: common.window,
+                ..MmsSettings::default()
+            },
+            password,
+        },
+        patience,
+        pcap: common.pcap.clone(),
+    })
+}
+
+/// `kumiki mms`.
+pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
+    match &wanted.what {
+        What::Get(it) => {
+            if it.url.name.is_empty() {
+                return Err(Stop::Input("the URL names no file".to_owned()));
+            }
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            work::get(
+                &call,
+                &it.url,
+                it.target.as_deref(),
+                it.resume,
+                None,
+                manner,
+            )
+        }
+        What::Put(it) => {
+            let name = work::put_name(&it.file, &it.url)?;
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            let how = (ContentsType::binary(), PutMode::Replace);
+            work::put(&call, &it.file, &name, how, manner)
+        }
+        What::Ls(it) => {
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            work::list(&call, &it.url, it.json, manner)
+        }
+        What::Stat(it) => {
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            work::stat(&call, &it.url, it.json, manner)
+        }
+        What::Mv(it) => {
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            work::rename(&call, &it.url, &it.to, manner)
+        }
+        What::Rm(it) => {
+            let operations = work::names(&it.url, &it.more, |name| Operation::Remove { name })?;
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            work::plain(&call, operations, manner)
+        }
+        What::Collect(it) => {
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            collect::run(&call, &it.url, &it.options, None, manner)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `kumiki mms` and `kumiki mmsd` as processes, over the loopback interface.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may stop where something is not as it should be"
+)]
+#![cfg(target_os = "linux")]
+
+mod files;
+#[path = "../ftam/harness.rs"]
+#[expect(dead_code, reason = "it is FTAM's, and has more than is needed here")]
+mod harness;
+mod peer;
+
+use harness::{Folder, Ran, Running};
+
+/// A responder on `root` of a folder.
+struct Daemon {
+    /// Ends with this.
+    _running: Running,
+    /// Address and port.
+    at: String,
+}
+
+impl Daemon {
+    fn start(folder: &Folder, options: &[&str]) -> Self {
+        let mut all = vec!["mmsd", "--root", "root", "--listen", "127.0.0.1:0"];
+        all.extend(options);
+        let running = Running::start(folder.command(&all));
+        let line = running.line();
+        let at = line.strip_prefix("listens at ").unwrap();
+        let at = at.split_whitespace().next().unwrap().to_owned();
+        Self {
+            _running: running,
+            at,
+        }
+    }
+
+    fn url(&self, rest: &str) -> String {
+        format!("mms://{}/{rest}", self.at)
+    }
+
+    fn port(&self) -> &str {
+        self.at.rsplit(':').next().unwrap()
+    }
+}
+
+/// Runs `kumiki mms ARGUMENTS`.
+fn mms(folder: &Folder, arguments: &[&str]) -> Ran {
+    let all: Vec<&str> = std::iter::once("mms")
+        .chain(arguments.iter().copied())
+        .collect();
+    folder.kumiki(&all)
+}
