@@ -46,6 +46,7 @@ mod tcp;
 mod tpkt;
 mod udp;
 mod x25;
+mod x29;
 mod xot;
 mod xtp;
 
@@ -119,6 +120,7 @@ pub const ALL: &[&Dissector] = &[
     &lapb::SITA,
     &lapb::ETHER,
     &x25::DISSECTOR,
+    &x29::DISSECTOR,
     &xot::DISSECTOR,
     &xot::PVC,
 ];
