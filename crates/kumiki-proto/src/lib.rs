@@ -6,6 +6,7 @@
 //! | layer | protocols |
 //! |---|---|
 //! | users of the file service | [`file_user`], [`filestore`] |
+//! | terminals | [`pad`], [`pad_host`], [`telnet`] |
 //! | upper | [`ftam`], [`acse`], [`presentation`], [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
 //! | network | [`x25`], [`xot`] |
@@ -48,6 +49,8 @@ pub mod llc_snap;
 pub mod loopback;
 pub mod mapos;
 pub mod mapos_switch;
+pub mod pad;
+pub mod pad_host;
 pub mod pipe;
 pub mod ppp;
 pub mod ppp_daemon;
@@ -59,6 +62,7 @@ pub mod session;
 mod sessions;
 pub mod sim_ether;
 pub mod tcp;
+pub mod telnet;
 pub mod tp0;
 pub mod tpkt;
 pub mod udp;
