@@ -37,7 +37,7 @@ pub use executor::{
     CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, GraphId, LinkId, Pace, Plug,
     RealId, Uneven,
 };
-pub use line::{Line, LineError, Opening};
+pub use line::{Console, Line, LineError, Opening};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use records::Records;
 pub use signal::Wish;

@@ -92,7 +92,11 @@ pub fn user_data(call_user_data: &[u8]) -> Option<&[u8]> {
     if call_user_data.first() != Some(&first) {
         return None;
     }
-    Some(call_user_data.get(CALL_USER_DATA.len()..).unwrap_or_default())
+    Some(
+        call_user_data
+            .get(CALL_USER_DATA.len()..)
+            .unwrap_or_default(),
+    )
 }
 
 /// Why octets are no message, and the error type that says so to their sender.
@@ -427,7 +431,9 @@ mod tests {
             })
         };
         prop_oneof![
-            any::<bool>().prop_flat_map(pairs).prop_map(Message::Indication),
+            any::<bool>()
+                .prop_flat_map(pairs)
+                .prop_map(Message::Indication),
             Just(Message::Invitation),
             pairs(false).prop_map(Message::Set),
             pairs(false).prop_map(Message::Break),
@@ -469,7 +475,10 @@ mod tests {
             ),
             (&[5, 0], "error: message of less than eight bits"),
             (&[7, 5, 0x12, 0x34, 0x50, 0], "reselection of 12345"),
-            (&[8, 7, 0x11, 0x12, 0x34, 0x50, 0], "reselection of 1:1:12345"),
+            (
+                &[8, 7, 0x11, 0x12, 0x34, 0x50, 0],
+                "reselection of 1:1:12345",
+            ),
         ] {
             let message = Message::parse(octets).unwrap();
             assert_eq!(message.to_string(), words);

@@ -45,7 +45,11 @@ impl Call {
     pub(crate) fn sequence(&mut self, stream: Option<Stream>) -> Option<&mut Parts> {
         let stream = stream?;
         let [first, second] = &mut self.sequences;
-        Some(if stream <= stream.back() { first } else { second })
+        Some(if stream <= stream.back() {
+            first
+        } else {
+            second
+        })
     }
 }
 

@@ -140,10 +140,9 @@ impl Parameter {
     pub const fn accepts(self, value: u8) -> bool {
         match self {
             Self::Recall | Self::Echo => matches!(value, 0 | 1 | 32..=126),
-            Self::Forward
-            | Self::CharacterDelete
-            | Self::LineDelete
-            | Self::LineDisplay => value <= 127,
+            Self::Forward | Self::CharacterDelete | Self::LineDelete | Self::LineDisplay => {
+                value <= 127
+            }
             Self::Device => value <= 2,
             Self::Signals => matches!(value, 0 | 1 | 4 | 5),
             Self::Break => value <= 31,
