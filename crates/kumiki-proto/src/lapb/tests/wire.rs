@@ -260,7 +260,9 @@ impl Wire {
                     listener.held += 1;
                     self.give_room(end_of);
                 }
-                Particular::Session(_) | Particular::File(_) => {}
+                Particular::Packet(Primitive::InterruptConfirm | Primitive::Claim { .. })
+                | Particular::Session(_)
+                | Particular::File(_) => {}
             },
             Indication::Unit(_)
             | Indication::Tagged { .. }
