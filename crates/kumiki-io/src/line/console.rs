@@ -117,6 +117,10 @@ impl Console {
             .stdin(Stdio::from(other.try_clone()?))
             .stdout(Stdio::from(other.try_clone()?))
             .stderr(Stdio::from(other));
+        #[expect(
+            unsafe_code,
+            reason = "a terminal becomes a session's own only from within it"
+        )]
         // SAFETY: between fork and exec the child makes two system calls on itself, which take no lock and no memory.
         unsafe {
             child.pre_exec(|| {

@@ -38,7 +38,11 @@ impl Pad {
                     qualified,
                     ..
                 }) => self.on_packet(&data, end, qualified, cx),
-                Particular::Packet(Primitive::Confirm { .. }) => {}
+                Particular::Packet(
+                    Primitive::Confirm { .. }
+                    | Primitive::InterruptConfirm
+                    | Primitive::Claim { .. },
+                ) => {}
                 Particular::Session(_) | Particular::File(_) => {
                     cx.drop("no packet layer says this")
                 }

@@ -464,7 +464,11 @@ impl PadHost {
                     qualified,
                     ..
                 }) => self.on_packet(&data, end, qualified, cx),
-                Particular::Packet(Primitive::Confirm { .. }) => {}
+                Particular::Packet(
+                    Primitive::Confirm { .. }
+                    | Primitive::InterruptConfirm
+                    | Primitive::Claim { .. },
+                ) => {}
                 Particular::Session(_) | Particular::File(_) => {
                     cx.drop("no packet layer says this")
                 }

@@ -115,7 +115,7 @@ fn stack(
         remote: ends.1.into(),
         ..pipe::Config::default()
     };
-    let mut build = || -> Result<(), Misfit> {
+    let build = || -> Result<(), Misfit> {
         graph.add_node("tcp", task, Box::new(Pipe::new(below)))?;
         graph.connect("tcp", "connection")?;
         graph.add_node("xot", task, Box::new(xot))?;
@@ -127,7 +127,8 @@ fn stack(
         graph.connect("pipe", "program")?;
         graph.add_node("host", task, Box::new(PadHost::new(config)))?;
         graph.connect("host", "x25")?;
-        graph.connect("host", "pipe")
+        graph.connect("host", "pipe")?;
+        Ok(())
     };
     build().map_err(misfit)?;
     Ok((graph, [line, program]))

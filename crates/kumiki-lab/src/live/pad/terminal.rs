@@ -82,7 +82,7 @@ fn stack(
     let tty = graph
         .add_device("terminal", Service::Frame)
         .map_err(misfit)?;
-    let mut build = || -> Result<(), Misfit> {
+    let build = || -> Result<(), Misfit> {
         graph.add_node("xot", task, Box::new(xot))?;
         graph.connect("xot", "tcp")?;
         graph.add_node("x25", task, Box::new(x25))?;
@@ -114,6 +114,7 @@ pub fn run(
     config: Config,
     terminal: Terminal,
     wish: Option<&Wish>,
+    journal: &dyn Journal,
 ) -> Result<Outcome, LiveError> {
     let clock = RealClock::start();
     let mut executor = executor(clock);
@@ -127,11 +128,12 @@ pub fn run(
     };
     let mut sockets = Sockets::new(SocketsConfig::default()).map_err(system("no sockets"))?;
     let listen = match network.listen {
-        Some(at) => Some(
-            sockets
-                .bind(at)
-                .map_err(|why| LiveError::Line(why.to_string()))?,
-        ),
+        Some(at) => {
+            let bound = sockets.bind(at);
+            let bound = bound.map_err(|why| LiveError::Line(why.to_string()))?;
+            journal.told(&format!("listens at {bound}"));
+            Some(bound)
+        }
         None => None,
     };
     let has_telnet = matches!(terminal, Terminal::Telnet(_));
@@ -242,6 +244,7 @@ pub fn listen(
             config.clone(),
             Terminal::Telnet(socket),
             Some(&wish),
+            journal,
         );
         match served {
             Ok(_) => journal.told(&format!("terminal {number}: {from} has gone")),
