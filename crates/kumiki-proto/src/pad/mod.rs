@@ -20,7 +20,7 @@
 //! - With parameter 21 at 0 bit 8 is data, and a character that has it is never a control: the standard looks at seven bits, which breaks
 //!   UTF-8. Terminals with a parity bit set parameter 21.
 //! - What is typed while a call is made waits for it, instead of being lost: who writes a call and its input into a pipe wants both. The
-//!   recall character gives the call up.
+//!   recall character gives the call up, where nothing was typed for the call before it.
 //! - Parameters are, when a call is over, what the terminal had set itself; what the host set is forgotten.
 
 use std::collections::VecDeque;
@@ -498,6 +498,8 @@ impl Protocol for Pad {
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         match token.kind {
             timer::IDLE => self.forward(cx),
+            // What was typed last is still to leave.
+            timer::LINGER if !self.outgoing.is_empty() => self.start_linger(cx),
             timer::LINGER => {
                 self.clear(diagnostic::NONE, cx);
                 self.signal("CLR CONF");

@@ -146,10 +146,10 @@ impl Pad {
                 State::Connecting => {}
             }
         }
-        // While a call is made, the recall character gives it up, and what was typed for it.
+        // While a call is made, the recall character gives it up, unless something was typed for the call before it.
         if self.state == State::Connecting
             && let Some(recall) = self.recall()
-            && self.typed.contains(&recall)
+            && self.typed.front() == Some(&recall)
         {
             self.typed.clear();
             self.clear(diagnostic::NONE, cx);

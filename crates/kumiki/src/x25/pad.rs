@@ -32,7 +32,12 @@ pub(crate) struct Wanted {
     #[arg(value_name = "CALL", conflicts_with = "listen")]
     call: Option<String>,
     /// With --answer: the program that each call gets, on a pseudo terminal of its own
-    #[arg(last = true, value_name = "COMMAND", requires = "answer")]
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        requires = "answer",
+        conflicts_with = "call"
+    )]
     command: Vec<OsString>,
     #[command(flatten)]
     reach: Reach,

@@ -11,7 +11,14 @@ fn a_capture_is_read_without_a_remark() {
         "F-TRANSFER-END",
         "F-TERMINATE",
     ];
-    let packets = ["CALL", "CLEAR", "RR", "F-INITIALIZE request", "F-WRITE", "F-TERMINATE"];
+    let packets = [
+        "CALL",
+        "CLEAR",
+        "RR",
+        "F-INITIALIZE request",
+        "F-WRITE",
+        "F-TERMINATE",
+    ];
     for (carrier, layer, query, parts) in [
         ("--listen", "tpkt", "", &files[..]),
         ("--xot", "xot", "?carrier=xot&x121=1", &packets[..]),

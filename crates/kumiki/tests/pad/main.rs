@@ -41,7 +41,10 @@ fn listens(arguments: &[&str]) -> Listener {
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
-    let at = line.trim_end().strip_prefix("listens at ").map(str::to_owned);
+    let at = line
+        .trim_end()
+        .strip_prefix("listens at ")
+        .map(str::to_owned);
     let at = at.unwrap_or_else(|| {
         let mut why = String::new();
         let _ = child.stderr.take().unwrap().read_to_string(&mut why);
@@ -69,7 +72,9 @@ fn typed(arguments: &[&str], input: &[u8]) -> Output {
 }
 
 fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pad").join(name);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join("pad")
+        .join(name);
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).unwrap();
     path
@@ -86,10 +91,23 @@ fn a_pipe_speaks_to_a_program_and_the_packets_are_right() {
     let host = host(&["/bin/cat"]);
     // The end of cat's input is Ctrl-D at its terminal; the host then invites the PAD to clear.
     let ran = typed(
-        &["--xot", &host.at, "--pcap", capture, "--address", "777", "12345"],
+        &[
+            "--xot",
+            &host.at,
+            "--pcap",
+            capture,
+            "--address",
+            "777",
+            "12345",
+        ],
         b"hello\n\x04",
     );
-    assert_eq!(text(&ran.stdout), "hello\r\nhello\r\n", "{}", text(&ran.stderr));
+    assert_eq!(
+        text(&ran.stdout),
+        "hello\r\nhello\r\n",
+        "{}",
+        text(&ran.stderr)
+    );
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     let decoded = Command::new(env!("CARGO_BIN_EXE_kumiki"))
         .args(["decode", capture])
@@ -215,7 +233,10 @@ fn a_call_is_taken_at_a_terminal() {
     lines.read_line(&mut line).unwrap();
     let at = line.trim_end().strip_prefix("listens at ").unwrap();
     let stdin = child.stdin.take().unwrap();
-    let ran = typed(&["--xot", at, "--address", "777", "1"], b"hello, answerer\r");
+    let ran = typed(
+        &["--xot", at, "--address", "777", "1"],
+        b"hello, answerer\r",
+    );
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     drop(stdin);
     let answered = child.wait_with_output().unwrap();

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
 use kumiki_io::line::Console;
@@ -31,8 +31,13 @@ struct Program {
     wanted: Arc<AtomicBool>,
     running: Option<(Console, Child)>,
     granted: u64,
-    failed: bool,
+    trouble: Trouble,
+    /// That it could not be started is still to be told to the graph, as an end.
+    ends: bool,
 }
+
+/// Why a program could not be started.
+type Trouble = Arc<Mutex<Option<String>>>;
 
 impl RealDevice for Program {
     fn descriptors(&self) -> Descriptors<'_> {
@@ -44,7 +49,11 @@ impl RealDevice for Program {
         if let Some((console, _)) = &mut self.running {
             return console.receive();
         }
-        if self.failed || !self.wanted.load(Ordering::SeqCst) {
+        if core::mem::take(&mut self.ends) {
+            return Ok(Some(Arrival::Down));
+        }
+        // It is wanted once.
+        if !self.wanted.swap(false, Ordering::SeqCst) {
             return Ok(None);
         }
         match Console::program(&self.command) {
@@ -54,8 +63,10 @@ impl RealDevice for Program {
                 self.running = Some((console, child));
                 first
             }
-            Err(_) => {
-                self.failed = true;
+            Err(why) => {
+                let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+                *trouble = Some(why.to_string());
+                self.ends = true;
                 Ok(Some(Arrival::Up))
             }
         }
@@ -158,12 +169,15 @@ fn converse(
     let node = graph.node("host");
     let stream = Stream::new(socket).map_err(system("the connection"))?;
     let wanted = Arc::new(AtomicBool::new(false));
+    let trouble = Trouble::default();
+    let mut is_told = false;
     let device = Program {
         command: command.to_vec(),
         wanted: Arc::clone(&wanted),
         running: None,
         granted: 0,
-        failed: false,
+        trouble: Arc::clone(&trouble),
+        ends: false,
     };
     let graph = executor.add_graph("host", graph);
     let connection = executor
@@ -193,9 +207,9 @@ fn converse(
                 return true;
             };
             let now = clock.now();
-            if let Some(caller) = host.caller()
-                && !wanted.swap(true, Ordering::SeqCst)
-            {
+            if let Some(caller) = host.caller().filter(|_| !is_told) {
+                is_told = true;
+                wanted.store(true, Ordering::SeqCst);
                 journal(&format!("a call of {caller}"));
             }
             let is_over = host.ended().is_some() || host.counters().refused > 0;
@@ -218,6 +232,14 @@ fn converse(
     let host = executor.graph(graph);
     let host = node.and_then(|node| host?.protocol::<PadHost>(node));
     let counters = host.map(PadHost::counters).copied().unwrap_or_default();
+    let trouble = trouble
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(why) = trouble {
+        let name = command.first().map(|name| name.to_string_lossy());
+        journal(&format!("{}: {why}", name.unwrap_or_default()));
+    }
     match host.and_then(PadHost::ended) {
         Some(why) => journal(&format!("the call is over: {why}")),
         None if counters.refused > 0 => journal("a call was refused: it was no PAD's"),
