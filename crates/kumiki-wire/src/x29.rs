@@ -2,10 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | X.29 (1988) clause 4. Recalled; message and error codes checked against tshark 4.0, the layout of reselection against nobody |
+//! | Specification | X.29 (1988) clause 4. Recalled; message codes checked against tshark 4.0 and xotpad, error types and bit 8 of a reference against a manual's tables (BANalyzer) and the University of British Columbia's PAD of 4.3BSD, the layout of reselection against nobody |
 //! | Below | DATA packets with Q = 1 ([`crate::x25`]): a complete packet sequence is one message |
 //! | Used by | `kumiki_proto::pad`, `kumiki_proto::pad_host`, `kumiki-decode` |
 //! | Left out | the change of aspect of the multi-aspect PAD, which is shown as an indication of break with parameter 1 |
+//!
+//! tshark has the error types as twice what they are here, and xotpad says that a parameter was not set by bit 8 of the value; with values up to 255
+//! that cannot be meant.
 //!
 //! ```text
 //!   call user data: 01 00 00 00, then up to 12 octets of the user's
@@ -56,17 +59,17 @@ pub mod error {
     /// Less than eight bits.
     pub const SHORT: u8 = 0;
     /// The code is not known.
-    pub const CODE: u8 = 2;
+    pub const CODE: u8 = 1;
     /// The parameter field is not one, or not one of such a message.
-    pub const FORMAT: u8 = 4;
+    pub const FORMAT: u8 = 2;
     /// Not a whole number of octets.
-    pub const OCTETS: u8 = 6;
+    pub const OCTETS: u8 = 3;
     /// A parameter indication that nobody asked for.
-    pub const UNSOLICITED: u8 = 8;
+    pub const UNSOLICITED: u8 = 4;
     /// Too long.
-    pub const LONG: u8 = 10;
+    pub const LONG: u8 = 5;
     /// A reselection that is not allowed.
-    pub const RESELECTION: u8 = 12;
+    pub const RESELECTION: u8 = 6;
 
     /// What an error type says.
     #[must_use]
@@ -470,7 +473,7 @@ mod tests {
             (&[1], "invitation to clear"),
             (&[3, 8, 1], "indication of break 8:1"),
             (
-                &[5, 2, 0x50],
+                &[5, 1, 0x50],
                 "error: message code not recognised (message code 80)",
             ),
             (&[5, 0], "error: message of less than eight bits"),

@@ -208,7 +208,7 @@ fn pad_messages_are_read_as_tshark_reads_them() {
         (false, "90 01 22 02 0f 00"),
         (false, "90 01 24 04"),
         (true, "90 01 62 03 08 01"),
-        (true, "90 01 64 05 02 50"),
+        (true, "90 01 64 05 01 50"),
         (false, "90 01 66 07 05 12 34 50 00"),
         (false, "10 01 68 68 65 6c 6c 6f"),
         (false, "90 01 6a 01"),
@@ -251,7 +251,7 @@ fn a_wrong_pad_message_is_remarked_on() {
     let bad: Vec<String> = packets.iter().flat_map(bad).collect();
     assert_eq!(
         bad[0],
-        "x29: error type 4: parameter field incorrect or incompatible with the message code"
+        "x29: error type 2: parameter field incorrect or incompatible with the message code"
     );
 }
 

@@ -626,7 +626,7 @@ fn a_reset_is_told_and_empties_the_call() {
     let told = x25::Told::by_dte(What::Reset, 250);
     let reason = Reason::Told(Told::X25(told));
     scene.say(Request::Reset { session, reason });
-    assert_eq!(scene.screen(), "RESET ERR C:5 D:250\r\n");
+    assert_eq!(scene.screen(), "RESET DTE C:0 D:250\r\n");
     scene.heard();
     scene.types(b"\x10reset\r");
     assert_eq!(scene.told(session).len(), 1);
