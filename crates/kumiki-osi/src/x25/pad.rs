@@ -350,8 +350,9 @@ mod tests {
         );
         for profile in [90, 91] {
             let profile = Parameters::profile(profile).unwrap();
+            let mut parameters = Parameters::SIMPLE;
             for (number, value) in profile.iter() {
-                assert_eq!(Parameters::SIMPLE.set(number, value), Ok(()), "{number}");
+                assert_eq!(parameters.set(number, value), Ok(()), "{number}");
             }
         }
     }

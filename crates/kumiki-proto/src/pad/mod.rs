@@ -463,7 +463,7 @@ impl Protocol for Pad {
         let open = Open {
             user: DOOR,
             mode: Mode::Passive { backlog: 1 },
-            local: self.config.door.clone(),
+            local: self.config.door,
             ..Open::default()
         };
         cx.down(TERMINAL, Request::Open(Box::new(open)));

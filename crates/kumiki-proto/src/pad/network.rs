@@ -44,7 +44,7 @@ impl Pad {
                     | Primitive::Claim { .. },
                 ) => {}
                 Particular::Session(_) | Particular::File(_) => {
-                    cx.drop("no packet layer says this")
+                    cx.drop("no packet layer says this");
                 }
             },
             Indication::Credit { session, credit } if ours == Some(session) => {
@@ -179,9 +179,12 @@ impl Pad {
         };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
         self.line.clear();
-        let signal = match &offered.remote {
-            Address::X121(number) if !number.is_empty() => format!("{number} COM"),
-            _ => "COM".to_owned(),
+        let signal = if let Address::X121(number) = &offered.remote
+            && !number.is_empty()
+        {
+            format!("{number} COM")
+        } else {
+            "COM".to_owned()
         };
         self.stands(&signal, cx);
     }

@@ -129,7 +129,7 @@ impl Printer {
 /// `octet` with bit 8 such that the number of ones is even.
 pub(super) const fn even(octet: u8) -> u8 {
     let low = octet & 0x7f;
-    if low.count_ones() % 2 == 0 {
+    if low.count_ones().is_multiple_of(2) {
         low
     } else {
         low | 0x80

@@ -566,7 +566,11 @@ impl Pad {
             match shows {
                 0 => {}
                 2 => (0..len).for_each(|_| self.text(b"\x08 \x08")),
-                _ => self.text(b"XXX\r\n"),
+                _ => {
+                    // Three times X says that a line on paper does not count.
+                    self.text(&[b'X'; 3]);
+                    self.text(b"\r\n");
+                }
             }
         } else if is(self, Parameter::LineDisplay) {
             let shown = if command { &self.line } else { &self.data };

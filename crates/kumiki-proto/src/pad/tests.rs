@@ -143,8 +143,13 @@ impl Scene {
                 self.bench
                     .indicate(device, Indication::Credit { session, credit });
             }
-            Request::Credit { credit, .. } if device == self.tty => self.granted += credit.octets,
-            _ => {}
+            other => {
+                if let Request::Credit { credit, .. } = other
+                    && device == self.tty
+                {
+                    self.granted += credit.octets;
+                }
+            }
         }
     }
 
@@ -228,28 +233,21 @@ impl Scene {
     fn told(&mut self, session: Handle) -> Vec<String> {
         let mut told = Vec::new();
         for heard in self.heard() {
-            match heard {
-                Indication::Data { data, .. } => {
-                    told.push(format!("data {}", data.to_vec().escape_ascii()));
-                    self.took(session);
+            if let Indication::Data { data, .. } = &heard {
+                told.push(format!("data {}", data.to_vec().escape_ascii()));
+                self.took(session);
+            } else if let Indication::Particular { what, .. } = &heard {
+                if let Particular::Packet(Primitive::Data { data, .. }) = &**what {
+                    let message = x29::Message::parse(&data.to_vec());
+                    told.push(message.unwrap().to_string());
                 }
-                Indication::Particular { what, .. } => {
-                    if let Particular::Packet(Primitive::Data {
-                        data,
-                        qualified: true,
-                        ..
-                    }) = *what
-                    {
-                        told.push(x29::Message::parse(&data.to_vec()).unwrap().to_string());
-                    }
-                    self.took(session);
-                }
-                Indication::Expedited { data, .. } => {
-                    told.push(format!("interrupt {:?}", data.to_vec()));
-                }
-                Indication::Aborted { reason, .. } => told.push(format!("aborted: {reason}")),
-                Indication::Reset { reason, .. } => told.push(format!("reset: {reason}")),
-                _ => {}
+                self.took(session);
+            } else if let Indication::Expedited { data, .. } = &heard {
+                told.push(format!("interrupt {:?}", data.to_vec()));
+            } else if let Indication::Aborted { reason, .. } = &heard {
+                told.push(format!("aborted: {reason}"));
+            } else if let Indication::Reset { reason, .. } = &heard {
+                told.push(format!("reset: {reason}"));
             }
         }
         told

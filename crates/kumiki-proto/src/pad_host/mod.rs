@@ -470,7 +470,7 @@ impl PadHost {
                     | Primitive::Claim { .. },
                 ) => {}
                 Particular::Session(_) | Particular::File(_) => {
-                    cx.drop("no packet layer says this")
+                    cx.drop("no packet layer says this");
                 }
             },
             Indication::Credit { credit, .. } => {

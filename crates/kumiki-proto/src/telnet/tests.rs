@@ -45,11 +45,10 @@ fn characters(bench: &mut Bench, user: NodeId) -> (Vec<u8>, usize) {
     let mut breaks = 0;
     let mut octets = Vec::new();
     for heard in bench.heard(user) {
-        match heard {
-            Indication::Data { data, .. } => octets.extend(data.to_vec()),
-            Indication::Expedited { .. } => breaks += 1,
-            _ => {}
+        if let Indication::Data { data, .. } = &heard {
+            octets.extend(data.to_vec());
         }
+        breaks += usize::from(matches!(heard, Indication::Expedited { .. }));
     }
     (octets, breaks)
 }
