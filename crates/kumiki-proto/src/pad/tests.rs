@@ -125,32 +125,33 @@ impl Scene {
 
     fn carry(&mut self, device: DeviceId, request: Request) {
         let [a, b] = self.lines;
-        match request {
-            Request::Unit(unit) if device == a => self.bench.receive(b, unit),
-            Request::Unit(unit) if device == b => self.bench.receive(a, unit),
-            Request::Unit(unit) => {
-                let octets = unit.data.to_vec();
-                let count = octets.len() as u64;
-                if device == self.tty {
-                    self.screen.extend(octets);
-                    if !self.takes {
-                        return;
-                    }
-                } else {
-                    self.said.extend(octets);
-                }
-                let (session, credit) = (Handle::default(), Credit::octets(count));
-                self.bench
-                    .indicate(device, Indication::Credit { session, credit });
-            }
-            other => {
-                if let Request::Credit { credit, .. } = other
-                    && device == self.tty
-                {
-                    self.granted += credit.octets;
-                }
-            }
+        if let Request::Credit { credit, .. } = &request
+            && device == self.tty
+        {
+            self.granted += credit.octets;
         }
+        let Request::Unit(unit) = request else {
+            return;
+        };
+        if device == a {
+            return self.bench.receive(b, unit);
+        }
+        if device == b {
+            return self.bench.receive(a, unit);
+        }
+        let octets = unit.data.to_vec();
+        let count = octets.len() as u64;
+        if device == self.tty {
+            self.screen.extend(octets);
+            if !self.takes {
+                return;
+            }
+        } else {
+            self.said.extend(octets);
+        }
+        let (session, credit) = (Handle::default(), Credit::octets(count));
+        let credit = Indication::Credit { session, credit };
+        self.bench.indicate(device, credit);
     }
 
     fn types(&mut self, text: &[u8]) {

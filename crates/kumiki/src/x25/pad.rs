@@ -7,11 +7,11 @@ use std::net::{TcpListener, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use clap::Args;
+use kumiki_lab::live::Duration;
 use kumiki_lab::live::pad::{
     HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy,
     terminal,
 };
-use kumiki_lab::live::{Duration, LiveError};
 
 use crate::commands::{Stop, print};
 use crate::live::option;
@@ -119,7 +119,7 @@ impl Journal for Aside {
 }
 
 /// Runs the command.
-pub(crate) fn run(wanted: Wanted) -> Result<(), Stop> {
+pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     let reach = &wanted.reach;
     let gateway = match &reach.xot {
         Some(text) => Some(resolved("--xot", text, XOT)?),
@@ -156,10 +156,10 @@ pub(crate) fn run(wanted: Wanted) -> Result<(), Stop> {
         None => List::default(),
     };
     if let (Some(at), false) = (answer, wanted.command.is_empty()) {
-        return serve(&network, at, &list, &wanted);
+        return serve(&network, at, &list, wanted);
     }
     network.listen = answer;
-    let config = config(&wanted, &list, answer.is_some())?;
+    let config = config(wanted, &list, answer.is_some())?;
     if let Some(text) = &reach.listen {
         let listener = bound("--listen", resolved("--listen", text, TELNET)?)?;
         let most = reach.most.into();

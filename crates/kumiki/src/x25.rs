@@ -20,8 +20,8 @@ enum What {
 }
 
 /// Runs the command.
-pub(crate) fn run(wanted: Wanted) -> Result<(), Stop> {
-    match wanted.what {
-        What::Pad(wanted) => pad::run(*wanted),
+pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
+    match &wanted.what {
+        What::Pad(wanted) => pad::run(wanted),
     }
 }
