@@ -32,6 +32,8 @@ pub struct Around {
     pub stream: Option<Stream>,
     /// The sequence number of the first octet, of what TCP carries.
     pub seq: u32,
+    /// The packet of X.25 that this is in is qualified (Q = 1).
+    pub qualified: bool,
     /// The SPDU whose user data this is.
     pub spdu: Option<session::Code>,
     /// The PDU is quoted in an error message: it may be cut anywhere, and lengths and sums say nothing.

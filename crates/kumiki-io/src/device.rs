@@ -2,14 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | Implemented by | [`crate::tun::Tun`]: packets of a TUN device, Ethernet frames of a TAP device; [`crate::udp::Udp`]: datagrams, each to and from an address; [`crate::line::Line`]: octets of a line, in pieces; [`crate::records::Records`]: frames on one; [`crate::stream::Stream`]: those of a connection, with credit |
+//! | Implemented by | [`crate::tun::Tun`]: packets of a TUN device, Ethernet frames of a TAP device; [`crate::udp::Udp`]: datagrams, each to and from an address; [`crate::line::Line`]: octets of a line, in pieces; [`crate::records::Records`]: frames on one; [`crate::stream::Stream`]: those of a connection, with credit; `crate::sockets::Sockets`: many connections, by primitives (Linux only) |
 //! | Used by | [`crate::executor`], which reads in batches, keeps what finds no room and waits for descriptors |
 //! | Left out | super-segments with their headers (`IFF_VNET_HDR`), several queues of one device |
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use kumiki_graph::{Address, Duration};
+use kumiki_graph::{Address, Duration, Indication, Request};
 use kumiki_octets::Message;
 
 /// What became of a packet that was to be sent.
@@ -41,6 +41,8 @@ pub enum Arrival {
     Down,
     /// The device has room for so many octets more; only of one that says so from the start.
     Room(u64),
+    /// What a device that has sessions of its own tells the layer above, in the words of all layers.
+    Told(Indication),
 }
 
 impl Arrival {
@@ -96,6 +98,18 @@ pub trait RealDevice: Send {
     /// Lets a device that counts room in both directions read so many octets more. Others read what comes.
     fn grant(&mut self, octets: u64) {
         let _ = octets;
+    }
+
+    /// Takes a primitive of a session, where the device has sessions; what it says to it comes as [`Arrival::Told`]. Of all others a
+    /// device without sessions takes credit alone.
+    ///
+    /// # Errors
+    /// Where the device is of no more use; what is wrong with a session is told of that session.
+    fn request(&mut self, request: Request) -> io::Result<()> {
+        if let Request::Credit { credit, .. } = request {
+            self.grant(credit.octets);
+        }
+        Ok(())
     }
 
     /// Whether it tells of each unit how long it had been there: then nothing is lost by reading late.

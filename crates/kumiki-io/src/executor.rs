@@ -567,6 +567,7 @@ impl<C: Clock> Executor<C> {
         let mut read = 0;
         let mut changed = false;
         let mut room = 0;
+        let mut told = Vec::new();
         while read < self.pace.batch.max(1) {
             let (data, address) = match real.device.receive() {
                 Ok(Some(Arrival::Unit { data, source, .. })) => (data, source),
@@ -586,6 +587,11 @@ impl<C: Clock> Executor<C> {
                 }
                 Ok(Some(Arrival::Room(octets))) => {
                     room += octets;
+                    continue;
+                }
+                Ok(Some(Arrival::Told(indication))) => {
+                    read += 1;
+                    told.push(indication);
                     continue;
                 }
                 Ok(None) => break,
@@ -612,6 +618,9 @@ impl<C: Clock> Executor<C> {
         if room > 0 {
             self.tell_room(number, room);
         }
+        if !told.is_empty() {
+            self.tell(number, told);
+        }
         moved || changed || room > 0 || read > 0
     }
 
@@ -633,16 +642,23 @@ impl<C: Clock> Executor<C> {
 
     /// Tells the graph that the device `number` of the machine is joined to how much more it takes.
     fn tell_room(&mut self, number: usize, octets: u64) {
+        let credit = Indication::Credit {
+            session: Handle::default(),
+            credit: Credit::octets(octets),
+        };
+        self.tell(number, vec![credit]);
+    }
+
+    /// Hands what the device `number` of the machine says of its sessions to the graph that it is joined to.
+    fn tell(&mut self, number: usize, told: Vec<Indication>) {
         self.carry();
         let now = self.media_time;
         if let Some(Plug::Device(graph, device)) = self.real.get(number).and_then(|it| it.wire)
             && let Some(host) = self.hosts.get_mut(graph.0)
         {
-            let credit = Indication::Credit {
-                session: Handle::default(),
-                credit: Credit::octets(octets),
-            };
-            host.graph.input(now, device, credit);
+            for indication in told {
+                host.graph.input(now, device, indication);
+            }
         }
     }
 

@@ -8,6 +8,7 @@
 //! | [`mod@line`] | octets to and from terminals, sockets, programs and the standard streams |
 //! | [`records`] | frames on a line that carries octets |
 //! | [`stream`] | the octets of a connection of the operating system |
+//! | `sockets` | many of them as one device: calls, callers, credit (Linux only) |
 //! | [`tun`] | TUN and TAP devices: packets and Ethernet frames to and from the kernel (Linux only) |
 //! | [`udp`] | a UDP socket as a device: datagrams to and from other processes |
 //! | [`memory_link`] | what joins executors of several threads |
@@ -26,6 +27,8 @@ pub mod pcapng;
 pub mod priority;
 pub mod records;
 pub mod signal;
+#[cfg(target_os = "linux")]
+pub mod sockets;
 pub mod stream;
 #[cfg(target_os = "linux")]
 pub mod tun;
@@ -37,10 +40,12 @@ pub use executor::{
     CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, GraphId, LinkId, Pace, Plug,
     RealId, Uneven,
 };
-pub use line::{Line, LineError, Opening};
+pub use line::{Console, Line, LineError, Opening};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use records::Records;
 pub use signal::Wish;
+#[cfg(target_os = "linux")]
+pub use sockets::{Sockets, SocketsConfig, SocketsCounters, SocketsError};
 pub use stream::Stream;
 #[cfg(target_os = "linux")]
 pub use tun::{KernelEnd, Tun, TunError};

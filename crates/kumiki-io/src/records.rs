@@ -87,7 +87,9 @@ impl<D: RealDevice> RealDevice for Records<D> {
                     self.gathered = Message::new();
                     return Ok(Some(Arrival::Down));
                 }
-                other @ (Some(Arrival::Up | Arrival::Room(_)) | None) => return Ok(other),
+                other @ (Some(Arrival::Up | Arrival::Room(_) | Arrival::Told(_)) | None) => {
+                    return Ok(other);
+                }
             }
         }
     }

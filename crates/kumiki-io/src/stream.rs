@@ -5,13 +5,13 @@
 //! | Specification | POSIX's sockets |
 //! | Units | octets in pieces as they come, up to [`PIECE`] at a time; what is sent is written in one call for each pass of the executor, from where it lies |
 //! | Room | the device holds up to [`HELD`] octets that the socket has no room for. It says how much room it has ([`Arrival::Room`]), at first and whenever the socket has taken some; who sends more than that is kept waiting by the executor, as with any device. It reads only what it was granted ([`RealDevice::grant`]), so a slow reader slows the peer down and not this memory |
-//! | Left out | connecting and listening, which are `std::net`'s; urgent data; half-closed connections: the peer's end of file is the end of the stream |
+//! | Left out | connecting and listening, which are `std::net`'s, and `crate::sockets`' for many of them; urgent data; half-closed connections: the peer's end of file is the end of the stream |
 //!
 //! Nagle's algorithm is off: what is written together leaves together, so it could only delay.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use kumiki_graph::Address;
 use kumiki_octets::{Message, Page};
@@ -46,6 +46,8 @@ pub struct Stream {
     room: usize,
     /// Octets that may be read.
     granted: u64,
+    /// What has broken it, where that was not the peer's end of file.
+    failure: Option<Errno>,
 }
 
 /// Which ends of the connection are there, and what was told of it.
@@ -77,7 +79,24 @@ impl Stream {
             held: 0,
             room: HELD,
             granted: 0,
+            failure: None,
         })
+    }
+
+    /// What has broken the connection; nothing where it stands, or the peer has ended it in order.
+    #[must_use]
+    pub const fn failure(&self) -> Option<io::ErrorKind> {
+        match self.failure {
+            Some(Errno::TIMEDOUT) => Some(io::ErrorKind::TimedOut),
+            Some(_) => Some(io::ErrorKind::ConnectionReset),
+            None => None,
+        }
+    }
+
+    /// Octets that were handed over and wait for room in the socket.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.held
     }
 
     fn read(&mut self) -> Result<Option<Message>, Errno> {
@@ -151,11 +170,18 @@ impl Stream {
     }
 
     /// The peer takes no more.
-    fn on_broken(&mut self) {
+    fn on_broken(&mut self, why: Option<Errno>) {
         self.state = State::Broken;
+        self.failure = self.failure.or(why);
         self.waiting.clear();
         self.room += self.held;
         (self.written, self.held) = (0, 0);
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 
@@ -196,8 +222,13 @@ impl RealDevice for Stream {
         match self.read() {
             Ok(Some(message)) => Ok(Some(Arrival::of(message))),
             Err(Errno::AGAIN) => Ok(None),
-            Ok(None) | Err(Errno::CONNRESET | Errno::PIPE | Errno::TIMEDOUT) => {
-                self.on_broken();
+            Ok(None) => {
+                self.on_broken(None);
+                self.state = State::Down;
+                Ok(Some(Arrival::Down))
+            }
+            Err(why @ (Errno::CONNRESET | Errno::PIPE | Errno::TIMEDOUT)) => {
+                self.on_broken(Some(why));
                 self.state = State::Down;
                 Ok(Some(Arrival::Down))
             }
@@ -235,7 +266,9 @@ impl RealDevice for Stream {
             match self.write() {
                 Ok(taken) => self.on_taken(taken),
                 Err(Errno::AGAIN) => return Ok(true),
-                Err(Errno::CONNRESET | Errno::PIPE | Errno::TIMEDOUT) => self.on_broken(),
+                Err(why @ (Errno::CONNRESET | Errno::PIPE | Errno::TIMEDOUT)) => {
+                    self.on_broken(Some(why));
+                }
                 Err(why) => return Err(why.into()),
             }
         }

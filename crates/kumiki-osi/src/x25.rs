@@ -9,6 +9,7 @@
 mod call;
 mod facility;
 mod number;
+pub mod pad;
 mod primitive;
 mod told;
 

@@ -6,6 +6,7 @@
 //! | layer | protocols |
 //! |---|---|
 //! | users of the file service, and of MMS | [`file_user`], [`filestore`], [`mms_files`] |
+//! | terminals | [`pad`], [`pad_host`], [`telnet`] |
 //! | upper | [`ftam`], [`mms`], [`acse`], [`presentation`], [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
 //! | network | [`x25`], [`xot`] |
@@ -50,6 +51,8 @@ pub mod mapos;
 pub mod mapos_switch;
 pub mod mms;
 pub mod mms_files;
+pub mod pad;
+pub mod pad_host;
 pub mod pipe;
 pub mod ppp;
 pub mod ppp_daemon;
@@ -61,6 +64,7 @@ pub mod session;
 mod sessions;
 pub mod sim_ether;
 pub mod tcp;
+pub mod telnet;
 pub mod tp0;
 pub mod tpkt;
 pub mod udp;

@@ -47,6 +47,7 @@ pub mod tcp;
 pub mod tpkt;
 pub mod udp;
 pub mod x25;
+pub mod x29;
 pub mod xot;
 pub mod xtp;
 

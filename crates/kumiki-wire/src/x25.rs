@@ -30,7 +30,7 @@ mod facilities;
 mod tests;
 
 pub use block::Block;
-pub use facilities::{emit_facilities, parse_facilities};
+pub use facilities::{emit_facilities, facilities_len, parse_facilities};
 
 /// Packet types, as the third octet has them; of data and flow control modulo 8, without their numbers.
 pub mod kind {

@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// Serve the files below a directory to callers of MMS, over RFC 1006
     #[cfg(target_os = "linux")]
     Mmsd(Box<crate::mmsd::Wanted>),
+    /// X.25: a PAD for terminals, and a host that takes their calls, over XOT
+    #[cfg(target_os = "linux")]
+    X25(Box<crate::x25::Wanted>),
     /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs
     Delay(Box<crate::delay::Wanted>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them

@@ -118,6 +118,8 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Mms(wanted) => crate::mms::run(&wanted),
         #[cfg(target_os = "linux")]
         cli::Command::Mmsd(wanted) => crate::mmsd::run(&wanted),
+        #[cfg(target_os = "linux")]
+        cli::Command::X25(wanted) => crate::x25::run(&wanted),
         cli::Command::Delay(wanted) => delay::run(&wanted),
         cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
         cli::Command::Script(wanted) => script::script(&wanted),

@@ -20,6 +20,8 @@ mod mms;
 #[cfg(target_os = "linux")]
 mod mmsd;
 mod ppp;
+#[cfg(target_os = "linux")]
+mod x25;
 
 use std::process::ExitCode;
 

@@ -84,7 +84,9 @@ fn dissect(reading: &mut Reading<'_>) {
         });
     }
     let inside = reading.total().saturating_sub(header);
-    match super::ALL.iter().find(|one| one.name == name) {
+    // Wireshark's names are ours but for this one.
+    let ours = if name == "x.25" { "x25" } else { &name };
+    match super::ALL.iter().find(|one| one.name == ours) {
         Some(one) => reading.follow(&[Key::Named(one.name)], header, inside),
         None => reading.rest(header, inside, name),
     }

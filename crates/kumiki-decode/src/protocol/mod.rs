@@ -47,6 +47,7 @@ mod tcp;
 mod tpkt;
 mod udp;
 mod x25;
+mod x29;
 mod xot;
 mod xtp;
 
@@ -121,6 +122,7 @@ pub const ALL: &[&Dissector] = &[
     &lapb::SITA,
     &lapb::ETHER,
     &x25::DISSECTOR,
+    &x29::DISSECTOR,
     &xot::DISSECTOR,
     &xot::PVC,
 ];

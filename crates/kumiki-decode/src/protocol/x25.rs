@@ -4,13 +4,17 @@
 //! |---|---|
 //! | Codec | [`kumiki_wire::x25`] |
 //! | Found | by name: in I frames of LAPB, and in XOT |
-//! | Left out | packet sequences are not put together, and what the call user data names is not decoded: user data is shown as it is |
+//! | Left out | on LAPB, where a packet does not say which way it goes, packet sequences are not put together; there the first part of one is shown as it is |
+//!
+//! What a call carries is known by its call user data, where the capture has it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
 
 use kumiki_osi::x25::{Facility, What, diagnostic_text};
 use kumiki_wire::x25::{Block, Body, Packet};
 
+use crate::key::Key;
 use crate::packet::Value;
 use crate::reading::Reading;
+use crate::reassembly::calls::{MOST_SEQUENCE, Place};
 use crate::registry::Dissector;
 
 pub(super) const DISSECTOR: Dissector = Dissector {
@@ -51,12 +55,17 @@ fn dissect(reading: &mut Reading<'_>) {
             reading.field("p(s)", 2, len.saturating_sub(2), *ps);
             reading.field("p(r)", 2, len.saturating_sub(2), *pr);
             reading.field("m", 2, len.saturating_sub(2), *more);
-            reading.follow(&[], len, total.saturating_sub(len));
+            reading.around.qualified = packet.qualified;
+            user_data(reading, packet.channel, len, *more);
         }
         Body::Rr(pr) | Body::Rnr(pr) | Body::Rej(pr) => {
             reading.field("p(r)", 2, len.saturating_sub(2), *pr);
         }
-        Body::Call(it) => block(reading, it),
+        Body::Call(it) => {
+            let (place, number) = (place(reading, packet.channel), reading.around.packet);
+            reading.state.calls.begin(place, number, protocol(&it.data));
+            block(reading, it);
+        }
         Body::Accepted(it) | Body::ClearConfirmation(it) => {
             it.iter().for_each(|it| block(reading, it));
         }
@@ -82,6 +91,63 @@ fn dissect(reading: &mut Reading<'_>) {
         Body::Registration(..) => reading.note("registration, whose parameters are not decoded"),
         Body::InterruptConfirmation | Body::ResetConfirmation | Body::RestartConfirmation => {}
     }
+}
+
+/// Where the call is to which a packet on `channel` belongs. XOT's numbers mean nothing.
+fn place(reading: &Reading<'_>, channel: u16) -> Place {
+    let (interface, stream) = (reading.around.interface, reading.around.stream);
+    let channel = if stream.is_some() { 0 } else { channel };
+    Place::new(interface, stream, channel)
+}
+
+/// Who reads what a call with this call user data carries.
+fn protocol(call_user_data: &[u8]) -> Option<&'static str> {
+    if kumiki_wire::x29::user_data(call_user_data).is_some() {
+        Some("x29")
+    } else if call_user_data.starts_with(&[3, 1, 1, 0]) {
+        Some("cotp")
+    } else {
+        None
+    }
+}
+
+/// The user data of a DATA packet: a sequence is read when it is whole.
+fn user_data(reading: &mut Reading<'_>, channel: u16, at: usize, more: bool) {
+    let (total, packet) = (reading.total(), reading.around.packet);
+    let len = total.saturating_sub(at);
+    let place = place(reading, channel);
+    let octets = reading.part(at, len);
+    let Some(call) = reading.state.calls.call(place, packet) else {
+        return reading.follow(&[], at, len);
+    };
+    let Some(name) = call.protocol else {
+        return reading.follow(&[], at, len);
+    };
+    let keys = [Key::Named(name)];
+    let stream = reading.around.stream;
+    let begun = call.sequence(stream).is_some_and(|it| it.is_begun());
+    if !more && !begun {
+        return reading.follow(&keys, at, len);
+    }
+    let room = octets.len() == len && !reading.around.quoted;
+    let Some(sequence) = call.sequence(stream).filter(|_| room) else {
+        return reading.follow(&[], at, len);
+    };
+    if sequence.octets.len().saturating_add(len) > MOST_SEQUENCE {
+        let _ = sequence.end("");
+        reading.note(format!(
+            "a packet sequence of more than {MOST_SEQUENCE} octets is not put together"
+        ));
+        return reading.follow(&[], at, len);
+    }
+    sequence.add(packet, octets);
+    if more {
+        reading.note("a part of a packet sequence, which is read with its last packet");
+        return;
+    }
+    let whole = sequence.end("packet sequence");
+    let len = whole.octets.len();
+    reading.follow_reassembled(&keys, whole, 0, len);
 }
 
 fn reason(reading: &mut Reading<'_>, what: What, found: u8, diagnostic: Option<u8>) {

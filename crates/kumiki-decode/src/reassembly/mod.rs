@@ -6,6 +6,7 @@
 //! | AAL3/4 PDUs under way | [`aal34::MOST_PDUS`] of [`aal34::MOST_OCTETS`] octets each: 64 MiB |
 //! | IP datagrams under way | [`fragments::MOST_DATAGRAMS`] of 65,535 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
 //! | Links of LAPB that number modulo 128 | [`MOST_LINKS`] |
+//! | Calls of X.25 | [`calls::MOST_CALLS`], and [`calls::MOST_SEQUENCE`] octets of a packet sequence for each direction of one on XOT: 32 MiB |
 //! | TPKTs, packets of XOT and TSDUs under way, presentation contexts | those of [`streams::MOST_STREAMS`] directions of connections: 64 KiB each, and [`streams::MOST_TSDUS`] octets for all TSDUs: 32 MiB |
 //! | Frames of SONET/SDH before the next | one for each of [`lines::MOST_LINES`] lines, of which 250 octets are kept |
 //!
@@ -16,6 +17,7 @@ use std::fmt;
 
 pub mod aal34;
 pub mod aal5;
+pub mod calls;
 pub mod fragments;
 pub mod lines;
 pub mod streams;
@@ -32,6 +34,7 @@ pub const MOST_LINKS: usize = 1024;
 pub struct State {
     pub(crate) aal34: aal34::Segments,
     pub(crate) aal5: aal5::Circuits,
+    pub(crate) calls: calls::Calls,
     pub(crate) fragments: fragments::Datagrams,
     pub(crate) lines: lines::Lines,
     pub(crate) streams: streams::Streams,
@@ -93,6 +96,7 @@ impl State {
             .chain(self.aal34.unfinished())
             .chain(self.fragments.unfinished())
             .chain(self.streams.unfinished())
+            .chain(self.calls.unfinished())
             .collect()
     }
 }

@@ -54,7 +54,7 @@ impl Parts {
         }
     }
 
-    fn unfinished(&self, what: String) -> Option<Unfinished> {
+    pub(super) fn unfinished(&self, what: String) -> Option<Unfinished> {
         self.is_begun().then(|| Unfinished {
             what,
             parts: self.parts,

@@ -27,17 +27,8 @@ impl<C: Clock> Executor<C> {
                 | Manage::Narrow { .. }
                 | Manage::Link(_) => {}
             },
-            Request::Credit { credit, .. } => {
-                let wires = self.hosts.get(number).map(|host| &host.wires);
-                let plug = wires.and_then(|wires| wires.get(device.0).copied().flatten());
-                if let Some(Plug::Real(RealId(number))) = plug
-                    && let Some(real) = self.real.get_mut(number)
-                {
-                    real.device.grant(credit.octets);
-                }
-            }
-            // A device has no sessions.
-            Request::Open(_)
+            Request::Credit { .. }
+            | Request::Open(_)
             | Request::Accept(_)
             | Request::Cancel { .. }
             | Request::Data { .. }
@@ -47,7 +38,19 @@ impl<C: Clock> Executor<C> {
             | Request::Expedited { .. }
             | Request::Release { .. }
             | Request::Abort { .. }
-            | Request::Reset { .. } => {}
+            | Request::Reset { .. } => self.ask(number, device, request),
+        }
+    }
+
+    /// Hands a primitive of a session to the device of the machine that `device` is joined to. What is between them takes none.
+    fn ask(&mut self, number: usize, device: DeviceId, request: Request) {
+        let wires = self.hosts.get(number).map(|host| &host.wires);
+        let plug = wires.and_then(|wires| wires.get(device.0).copied().flatten());
+        if let Some(Plug::Real(RealId(number))) = plug
+            && let Some(real) = self.real.get_mut(number)
+            && let Err(why) = real.device.request(request)
+        {
+            self.failure.get_or_insert((RealId(number), why));
         }
     }
 

@@ -19,11 +19,13 @@ use rustix::io::Errno;
 use crate::clock::{Clock as _, RealClock};
 use crate::device::{Arrival, Descriptors, RealDevice, Sent};
 
+mod console;
 mod opening;
 mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub use console::{Console, HELD as CONSOLE_HELD};
 use opening::{Ends, Place};
 pub use opening::{LineError, Opening};
 

@@ -37,6 +37,8 @@ pub mod delay;
 pub mod files;
 #[cfg(target_os = "linux")]
 pub mod osi;
+#[cfg(target_os = "linux")]
+pub mod pad;
 pub mod ppp;
 pub mod report;
 #[cfg(test)]

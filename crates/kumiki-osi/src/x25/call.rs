@@ -14,6 +14,9 @@ pub struct Call {
     pub delivery: bool,
     /// The logical channel. Asked for: the permanent virtual circuit to use, in place of a call. Told: the one in use.
     pub channel: Option<u16>,
+    /// The user stands between two ends, as a network does: it confirms interrupts itself and is told of their confirmation
+    /// ([`Primitive`](super::Primitive)), and it is asked for D whatever the packets of the call said of it. Asked for only.
+    pub relayed: bool,
     /// What was agreed on. Told only.
     pub agreed: Option<Flow>,
 }

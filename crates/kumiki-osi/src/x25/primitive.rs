@@ -14,8 +14,17 @@ pub enum Primitive {
         end: bool,
         /// The Q bit: of the same value in all packets of a message.
         qualified: bool,
-        /// The D bit: the peer is to confirm that it was delivered.
+        /// The D bit: the peer is to confirm that it was delivered. Where the message does not end here, the packet with it does all the
+        /// same: it may be less than full.
         delivery: bool,
+    },
+    /// Of a relayed call ([`Call::relayed`](super::Call::relayed)): the interrupt was confirmed, or is to be.
+    InterruptConfirm,
+    /// The user will answer the offer of this call later, and goes by this handle (index and generation) already: so it hears when the
+    /// caller gives up. A request only.
+    Claim {
+        /// The user's handle.
+        user: (u32, u32),
     },
     /// The user has taken what was marked with the D bit, or the peer's user has: so many packets of it, in their order.
     Confirm {
@@ -30,7 +39,7 @@ impl Primitive {
     pub const fn message(&self) -> Option<&Message> {
         match self {
             Self::Data { data, .. } => Some(data),
-            Self::Confirm { .. } => None,
+            Self::Confirm { .. } | Self::InterruptConfirm | Self::Claim { .. } => None,
         }
     }
 }

@@ -104,6 +104,7 @@ impl X25 {
         circuit.remote = remote;
         circuit.fast_select = fast_select;
         circuit.delivery = asked.delivery;
+        circuit.relays = asked.relayed;
         circuit.receive = self.receive(open.quality.receive_buffer, &flow);
         circuit.call = Some(Box::new(packet));
         let handle = self.add_circuit(circuit);
@@ -253,6 +254,7 @@ impl X25 {
         circuit.user = Some(open.user);
         circuit.receive = receive;
         circuit.delivery = open.call.as_ref().is_some_and(|call| call.delivery);
+        circuit.relays = open.call.as_ref().is_some_and(|call| call.relayed);
         let (line, given_up) = (circuit.line, circuit.tries > r22);
         let given_up = given_up && circuit.d == D::OursResetting;
         if self.is_ready(line) || over != Over::Circuits {
@@ -336,6 +338,7 @@ impl X25 {
             facilities,
             delivery: packet.delivery,
             channel: Some(packet.channel),
+            relayed: false,
             agreed: Some(circuit.flow),
         };
         let data = (!block.data.is_empty()).then(|| Message::from_octets(&block.data));
@@ -421,7 +424,8 @@ impl X25 {
     pub(super) fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
         let handle = accept.session;
         let waits = |circuit: &mut Circuit| {
-            circuit.p == P::TheirsWaiting && circuit.user.is_none() && circuit.above == above
+            let is_offered = circuit.listener.is_some() && circuit.p == P::TheirsWaiting;
+            is_offered && circuit.above == above
         };
         if !self.circuit(handle).is_some_and(waits) {
             return Self::refuse(above, accept.user, Reason::NoSession, cx);
@@ -483,6 +487,7 @@ impl X25 {
         });
         // Confirmation of delivery is had where both want it.
         circuit.delivery &= asked.delivery;
+        circuit.relays = asked.relayed;
         let mut packet = circuit.packet(Body::Accepted(block));
         packet.delivery = circuit.delivery;
         circuit.out.push(Message::from_octets(&packet.to_vec()));
@@ -494,6 +499,20 @@ impl X25 {
             .unwrap_or_else(|| flow.window_in.into());
         circuit.begin(cx);
         self.flush(handle, cx);
+    }
+
+    /// The user of an offer goes by this handle from now on.
+    pub(super) fn claim(
+        &mut self,
+        above: Above,
+        handle: Handle,
+        user: Handle,
+        cx: &mut Context<'_>,
+    ) {
+        match self.circuit(handle) {
+            Some(circuit) if circuit.listener.is_some() => circuit.user = Some(user),
+            Some(_) | None => Self::refuse(above, user, Reason::NoSession, cx),
+        }
     }
 
     /// CALL ACCEPTED has come.
@@ -541,6 +560,7 @@ impl X25 {
             facilities: block.facilities,
             delivery: circuit.delivery,
             channel: Some(circuit.channel),
+            relayed: false,
             agreed: Some(flow),
         };
         if let Some(user) = circuit.user {
@@ -606,13 +626,24 @@ impl X25 {
         data: Vec<u8>,
         cx: &mut Context<'_>,
     ) {
-        self.counters.clears += 1;
-        self.answered(handle);
-        let t23 = self.config.t23;
         let Some(line) = self.circuit(handle).map(|it| it.line) else {
             return;
         };
         let cause = self.own_cause(line, network);
+        self.clear_with(handle, (cause, code), data, cx);
+    }
+
+    /// As [`X25::clear`], with the cause that is said.
+    fn clear_with(
+        &mut self,
+        handle: Handle,
+        (cause, code): (u8, u8),
+        data: Vec<u8>,
+        cx: &mut Context<'_>,
+    ) {
+        self.counters.clears += 1;
+        self.answered(handle);
+        let t23 = self.config.t23;
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -678,7 +709,7 @@ impl X25 {
                 what: What::Clear,
                 cause,
                 diagnostic,
-            })) => (cause, diagnostic),
+            })) => (self.passed_cause(line, cause), diagnostic),
             Reason::Told(_)
             | Reason::User
             | Reason::Reset
@@ -691,7 +722,7 @@ impl X25 {
             | Reason::Down
             | Reason::NoSession => (cause::DTE, diagnostic::NONE),
         };
-        self.clear(handle, why, data, cx);
+        self.clear_with(handle, why, data, cx);
     }
 
     /// T21, T22 or T23 has expired.

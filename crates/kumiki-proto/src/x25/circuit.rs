@@ -93,6 +93,8 @@ struct Variables {
     rejects: u8,
     interrupts: VecDeque<Message>,
     interrupted: bool,
+    /// An interrupt has come that the user has not confirmed.
+    unanswered_interrupt: bool,
 }
 
 /// The most interrupts that wait for the one under way.
@@ -118,6 +120,8 @@ pub(super) struct Circuit {
     pub(super) fast_select: FastSelect,
     /// Whether the user knows the D bit.
     pub(super) delivery: bool,
+    /// Whether the user relays: interrupts are confirmed by it, and so is D, always.
+    pub(super) relays: bool,
     /// Whether packet sizes and windows were in the peer's call.
     pub(super) negotiates: (bool, bool),
     /// What the user of a call that we make asks for, until it goes out.
@@ -154,6 +158,7 @@ impl Circuit {
             remote: Number::NONE,
             fast_select: FastSelect::None,
             delivery: false,
+            relays: false,
             negotiates: (false, false),
             call: None,
             receive: flow.window_in.into(),
@@ -298,8 +303,9 @@ impl Circuit {
                 delivery: false,
             });
         }
-        if end {
-            let (data, more) = (part.data, false);
+        if end || delivery && !part.data.is_empty() {
+            // What is to be confirmed does not wait for more.
+            let (data, more) = (part.data, !end);
             self.v.queue.push_back(Item {
                 data,
                 more,
@@ -385,7 +391,7 @@ impl Circuit {
         } else {
             self.start(Timer::Window, config.t25, cx);
         }
-        if let Some(session) = self.user.filter(|_| packets > 0 && self.delivery) {
+        if let Some(session) = self.user.filter(|_| packets > 0 && self.confirms()) {
             let what = Box::new(Particular::Packet(Primitive::Confirm { packets }));
             self.up(Indication::Particular { session, what }, cx);
         }
@@ -535,7 +541,7 @@ impl Circuit {
                 qualified,
                 delivery,
             } = item;
-            let confirms = delivery && self.delivery;
+            let confirms = delivery && self.confirms();
             self.v.unconfirmed.push_back(confirms);
             let end = !more;
             let indication = if qualified || confirms {
@@ -552,6 +558,11 @@ impl Circuit {
             self.up(indication, cx);
         }
         self.advance();
+    }
+
+    /// Whether the user confirms what was marked with D, and is told when its own was confirmed.
+    const fn confirms(&self) -> bool {
+        self.delivery || self.relays
     }
 
     /// P(R) goes as far as the user has taken and confirmed.
@@ -665,12 +676,28 @@ impl Circuit {
         }
     }
 
-    /// INTERRUPT has come: it is handed up and confirmed.
-    pub(super) fn on_interrupt(&mut self, data: Message, cx: &mut Context<'_>) {
+    /// INTERRUPT has come: it is handed up and confirmed, unless the user does that.
+    ///
+    /// # Errors
+    /// The diagnostic code where the one before was not confirmed.
+    pub(super) fn on_interrupt(&mut self, data: Message, cx: &mut Context<'_>) -> Result<(), u8> {
+        if self.relays && core::mem::replace(&mut self.v.unanswered_interrupt, true) {
+            return Err(diagnostic::INTERRUPT);
+        }
         if let Some(session) = self.user {
             self.up(Indication::Expedited { session, data }, cx);
         }
-        self.send(Body::InterruptConfirmation);
+        if !self.relays {
+            self.send(Body::InterruptConfirmation);
+        }
+        Ok(())
+    }
+
+    /// The user confirms the interrupt that has come; one that a reset has taken away needs none.
+    pub(super) fn take_interrupt_confirm(&mut self) {
+        if core::mem::take(&mut self.v.unanswered_interrupt) {
+            self.send(Body::InterruptConfirmation);
+        }
     }
 
     /// INTERRUPT CONFIRMATION has come.
@@ -686,6 +713,10 @@ impl Circuit {
             return Err(diagnostic::INTERRUPT_CONFIRMATION);
         }
         self.stop(Timer::Interrupt, cx);
+        if let Some(session) = self.user.filter(|_| self.relays) {
+            let what = Box::new(Particular::Packet(Primitive::InterruptConfirm));
+            self.up(Indication::Particular { session, what }, cx);
+        }
         self.interrupt(config, cx);
         Ok(())
     }

@@ -580,6 +580,16 @@ impl X25 {
         }
     }
 
+    /// The cause that we say where our user passes on one that it was told elsewhere.
+    pub(super) fn passed_cause(&mut self, line: Handle, told: u8) -> u8 {
+        match (self.config.over, self.role(line)) {
+            (Over::Circuits, _) | (_, Role::Dce) => told,
+            (Over::Link | Over::Frames, Role::Dte) if told == cause::DTE => told,
+            // X.25 section 5.2.3.1.1: what is not of this DTE itself has the upper bit.
+            (Over::Link | Over::Frames, Role::Dte) => told | 0x80,
+        }
+    }
+
     pub(super) fn line_credit(&mut self, own: Handle, messages: u32, cx: &mut Context<'_>) {
         let Some(line) = self.lines.get(own) else {
             return;

@@ -25,6 +25,9 @@
 //! `call.delivery`, are `Particular`. P(R) follows what the user has room for, so a user without room closes the window; then RNR says so
 //! too. Interrupts are confirmed when they have been handed up.
 //!
+//! A user that relays (`call.relayed`) confirms interrupts itself, and D always: so both go from end to end. It may tell its handle before it answers
+//! an offer (`Claim`). The causes that it passes on are said as they are by a DCE and on XOT, and with the upper bit, as those of a private network, by a DTE.
+//!
 //! # A link that is called for
 //!
 //! With [`Config::idle`] the link is asked for when there is a call to make, and ended after so long without one; a link of the peer's is taken.
@@ -305,7 +308,7 @@ impl X25 {
         self.flush(session, cx);
     }
 
-    fn particular(&mut self, session: Handle, what: Particular, cx: &mut Context<'_>) {
+    fn particular(&mut self, from: Above, session: Handle, what: Particular, cx: &mut Context<'_>) {
         match what {
             Particular::Packet(Primitive::Data {
                 data,
@@ -317,6 +320,15 @@ impl X25 {
             }),
             Particular::Packet(Primitive::Confirm { packets }) => {
                 self.on_circuit(session, cx, |circuit, _, _| circuit.take_confirm(packets));
+            }
+            Particular::Packet(Primitive::InterruptConfirm) => {
+                self.on_circuit(session, cx, |circuit, _, _| {
+                    circuit.take_interrupt_confirm();
+                });
+            }
+            Particular::Packet(Primitive::Claim { user }) => {
+                let (index, generation) = user;
+                self.claim(from, session, Handle { index, generation }, cx);
             }
             Particular::Session(_)
             | Particular::File(_)
@@ -413,7 +425,7 @@ impl Protocol for X25 {
                 it.take_room(credit.messages, cx);
             }),
             Request::Reset { session, reason } => self.user_reset(session, reason, cx),
-            Request::Particular { session, what } => self.particular(session, *what, cx),
+            Request::Particular { session, what } => self.particular(from, session, *what, cx),
             Request::Manage(manage) => match *manage {
                 Manage::Limits => {
                     let report = Report::Limits {

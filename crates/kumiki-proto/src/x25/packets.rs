@@ -344,8 +344,7 @@ impl X25 {
                 }
                 Body::Interrupt => {
                     self.counters.interrupts_received += 1;
-                    circuit.on_interrupt(data, cx);
-                    Ok(())
+                    circuit.on_interrupt(data, cx)
                 }
                 Body::InterruptConfirmation => circuit.on_interrupt_confirmed(&self.config, cx),
                 Body::Rej(_) if self.config.over == Over::Circuits => {

@@ -11,12 +11,23 @@ use super::{X25, told};
 impl X25 {
     /// We reset the channel for what the peer, or a timer, has done; `Reason::User` where nobody is told but asked to answer.
     pub(super) fn reset(&mut self, handle: Handle, code: u8, reason: Reason, cx: &mut Context<'_>) {
-        self.counters.resets += 1;
-        let t22 = self.config.t22;
         let Some(line) = self.circuit(handle).map(|it| it.line) else {
             return;
         };
         let cause = self.own_cause(line, cause::RESET_LOCAL);
+        self.reset_with(handle, (cause, code), reason, cx);
+    }
+
+    /// As [`X25::reset`], with the cause that is said.
+    fn reset_with(
+        &mut self,
+        handle: Handle,
+        (cause, code): (u8, u8),
+        reason: Reason,
+        cx: &mut Context<'_>,
+    ) {
+        self.counters.resets += 1;
+        let t22 = self.config.t22;
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -103,12 +114,13 @@ impl X25 {
             return cx.drop("a reset goes on already");
         }
         circuit.user_resets = true;
-        let code = match reason {
+        let line = circuit.line;
+        let why = match reason {
             Reason::Told(Told::X25(x25::Told {
                 what: What::Reset,
+                cause,
                 diagnostic,
-                ..
-            })) => diagnostic,
+            })) => (self.passed_cause(line, cause), diagnostic),
             Reason::Told(_)
             | Reason::User
             | Reason::Reset
@@ -119,8 +131,11 @@ impl X25 {
             | Reason::NoResources
             | Reason::Protocol
             | Reason::Down
-            | Reason::NoSession => diagnostic::NONE,
+            | Reason::NoSession => {
+                let cause = self.own_cause(line, cause::RESET_LOCAL);
+                (cause, diagnostic::NONE)
+            }
         };
-        self.reset(handle, code, Reason::User, cx);
+        self.reset_with(handle, why, Reason::User, cx);
     }
 }

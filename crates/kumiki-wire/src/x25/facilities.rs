@@ -168,7 +168,8 @@ fn fitting(facilities: &Facilities) -> impl Iterator<Item = (&Facility, usize)> 
 }
 
 /// Octets that [`emit_facilities`] writes.
-pub(super) fn facilities_len(facilities: &Facilities) -> usize {
+#[must_use]
+pub fn facilities_len(facilities: &Facilities) -> usize {
     fitting(facilities).map(|(_, len)| len).sum()
 }
 

@@ -11,11 +11,17 @@ fn a_capture_is_read_without_a_remark() {
         "F-TRANSFER-END",
         "F-TERMINATE",
     ];
-    // What the call user data of X.25 names is not decoded.
-    let packets = ["CALL", "DATA", "CLEAR", "RR"];
+    let packets = [
+        "CALL",
+        "CLEAR",
+        "RR",
+        "F-INITIALIZE request",
+        "F-WRITE",
+        "F-TERMINATE",
+    ];
     for (carrier, layer, query, parts) in [
-        ("--listen", "tpkt", "", files),
-        ("--xot", "xot", "?carrier=xot&x121=1", packets),
+        ("--listen", "tpkt", "", &files[..]),
+        ("--xot", "xot", "?carrier=xot&x121=1", &packets[..]),
     ] {
         let options = ["--anonymous", "--pcap", "theirs.pcapng", "--x121", "1"];
         let daemon = Daemon::on(&folder, carrier, &options);

@@ -125,7 +125,7 @@ impl RealDevice for Line {
                 });
             }
             Some(Arrival::Down) => self.watcher.with(|sight| sight.is_down = true),
-            Some(Arrival::Up | Arrival::Room(_)) | None => {}
+            Some(Arrival::Up | Arrival::Room(_) | Arrival::Told(_)) | None => {}
         }
         Ok(arrival)
     }

@@ -260,7 +260,8 @@ impl Wire {
                     listener.held += 1;
                     self.give_room(end_of);
                 }
-                Particular::Session(_)
+                Particular::Packet(Primitive::InterruptConfirm | Primitive::Claim { .. })
+                | Particular::Session(_)
                 | Particular::File(_)
                 | Particular::Identification(_)
                 | Particular::Mms(_) => {}

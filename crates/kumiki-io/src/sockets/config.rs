@@ -1,0 +1,128 @@
+//! What can be set of [`Sockets`](super::Sockets), what it counts, and what it says where something goes wrong.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kumiki_graph::{Duration, KeepAlive, Reason};
+use rustix::io::Errno;
+
+/// What can be set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SocketsConfig {
+    /// The most connections, those that are being made among them.
+    pub most: usize,
+    /// How many octets of a connection may be read before the user has taken any, where it does not say.
+    pub receive_buffer: u32,
+    /// When an idle peer is asked whether it is there, where the user does not say.
+    pub keep_alive: KeepAlive,
+    /// How long what was sent may stay unacknowledged, where the user does not say; zero: as long as the kernel tries.
+    pub user_timeout: Duration,
+    /// The networks, each an address and the length of its prefix, of which callers are let in; none: all.
+    pub allowed: Vec<(IpAddr, u8)>,
+}
+
+impl Default for SocketsConfig {
+    fn default() -> Self {
+        let minute = Duration::from_secs(60);
+        Self {
+            most: 4096,
+            receive_buffer: 64 * 1024,
+            keep_alive: KeepAlive {
+                idle: minute,
+                interval: Duration::from_secs(10),
+                count: 6,
+            },
+            user_timeout: minute,
+            allowed: Vec::new(),
+        }
+    }
+}
+
+impl SocketsConfig {
+    pub(super) fn lets_in(&self, caller: IpAddr) -> bool {
+        let is_in = |(network, prefix): &(IpAddr, u8)| within(caller, *network, *prefix);
+        self.allowed.is_empty() || self.allowed.iter().any(is_in)
+    }
+}
+
+/// Whether the first `prefix` bits of `address` are those of `network`.
+pub(super) fn within(address: IpAddr, network: IpAddr, prefix: u8) -> bool {
+    let (bits, width) = match (address.to_canonical(), network) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits() ^ b.to_bits()), 32),
+        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
+        (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
+    };
+    bits.checked_shr(width - u32::from(prefix).min(width))
+        .unwrap_or(0)
+        == 0
+}
+
+/// Where nobody can be listened for.
+#[derive(Debug, thiserror::Error)]
+#[error("TCP port on {local}: {why}{}", remedy(why))]
+pub struct SocketsError {
+    /// Our address.
+    pub local: SocketAddr,
+    /// What the operating system said.
+    pub why: io::Error,
+}
+
+fn remedy(why: &io::Error) -> &'static str {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "an enum of the standard library that grows"
+    )]
+    match why.kind() {
+        io::ErrorKind::AddrInUse => ". Another program listens there: choose another port",
+        io::ErrorKind::AddrNotAvailable => ". This machine does not have that address",
+        io::ErrorKind::PermissionDenied => ". Ports below 1024 need root",
+        _ => "",
+    }
+}
+
+/// What happened, for whoever looks from outside while the device runs.
+#[derive(Debug, Default)]
+pub struct SocketsCounters {
+    /// Connections made to others.
+    pub called: AtomicU64,
+    /// Connections made by others.
+    pub accepted: AtomicU64,
+    /// Callers that were turned away ([`SocketsConfig::allowed`]).
+    pub barred: AtomicU64,
+    /// Calls that came to nothing.
+    pub failed: AtomicU64,
+}
+
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What a user is told where the kernel says `why`.
+pub(super) fn reason_of(why: Errno) -> Reason {
+    match why {
+        Errno::CONNREFUSED => Reason::Refused,
+        Errno::TIMEDOUT => Reason::TimedOut,
+        Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => Reason::Reset,
+        Errno::HOSTUNREACH
+        | Errno::NETUNREACH
+        | Errno::NETDOWN
+        | Errno::HOSTDOWN
+        // A firewall of this machine.
+        | Errno::ACCESS
+        | Errno::PERM => Reason::Unreachable,
+        Errno::ADDRINUSE
+        | Errno::ADDRNOTAVAIL
+        | Errno::AFNOSUPPORT
+        | Errno::INVAL
+        | Errno::NODEV => Reason::BadAddress,
+        Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM | Errno::AGAIN => {
+            Reason::NoResources
+        }
+        _ => Reason::Down,
+    }
+}
+
+pub(super) fn errno(why: &io::Error) -> Errno {
+    Errno::from_io_error(why).unwrap_or(Errno::IO)
+}

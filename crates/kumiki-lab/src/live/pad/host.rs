@@ -1,0 +1,276 @@
+//! A host for terminals: each call that comes by XOT gets a program on a pseudo terminal.
+
+use core::net::SocketAddr;
+use std::ffi::OsString;
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
+use kumiki_io::line::Console;
+use kumiki_io::{
+    Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Stream, Wish,
+    unguessable,
+};
+use kumiki_octets::Message;
+use kumiki_proto::pad_host::{Config, PadHost};
+use kumiki_proto::pipe::{self, Pipe};
+
+use super::{Journal, Network, Tape, executor, numbered, serve};
+use crate::live::{LOOK, LiveError, system};
+
+/// How long a connection may be without a call, and how long one that is over stays.
+const PATIENCE: Duration = Duration::from_secs(10);
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// A program that is started when a call is there.
+struct Program {
+    command: Vec<OsString>,
+    wanted: Arc<AtomicBool>,
+    running: Option<(Console, Child)>,
+    granted: u64,
+    trouble: Trouble,
+    /// That it could not be started is still to be told to the graph, as an end.
+    ends: bool,
+}
+
+/// Why a program could not be started.
+type Trouble = Arc<Mutex<Option<String>>>;
+
+impl RealDevice for Program {
+    fn descriptors(&self) -> Descriptors<'_> {
+        let running = self.running.as_ref();
+        running.map_or_else(Descriptors::default, |(console, _)| console.descriptors())
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        if let Some((console, _)) = &mut self.running {
+            return console.receive();
+        }
+        if core::mem::take(&mut self.ends) {
+            return Ok(Some(Arrival::Down));
+        }
+        // It is wanted once.
+        if !self.wanted.swap(false, Ordering::SeqCst) {
+            return Ok(None);
+        }
+        match Console::program(&self.command) {
+            Ok((mut console, child)) => {
+                console.grant(self.granted);
+                let first = console.receive();
+                self.running = Some((console, child));
+                first
+            }
+            Err(why) => {
+                let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+                *trouble = Some(why.to_string());
+                self.ends = true;
+                Ok(Some(Arrival::Up))
+            }
+        }
+    }
+
+    fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {
+        match &mut self.running {
+            Some((console, _)) => console.send(packet, to),
+            None => Ok(Sent::Refused),
+        }
+    }
+
+    fn grant(&mut self, octets: u64) {
+        match &mut self.running {
+            Some((console, _)) => console.grant(octets),
+            None => self.granted = self.granted.saturating_add(octets),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        match &mut self.running {
+            Some((console, _)) => console.flush(),
+            None => Ok(false),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some((console, mut child)) = self.running.take() {
+            // The end of its terminal is a hang-up to the program and what it has started; it is not asked twice.
+            drop(console);
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn stack(
+    network: &Network,
+    config: Config,
+    ends: (SocketAddr, SocketAddr),
+    seed: u64,
+) -> Result<(Graph, [DeviceId; 2]), LiveError> {
+    let (x25, xot) = network.layers()?;
+    let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
+    let mut graph = Graph::new(seed, 0);
+    let task = graph.add_task("cpu");
+    let line = graph
+        .add_device("connection", Service::Frame)
+        .map_err(misfit)?;
+    let program = graph
+        .add_device("program", Service::Frame)
+        .map_err(misfit)?;
+    let below = pipe::Config {
+        local: ends.0.into(),
+        remote: ends.1.into(),
+        ..pipe::Config::default()
+    };
+    let build = || -> Result<(), Misfit> {
+        graph.add_node("tcp", task, Box::new(Pipe::new(below)))?;
+        graph.connect("tcp", "connection")?;
+        graph.add_node("xot", task, Box::new(xot))?;
+        graph.connect("xot", "tcp")?;
+        graph.add_node("x25", task, Box::new(x25))?;
+        graph.connect("x25", "xot")?;
+        let pipe = Pipe::new(pipe::Config::default());
+        graph.add_node("pipe", task, Box::new(pipe))?;
+        graph.connect("pipe", "program")?;
+        graph.add_node("host", task, Box::new(PadHost::new(config)))?;
+        graph.connect("host", "x25")?;
+        graph.connect("host", "pipe")?;
+        Ok(())
+    };
+    build().map_err(misfit)?;
+    Ok((graph, [line, program]))
+}
+
+/// Serves one connection: what is told of it.
+fn converse(
+    network: &Network,
+    config: Config,
+    socket: TcpStream,
+    command: &[OsString],
+    wish: &Wish,
+    journal: &dyn Fn(&str),
+) -> Result<(), LiveError> {
+    let clock = RealClock::start();
+    let mut executor = executor(clock);
+    let ends = socket
+        .local_addr()
+        .and_then(|local| Ok((local, socket.peer_addr()?)))
+        .map_err(system("the connection"))?;
+    let seed = unguessable().map_err(system("no random number"))?;
+    let (mut graph, [line, program]) = stack(network, config, ends, seed)?;
+    let mut tape = match &network.pcap {
+        Some(path) => Some(Tape::begin(path, &mut graph)?),
+        None => None,
+    };
+    let node = graph.node("host");
+    let stream = Stream::new(socket).map_err(system("the connection"))?;
+    let wanted = Arc::new(AtomicBool::new(false));
+    let trouble = Trouble::default();
+    let mut is_told = false;
+    let device = Program {
+        command: command.to_vec(),
+        wanted: Arc::clone(&wanted),
+        running: None,
+        granted: 0,
+        trouble: Arc::clone(&trouble),
+        ends: false,
+    };
+    let graph = executor.add_graph("host", graph);
+    let connection = executor
+        .add_real(Box::new(stream))
+        .map_err(system("no descriptor to wait for the connection"))?;
+    let terminal = executor
+        .add_real(Box::new(device))
+        .map_err(system("no descriptor to wait for the program"))?;
+    executor.plug(Plug::Device(graph, line), Plug::Real(connection));
+    executor.plug(Plug::Device(graph, program), Plug::Real(terminal));
+    executor.start()?;
+    let began = clock.now();
+    let mut over = None;
+    let mut failed = None;
+    loop {
+        let ended = executor.run(LOOK, |executor| {
+            let Some(graph) = executor.graph_mut(graph) else {
+                return true;
+            };
+            if let Some(tape) = &mut tape
+                && let Err(why) = tape.take_from(graph)
+            {
+                failed = Some(why);
+                return true;
+            }
+            let Some(host) = node.and_then(|node| graph.protocol::<PadHost>(node)) else {
+                return true;
+            };
+            let now = clock.now();
+            if let Some(caller) = host.caller().filter(|_| !is_told) {
+                is_told = true;
+                wanted.store(true, Ordering::SeqCst);
+                journal(&format!("a call of {caller}"));
+            }
+            let is_over = host.ended().is_some() || host.counters().refused > 0;
+            let is_late = host.counters().calls == 0 && now >= began + PATIENCE;
+            if !is_over && !is_late {
+                return wish.is_made();
+            }
+            now >= *over.get_or_insert(now) + FAREWELL || wish.is_made()
+        });
+        if ended != Ended::TimedOut {
+            break;
+        }
+    }
+    if let Some(why) = failed {
+        return Err(why);
+    }
+    if let Some(tape) = tape {
+        tape.finish()?;
+    }
+    let host = executor.graph(graph);
+    let host = node.and_then(|node| host?.protocol::<PadHost>(node));
+    let counters = host.map(PadHost::counters).copied().unwrap_or_default();
+    let trouble = trouble
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(why) = trouble {
+        let name = command.first().map(|name| name.to_string_lossy());
+        journal(&format!("{}: {why}", name.unwrap_or_default()));
+    }
+    match host.and_then(PadHost::ended) {
+        Some(why) => journal(&format!("the call is over: {why}")),
+        None if counters.refused > 0 => journal("a call was refused: it was no PAD's"),
+        None if counters.calls == 0 => journal("no call came"),
+        None => {}
+    }
+    Ok(())
+}
+
+/// Takes calls that come by XOT and runs `command` for each, at most `most` at a time, until somebody wants an end.
+///
+/// # Errors
+/// [`LiveError`] where this machine cannot do it; what goes wrong with one call is told.
+pub fn listen(
+    network: &Network,
+    config: &Config,
+    listener: &TcpListener,
+    command: &[OsString],
+    (most, once): (usize, bool),
+    journal: &dyn Journal,
+) -> Result<(), LiveError> {
+    let bell = kumiki_io::Bell::default();
+    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    serve(listener, most, once, &wish, &|socket, from, number| {
+        let network = Network {
+            pcap: numbered(network.pcap.as_ref(), number),
+            ..network.clone()
+        };
+        let told = |line: &str| journal.told(&format!("call {number}, {from}: {line}"));
+        if let Err(why) = converse(&network, config.clone(), socket, command, &wish, &told) {
+            told(&why.to_string());
+        }
+    })
+}

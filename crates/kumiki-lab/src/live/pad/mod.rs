@@ -1,0 +1,214 @@
+//! A PAD, and a host for PADs, in real time: terminals and programs of this machine on X.25 over XOT.
+//!
+//! | | |
+//! |---|---|
+//! | Graph | [`Pad`] on `x25` on `xot` on the operating system's TCP, and beside it on `pipe` on the terminal; a terminal that comes by Telnet has `telnet` between. A host: [`PadHost`] on `x25`, `xot` and `pipe` on one connection, and on `pipe` on a pseudo terminal |
+//! | Threads | one for each terminal that comes by Telnet, and one for each connection of XOT to a host: each has a graph of its own, and there are at most so many |
+//! | Clock | [`RealClock`] |
+//! | Left out | terminals on serial lines (the standard streams can be one); other networks below, for which graphs come from scenarios |
+//!
+//! | read | for |
+//! |---|---|
+//! | [`terminal`] | one terminal, from its coming to its going |
+//! | [`host`] | a program for each call |
+//! | [`remedy`] | what helps where a call was not to be had |
+
+use core::net::SocketAddr;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kumiki_graph::{Duration, Graph};
+use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
+use kumiki_osi::x25::{Flow, Number};
+use kumiki_proto::x25::{self, Over, X25};
+use kumiki_proto::xot::{self, Xot};
+
+use super::{BATCH, LOOK, LiveError, system};
+use crate::capture::Stream as Capture;
+
+pub mod host;
+pub mod remedy;
+pub mod terminal;
+
+// What a caller needs of the crates below.
+pub use kumiki_osi::x25::pad::{BadList, List, Parameters};
+pub use kumiki_osi::x25::{BadNumber, Number as X121};
+pub use kumiki_proto::pad::{Config as PadConfig, Outcome};
+pub use kumiki_proto::pad_host::Config as HostConfig;
+
+/// What can be set of X.25 and XOT.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// The peer of XOT that has all numbers.
+    pub gateway: Option<SocketAddr>,
+    /// Where calls come in by XOT.
+    pub listen: Option<SocketAddr>,
+    /// Our address.
+    pub address: Number,
+    /// Octets of a packet that are asked for, both ways: a power of two from 16 to 4096.
+    pub packet: u16,
+    /// The window that is asked for, 1 to 7.
+    pub window: u8,
+    /// How long an answer to a call is waited for.
+    pub patience: Duration,
+    /// Where what crosses between X.25 and XOT is written.
+    pub pcap: Option<PathBuf>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            gateway: None,
+            listen: None,
+            address: Number::NONE,
+            packet: 128,
+            window: 2,
+            patience: Duration::from_secs(200),
+            pcap: None,
+        }
+    }
+}
+
+impl Network {
+    /// The packet layer and XOT.
+    fn layers(&self) -> Result<(X25, Xot), LiveError> {
+        let config = x25::Config {
+            over: Over::Circuits,
+            address: self.address,
+            wanted: Flow {
+                packet_out: self.packet,
+                packet_in: self.packet,
+                window_out: self.window,
+                window_in: self.window,
+                ..Flow::DEFAULT
+            },
+            t21: self.patience,
+            ..x25::Config::default()
+        };
+        let x25 = X25::new(config).map_err(|why| LiveError::Line(why.to_string()))?;
+        let routes = self.gateway.map(|gateway| (Number::NONE, gateway));
+        let xot = xot::Config {
+            routes: routes.into_iter().collect(),
+            ..xot::Config::default()
+        };
+        Ok((x25, Xot::new(xot)))
+    }
+}
+
+/// A capture under way, and the name of its file.
+struct Tape {
+    path: PathBuf,
+    capture: Capture<BufWriter<File>>,
+}
+
+impl Tape {
+    /// Begins a capture of the packets between `x25` and `xot`; an older file is replaced.
+    fn begin(path: &Path, graph: &mut Graph) -> Result<Self, LiveError> {
+        let path = path.to_owned();
+        let file = match File::create(&path) {
+            Ok(file) => file,
+            Err(why) => {
+                let why = why.into();
+                return Err(LiveError::Capture { path, why });
+            }
+        };
+        match Capture::new(graph, ("x25", "x25"), "xot", BufWriter::new(file)) {
+            Ok(capture) => Ok(Self { path, capture }),
+            Err(why) => Err(LiveError::Capture { path, why }),
+        }
+    }
+
+    fn take_from(&mut self, graph: &mut Graph) -> Result<(), LiveError> {
+        self.capture.take_from(graph).map_err(|why| {
+            let path = self.path.clone();
+            LiveError::Capture { path, why }
+        })
+    }
+
+    fn finish(self) -> Result<(), LiveError> {
+        let path = self.path;
+        let finished = self.capture.finish();
+        finished
+            .map(|_| ())
+            .map_err(|why| LiveError::Capture { path, why })
+    }
+}
+
+/// Several files for several graphs: the first is called as given, the next with `.2` behind it.
+fn numbered(path: Option<&PathBuf>, number: usize) -> Option<PathBuf> {
+    let path = path?;
+    if number < 2 {
+        return Some(path.clone());
+    }
+    let mut name = path.clone().into_os_string();
+    name.push(format!(".{number}"));
+    Some(name.into())
+}
+
+fn executor(clock: RealClock) -> Executor<RealClock> {
+    let pace = Pace {
+        batch: BATCH,
+        ..Pace::default()
+    };
+    Executor::new(clock, pace)
+}
+
+/// What somebody who runs one of these hears of it: a line for each thing that happens.
+pub trait Journal: Sync {
+    /// Something happened.
+    fn told(&self, line: &str);
+}
+
+/// Takes connections until somebody wants an end, each to a thread of its own, at most `most` at a time; the others wait.
+fn serve(
+    listener: &TcpListener,
+    most: usize,
+    once: bool,
+    wish: &Wish,
+    each: &(dyn Fn(TcpStream, SocketAddr, usize) + Sync),
+) -> Result<(), LiveError> {
+    let clock = RealClock::start();
+    let bell = kumiki_io::Bell::default();
+    listener
+        .set_nonblocking(true)
+        .map_err(system("cannot listen"))?;
+    let busy = Arc::new(AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let mut number = 0;
+        while !wish.is_made() {
+            let is_full = busy.load(Ordering::SeqCst) >= most;
+            let watch = Watch {
+                descriptor: std::os::fd::AsFd::as_fd(listener),
+                reading: true,
+                writing: false,
+            };
+            let watched = if is_full { &[][..] } else { &[watch][..] };
+            clock.wait(clock.now() + LOOK, &bell, watched);
+            if is_full {
+                continue;
+            }
+            match listener.accept() {
+                Ok((socket, from)) => {
+                    number += 1;
+                    busy.fetch_add(1, Ordering::SeqCst);
+                    let busy = Arc::clone(&busy);
+                    scope.spawn(move || {
+                        each(socket, from, number);
+                        busy.fetch_sub(1, Ordering::SeqCst);
+                    });
+                    if once {
+                        return Ok(());
+                    }
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                // A caller that has gone before it was taken, or no descriptor for it just now.
+                Err(_) => clock.wait(clock.now() + LOOK, &bell, &[]),
+            }
+        }
+        Ok(())
+    })
+}

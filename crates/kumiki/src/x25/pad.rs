@@ -1,0 +1,329 @@
+//! `kumiki x25 pad`: from the command line to [`kumiki_lab::live::pad`].
+
+use core::net::SocketAddr;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
+use std::net::{TcpListener, ToSocketAddrs as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use kumiki_lab::live::Duration;
+use kumiki_lab::live::pad::{
+    HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy,
+    terminal,
+};
+
+use crate::commands::{Stop, print};
+use crate::live::option;
+
+/// XOT's port (RFC 1613), and Telnet's.
+const XOT: u16 = 1998;
+const TELNET: u16 = 23;
+
+/// `kumiki x25 pad`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "With CALL, the call is made at once, and the PAD ends with it; where standard input is no terminal the profile is then the transparent one. \
+Without it, selections and commands are typed: HELP shows them, Ctrl-P leads from a call to commands, EXIT ends.\n\n\
+Exit status: 0 it ended as asked, 1 the call could not be had or was lost, 2 the command line is wrong."
+)]
+pub(crate) struct Wanted {
+    /// Whom to call: an X.121 address; before it facilities as in R,G12-, behind it D and up to 12 characters of user data
+    #[arg(value_name = "CALL", conflicts_with = "listen")]
+    call: Option<String>,
+    /// With --answer: the program that each call gets, on a pseudo terminal of its own
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        requires = "answer",
+        conflicts_with = "call"
+    )]
+    command: Vec<OsString>,
+    #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
+    behave: Behave,
+}
+
+/// The network.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Network")]
+struct Reach {
+    /// The XOT peer to which calls go, at 1998 unless another port is given
+    #[arg(long, value_name = "HOST[:PORT]")]
+    xot: Option<String>,
+    /// Our X.121 address
+    #[arg(long, value_name = "DIGITS")]
+    address: Option<String>,
+    /// Take calls that come by XOT here, at 1998 unless another port is given: one at the terminal, or each to COMMAND
+    #[arg(long, value_name = "ADDRESS[:PORT]", conflicts_with = "listen")]
+    answer: Option<String>,
+    /// Terminals come here by Telnet, at 23 unless another port is given, instead of the standard streams
+    #[arg(long, value_name = "ADDRESS[:PORT]")]
+    listen: Option<String>,
+    /// The most terminals or calls at a time
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    most: u16,
+    /// Octets of a packet that are asked for
+    #[arg(long, value_name = "OCTETS", default_value_t = 128)]
+    packet: u16,
+    /// Packets of a window that are asked for
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=7))]
+    window: u8,
+    /// How long an answer to a call is waited for
+    #[arg(long, value_name = "TIME", default_value = "200 s")]
+    timeout: String,
+    /// Write the packets to this file, as pcapng; of the second terminal or call to FILE.2, and so on
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+}
+
+/// The terminal.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Terminal")]
+struct Behave {
+    /// The parameters to begin with: simple (90) or transparent (91)
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// Parameters that are different: 2:0,3:2; with COMMAND, those that the callers' PADs are set to
+    #[arg(long, value_name = "N:VALUE,...")]
+    set: Option<String>,
+    /// How long a call goes on in which the host is silent after the end of standard input; forever: until the host clears it
+    #[arg(long, value_name = "TIME", default_value = "2 s")]
+    linger: String,
+    /// Let a host have the PAD call another (reselection)
+    #[arg(long)]
+    reselect: bool,
+    /// End with the first call
+    #[arg(long)]
+    once: bool,
+}
+
+/// Lines for whoever runs it.
+struct Lines;
+
+impl Journal for Lines {
+    fn told(&self, line: &str) {
+        // That nobody reads it to the end is no reason to stop serving.
+        let _ = print(&format!("{line}\n"));
+    }
+}
+
+/// The same where standard output is the terminal's.
+struct Aside;
+
+impl Journal for Aside {
+    fn told(&self, line: &str) {
+        eprintln!("{line}");
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
+    let reach = &wanted.reach;
+    let gateway = match &reach.xot {
+        Some(text) => Some(resolved("--xot", text, XOT)?),
+        None => None,
+    };
+    if gateway.is_none() && reach.answer.is_none() {
+        return Err(Stop::Input(
+            "nobody could be called: --xot HOST is missing (or --answer ADDRESS, to be called)"
+                .to_owned(),
+        ));
+    }
+    if !reach.packet.is_power_of_two() || !(16..=4096).contains(&reach.packet) {
+        return Err(Stop::Input(
+            "--packet: a power of two from 16 to 4096 is expected".to_owned(),
+        ));
+    }
+    let mut network = Network {
+        gateway,
+        listen: None,
+        address: number("--address", reach.address.as_deref())?,
+        packet: reach.packet,
+        window: reach.window,
+        patience: option("--timeout", &reach.timeout)?,
+        pcap: reach.pcap.clone(),
+    };
+    let answer = match &reach.answer {
+        Some(text) => Some(resolved("--answer", text, XOT)?),
+        None => None,
+    };
+    let list = match &wanted.behave.set {
+        Some(text) => text
+            .parse()
+            .map_err(|why| Stop::Input(format!("--set: {why}")))?,
+        None => List::default(),
+    };
+    if let (Some(at), false) = (answer, wanted.command.is_empty()) {
+        return serve(&network, at, &list, wanted);
+    }
+    network.listen = answer;
+    let config = config(wanted, &list, answer.is_some())?;
+    if let Some(text) = &reach.listen {
+        let listener = bound("--listen", resolved("--listen", text, TELNET)?)?;
+        let most = reach.most.into();
+        return Ok(terminal::listen(
+            &network, &config, &listener, most, &Lines,
+        )?);
+    }
+    let outcome = terminal::run(&network, config, terminal::Terminal::Standard, None, &Aside)?;
+    match &wanted.call {
+        Some(call) => judged(call, &outcome),
+        None => Ok(()),
+    }
+}
+
+/// What became of the call that the command line asked for.
+fn judged(call: &str, outcome: &Outcome) -> Result<(), Stop> {
+    if outcome.is_bad {
+        return Err(Stop::Input(format!(
+            "{call:?} is no call; expected an address such as 26245890040, R,G12-26245890040 or 26245890040Duser"
+        )));
+    }
+    let Some(why) = outcome.why else {
+        return Ok(());
+    };
+    let remedy = remedy::remedy(why);
+    if outcome.stood && remedy.is_none() {
+        return Ok(());
+    }
+    let what = if outcome.stood {
+        "was lost"
+    } else {
+        "could not be had"
+    };
+    let remedy = remedy.map_or_else(String::new, |remedy| format!(". {remedy}"));
+    Err(Stop::Failed(format!(
+        "the call {call} {what}: {why}{remedy}"
+    )))
+}
+
+fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop> {
+    let behave = &wanted.behave;
+    let is_terminal = wanted.reach.listen.is_some() || io::stdin().is_terminal();
+    let mut initial = match behave.profile.as_deref() {
+        Some("simple" | "90") => Parameters::SIMPLE,
+        Some("transparent" | "91") => Parameters::TRANSPARENT,
+        Some(other) => {
+            return Err(Stop::Input(format!(
+                "--profile: {other:?} is none; expected simple (90) or transparent (91)"
+            )));
+        }
+        None => {
+            let (profile, more) = match (is_terminal, wanted.call.is_some()) {
+                // A person: with a prompt, and a break that interrupts.
+                (true, _) => (Parameters::SIMPLE, "6:5,7:21"),
+                // A program that only wants to speak to the host.
+                (false, true) => (Parameters::TRANSPARENT, "4:1"),
+                // One that types commands, and knows what it types.
+                (false, false) => (Parameters::SIMPLE, "2:0"),
+            };
+            let mut initial = profile;
+            set(&mut initial, &more.parse().unwrap_or_default());
+            initial
+        }
+    };
+    set(&mut initial, list);
+    let linger = if behave.linger == "forever" {
+        None
+    } else {
+        Some(option::<Duration>("--linger", &behave.linger)?)
+    };
+    Ok(PadConfig {
+        initial,
+        address: number("--address", wanted.reach.address.as_deref())?,
+        answer: answers.then_some(X121::NONE),
+        call: wanted.call.clone(),
+        once: behave.once || wanted.call.is_some(),
+        linger,
+        reselection: behave.reselect,
+        ..PadConfig::default()
+    })
+}
+
+fn set(parameters: &mut Parameters, list: &List) {
+    for &(number, value) in &list.0 {
+        // The list was read as one that can be set.
+        let _ = parameters.set(number, value);
+    }
+}
+
+fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
+    let listener = bound("--answer", at)?;
+    let mut config = HostConfig::default();
+    if !list.0.is_empty() {
+        config.set.clone_from(&list.0);
+    }
+    let limits = (wanted.reach.most.into(), wanted.behave.once);
+    host::listen(network, &config, &listener, &wanted.command, limits, &Lines)?;
+    Ok(())
+}
+
+fn bound(name: &str, at: SocketAddr) -> Result<TcpListener, Stop> {
+    let listener = TcpListener::bind(at).map_err(|why| {
+        Stop::Failed(format!(
+            "{name}: {at}: {why}; choose another port, or see who listens there"
+        ))
+    })?;
+    if let Ok(at) = listener.local_addr() {
+        Lines.told(&format!("listens at {at}"));
+    }
+    Ok(listener)
+}
+
+/// The address of a host that may be a name, at `port` unless it says another.
+fn resolved(name: &str, text: &str, port: u16) -> Result<SocketAddr, Stop> {
+    let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let is_address = text.parse::<core::net::Ipv6Addr>().is_ok();
+    let found = if let Some(bare) = bare {
+        (bare, port).to_socket_addrs()
+    } else if text.contains(':') && !is_address {
+        text.to_socket_addrs()
+    } else {
+        (text, port).to_socket_addrs()
+    };
+    let first = found.map(|mut found| found.next());
+    match first {
+        Ok(Some(at)) => Ok(at),
+        Ok(None) => Err(Stop::Input(format!("{name}: {text} has no address"))),
+        Err(why) => Err(Stop::Input(format!(
+            "{name}: {text}: {why}; expected HOST, HOST:PORT or [ADDRESS]:PORT"
+        ))),
+    }
+}
+
+fn number(name: &str, text: Option<&str>) -> Result<X121, Stop> {
+    text.unwrap_or_default()
+        .parse()
+        .map_err(|why| Stop::Input(format!("{name}: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use kumiki_lab::live::pad::Outcome;
+
+    use super::*;
+
+    #[test]
+    fn addresses_have_the_port_of_what_they_are_for() {
+        let at = |text| resolved("--xot", text, XOT).unwrap().to_string();
+        assert_eq!(at("127.0.0.1"), "127.0.0.1:1998");
+        assert_eq!(at("127.0.0.1:99"), "127.0.0.1:99");
+        assert_eq!(at("[::1]"), "[::1]:1998");
+        assert_eq!(at("::1"), "[::1]:1998");
+        assert_eq!(at("[::1]:7"), "[::1]:7");
+    }
+
+    #[test]
+    fn a_call_that_is_none_is_told_so() {
+        let outcome = Outcome {
+            is_bad: true,
+            ..Outcome::default()
+        };
+        let Err(Stop::Input(why)) = judged("12x", &outcome) else {
+            panic!();
+        };
+        assert!(why.contains("expected an address such as"), "{why}");
+    }
+}

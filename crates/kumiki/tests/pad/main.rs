@@ -1,0 +1,249 @@
+//! `kumiki x25 pad` as a person and as a host have it: processes on the loopback interface.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may stop where something is not as it should be"
+)]
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::time::Duration;
+
+/// How long anything may take; only what hangs takes as long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process that listens somewhere, and is ended with the test.
+struct Listener {
+    child: Child,
+    at: String,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn kumiki(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    command
+        .args(["x25", "pad"])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Starts what says where it listens.
+fn listens(arguments: &[&str]) -> Listener {
+    let mut child = kumiki(arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    let at = line
+        .trim_end()
+        .strip_prefix("listens at ")
+        .map(str::to_owned);
+    let at = at.unwrap_or_else(|| {
+        let mut why = String::new();
+        let _ = child.stderr.take().unwrap().read_to_string(&mut why);
+        panic!("{line}{why}")
+    });
+    // What is told later is read by somebody, so that nothing is broken by it.
+    std::thread::spawn(move || for _ in lines.lines() {});
+    Listener { child, at }
+}
+
+/// A host whose calls each get `command`.
+fn host(command: &[&str]) -> Listener {
+    let mut arguments = vec!["--answer", "127.0.0.1:0", "--"];
+    arguments.extend(command);
+    listens(&arguments)
+}
+
+/// Runs a PAD to its end, with `input` typed at once.
+fn typed(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = kumiki(arguments).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin: ChildStdin = child.stdin.take().unwrap();
+    stdin.write_all(input).unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join("pad")
+        .join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+#[test]
+fn a_pipe_speaks_to_a_program_and_the_packets_are_right() {
+    let capture = folder("pipe").join("pad.pcapng");
+    let capture = capture.to_str().unwrap();
+    let host = host(&["/bin/cat"]);
+    // The end of cat's input is Ctrl-D at its terminal; the host then invites the PAD to clear.
+    let ran = typed(
+        &[
+            "--xot",
+            &host.at,
+            "--pcap",
+            capture,
+            "--address",
+            "777",
+            "12345",
+        ],
+        b"hello\n\x04",
+    );
+    assert_eq!(
+        text(&ran.stdout),
+        "hello\r\nhello\r\n",
+        "{}",
+        text(&ran.stderr)
+    );
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    let decoded = Command::new(env!("CARGO_BIN_EXE_kumiki"))
+        .args(["decode", capture])
+        .output()
+        .unwrap();
+    let decoded = text(&decoded.stdout);
+    for part in ["CALL", "X.29 set 2:0", "X.29 invitation to clear", "CLEAR"] {
+        assert!(decoded.contains(part), "no {part}:\n{decoded}");
+    }
+    tshark(capture);
+}
+
+/// Wireshark reads the messages as they were meant, and has nothing against the packets.
+fn tshark(capture: &str) {
+    let fields = ["-T", "fields", "-e", "x29.msg_code"];
+    let read = Command::new("tshark")
+        .args(["-n", "-r", capture])
+        .args(fields)
+        .output();
+    let read = match read {
+        Ok(read) => read,
+        Err(why) => {
+            assert!(
+                std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
+                "tshark is required and could not be started: {why}"
+            );
+            println!("skipped: tshark could not be started: {why}");
+            return;
+        }
+    };
+    let said = text(&read.stdout);
+    let codes: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(codes, ["0x02", "0x01"], "{said}");
+    let wrong = Command::new("tshark")
+        .args(["-n", "-r", capture, "-Y", "_ws.malformed"])
+        .output()
+        .unwrap();
+    assert_eq!(text(&wrong.stdout), "");
+}
+
+#[test]
+fn commands_are_read_from_a_pipe() {
+    let host = host(&["/bin/cat"]);
+    // What follows the selection waits for the call; the recall character is in it.
+    let ran = typed(
+        &["--xot", &host.at],
+        b"stat\r12345\rone\n\x10stat\r\x10clr\rstat\rexit\r",
+    );
+    let said = text(&ran.stdout);
+    let mut rest = said.as_str();
+    for part in ["KUMIKI PAD", "FREE", "COM", "ENGAGED", "CLR CONF", "FREE"] {
+        let Some((_, behind)) = rest.split_once(part) else {
+            panic!("no {part} in {rest:?} of {said:?}");
+        };
+        rest = behind;
+    }
+    assert_eq!(ran.status.code(), Some(0));
+}
+
+#[test]
+fn a_call_that_cannot_be_had_says_what_would_help() {
+    // A port on which nobody listens any more.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = gone.local_addr().unwrap().to_string();
+    drop(gone);
+    let ran = typed(&["--xot", &at, "12345"], b"");
+    assert_eq!(ran.status.code(), Some(1));
+    let why = text(&ran.stderr);
+    assert!(why.contains("the call 12345 could not be had"), "{why}");
+    assert!(why.contains("check the address and port of --xot"), "{why}");
+    let ran = typed(&["--xot", &at, "12x"], b"");
+    assert_eq!(ran.status.code(), Some(2));
+    assert!(text(&ran.stderr).contains("expected an address such as"));
+    let ran = typed(&["12345"], b"");
+    assert_eq!(ran.status.code(), Some(2));
+    assert!(text(&ran.stderr).contains("--xot HOST is missing"));
+}
+
+/// Reads until `end` has come.
+fn until(socket: &mut TcpStream, end: &str) -> String {
+    let mut said = Vec::new();
+    let mut piece = [0; 256];
+    while !text(&said).contains(end) {
+        let read = socket.read(&mut piece).unwrap();
+        assert!(read > 0, "{end:?} never came: {:?}", text(&said));
+        said.extend(piece.iter().take(read));
+    }
+    text(&said)
+}
+
+#[test]
+fn terminals_come_by_telnet() {
+    let host = host(&["/bin/cat"]);
+    let door = listens(&["--xot", &host.at, "--listen", "127.0.0.1:0", "--most", "2"]);
+    let mut sockets: Vec<TcpStream> = (0..2)
+        .map(|_| TcpStream::connect(&door.at).unwrap())
+        .collect();
+    for socket in &mut sockets {
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        until(socket, "KUMIKI PAD\r\n*");
+    }
+    for (number, socket) in sockets.iter_mut().enumerate() {
+        socket.write_all(b"12345\r\0").unwrap();
+        until(socket, "COM\r\n");
+        let line = format!("I am {number}");
+        socket.write_all(format!("{line}\r\n").as_bytes()).unwrap();
+        // The echo of the host's terminal, and what cat says.
+        until(socket, &format!("{line}\r\n{line}\r\n"));
+        socket.write_all(b"\x10clr\r\0").unwrap();
+        until(socket, "CLR CONF\r\n*");
+    }
+}
+
+#[test]
+fn a_call_is_taken_at_a_terminal() {
+    let mut child = kumiki(&["--answer", "127.0.0.1:0", "--once", "--linger", "forever"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It is told on standard error, for standard output is the terminal's.
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    let at = line.trim_end().strip_prefix("listens at ").unwrap();
+    let stdin = child.stdin.take().unwrap();
+    let ran = typed(
+        &["--xot", at, "--address", "777", "1"],
+        b"hello, answerer\r",
+    );
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    drop(stdin);
+    let answered = child.wait_with_output().unwrap();
+    let said = text(&answered.stdout);
+    assert!(said.contains("777 COM\r\n"), "{said:?}");
+    assert!(said.contains("hello, answerer"), "{said:?}");
+}
