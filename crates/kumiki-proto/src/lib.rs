@@ -8,7 +8,7 @@
 //! | users of the file service | [`file_user`], [`filestore`] |
 //! | upper | [`ftam`], [`acse`], [`presentation`], [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
-//! | network | [`x25`], [`xot`] |
+//! | network | [`x25`], [`xot`], and between interfaces [`x25_switch`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`lapb`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`] |
 //! | virtual | [`vnet`], [`pipe`], [`loopback`], [`hif`], [`lif`] |
@@ -42,6 +42,7 @@ mod inet;
 pub mod ip;
 pub mod ipv6;
 pub mod lapb;
+pub mod lapb_ether;
 pub mod lif;
 pub mod llc;
 pub mod llc_snap;
@@ -66,6 +67,8 @@ mod users;
 pub mod vc_mux;
 pub mod vnet;
 pub mod x25;
+pub mod x25_iface;
+pub mod x25_switch;
 pub mod xot;
 pub mod xtp;
 

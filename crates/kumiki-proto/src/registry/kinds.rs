@@ -48,6 +48,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ip", super::ip::make),
     ("ipv6", super::ipv6::make),
     ("lapb", super::x25::lapb),
+    ("lapb_ether", super::x25::lapb_ether),
     ("lif", super::osi::lif),
     ("llc", llc),
     ("llc_snap", llc_snap),
@@ -68,6 +69,8 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("vc_mux", vc_mux),
     ("vnet", super::vnet::make),
     ("x25", super::x25::x25),
+    ("x25_iface", super::x25::iface),
+    ("x25_switch", super::x25::switch),
     ("xot", super::x25::xot),
     ("xtp", super::xtp::make),
 ];

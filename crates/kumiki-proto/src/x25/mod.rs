@@ -295,13 +295,7 @@ impl X25 {
         self.flush(session, cx);
     }
 
-    fn particular(
-        &mut self,
-        from: Above,
-        session: Handle,
-        what: Particular,
-        cx: &mut Context<'_>,
-    ) {
+    fn particular(&mut self, from: Above, session: Handle, what: Particular, cx: &mut Context<'_>) {
         match what {
             Particular::Packet(Primitive::Data {
                 data,
@@ -315,12 +309,14 @@ impl X25 {
                 self.on_circuit(session, cx, |circuit, _, _| circuit.take_confirm(packets));
             }
             Particular::Packet(Primitive::InterruptConfirm) => {
-                self.on_circuit(session, cx, |circuit, _, _| circuit.take_interrupt_confirm());
+                self.on_circuit(session, cx, |circuit, _, _| {
+                    circuit.take_interrupt_confirm();
+                });
             }
             Particular::Packet(Primitive::Claim { user }) => {
                 let (index, generation) = user;
                 self.claim(from, session, Handle { index, generation }, cx);
-            },
+            }
             Particular::Session(_) | Particular::File(_) => cx.drop("not offered by X.25"),
         }
     }
