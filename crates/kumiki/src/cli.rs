@@ -49,6 +49,9 @@ pub(crate) enum Command {
     /// Serve the files below a directory to callers of FTAM, over RFC 1006 and XOT
     #[cfg(target_os = "linux")]
     Ftamd(Box<crate::ftamd::Wanted>),
+    /// X.25: switch calls between XOT, LAPB and the kernel
+    #[cfg(target_os = "linux")]
+    X25(Box<crate::x25::Wanted>),
     /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs
     Delay(Box<crate::delay::Wanted>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them

@@ -114,6 +114,8 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Ftam(wanted) => crate::ftam::run(&wanted),
         #[cfg(target_os = "linux")]
         cli::Command::Ftamd(wanted) => crate::ftamd::run(&wanted),
+        #[cfg(target_os = "linux")]
+        cli::Command::X25(wanted) => crate::x25::run(&wanted),
         cli::Command::Delay(wanted) => delay::run(&wanted),
         cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
         cli::Command::Script(wanted) => script::script(&wanted),

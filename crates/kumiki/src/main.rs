@@ -14,6 +14,8 @@ mod ftamd;
 mod laboratory;
 mod live;
 mod ppp;
+#[cfg(target_os = "linux")]
+mod x25;
 
 use std::process::ExitCode;
 
