@@ -24,7 +24,7 @@ use kumiki_octets::{Message, Page};
 use rustix::event::Timespec;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::ioctl::{Opcode, Updater, ioctl};
+use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use crate::device::{Arrival, Descriptors, RealDevice, Sent};
@@ -36,6 +36,8 @@ pub const MAX_NAME: usize = 15;
 
 // Requests: linux/if_tun.h, `_IOW('T', 202, int)`, and linux/sockios.h.
 const TUNSETIFF: Opcode = 0x4004_54ca;
+// `_IOW('T', 205, int)`, of which the argument is the number itself.
+const TUNSETLINK: Opcode = 0x4004_54cd;
 const SIOCGIFFLAGS: Opcode = 0x8913;
 const SIOCSIFFLAGS: Opcode = 0x8914;
 const SIOCSIFADDR: Opcode = 0x8916;
@@ -49,6 +51,9 @@ const IFF_TUN: u16 = 0x0001;
 const IFF_TAP: u16 = 0x0002;
 const IFF_NO_PI: u16 = 0x1000;
 const IFF_UP: u16 = 0x0001;
+
+/// `ARPHRD_X25` of linux/if_arp.h: an interface of X.25.
+const X25: usize = 271;
 
 /// `AF_INET` of `struct sockaddr_in`.
 const INET: u16 = 2;
@@ -161,6 +166,25 @@ impl Tun {
     /// As [`Tun::open`].
     pub fn open_tap(name: &str, mtu: u16) -> Result<Self, TunError> {
         Self::open_layer(Layer::Ethernet, name, mtu)
+    }
+
+    /// As [`Tun::open`], and has the kernel take the interface for one of X.25 (`ARPHRD_X25`): its packets begin with an octet that says what
+    /// they are (`Documentation/networking/x25-iface.rst`). It must be down for that.
+    ///
+    /// # Errors
+    /// As [`Tun::open`].
+    pub fn open_x25(name: &str, mtu: u16) -> Result<Self, TunError> {
+        let tun = Self::open_layer(Layer::Ip, name, mtu)?;
+        set_link(&tun.file, X25).map_err(|why| {
+            let remedy = match why {
+                Errno::BUSY => {
+                    format!("It is up: sudo ip link set {name} down, and up again once this runs")
+                }
+                _ => String::new(),
+            };
+            TunError::new((Layer::Ip, name), "cannot make it one of X.25", why, remedy)
+        })?;
+        Ok(tun)
     }
 
     fn open_layer(layer: Layer, name: &str, mtu: u16) -> Result<Self, TunError> {
@@ -458,6 +482,13 @@ fn set_ipv6_address(socket: &OwnedFd, request: &mut Request6) -> Result<(), Errn
     // SAFETY: on a socket of IPv6 this request takes a pointer to a `struct in6_ifreq`, whose layout `Request6` has, and reads
     // it. On any other socket it would take a `struct ifreq`, which is longer: the only caller opens one of IPv6 before.
     unsafe { ioctl(socket, Updater::<SIOCSIFADDR, Request6>::new(request)) }
+}
+
+/// [`TUNSETLINK`]: the hardware type that the interface has from now on.
+#[expect(unsafe_code, reason = "a request is a number and an argument")]
+fn set_link(file: &OwnedFd, link: usize) -> Result<(), Errno> {
+    // SAFETY: this request takes its argument by value, and neither reads nor writes memory of ours; on a file that is no TUN device it is refused.
+    unsafe { ioctl(file, IntegerSetter::<TUNSETLINK>::new_usize(link)) }
 }
 
 impl AsFd for Tun {

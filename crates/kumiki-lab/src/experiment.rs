@@ -60,6 +60,25 @@ pub(crate) fn graph_of_host(
     Ok((built.host.graph, built.devices))
 }
 
+/// A node of the kind `kind` on the layers `below`, from settings as a scenario has them: for graphs that are no host's.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the node's settings.
+pub(crate) fn node_of(
+    kind: &str,
+    settings: &toml::Table,
+    below: &[String],
+) -> Result<Box<dyn Protocol>, Fault> {
+    let host = Host::default();
+    let place = protocols::Place {
+        host: &host,
+        below,
+        trace: false,
+    };
+    let built = protocols::build(kind, settings, place)?;
+    built.ok_or_else(|| Fault::new(format!("there is no kind of node {kind:?}")))
+}
+
 /// What `impair` does to frames that go towards the end `0` and the end `1` of a line between `ends`.
 ///
 /// # Errors

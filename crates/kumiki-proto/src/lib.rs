@@ -9,7 +9,7 @@
 //! | terminals | [`pad`], [`pad_host`], [`telnet`] |
 //! | upper | [`ftam`], [`mms`], [`acse`], [`presentation`], [`session`] |
 //! | transport | [`tcp`], [`udp`], [`xtp`], [`tp0`] over [`tpkt`] |
-//! | network | [`x25`], [`xot`] |
+//! | network | [`x25`], [`xot`], and between interfaces [`x25_switch`] |
 //! | internet | [`ip`], [`ipv6`], [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`hdlc`], [`lapb`], [`llc`], [`mapos`], [`mapos_switch`], [`ppp`], [`ppp_daemon`], [`sdh`], [`sim_ether`], [`x32`] |
 //! | virtual | [`vnet`], [`pipe`], [`loopback`], [`hif`], [`lif`] |
@@ -43,6 +43,7 @@ mod inet;
 pub mod ip;
 pub mod ipv6;
 pub mod lapb;
+pub mod lapb_ether;
 pub mod lif;
 pub mod llc;
 pub mod llc_snap;
@@ -72,6 +73,8 @@ mod users;
 pub mod vc_mux;
 pub mod vnet;
 pub mod x25;
+pub mod x25_iface;
+pub mod x25_switch;
 pub mod x32;
 pub mod xot;
 pub mod xtp;

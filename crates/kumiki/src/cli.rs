@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Serve the files below a directory to callers of MMS, over RFC 1006
     #[cfg(target_os = "linux")]
     Mmsd(Box<crate::mmsd::Wanted>),
-    /// X.25: a PAD for terminals, and a host that takes their calls, over XOT
+    /// X.25: a switch of calls between XOT, LAPB and the kernel, a PAD for terminals, and a host that takes their calls
     #[cfg(target_os = "linux")]
     X25(Box<crate::x25::Wanted>),
     /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs

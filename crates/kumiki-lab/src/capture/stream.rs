@@ -28,26 +28,36 @@ impl<W: Write> Stream<W> {
     ) -> Result<Self, CaptureError> {
         let mut file = PcapNg::new(out)?;
         let mut interfaces = BTreeMap::new();
-        let form = match Content::between(kind, lower) {
-            // Without records there is no channel to see yet.
-            Content::Llc => Form::Llc,
-            Content::Datagram => Form::Datagram,
-            Content::Ethernet => Form::Ethernet,
-            Content::Fddi => Form::Fddi,
-            Content::Ppp => Form::Ppp,
-            Content::Mapos => Form::Mapos,
-            Content::Lapb => Form::Lapb,
-            Content::Payload(dissector) => Form::Tagged(dissector),
-        };
-        let found: Vec<AccessPoint> = graph
-            .access_points()
-            .filter(|(_, above, below)| (*above, *below) == (upper, lower))
-            .map(|(access_point, _, _)| access_point)
-            .collect();
-        for access_point in found {
-            graph.tap(access_point);
-            let id = file.add_interface(lower, form.link_type(), 0)?;
-            interfaces.insert(access_point, (id, form));
+        tap(
+            graph,
+            (upper, kind),
+            lower,
+            (&mut file, lower),
+            &mut interfaces,
+        )?;
+        Ok(Self { file, interfaces })
+    }
+
+    /// As [`Stream::new`], of several access points: each of a node above, its kind, and what is below. The interfaces of the capture are
+    /// called as the nodes above.
+    ///
+    /// # Errors
+    /// As [`Stream::new`].
+    pub fn several(
+        graph: &mut Graph,
+        taps: &[(&str, &str, &str)],
+        out: W,
+    ) -> Result<Self, CaptureError> {
+        let mut file = PcapNg::new(out)?;
+        let mut interfaces = BTreeMap::new();
+        for (upper, kind, lower) in taps {
+            tap(
+                graph,
+                (upper, kind),
+                lower,
+                (&mut file, upper),
+                &mut interfaces,
+            )?;
         }
         Ok(Self { file, interfaces })
     }
@@ -72,4 +82,36 @@ impl<W: Write> Stream<W> {
     pub fn finish(self) -> Result<W, CaptureError> {
         self.file.finish()
     }
+}
+
+/// Puts the access point between `upper` and `lower` on record, as the interface `name` of `file`.
+fn tap<W: Write>(
+    graph: &mut Graph,
+    (upper, kind): (&str, &str),
+    lower: &str,
+    (file, name): (&mut PcapNg<W>, &str),
+    interfaces: &mut BTreeMap<AccessPoint, (InterfaceId, Form)>,
+) -> Result<(), CaptureError> {
+    let form = match Content::between(kind, lower) {
+        // Without records there is no channel to see yet.
+        Content::Llc => Form::Llc,
+        Content::Datagram => Form::Datagram,
+        Content::Ethernet => Form::Ethernet,
+        Content::Fddi => Form::Fddi,
+        Content::Ppp => Form::Ppp,
+        Content::Mapos => Form::Mapos,
+        Content::Lapb => Form::Lapb,
+        Content::Payload(dissector) => Form::Tagged(dissector),
+    };
+    let found: Vec<AccessPoint> = graph
+        .access_points()
+        .filter(|(_, above, below)| (*above, *below) == (upper, lower))
+        .map(|(access_point, _, _)| access_point)
+        .collect();
+    for access_point in found {
+        graph.tap(access_point);
+        let id = file.add_interface(name, form.link_type(), 0)?;
+        interfaces.insert(access_point, (id, form));
+    }
+    Ok(())
 }

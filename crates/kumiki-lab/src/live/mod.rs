@@ -43,6 +43,8 @@ pub mod ppp;
 pub mod report;
 #[cfg(test)]
 mod tests;
+#[cfg(target_os = "linux")]
+pub mod x25;
 
 // What a caller of `run` needs of the crates below.
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};

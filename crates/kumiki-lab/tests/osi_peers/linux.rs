@@ -16,7 +16,7 @@ use kumiki_proto::registry::{Place, Settings, Value, build};
 use crate::peers::{Folder, Running, is_there, kit, skip};
 
 /// The folder of user-mode Linux; `None` where it cannot start, after saying so.
-fn linux() -> Option<PathBuf> {
+pub(crate) fn linux() -> Option<PathBuf> {
     let Some(folder) = kit().map(|kit| kit.join("uml")) else {
         skip("there is no ../shared/peers beside the repository");
         return None;
@@ -41,19 +41,19 @@ const OWN: Handle = Handle {
 
 /// What a user of X.25 does.
 #[derive(Default)]
-struct Person {
+pub(crate) struct Person {
     /// Whom to call; nobody: to be called.
-    calls: Option<Address>,
+    pub(crate) calls: Option<Address>,
     /// What is sent, and comes back before the next one leaves. Who is called sends back what comes.
-    messages: VecDeque<Vec<u8>>,
-    sent: Option<Vec<u8>>,
-    session: Handle,
-    credit: u32,
-    waiting: VecDeque<Message>,
-    gathered: Message,
-    came: u32,
-    ended: Option<Reason>,
-    done: bool,
+    pub(crate) messages: VecDeque<Vec<u8>>,
+    pub(crate) sent: Option<Vec<u8>>,
+    pub(crate) session: Handle,
+    pub(crate) credit: u32,
+    pub(crate) waiting: VecDeque<Message>,
+    pub(crate) gathered: Message,
+    pub(crate) came: u32,
+    pub(crate) ended: Option<Reason>,
+    pub(crate) done: bool,
 }
 
 impl Person {
@@ -217,7 +217,7 @@ impl Ours {
     }
 }
 
-fn peer(kit: &Path, line: &Path, act: &[&str], environment: &[(&str, &str)]) -> Running {
+pub(crate) fn peer(kit: &Path, line: &Path, act: &[&str], environment: &[(&str, &str)]) -> Running {
     let mut command = Command::new(kit.join("x25-peer.sh"));
     command
         .arg(format!("connect:{}", line.display()))
@@ -229,7 +229,7 @@ fn peer(kit: &Path, line: &Path, act: &[&str], environment: &[(&str, &str)]) -> 
 }
 
 /// Messages of all sizes around those of packets. Of one in some forty packets and more Linux has no room for the whole, says RNR, and stays with it.
-fn messages() -> VecDeque<Vec<u8>> {
+pub(crate) fn messages() -> VecDeque<Vec<u8>> {
     let sizes = [1, 127, 128, 129, 1023, 1024, 1025, 2048, 3000, 5000];
     let octets = |size: usize| (0..251).cycle().take(size).collect();
     sizes.map(octets).into_iter().collect()

@@ -13,3 +13,5 @@
 mod linux;
 mod mms;
 mod peers;
+#[cfg(target_os = "linux")]
+mod switched;

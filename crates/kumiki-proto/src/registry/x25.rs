@@ -1,4 +1,4 @@
-//! The settings of LAPB, X.25 and XOT.
+//! The settings of LAPB, X.25, its switch and XOT.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -10,7 +10,10 @@ use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
 use crate::lapb::{self, Lapb, Role};
+use crate::lapb_ether::LapbEther;
 use crate::x25::{self, Over, X25};
+use crate::x25_iface::X25Iface;
+use crate::x25_switch::{self, Switch};
 use crate::xot::{self, Xot};
 
 const ANY: u64 = u32::MAX as u64;
@@ -105,6 +108,14 @@ pub(super) fn lapb(settings: &Reader<'_>, _: Place<'_>) -> Built {
     )?;
     let node = Lapb::new(config).map_err(|error| BuildError::refused(&error))?;
     Ok(Box::new(node))
+}
+
+pub(super) fn lapb_ether(_: &Reader<'_>, _: Place<'_>) -> Built {
+    Ok(Box::new(LapbEther))
+}
+
+pub(super) fn iface(_: &Reader<'_>, _: Place<'_>) -> Built {
+    Ok(Box::new(X25Iface::default()))
 }
 
 /// The words for what is below.
@@ -456,6 +467,18 @@ pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
         routes,
         ..xot::Config::default()
     };
+    config.listen = settings.text(
+        "listen",
+        "where calls come in, unless the user says",
+        "an address of this host, such as \"0.0.0.0:1998\"",
+        "port 1998 of all addresses",
+        host_of,
+    )?;
+    settings.boolean(
+        "calls_only",
+        "whether calls are made and none are taken",
+        &mut config.calls_only,
+    )?;
     settings.tables("permanent", ANY_CHANNEL, |channel, table| {
         config.permanent.push(permanent(channel, table)?);
         Ok(())
@@ -467,4 +490,69 @@ pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &mut config.receive,
     )?;
     Ok(Box::new(Xot::new(config)))
+}
+
+const SWITCHED: &str = "a number's beginning and ports, such as \"2342 = paris, lyon\"";
+const JOINED: &str = "two ports and channels, such as \"paris:1 = lyon:7\"";
+
+fn switched(text: &str) -> Option<x25_switch::Route> {
+    let (number, ports) = text.split_once('=')?;
+    let to: Vec<String> = ports.split(',').map(|it| it.trim().to_owned()).collect();
+    let route = x25_switch::Route {
+        prefix: number.trim().parse().ok()?,
+        to,
+        ..x25_switch::Route::default()
+    };
+    (!route.to.iter().any(String::is_empty)).then_some(route)
+}
+
+fn joined(text: &str) -> Option<[x25_switch::Place; 2]> {
+    let place = |text: &str| {
+        let (port, channel) = text.trim().rsplit_once(':')?;
+        let channel = channel.parse().ok().filter(|it| (1..=4095).contains(it))?;
+        let port = port.to_owned();
+        Some(x25_switch::Place { port, channel })
+    };
+    let (a, b) = text.split_once('=')?;
+    Some([place(a)?, place(b)?])
+}
+
+pub(super) fn switch(settings: &Reader<'_>, place: Place<'_>) -> Built {
+    let mut config = x25_switch::Config {
+        routes: settings.texts(
+            "routes",
+            "to which ports calls go whose called address begins so, tried in order; the longest beginning counts",
+            SWITCHED,
+            switched,
+        )?,
+        circuits: settings.texts(
+            "circuits",
+            "permanent virtual circuits that are joined",
+            JOINED,
+            joined,
+        )?,
+        always_up: settings.texts(
+            "always_up",
+            "ports that never report up: those over XOT",
+            "the name of a port",
+            |text| Some(text.to_owned()),
+        )?,
+        ..x25_switch::Config::default()
+    };
+    settings.number("most", "the most calls", 1..=ANY, &mut config.most)?;
+    settings.time(
+        "retry",
+        "after so long an end of a permanent circuit that is not to be had is asked for again",
+        SOME,
+        &mut config.retry,
+    )?;
+    let ports = config.routes.iter().flat_map(|route| &route.to);
+    let ends = config.circuits.iter().flatten().map(|place| &place.port);
+    for name in ports.chain(ends).chain(&config.always_up) {
+        if !place.below.is_empty() && !place.below.contains(&name.as_str()) {
+            let known = format!("one of its ports: {}", place.below.join(", "));
+            return Err(settings.wrong("", name, &known));
+        }
+    }
+    Ok(Box::new(Switch::new(config)))
 }

@@ -290,7 +290,7 @@ impl Circuit {
         };
         let most = usize::from(self.flow.packet_out);
         let (qualified, delivery) = (part.qualified, part.delivery);
-        while part.data.len() > most || (part.data.len() == most && !end) {
+        while part.data.len() > most || (part.data.len() == most && !end && !delivery) {
             let Ok(data) = part.data.split_to(most) else {
                 break;
             };
@@ -303,7 +303,7 @@ impl Circuit {
                 delivery: false,
             });
         }
-        if end || delivery && !part.data.is_empty() {
+        if end || delivery {
             // What is to be confirmed does not wait for more.
             let (data, more) = (part.data, !end);
             self.v.queue.push_back(Item {

@@ -9,27 +9,28 @@
 //!
 //! An active open to an X.121 number goes to the host that the longest prefix of it in [`Config::routes`] names; one to an IP address goes
 //! there. With `call.channel` it sets up the permanent virtual circuit of that number ([`Config::permanent`]) before it is confirmed. A passive
-//! open listens, on port 1998 unless it says another; a caller is offered when its first packet has come, for that tells whether it is a
+//! open listens, on port 1998 unless it or [`Config::listen`] says another; a caller is offered when its first packet has come, for that tells whether it is a
 //! permanent circuit. Those of which no packet comes for [`PATIENCE`] are closed.
 //!
 //! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed over leave
 //! first, so that the peer gets our CLEAR, unless it does not read it for [`PATIENCE`].
 
-use core::net::SocketAddr;
-
 use kumiki_graph::{
-    Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Handle, Indication, Mode,
-    Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered,
+    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::{Call, Number};
+use kumiki_osi::x25::Call;
 use kumiki_wire::xot::{self, PvcSetup, status};
 
 use crate::sessions::Sessions;
 
+mod config;
 mod permanent;
 #[cfg(test)]
 mod tests;
+
+pub use config::{Config, Counters, Permanent};
 
 const STREAM: Below = Below(0);
 
@@ -39,64 +40,6 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most connections.
 const MOST: usize = 4096;
-
-/// A permanent virtual circuit; both ends must know it as the other does.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Permanent {
-    /// Its channel here.
-    pub channel: u16,
-    /// What our interface is called.
-    pub interface: String,
-    /// What the peer's is called.
-    pub peer_interface: String,
-    /// Its channel there.
-    pub peer_channel: u16,
-    /// Where the peer is; `None` where it calls.
-    pub peer: Option<SocketAddr>,
-    /// The window, both ways.
-    pub window: u8,
-    /// Base-2 logarithm of the largest packet, both ways.
-    pub packet: u8,
-}
-
-/// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Config {
-    /// Where numbers that begin so are.
-    pub routes: Vec<(Number, SocketAddr)>,
-    /// Permanent virtual circuits.
-    pub permanent: Vec<Permanent>,
-    /// What the stream does with small segments while data is unacknowledged: RR and CALL are small.
-    pub coalesce: Coalesce,
-    /// How many packets the user may be handed before it has granted any.
-    pub receive: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            routes: Vec::new(),
-            permanent: Vec::new(),
-            coalesce: Coalesce::Never,
-            receive: 16,
-        }
-    }
-}
-
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Packets sent.
-    pub sent: u64,
-    /// Packets handed up.
-    pub received: u64,
-    /// Connections closed for what was in them.
-    pub malformed: u64,
-    /// Permanent circuits that were set up.
-    pub set_up: u64,
-    /// Set-ups refused, by either end.
-    pub refused: u64,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
@@ -346,10 +289,22 @@ impl Xot {
         let below = match open.mode {
             Mode::Passive { .. } => {
                 let lower = Handle::default();
+                let own = self.entries.insert(Entry::Listener { above, user, lower });
+                if self.config.calls_only {
+                    let opened = Opened {
+                        user: own,
+                        ..Opened::default()
+                    };
+                    return self.opened(&opened, cx);
+                }
+                let local = match (open.local, self.config.listen) {
+                    (Address::None, Some(listen)) => listen.into(),
+                    (local, _) => local,
+                };
                 Open {
-                    user: self.entries.insert(Entry::Listener { above, user, lower }),
+                    user: own,
                     mode: open.mode,
-                    local: with_port(open.local),
+                    local: with_port(local),
                     quality,
                     ..Open::default()
                 }

@@ -1,0 +1,286 @@
+//! `kumiki x25 switch`: the run.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kumiki_graph::{Duration, Graph, Misfit, NodeId};
+use kumiki_io::executor::DeviceConfig;
+use kumiki_io::{Clock as _, Ended, Executor, GraphId, Pace, Plug, RealClock, Wish, unguessable};
+use kumiki_osi::x25::{Told, What};
+use kumiki_proto::x25_switch::{CLOSE, Event, Happened, Switch};
+
+use super::config::{Config, Port};
+use super::ports;
+use crate::capture;
+use crate::live::{LOOK, LiveError, system};
+use crate::scenario::Fault;
+
+/// How long CLEAR packets have to leave, and their confirmations to come.
+const CLEARING: Duration = Duration::from_millis(500);
+
+/// The largest unit that a device is said to take.
+const MTU: u32 = 4400;
+
+/// What a run is to do beside the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Where the packets of all ports are written, as pcapng.
+    pub pcap: Option<PathBuf>,
+    /// Set from outside, it ends the run as Ctrl-C does.
+    pub end: Option<Arc<AtomicBool>>,
+}
+
+fn misfit(why: &Misfit) -> LiveError {
+    LiveError::Line(why.to_string())
+}
+
+/// A graph of all ports, and what is to be plugged where.
+struct Built {
+    graph: Graph,
+    switch: NodeId,
+    devices: Vec<(kumiki_graph::DeviceId, ports::Device)>,
+    /// The access point of each packet layer: the node above, and what is below.
+    packets: Vec<(String, String)>,
+}
+
+fn build(config: &Config, say: &mut dyn FnMut(&str)) -> Result<Built, LiveError> {
+    let seed = unguessable().map_err(system("no random number"))?;
+    let mut graph = Graph::new(seed, 0);
+    let task = graph.add_task("switch");
+    let mut devices = Vec::new();
+    let mut packets = Vec::new();
+    let mut connections = Vec::new();
+    for port in &config.ports {
+        let device = ports::device(port)?;
+        if let Some(listens) = device.listens {
+            say(&format!("{}: listens at {listens} (XOT)", port.name));
+        }
+        let id = graph.add_device(&device.name, device.service);
+        let id = id.map_err(|why| misfit(&why))?;
+        let layers = ports::nodes(port, device.listens)?;
+        let mut names: Vec<String> = layers.iter().map(|(name, _, _)| name.clone()).collect();
+        names.push(device.name.clone());
+        for (name, _, node) in layers {
+            graph
+                .add_node(&name, task, node)
+                .map_err(|why| misfit(&why))?;
+        }
+        for pair in names.windows(2) {
+            if let [upper, lower] = pair {
+                connections.push((upper.clone(), lower.clone()));
+            }
+        }
+        if let [upper, lower, ..] = names.as_slice() {
+            packets.push((upper.clone(), lower.clone()));
+        }
+        devices.push((id, device));
+    }
+    let node = Box::new(Switch::new(config.switch.clone()));
+    let switch = graph
+        .add_node("switch", task, node)
+        .map_err(|why| misfit(&why))?;
+    for Port { name, .. } in &config.ports {
+        connections.push(("switch".to_owned(), name.clone()));
+    }
+    for (upper, lower) in &connections {
+        graph.connect(upper, lower).map_err(|why| misfit(&why))?;
+    }
+    Ok(Built {
+        graph,
+        switch,
+        devices,
+        packets,
+    })
+}
+
+/// Runs the switch of `config` until Ctrl-C, which clears all calls first. Each line of its log goes to `say`.
+///
+/// # Errors
+/// [`LiveError`]; nothing has been sent where a device cannot be had.
+pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
+    let clock = RealClock::start();
+    let mut built = build(config, &mut say)?;
+    let mut capture = match &wanted.pcap {
+        None => None,
+        Some(path) => {
+            let fault = |why: &dyn core::fmt::Display| {
+                Fault::new(format!("--pcap: {}: {why}", path.display()))
+            };
+            let file = File::create(path).map_err(|why| fault(&why))?;
+            let taps: Vec<(&str, &str, &str)> = built
+                .packets
+                .iter()
+                .map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str()))
+                .collect();
+            let stream = capture::Stream::several(&mut built.graph, &taps, BufWriter::new(file));
+            Some((path.clone(), stream.map_err(|why| fault(&why))?))
+        }
+    };
+    let mut executor = Executor::new(clock, Pace::default());
+    let graph = executor.add_graph("switch", built.graph);
+    for (id, device) in built.devices {
+        let mtu = DeviceConfig { mtu: MTU, burst: 1 };
+        executor.set_device(graph, id, mtu);
+        let real = executor
+            .add_real(device.device)
+            .map_err(system("no descriptor to wait for a device"))?;
+        executor.plug(Plug::Device(graph, id), Plug::Real(real));
+    }
+    let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    executor.start()?;
+    say("switches; Ctrl-C clears all calls and ends");
+    let is_wanted = || {
+        let told = wanted.end.as_ref();
+        wish.is_made() || told.is_some_and(|end| end.load(Ordering::Relaxed))
+    };
+    let mut failed = None;
+    let mut closing = None;
+    loop {
+        let ended = executor.run(LOOK, |executor| {
+            let Some(it) = executor.graph_mut(graph) else {
+                return true;
+            };
+            if let Some((path, stream)) = &mut capture
+                && let Err(why) = stream.take_from(it)
+            {
+                let path = path.clone();
+                failed = Some(LiveError::Capture { path, why });
+                return true;
+            }
+            if let Some(switch) = it.protocol_mut::<Switch>(built.switch) {
+                let events: Vec<Event> = switch.take_events().collect();
+                for event in events {
+                    say(&line(&event));
+                }
+            }
+            let now = clock.now();
+            match closing {
+                None if is_wanted() => {
+                    it.wake(now, built.switch, CLOSE);
+                    closing = Some(now + CLEARING);
+                    false
+                }
+                None => false,
+                Some(end) => now >= end,
+            }
+        });
+        if failed.is_some() || ended == Ended::DeviceFailed || ended == Ended::Done {
+            break;
+        }
+    }
+    summary(&executor, graph, built.switch, &mut say);
+    if let Some((path, stream)) = capture
+        && failed.is_none()
+    {
+        let finished = stream.finish();
+        let mut file = finished.map_err(|why| LiveError::Capture { path, why })?;
+        file.flush().map_err(system("--pcap"))?;
+    }
+    if let Some(why) = failed {
+        return Err(why);
+    }
+    if let Some((_, why)) = executor.failure() {
+        let text = why.to_string();
+        return Err(LiveError::System {
+            what: "the device of a port is of no more use".to_owned(),
+            why: std::io::Error::new(why.kind(), text),
+        });
+    }
+    Ok(())
+}
+
+/// What a clearing or reset said, without the word for it.
+fn why(what: What, cause: u8, diagnostic: u8) -> String {
+    let told = Told {
+        what,
+        cause,
+        diagnostic,
+    };
+    let text = told.to_string();
+    match text.split_once(": ") {
+        Some((_, rest)) => rest.to_owned(),
+        None => text,
+    }
+}
+
+fn line(event: &Event) -> String {
+    let call = event.call;
+    match &event.what {
+        Happened::SetUp {
+            from,
+            to,
+            calling,
+            called,
+        } => format!("call {call}: {calling} to {called} set up, from {from} to {to}"),
+        Happened::Refused {
+            from,
+            calling,
+            called,
+            cause,
+            diagnostic,
+        } => {
+            let why = why(What::Clear, *cause, *diagnostic);
+            format!("call {call}: {calling} to {called} refused, from {from}: {why}")
+        }
+        Happened::Cleared {
+            by,
+            cause,
+            diagnostic,
+            octets: [there, back],
+            lasted,
+        } => {
+            let milliseconds = lasted.as_nanos() / 1_000_000;
+            let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
+            let by = by.as_deref().unwrap_or("us");
+            let why = why(What::Clear, *cause, *diagnostic);
+            format!(
+                "call {call}: cleared by {by}: {why}; {there} octets from the caller, {back} to it, {seconds}.{rest:03} s"
+            )
+        }
+        Happened::Reset {
+            by,
+            cause,
+            diagnostic,
+        } => {
+            let why = why(What::Reset, *cause, *diagnostic);
+            format!("call {call}: reset by {by}: {why}")
+        }
+        Happened::Joined(place) => {
+            let (port, channel) = (&place.port, place.channel);
+            format!("circuit {call}: {port}:{channel} is there")
+        }
+        Happened::Parted(place) => {
+            let (port, channel) = (&place.port, place.channel);
+            format!("circuit {call}: {port}:{channel} is away")
+        }
+        Happened::Up(port) => format!("{port}: up"),
+        Happened::Down(port) => format!("{port}: down"),
+    }
+}
+
+fn summary(
+    executor: &Executor<RealClock>,
+    graph: GraphId,
+    switch: NodeId,
+    say: &mut impl FnMut(&str),
+) {
+    let it = executor.graph(graph);
+    let Some(switch) = it.and_then(|it| it.protocol::<Switch>(switch)) else {
+        return;
+    };
+    let counted = switch.counters();
+    say(&format!(
+        "{} calls came, {} were set up, {} refused, {} cleared; {} packets with {} octets, {} interrupts, {} resets passed on",
+        counted.offered,
+        counted.set_up,
+        counted.refused,
+        counted.cleared,
+        counted.packets,
+        counted.octets,
+        counted.interrupts,
+        counted.resets
+    ));
+}

@@ -1,0 +1,157 @@
+//! What a configuration may say, and what is said of one that is wrong.
+
+use super::*;
+
+const WHOLE: &str = r#"
+[switch]
+most = 100
+retry = "1 min"
+
+[port.paris]
+kind = "xot"
+listen = "127.0.0.1:0"
+peers = ["192.0.2.0/24", "::1"]
+host = "192.0.2.7"
+hosts = { "2342" = "192.0.2.8:1999" }
+x25 = { window = 3 }
+
+[port.lyon]
+kind = "lapb"
+on = "udp:127.0.0.1:7000,127.0.0.1:7001"
+frames = "ethernet"
+lapb = { k = 3, t1 = "1 s" }
+x25 = { packet = "256 B", role = "dte", permanent = 1, first_two_way = 2 }
+
+[port.wire]
+kind = "lapb"
+on = "tap:x25tap0"
+
+[port.kernel]
+kind = "tun"
+on = "tun:x25tun0"
+
+[port.lab]
+kind = "packets"
+on = "listen:/tmp/line"
+
+[[route]]
+called = "2342"
+to = ["lyon", "paris"]
+from = ["lab"]
+user_data = "01 00"
+strip = 4
+calling_prepend = "44"
+
+[[route]]
+called = ""
+to = ["paris"]
+back = true
+
+[[circuit]]
+a = "lyon:1"
+b = "lab:1"
+"#;
+
+#[test]
+fn a_whole_configuration_is_understood() {
+    let config = parse("x.toml", WHOLE).unwrap();
+    assert_eq!(config.ports.len(), 5);
+    assert_eq!(config.switch.always_up, ["paris"]);
+    assert_eq!(config.switch.most, 100);
+    let [first, second] = config.switch.routes.as_slice() else {
+        panic!("{:?}", config.switch.routes);
+    };
+    assert_eq!(first.user_data, [1, 0]);
+    assert_eq!(first.called.strip, 4);
+    assert!(second.prefix.is_empty() && second.back);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
+    let cases: [(&str, &str, &[&str]); 16] = [
+        (
+            "kind = \"tun\"",
+            "kind = \"tum\"",
+            &["x.toml:26: ", "port.kernel.kind", "tun"],
+        ),
+        (
+            "on = \"tun:x25tun0\"",
+            "on = \"tap:x25tun0\"",
+            &["port.kernel.on", "tun:NAME"],
+        ),
+        (
+            "on = \"tap:x25tap0\"",
+            "",
+            &["port.wire", "\"on\" is missing", "tap:NAME"],
+        ),
+        ("k = 3", "k = 300", &["port.lyon.lapb.k", "127"]),
+        ("t1 = \"1 s\"", "t9 = \"1 s\"", &["port.lyon.lapb.t9", "t1"]),
+        ("window = 3", "window = 9", &["port.paris", "window of 9"]),
+        (
+            "frames = \"ethernet\"",
+            "frames = \"odd\"",
+            &["port.lyon.frames", "bare"],
+        ),
+        (
+            "role = \"dte\"",
+            "over = \"link\", role = \"dxe\"",
+            &["port.lyon.x25.role", "dte"],
+        ),
+        (
+            "x25 = { window = 3 }",
+            "x25 = { over = \"link\" }",
+            &["port.paris.x25.over", "circuits"],
+        ),
+        (
+            "to = [\"lyon\", \"paris\"]",
+            "to = [\"lyons\"]",
+            &["route.0.to.0", "did you mean \"lyon\"?"],
+        ),
+        (
+            "\"192.0.2.0/24\"",
+            "\"192.0.2.0/240\"",
+            &["port.paris.peers.0", "192.0.2.0/24"],
+        ),
+        (
+            "\"2342\" = ",
+            "\"23x2\" = ",
+            &["port.paris.hosts.23x2", "2342"],
+        ),
+        (
+            "user_data = \"01 00\"",
+            "user_data = \"010\"",
+            &["route.0.user_data", "pairs"],
+        ),
+        (
+            "a = \"lyon:1\"",
+            "a = \"lyon:0\"",
+            &["circuit.0.a", "1 to 4095"],
+        ),
+        ("strip = 4", "stripp = 4", &["stripp", "strip"]),
+        (
+            "retry = \"1 min\"",
+            "retry = \"1 x\"",
+            &["switch.retry", "duration"],
+        ),
+    ];
+    for (from, to, wanted) in cases {
+        assert!(WHOLE.contains(from), "{from}");
+        let why = parse("x.toml", &WHOLE.replacen(from, to, 1));
+        let why = why.expect_err(to).to_string();
+        assert!(why.starts_with("x.toml:"), "{why}");
+        for part in wanted {
+            assert!(why.contains(part), "{part:?} is not in: {why}");
+        }
+    }
+}
+
+#[test]
+fn a_port_that_nobody_can_use_is_refused() {
+    let why = parse("x.toml", "[port.a]\nkind = \"xot\"\n").unwrap_err();
+    assert!(
+        why.to_string().contains("`listen`, `host` or `hosts`"),
+        "{why}"
+    );
+    let why = parse("x.toml", "port = {}\n").unwrap_err();
+    assert!(why.to_string().contains("[port.NAME]"), "{why}");
+}

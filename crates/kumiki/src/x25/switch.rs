@@ -1,0 +1,49 @@
+//! `kumiki x25 switch`: from the command line to [`kumiki_lab::live::x25`].
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kumiki_lab::live::x25;
+
+use crate::commands::{Stop, print};
+
+/// `kumiki x25 switch`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit status: 0 it ended as asked, 1 it ran and failed, 2 the command line or an input file is wrong."
+)]
+pub(super) struct Wanted {
+    /// What there is to switch: ports and routes, as docs/x25.md has them
+    #[arg(value_name = "CONFIG.toml")]
+    config: PathBuf,
+    /// Read the configuration, say what is wrong with it, and end
+    #[arg(long)]
+    check: bool,
+    /// Write the packets of all ports to this file, as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+}
+
+fn read(path: &Path) -> Result<x25::Config, Stop> {
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|why| Stop::Input(format!("{}: {why}", path.display())))?;
+    Ok(x25::parse(&path.display().to_string(), &text)?)
+}
+
+/// Runs the command.
+pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
+    let config = read(&wanted.config)?;
+    if wanted.check {
+        return print("the configuration makes sense\n");
+    }
+    // That nobody reads it to the end is no reason to stop what is under way.
+    let say = |line: &str| {
+        let _ = print(&format!("{line}\n"));
+    };
+    let run = x25::Wanted {
+        pcap: wanted.pcap.clone(),
+        ..x25::Wanted::default()
+    };
+    x25::run(&config, &run, say)?;
+    Ok(())
+}

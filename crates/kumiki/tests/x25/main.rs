@@ -1,0 +1,185 @@
+//! `kumiki x25 switch` as a process, between callers and hosts of XOT that are processes too.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test: what fails stops it"
+)]
+
+use rustix::process::Signal;
+
+#[path = "../ftam/harness.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod harness;
+
+use harness::{Daemon, Folder, Running, system};
+
+/// A switch with this configuration, and where its port `in` listens.
+struct Switch {
+    running: Running,
+    at: String,
+}
+
+impl Switch {
+    fn start(folder: &Folder, config: &str, options: &[&str]) -> Self {
+        folder.write("switch.toml", config.as_bytes());
+        let all = [&["x25", "switch", "switch.toml"], options].concat();
+        let running = Running::start(folder.command(&all));
+        let line = running.line();
+        let at = line.strip_prefix("in: listens at ").expect(&line);
+        let at = at.split_whitespace().next().unwrap().to_owned();
+        assert!(running.line().starts_with("switches"));
+        Self { running, at }
+    }
+
+    fn url(&self, file: &str, number: &str) -> String {
+        format!(
+            "ftam://{}/{file}?carrier=xot&x121={number}&from-x121=777",
+            self.at
+        )
+    }
+}
+
+fn config(host: &str, more: &str) -> String {
+    format!(
+        r#"
+[port.in]
+kind = "xot"
+listen = "127.0.0.1:0"
+
+[port.out]
+kind = "xot"
+host = "{host}"
+{more}
+
+[[route]]
+called = "99"
+to = ["out"]
+strip = 2
+prepend = "12"
+"#
+    )
+}
+
+#[test]
+fn files_go_over_xot_through_the_switch() {
+    let folder = Folder::new("switch");
+    let octets: Vec<u8> = (0..=250).cycle().take(300_000).collect();
+    folder.write("root/big", &octets);
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--x121", "12345"]);
+    // Windows and packet sizes differ on both sides.
+    let config = config(&daemon.at, "x25 = { window = 2, packet = \"256 B\" }");
+    let switch = Switch::start(&folder, &config, &["--pcap", "packets.pcapng"]);
+    folder.ftam(&["get", &switch.url("big", "99345")]).well();
+    assert!(folder.read("big") == octets, "another file came");
+    let said = [switch.running.line(), switch.running.line()];
+    assert_eq!(said[0], "call 1: 777 to 99345 set up, from in to out");
+    assert!(said[1].starts_with("call 1: cleared by "), "{said:?}");
+    let wrong = folder.ftam(&["get", &switch.url("big", "55345")]);
+    wrong.failed(3, &["not obtainable (0d)"]);
+    let said = switch.running.line();
+    assert!(
+        said.contains("55345 refused, from in: not obtainable (0d)"),
+        "{said}"
+    );
+    switch.running.signal(Signal::INT);
+    let ran = switch.running.end().well();
+    assert!(
+        ran.out
+            .contains("2 calls came, 1 were set up, 1 refused, 1 cleared"),
+        "{ran:?}"
+    );
+    let path = folder.path("packets.pcapng");
+    let path = path.to_str().unwrap();
+    let Some(read) = system(
+        "tshark",
+        &[
+            "-r",
+            path,
+            "-Y",
+            "x25",
+            "-T",
+            "fields",
+            "-e",
+            "_ws.col.Info",
+        ],
+    ) else {
+        assert!(
+            std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
+            "tshark is wanted and absent"
+        );
+        return eprintln!("skipped: tshark is absent");
+    };
+    let packets = String::from_utf8_lossy(&read.stdout).lines().count();
+    assert!(packets > 1000, "{packets} packets: {read:?}");
+    // The circuits of both ports have one channel, by which tshark would put their packets together.
+    let alone = ["-o", "x25.reassemble:FALSE", "--disable-protocol", "cotp"];
+    let wrong = [
+        "-r",
+        path,
+        "-Y",
+        "_ws.malformed || _ws.expert.severity == error",
+    ];
+    let malformed = system("tshark", &[&wrong[..], &alone].concat());
+    let malformed = String::from_utf8_lossy(&malformed.unwrap().stdout).into_owned();
+    assert!(malformed.is_empty(), "{malformed}");
+}
+
+#[test]
+fn a_host_that_is_not_there_is_out_of_order_and_the_next_target_is_called() {
+    let folder = Folder::new("hunt");
+    folder.write("root/small", b"content");
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous"]);
+    // A port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = free.local_addr().unwrap();
+    drop(free);
+    let hunt = format!(
+        r#"
+[port.away]
+kind = "xot"
+host = "{nobody}"
+
+[[route]]
+called = "1"
+to = ["away", "out"]
+
+[[route]]
+called = "2"
+to = ["away"]
+"#
+    );
+    let switch = Switch::start(&folder, &config(&daemon.at, &hunt), &[]);
+    let lost = folder.ftam(&["get", &switch.url("small", "2")]);
+    lost.failed(3, &["out of order (09)"]);
+    folder.ftam(&["get", &switch.url("small", "1")]).well();
+    assert_eq!(folder.read("small"), b"content");
+    switch.running.signal(Signal::INT);
+    switch.running.end().well();
+}
+
+#[test]
+fn a_configuration_is_checked_without_opening_anything() {
+    let folder = Folder::new("check");
+    folder.write("good.toml", config("192.0.2.1", "").as_bytes());
+    let said = folder
+        .kumiki(&["x25", "switch", "--check", "good.toml"])
+        .well();
+    assert_eq!(said.out, "the configuration makes sense\n");
+    folder.write("bad.toml", config("192.0.2.1", "hosst = 7").as_bytes());
+    let said = folder.kumiki(&["x25", "switch", "--check", "bad.toml"]);
+    said.failed(2, &["bad.toml:9", "hosst", "did you mean"]);
+    let said = folder.kumiki(&["x25", "switch", "nowhere.toml"]);
+    said.failed(2, &["nowhere.toml"]);
+}
+
+#[test]
+fn a_port_that_another_program_has_is_told_by_name() {
+    let folder = Folder::new("taken");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap().to_string();
+    let text = config("192.0.2.1", "").replace("127.0.0.1:0", &at);
+    folder.write("taken.toml", text.as_bytes());
+    let said = folder.kumiki(&["x25", "switch", "taken.toml"]);
+    said.failed(1, &["port in: ", &at, "choose another port"]);
+}
