@@ -111,7 +111,9 @@ impl X25 {
             return self.flush(handle, cx);
         }
         if circuit.d != D::Flow {
-            return cx.drop("a reset goes on already");
+            // Its end is the answer to this one, too.
+            circuit.user_resets = true;
+            return;
         }
         circuit.user_resets = true;
         let line = circuit.line;

@@ -55,7 +55,8 @@ impl Switch {
             if half.phase != Phase::Gone {
                 continue;
             }
-            half.phase = Phase::Opening;
+            // Credit of the end before is not this one's.
+            *half = Half::new(half.port, Handle::default(), Phase::Opening);
             let open = Open {
                 user: half_handle(own, side),
                 call: Some(Box::new(x25::Call {
