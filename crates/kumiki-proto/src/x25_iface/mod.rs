@@ -66,6 +66,8 @@ impl Protocol for X25Iface {
         match request {
             UnitRequest::Unit(_) if !self.is_up => {
                 cx.drop("packet before the kernel has asked for the link");
+                // So the packet layer does not wait for an answer to its RESTART, and begins anew with Up.
+                cx.up(Above(0), Indication::Report(Box::new(Report::Down)));
             }
             UnitRequest::Unit(mut unit) => {
                 unit.data.push_octets(&[kind::DATA]);
