@@ -238,7 +238,7 @@ impl X32 {
     /// The circuit stands.
     fn begin(&mut self, cx: &mut Context<'_>) {
         self.counters.connected += 1;
-        (self.failures, self.call_back) = (0, None);
+        self.call_back = None;
         self.role = self.config.side.role(self.calling);
         if self.config.identify.is_zero() {
             self.tell_circuit(cx);
@@ -256,6 +256,8 @@ impl X32 {
 
     /// The link may use the circuit.
     fn admit(&mut self, cx: &mut Context<'_>) {
+        // A call that ends before anybody was admitted has failed, and counts as those that were not answered.
+        self.failures = 0;
         self.used = cx.now();
         self.enter(State::Connected, self.config.idle, cx);
         let dte = self.role == Role::Dte;
