@@ -76,8 +76,10 @@ impl X25 {
         } else if self.is_ready(self.line) {
             self.line
         } else {
-            self.pending.push((above, open));
-            return self.demand_line(cx);
+            let until = cx.now() + self.config.t21;
+            self.pending.push_back((until, above, open));
+            self.demand_line(cx);
+            return self.watch_pending(cx);
         };
         let Some(channel) = self.free_channel(line) else {
             let reason = told(What::Clear, cause::DTE, diagnostic::NO_CHANNEL);
@@ -253,6 +255,8 @@ impl X25 {
         circuit.above = above;
         circuit.user = Some(open.user);
         circuit.receive = receive;
+        // What a user before this one has asked for, or not answered, is not this one's.
+        (circuit.user_resets, circuit.unanswered) = (false, false);
         circuit.delivery = open.call.as_ref().is_some_and(|call| call.delivery);
         circuit.relays = open.call.as_ref().is_some_and(|call| call.relayed);
         let (line, given_up) = (circuit.line, circuit.tries > r22);

@@ -96,6 +96,33 @@ impl X25 {
             ..Open::default()
         };
         cx.down(BELOW, Request::Open(Box::new(open)));
+        self.watch_pending(cx);
+    }
+
+    /// While the link is asked for, which may take for ever, calls wait for T21.
+    pub(super) fn watch_pending(&mut self, cx: &mut Context<'_>) {
+        let own = self.line;
+        if let Some((until, ..)) = self.pending.front()
+            && let Some(line) = self.lines.get(own)
+            && line.r == R::Down
+            && line.opening
+        {
+            let left = until.saturating_since(cx.now());
+            Self::set_timer(line, left, cx);
+        }
+    }
+
+    /// Refuses the calls that have waited for T21.
+    fn refuse_pending(&mut self, cx: &mut Context<'_>) {
+        while let Some((until, above, open)) = self.pending.pop_front() {
+            if until > cx.now() {
+                self.pending.push_front((until, above, open));
+                break;
+            }
+            self.counters.timeouts += 1;
+            Self::refuse(above, open.user, Reason::TimedOut, cx);
+        }
+        self.watch_pending(cx);
     }
 
     /// Asks for a connection of its own for a circuit.
@@ -371,7 +398,7 @@ impl X25 {
             }
         }
         tell_all(&Report::Up, cx);
-        for (above, open) in core::mem::take(&mut self.pending) {
+        for (_, above, open) in core::mem::take(&mut self.pending) {
             self.call(above, open, cx);
         }
         self.await_idle(own, cx);
@@ -460,11 +487,12 @@ impl X25 {
             return;
         };
         let was_ready = line.r == R::Ready;
+        cx.clear_timer(&mut line.timer);
         line.r = R::Down;
         line.opening = false;
         line.credit = 0;
         self.end_calls(own, reason, cx);
-        for (above, open) in core::mem::take(&mut self.pending) {
+        for (_, above, open) in core::mem::take(&mut self.pending) {
             Self::refuse(above, open.user, reason, cx);
         }
         if was_ready {
@@ -528,6 +556,7 @@ impl X25 {
             return;
         };
         match line.r {
+            R::Down if line.opening => self.refuse_pending(cx),
             R::Down if on_demand => {}
             R::Down => self.open_line(own, cx),
             R::Ready if on_demand && line.channels.is_empty() => self.end_link(own, cx),
@@ -554,7 +583,7 @@ impl X25 {
                 self.counters.timeouts += 1;
                 if line.tries > r20 {
                     // The peer may be there some day; calls do not wait for that.
-                    for (above, open) in core::mem::take(&mut self.pending) {
+                    for (_, above, open) in core::mem::take(&mut self.pending) {
                         Self::refuse(above, open.user, Reason::TimedOut, cx);
                     }
                 }

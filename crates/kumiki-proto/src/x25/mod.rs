@@ -10,7 +10,7 @@
 //! # Calls
 //!
 //! An active open calls `remote` with the call user data of `data` (up to 16 octets, 128 with fast select); with `call.channel` it takes a
-//! permanent virtual circuit instead. A call waits until the interface is ready, and is refused when the link is not to be had. A passive open gets the
+//! permanent virtual circuit instead. A call waits until the interface is ready, for T21 at most, and is refused when the link is not to be had. A passive open gets the
 //! calls whose called address begins with `local`, the longest `local` first; `Accept` and `Abort` carry data where fast select allows it.
 //! Channels are taken from the top by a DTE and from the bottom by a DCE. Where two calls meet on one channel the DTE's stays,
 //! and the DCE tries another channel with its own.
@@ -44,8 +44,10 @@
 //! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one of the interface restarts it,
 //! with the diagnostic codes of annex E. A reset of the link (LAPB) restarts the interface, as Linux has it.
 
+use std::collections::VecDeque;
+
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened,
+    Above, Address, Below, Context, Handle, Indication, Instant, Key, Manage, Mode, Open, Opened,
     Particular, Protocol, Reason, Report, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
@@ -105,8 +107,8 @@ pub struct X25 {
     /// The one line of a link.
     line: Handle,
     entries: Sessions<Entry>,
-    /// Calls that wait for the interface.
-    pending: Vec<(Above, Box<Open>)>,
+    /// Calls that wait for the interface, and until when, in their order.
+    pending: VecDeque<(Instant, Above, Box<Open>)>,
     /// Circuits to look at when the batch is over.
     touched: Vec<Handle>,
     /// Under this handle we listen below; of circuits only.
@@ -126,7 +128,7 @@ impl X25 {
             lines: Sessions::default(),
             line: Handle::default(),
             entries: Sessions::default(),
-            pending: Vec::new(),
+            pending: VecDeque::new(),
             touched: Vec::new(),
             listens: None,
             counters: Counters::default(),
@@ -257,7 +259,7 @@ impl X25 {
     fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
         let before = self.pending.len();
         self.pending
-            .retain(|(from, open)| *from != above || open.user != user);
+            .retain(|(_, from, open)| *from != above || open.user != user);
         if self.pending.len() < before {
             return;
         }

@@ -169,7 +169,7 @@ fn a_call_waits_for_the_line_and_is_refused_when_that_is_not_to_be_had() {
     let mut wire = on_demand(secs(20), secs(20));
     wire.report(A, Report::Down);
     wire.say(A, call("12345"));
-    wire.pass(secs(600));
+    wire.pass(secs(190));
     assert!(wire.log().is_empty() && wire.aborted(A).is_none());
     wire.report(A, Report::Up);
     wire.pass(secs(1));
