@@ -278,9 +278,10 @@ fn host(path: &[&str], text: &str) -> Result<SocketAddr, Fault> {
 
 fn port(name: &str, table: PortTable) -> Result<Port, Fault> {
     let clean = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || !name.chars().all(clean) {
+    // The switch itself is a layer of that name.
+    if name.is_empty() || name == "switch" || !name.chars().all(clean) {
         let why = format!("{name:?} cannot be a port's name");
-        return Err(Fault::new(why).expected("letters, digits, - and _"));
+        return Err(Fault::new(why).expected("letters, digits, - and _, and not \"switch\""));
     }
     let only = |key: &str, is_there: bool, kinds: &str| {
         if is_there {
