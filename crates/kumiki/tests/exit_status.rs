@@ -61,7 +61,7 @@ fn a_wrong_scenario_is_one_line_with_its_place_and_leaves_no_files() {
     assert_eq!(
         message,
         "kumiki: x.toml:21: link.line.medum = \"point-to-point\": unknown key \"medum\"; one of ends, medium, rate, propagation, \
-         framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair; did you mean medium?\n"
+         framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair, switched; did you mean medium?\n"
     );
     assert_eq!(folder.names(), ["x.toml"]);
 }

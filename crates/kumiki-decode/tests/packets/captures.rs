@@ -53,7 +53,12 @@ fn what_is_read_is_written_as_the_same_octets() {
                 assert!(bad(&packet)[0].starts_with("xtp: check is"), "{place}");
                 continue;
             }
-            assert_eq!(bad(&packet), [""; 0], "{place}");
+            let mut bad = bad(&packet);
+            if file.ends_with("linux-kernel-lapb-x25.pcap") {
+                // Its call says that it carries ISO transport, and what it carries is a test's own octets.
+                bad.retain(|it| !it.starts_with("cotp: "));
+            }
+            assert_eq!(bad, [""; 0], "{place}");
             for layer in &packet.layers {
                 // `None`: no codec, as for LLC with other access points than SNAP's.
                 assert_ne!(

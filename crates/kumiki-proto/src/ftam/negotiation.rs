@@ -264,7 +264,7 @@ pub fn remarks(request: &InitializeRequest, response: &InitializeResponse) -> Ve
     let has_new = agreed.contains(&NBS_9);
     // That one of two names of NBS-9 is left out is nothing to be told.
     let is_missing =
-        |one: &ContentsTypeName| !agreed.contains(one) && !(*one == NBS_9_OLD && has_new);
+        |one: &ContentsTypeName| !agreed.contains(one) && (*one != NBS_9_OLD || !has_new);
     if request.contents_type_list.iter().any(is_missing) {
         remarks.push(remark(2018, String::new()));
     }

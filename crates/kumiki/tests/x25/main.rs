@@ -125,6 +125,72 @@ fn files_go_over_xot_through_the_switch() {
     assert!(malformed.is_empty(), "{malformed}");
 }
 
+/// A line between two switches, one of which is the network's end and the other its user's.
+#[test]
+fn files_go_over_a_link_of_lapb_between_two_switches() {
+    let folder = Folder::new("lapb");
+    let octets: Vec<u8> = (0..=250).rev().cycle().take(300_000).collect();
+    folder.write("root/big", &octets);
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous"]);
+    let line = folder.path("line");
+    let line = line.display();
+    let near = format!(
+        r#"
+[port.in]
+kind = "xot"
+listen = "127.0.0.1:0"
+
+[port.line]
+kind = "lapb"
+on = "listen:{line}"
+
+[[route]]
+called = "99"
+to = ["line"]
+strip = 2
+"#
+    );
+    let far = format!(
+        r#"
+[port.line]
+kind = "lapb"
+on = "unix:{line}"
+lapb = {{ role = "dte", k = 3 }}
+x25 = {{ role = "dte" }}
+
+[port.out]
+kind = "xot"
+host = "{}"
+
+[[route]]
+called = "1"
+to = ["out"]
+"#,
+        daemon.at
+    );
+    let near = Switch::start(&folder, &near, &[]);
+    folder.write("far.toml", far.as_bytes());
+    let far = Running::start(folder.command(&["x25", "switch", "far.toml"]));
+    assert_eq!(near.running.line(), "line: up");
+    folder.ftam(&["get", &near.url("big", "9912345")]).well();
+    assert!(folder.read("big") == octets, "another file came");
+    let said = near.running.line();
+    assert_eq!(said, "call 1: 777 to 9912345 set up, from in to line");
+    // The other end of the line goes away, and its calls with it.
+    far.signal(Signal::INT);
+    let ran = far.end().well();
+    assert!(
+        ran.out
+            .contains("call 1: 777 to 12345 set up, from line to out")
+    );
+    assert!(near.running.line().starts_with("call 1: cleared by in"));
+    assert_eq!(near.running.line(), "line: down");
+    let lost = folder.ftam(&["get", &near.url("big", "9912345")]);
+    lost.failed(3, &["out of order (09)"]);
+    near.running.signal(Signal::INT);
+    near.running.end().well();
+}
+
 #[test]
 fn a_host_that_is_not_there_is_out_of_order_and_the_next_target_is_called() {
     let folder = Folder::new("hunt");
