@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -86,10 +86,20 @@ impl Part {
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
-        let file = options.truncate(!resume).open(&part).map_err(said)?;
+        // It is emptied behind the lock: before it, it may be another's who fetches to the same place.
+        let file = options.truncate(false).open(&part).map_err(said)?;
         // Two that fetch to the same place would make a mixture.
-        file.try_lock()
-            .map_err(|_| format!("{}: somebody else is writing it", part.display()))?;
+        let taken = || format!("{}: somebody else is writing it", part.display());
+        file.try_lock().map_err(|_| taken())?;
+        // Between opening and locking the other may have come to an end: then this is the finished file, under its own name.
+        let named = std::fs::metadata(&part).map(|it| (it.dev(), it.ino()));
+        let locked = file.metadata().map(|it| (it.dev(), it.ino()));
+        if named.ok() != Some(locked.map_err(said)?) {
+            return Err(taken());
+        }
+        if !resume {
+            file.set_len(0).map_err(said)?;
+        }
         let old = file.metadata().map_err(said)?.len();
         let receipt = Receipt::default();
         let part = Self {
@@ -364,4 +374,24 @@ pub(crate) fn checksum(path: &Path) -> io::Result<String> {
     let mut digest = Sha256::new();
     io::copy(&mut File::open(path)?, &mut digest)?;
     Ok(hex(&digest.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_that_fetches_to_the_same_place_leaves_the_part_of_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        let (mut first, _) = Part::begin(&target, false).unwrap();
+        first.write(0, Message::from_octets(b"abc")).unwrap();
+        for resume in [false, true] {
+            let why = Part::begin(&target, resume).map(|_| ()).unwrap_err();
+            assert!(why.contains("somebody else"), "{why}");
+            assert_eq!(std::fs::read(part_of(&target)).unwrap(), b"abc");
+        }
+        first.finish().unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"abc");
+    }
 }
