@@ -370,7 +370,7 @@ impl Collection<'_> {
             }
             let begun = self
                 .place(&job.name)
-                .and_then(|path| Ok((Part::begin(&path, false)?, path)));
+                .and_then(|path| Ok((Part::begin(&path, &self.state.place, false)?, path)));
             let ((part, receipt), path) = match begun {
                 Ok(begun) => begun,
                 Err(why) => {
