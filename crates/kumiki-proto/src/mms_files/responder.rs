@@ -27,7 +27,7 @@ pub struct Config {
     pub files: usize,
     /// The most octets that a file may become, if there is a limit.
     pub longest_file: Option<u64>,
-    /// The most entries that are told of a directory.
+    /// The most entries of a directory that is told; one that has more is refused.
     pub entries: usize,
 }
 
@@ -41,7 +41,7 @@ impl Default for Config {
             ],
             files: 16,
             longest_file: None,
-            entries: 10_000,
+            entries: 100_000,
         }
     }
 }
@@ -364,10 +364,16 @@ impl Responder {
                 more_follows: false,
             });
         }
+        // One more than is told: so that it is seen where some would be missing.
+        let most = self.config.entries;
         let all = guard
             .store()
-            .list(&self.user, &name, self.config.entries)
+            .list(&self.user, &name, most.saturating_add(1))
             .map_err(of_fault)?;
+        if all.len() > most {
+            return Err(ServiceError::new(ErrorClass::RESOURCE, 0)
+                .saying(format!("the directory has more than {most} entries")));
+        }
         let named = all.iter().map(|it| entry(&name, it));
         let mut rest = named.collect::<Vec<_>>().into_iter().peekable();
         if let Some(after) = &list.continue_after {

@@ -340,6 +340,25 @@ fn a_directory_longer_than_a_pdu_is_told_in_parts() {
 }
 
 #[test]
+fn a_directory_with_too_many_entries_is_refused_and_not_cut() {
+    let files = [("a", &b"x"[..]), ("b", b"x"), ("c", b"x")];
+    for (entries, is_told) in [(3, true), (2, false)] {
+        let mut usual = Usual::default();
+        usual.server.responder.entries = entries;
+        let plan = vec![Operation::List { name: ".".into() }];
+        let graph = run_as(usual, store(&files), plan);
+        match result(&graph, 0) {
+            Ok(Gain::Entries(entries)) => assert!(is_told && entries.len() == 3),
+            Ok(other) => panic!("{other:?}"),
+            Err(why) => {
+                assert!(!is_told, "{why}");
+                assert!(why.to_string().contains("more than 2 entries"), "{why}");
+            }
+        }
+    }
+}
+
+#[test]
 fn files_are_renamed_deleted_and_asked_for() {
     let plan = vec![
         Operation::Stat { name: "a".into() },
