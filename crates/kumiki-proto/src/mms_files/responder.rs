@@ -10,7 +10,7 @@ use kumiki_osi::ftam::{AccessRequest, Moment};
 use kumiki_osi::mms::{
     ABSTRACT_SYNTAX, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory,
     FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, FileRename, Identity,
-    Initiate, Pdu, Request, Response, ServiceError, Services, Status, file_error,
+    Initiate, Pdu, RejectedPdu, Request, Response, ServiceError, Services, Status, file_error,
 };
 
 use super::obtain::Obtain;
@@ -163,8 +163,13 @@ impl Responder {
             Pdu::Error { invoke, error } => self.on_answer(invoke, Err(error), now, guard, out),
             Pdu::Reject(reject) => {
                 if let Some(invoke) = reject.invoke {
-                    let error = ServiceError::of_file(file_error::OTHER)
-                        .saying(format!("the client has {reject}"));
+                    let error = ServiceError::of_file(file_error::OTHER).saying(match reject.pdu {
+                        // Those are this side's own doing.
+                        RejectedPdu::CONFIRMED_RESPONSE | RejectedPdu::CONFIRMED_ERROR => {
+                            "the answer of the client cannot be read".to_owned()
+                        }
+                        _ => format!("the client has {reject}"),
+                    });
                     self.on_answer(invoke, Err(error), now, guard, out);
                 }
             }
@@ -400,7 +405,9 @@ impl Responder {
 
     fn cancel(&mut self, invoke: u32, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
         let waits = self.waiting.iter().any(|(it, _)| *it == invoke);
-        let is_it = self.obtaining.as_ref().map(Obtain::invoke) == Some(invoke);
+        let under_way = self.obtaining.as_ref();
+        let under_way = under_way.filter(|it| it.can_be_cancelled());
+        let is_it = under_way.map(Obtain::invoke) == Some(invoke);
         if !waits && !is_it {
             let error = ServiceError::new(ErrorClass::CANCEL, 2);
             return out.push(Pdu::CancelError { invoke, error }.into());
