@@ -270,10 +270,25 @@ const fn name(tag: u32) -> Option<&'static str> {
     })
 }
 
-/// The number of the service that a request asks for, as far as it can be read: for the reject of one that cannot.
+/// Whether it is a confirmed request, response or error, and the number of its service, as far as both can be read: for the reject of one whose
+/// rest cannot.
 #[must_use]
-pub fn invoke_of(message: &Message) -> Option<u32> {
+pub fn invoke_of(message: &Message) -> Option<(RejectedPdu, u32)> {
     let mut r = chain::Reader::new(PDU, message.share(0, message.len()).ok()?);
-    r.enter(Tag::context(0), "confirmed-Request").ok()?;
-    u32::try_from(r.integer(Tag::INTEGER, "invokeID").ok()?).ok()
+    let outer = r.peek("tag").ok()??.tag;
+    let (pdu, name, invoke) = if outer == Tag::context(0) {
+        let pdu = RejectedPdu::CONFIRMED_REQUEST;
+        (pdu, "confirmed-Request", Tag::INTEGER)
+    } else if outer == Tag::context(1) {
+        let pdu = RejectedPdu::CONFIRMED_RESPONSE;
+        (pdu, "confirmed-Response", Tag::INTEGER)
+    } else if outer == Tag::context(2) {
+        let pdu = RejectedPdu::CONFIRMED_ERROR;
+        (pdu, "confirmed-Error", Tag::context(0))
+    } else {
+        return None;
+    };
+    r.enter(outer, name).ok()?;
+    let invoke = r.integer(invoke, "invokeID").ok()?;
+    Some((pdu, u32::try_from(invoke).ok()?))
 }

@@ -268,6 +268,8 @@ impl Reject {
     pub const MAX_SERV_OUTSTANDING_EXCEEDED: i64 = 6;
     /// Of responses and errors.
     pub const RESPONSE_INVALID_INVOKE_ID: i64 = 2;
+    /// Of responses: the result; of errors: the error.
+    pub const RESPONSE_INVALID: i64 = 3;
     /// Of [`RejectedPdu::PDU_ERROR`].
     pub const UNKNOWN_PDU_TYPE: i64 = 0;
     /// Of [`RejectedPdu::PDU_ERROR`].

@@ -75,13 +75,18 @@ impl Mms {
             let invoke = kumiki_wire::mms::invoke_of(&value.data);
             match kumiki_wire::mms::parse(value.data) {
                 Ok(pdu) => self.take(own, pdu, cx),
-                Err(_) => {
-                    let (pdu, code) = match invoke {
-                        Some(_) => (RejectedPdu::CONFIRMED_REQUEST, Reject::INVALID_ARGUMENT),
-                        None => (RejectedPdu::PDU_ERROR, Reject::INVALID_PDU),
-                    };
-                    self.reject(own, invoke, pdu, code, cx);
-                }
+                Err(_) => match invoke {
+                    Some((pdu @ RejectedPdu::CONFIRMED_REQUEST, invoke)) => {
+                        self.reject(own, Some(invoke), pdu, Reject::INVALID_ARGUMENT, cx);
+                    }
+                    Some((pdu, invoke)) => {
+                        self.bad_answer(own, invoke, pdu, Reject::RESPONSE_INVALID, cx);
+                    }
+                    None => {
+                        let (pdu, code) = (RejectedPdu::PDU_ERROR, Reject::INVALID_PDU);
+                        self.reject(own, None, pdu, code, cx);
+                    }
+                },
             }
         }
         if let Some(connection) = self.connection(own) {
@@ -102,6 +107,25 @@ impl Mms {
         if let Some(connection) = self.connection(own) {
             connection.put(Pdu::Reject(Reject { invoke, pdu, code }), None);
             connection.flush(cx);
+        }
+    }
+
+    /// An answer that is none. Nothing better will come, so the service is over, and the user is told what the peer is told.
+    fn bad_answer(
+        &mut self,
+        own: Handle,
+        invoke: u32,
+        pdu: RejectedPdu,
+        code: i64,
+        cx: &mut Context<'_>,
+    ) {
+        self.reject(own, Some(invoke), pdu, code, cx);
+        if let Some(connection) = self.connection(own)
+            && connection.asked.remove(&invoke).is_some()
+        {
+            connection.grant(1, cx);
+            let invoke = Some(invoke);
+            connection.tell(Pdu::Reject(Reject { invoke, pdu, code }), cx);
         }
     }
 
@@ -172,7 +196,7 @@ impl Mms {
                 if connection.asked.get(invoke) != Some(&service.service()) {
                     let of = RejectedPdu::CONFIRMED_RESPONSE;
                     let code = Reject::RESPONSE_INVALID_INVOKE_ID;
-                    return self.reject(own, Some(*invoke), of, code, cx);
+                    return self.bad_answer(own, *invoke, of, code, cx);
                 }
                 connection.asked.remove(invoke);
                 granted = 1;

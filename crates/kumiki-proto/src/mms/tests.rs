@@ -166,6 +166,8 @@ impl Protocol for Hand {
 /// A user that answers fileClose and nothing else, and agrees to every end.
 #[derive(Default)]
 struct Shelf {
+    /// It asks for this many fileCloses of the caller.
+    asks: u32,
     session: Handle,
     heard: Vec<Pdu>,
     ended: Option<&'static str>,
@@ -231,7 +233,16 @@ impl Protocol for Shelf {
                 }
                 self.heard.push(pdu);
             }
-            Indication::Credit { credit, .. } => self.credit += credit.messages,
+            Indication::Credit { credit, .. } => {
+                self.credit += credit.messages;
+                while self.asks > 0 {
+                    let (session, invoke) = (self.session, self.asks);
+                    let close = kumiki_osi::mms::Request::FileClose(1);
+                    let what = Box::new(Particular::Mms(Pdu::request(invoke, close)));
+                    cx.down(Below(0), Request::Particular { session, what });
+                    self.asks -= 1;
+                }
+            }
             Indication::Released { .. } => {
                 let (session, data) = (self.session, None);
                 cx.down(Below(0), Request::Release { session, data });
@@ -262,6 +273,10 @@ fn initiate() -> Vec<u8> {
 }
 
 fn run(initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
+    run_with(Shelf::default(), initiate, steps)
+}
+
+fn run_with(shelf: Shelf, initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
     let hand = Hand {
@@ -290,7 +305,7 @@ fn run(initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
         ),
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         ("mms", Box::new(Mms::new(Config::default()))),
-        ("shelf", Box::<Shelf>::default()),
+        ("shelf", Box::new(shelf)),
         ("hand", Box::new(hand)),
     ];
     for (name, protocol) in nodes {
@@ -408,6 +423,32 @@ fn modifiers_answers_to_nothing_and_octets_that_are_no_pdu_are_rejected() {
             vec![0xa4, 3, 0x85, 1, 1],
         ]
     );
+}
+
+#[test]
+fn answers_that_are_none_end_their_services_and_the_user_is_told() {
+    let shelf_asks = Shelf {
+        asks: 3,
+        ..Shelf::default()
+    };
+    // Without a service; the answer of fileDelete; an error without an error. Each of them twice: then nothing is under way any more.
+    let bad = [
+        vec![0xa1, 0x03, 2, 1, 1],
+        vec![0xa1, 0x07, 2, 1, 2, 0xbf, 0x4c, 0],
+        vec![0xa2, 0x03, 0x80, 1, 3],
+    ];
+    let steps = bad.iter().chain(&bad).cloned().map(Step::Say);
+    let graph = run_with(shelf_asks, initiate(), steps.collect());
+    let codes = [(1, 2, 3), (2, 2, 2), (3, 3, 3)];
+    let rejects = codes.map(|(invoke, pdu, code)| reject(invoke, pdu, code));
+    let heard = &hand(&graph).heard;
+    assert_eq!(heard[heard.len() - 6..], [&rejects[..], &rejects].concat());
+    let told = shelf(&graph).heard.iter();
+    let told: Vec<Vec<u8>> = told
+        .map(|pdu| kumiki_wire::mms::emit(pdu.clone()).to_vec())
+        .collect();
+    assert_eq!(told, rejects);
+    assert_eq!(shelf(&graph).credit, 5 + 3, "each may be asked for again");
 }
 
 #[test]

@@ -531,6 +531,14 @@ impl Client {
         let phase = run.phase.clone();
         match (phase, answer) {
             (Phase::Opening, Ok(Response::FileOpen(opened))) => self.on_open(opened, out),
+            // It may have become shorter than what is here: then all of it is wanted.
+            (Phase::Opening, Err(_)) if run.at > 0 && run.failure.is_none() => {
+                run.at = 0;
+                if let Operation::Get { name, .. } = &run.operation {
+                    let request = open(name, 0);
+                    self.ask(request, out);
+                }
+            }
             (Phase::Reading { .. }, Ok(Response::FileRead(read))) => self.on_piece(read, out),
             (Phase::Reading { .. }, Err(error)) => {
                 // What was asked for beyond the end does not matter.

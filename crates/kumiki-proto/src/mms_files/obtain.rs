@@ -1,6 +1,7 @@
 //! obtainFile: the server fetches a file from its client, on the same association.
 //!
-//! The file appears under its name when all of it has come; until then, and where it breaks, there is the old one or none.
+//! The contents appear under the name when all of them have come; until then there are the old ones. Under a name that is new there is an EMPTY
+//! file meanwhile: it holds the name, and goes where the transfer breaks.
 
 use kumiki_osi::ftam::attributes::CreateAttributes;
 use kumiki_osi::ftam::contents::ContentsType;
@@ -60,6 +61,11 @@ pub(super) struct Obtain {
 impl Obtain {
     pub(super) const fn invoke(&self) -> u32 {
         self.invoke
+    }
+
+    /// Whether nothing is decided yet: while the file at the client is being closed, it is there already or has failed.
+    pub(super) fn can_be_cancelled(&self) -> bool {
+        !matches!(self.stage, Stage::Closing)
     }
 
     /// Forgets what has come.
@@ -172,7 +178,13 @@ impl Responder {
             (Stage::Opening, Ok(Response::FileOpen(opened))) => self.opened(&opened, now, guard),
             (Stage::Reading, Ok(Response::FileRead(read))) => self.took(read, now, guard),
             // That a file does not close any more is no reason not to have it.
-            (Stage::Closing, _) => return self.end_obtaining(now, guard, out),
+            (Stage::Closing, said) => {
+                // It was given up before the file at the client was open: that is not left open there.
+                if let Ok(Response::FileOpen(opened)) = said {
+                    obtain.next = Some(Request::FileClose(opened.frsm));
+                }
+                return self.end_obtaining(now, guard, out);
+            }
             (_, Err(error)) => Err(blamed(error)),
             (_, Ok(_)) => Err(ServiceError::of_file(file_error::OTHER).saying("another answer")),
         };

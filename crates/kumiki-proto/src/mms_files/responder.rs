@@ -10,7 +10,7 @@ use kumiki_osi::ftam::{AccessRequest, Moment};
 use kumiki_osi::mms::{
     ABSTRACT_SYNTAX, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory,
     FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, FileRename, Identity,
-    Initiate, Pdu, Request, Response, ServiceError, Services, Status, file_error,
+    Initiate, Pdu, RejectedPdu, Request, Response, ServiceError, Services, Status, file_error,
 };
 
 use super::obtain::Obtain;
@@ -27,7 +27,7 @@ pub struct Config {
     pub files: usize,
     /// The most octets that a file may become, if there is a limit.
     pub longest_file: Option<u64>,
-    /// The most entries that are told of a directory.
+    /// The most entries of a directory that is told; one that has more is refused.
     pub entries: usize,
 }
 
@@ -41,7 +41,7 @@ impl Default for Config {
             ],
             files: 16,
             longest_file: None,
-            entries: 10_000,
+            entries: 100_000,
         }
     }
 }
@@ -163,8 +163,13 @@ impl Responder {
             Pdu::Error { invoke, error } => self.on_answer(invoke, Err(error), now, guard, out),
             Pdu::Reject(reject) => {
                 if let Some(invoke) = reject.invoke {
-                    let error = ServiceError::of_file(file_error::OTHER)
-                        .saying(format!("the client has {reject}"));
+                    let error = ServiceError::of_file(file_error::OTHER).saying(match reject.pdu {
+                        // Those are this side's own doing.
+                        RejectedPdu::CONFIRMED_RESPONSE | RejectedPdu::CONFIRMED_ERROR => {
+                            "the answer of the client cannot be read".to_owned()
+                        }
+                        _ => format!("the client has {reject}"),
+                    });
                     self.on_answer(invoke, Err(error), now, guard, out);
                 }
             }
@@ -364,10 +369,16 @@ impl Responder {
                 more_follows: false,
             });
         }
+        // One more than is told: so that it is seen where some would be missing.
+        let most = self.config.entries;
         let all = guard
             .store()
-            .list(&self.user, &name, self.config.entries)
+            .list(&self.user, &name, most.saturating_add(1))
             .map_err(of_fault)?;
+        if all.len() > most {
+            return Err(ServiceError::new(ErrorClass::RESOURCE, 0)
+                .saying(format!("the directory has more than {most} entries")));
+        }
         let named = all.iter().map(|it| entry(&name, it));
         let mut rest = named.collect::<Vec<_>>().into_iter().peekable();
         if let Some(after) = &list.continue_after {
@@ -394,7 +405,9 @@ impl Responder {
 
     fn cancel(&mut self, invoke: u32, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
         let waits = self.waiting.iter().any(|(it, _)| *it == invoke);
-        let is_it = self.obtaining.as_ref().map(Obtain::invoke) == Some(invoke);
+        let under_way = self.obtaining.as_ref();
+        let under_way = under_way.filter(|it| it.can_be_cancelled());
+        let is_it = under_way.map(Obtain::invoke) == Some(invoke);
         if !waits && !is_it {
             let error = ServiceError::new(ErrorClass::CANCEL, 2);
             return out.push(Pdu::CancelError { invoke, error }.into());

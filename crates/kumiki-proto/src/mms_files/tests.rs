@@ -10,13 +10,16 @@ use kumiki_octets::Message;
 use kumiki_osi::Association;
 use kumiki_osi::acse::{Authentication, Credential};
 use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_osi::mms::{Initiate, PASSWORD_MECHANISM, file_error};
+use kumiki_osi::mms::{
+    FileAttributes, FileOpened, FileRead, Initiate, ObtainFile, PASSWORD_MECHANISM, Pdu,
+    Request as MmsRequest, Response as MmsResponse, file_error,
+};
 
 use super::*;
 use crate::acse::{self, Acse};
 use crate::file_user::{Failure, Gain, Layer, Operation, PutMode, Sink, Source};
 use crate::filestore::tests::{name, today};
-use crate::filestore::{End, Guard, Memory};
+use crate::filestore::{End, Guard, Memory, User};
 use crate::loopback::{self, Loopback};
 use crate::mms::{self as environment, Mms};
 use crate::presentation::{self, Presentation};
@@ -340,6 +343,25 @@ fn a_directory_longer_than_a_pdu_is_told_in_parts() {
 }
 
 #[test]
+fn a_directory_with_too_many_entries_is_refused_and_not_cut() {
+    let files = [("a", &b"x"[..]), ("b", b"x"), ("c", b"x")];
+    for (entries, is_told) in [(3, true), (2, false)] {
+        let mut usual = Usual::default();
+        usual.server.responder.entries = entries;
+        let plan = vec![Operation::List { name: ".".into() }];
+        let graph = run_as(usual, store(&files), plan);
+        match result(&graph, 0) {
+            Ok(Gain::Entries(entries)) => assert!(is_told && entries.len() == 3),
+            Ok(other) => panic!("{other:?}"),
+            Err(why) => {
+                assert!(!is_told, "{why}");
+                assert!(why.to_string().contains("more than 2 entries"), "{why}");
+            }
+        }
+    }
+}
+
+#[test]
 fn files_are_renamed_deleted_and_asked_for() {
     let plan = vec![
         Operation::Stat { name: "a".into() },
@@ -454,6 +476,21 @@ fn a_get_goes_on_where_it_was_if_the_file_is_still_the_same() {
 }
 
 #[test]
+fn a_get_of_a_file_that_is_shorter_than_what_is_there_begins_anew() {
+    let shelf = Shelf(Arc::default(), Some(60));
+    shelf.0.lock().unwrap().0 = content(60);
+    let mut graph = run(store(&[("file", b"short")]), vec![get("file", &shelf)]);
+    is_well(&mut graph);
+    assert_eq!(shelf.taken(), b"short");
+    // And what is not there at all fails once.
+    let shelf = Shelf(Arc::default(), Some(60));
+    shelf.0.lock().unwrap().0 = content(60);
+    let graph = run(Memory::new(), vec![get("file", &shelf)]);
+    let why = result(&graph, 0).unwrap_err();
+    assert_eq!(why.code, Some(file_error::FILE_NON_EXISTENT), "{why}");
+}
+
+#[test]
 fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
     for (cut, what) in [(12, "get"), (14, "put")] {
         let shelf = Shelf::default();
@@ -483,6 +520,66 @@ fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
             .attributes(&Default::default(), &name("file"));
         assert_eq!(found.unwrap().size, Some(1_000_000_u64.into()));
     }
+}
+
+/// What a server says to these PDUs of its client, by name.
+fn said(pdus: Vec<Pdu>) -> Vec<Pdu> {
+    let mut guard = Guard::new(Box::new(Memory::new()));
+    let agreed = ClientConfig::default().initiate;
+    let mut server = Responder::new(responder::Config::default(), User::default(), &agreed);
+    let mut out = Vec::new();
+    server.on_credit(5, today(), &mut guard, &mut out);
+    for pdu in pdus {
+        server.on(pdu, today(), &mut guard, &mut out);
+    }
+    assert_eq!(guard.selections(), 0);
+    let pdus = out.into_iter().map(|it| match it {
+        Do::Say(pdu) => pdu,
+        other @ (Do::Release | Do::Abort) => panic!("{other:?}"),
+    });
+    pdus.collect()
+}
+
+#[test]
+fn what_is_cancelled_leaves_nothing_open_and_what_is_there_is_not_cancelled() {
+    let obtain = Pdu::request(
+        7,
+        MmsRequest::ObtainFile(Box::new(ObtainFile {
+            source_file_server: None,
+            source_file: "a".into(),
+            destination_file: "b".into(),
+        })),
+    );
+    let answer = |invoke, service| Pdu::Response { invoke, service };
+    let opened = MmsResponse::FileOpen(FileOpened {
+        frsm: 9,
+        attributes: FileAttributes::default(),
+    });
+    let read = MmsResponse::FileRead(FileRead {
+        file_data: Message::from_octets(b"all"),
+        more_follows: false,
+    });
+    let close = |invoke| Pdu::request(invoke, MmsRequest::FileClose(9));
+    // Before the file is open.
+    let early = said(vec![
+        obtain.clone(),
+        Pdu::CancelRequest(7),
+        answer(1, opened.clone()),
+        answer(2, MmsResponse::FileClose),
+    ]);
+    assert_eq!(early[1..3], [Pdu::CancelResponse(7), close(2)]);
+    assert!(matches!(early[3], Pdu::Error { invoke: 7, .. }));
+    // When all of it has come.
+    let late = said(vec![
+        obtain,
+        answer(1, opened),
+        answer(2, read),
+        Pdu::CancelRequest(7),
+        answer(3, MmsResponse::FileClose),
+    ]);
+    assert_eq!(late[2], close(3));
+    assert!(matches!(late[3], Pdu::CancelError { invoke: 7, .. }));
+    assert_eq!(late[4], answer(7, MmsResponse::ObtainFile));
 }
 
 #[test]

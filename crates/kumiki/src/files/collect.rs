@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kumiki_lab::live::osi::{
     self, Call, ContentsType, Errand, Failure, Gain, Layer, Operation, Outcome, Progress,
-    ReadAttributes,
+    Protocols, ReadAttributes,
 };
 use serde_json::{Map, Value, json};
 
@@ -252,10 +252,7 @@ impl Collection<'_> {
 
     /// The name of a file below the directory.
     fn remote(&self, name: &str) -> String {
-        match self.directory.as_str() {
-            "." => name.to_owned(),
-            directory => format!("{directory}/{name}"),
-        }
+        joined(self.call.calls.protocol(), &self.directory, name)
     }
 
     /// Whether what the responder says of a file is new.
@@ -370,7 +367,7 @@ impl Collection<'_> {
             }
             let begun = self
                 .place(&job.name)
-                .and_then(|path| Ok((Part::begin(&path, false)?, path)));
+                .and_then(|path| Ok((Part::begin(&path, &self.state.place, false)?, path)));
             let ((part, receipt), path) = match begun {
                 Ok(begun) => begun,
                 Err(why) => {
@@ -392,6 +389,31 @@ impl Collection<'_> {
             self.doing = Some(Doing::Fetching(job, path, receipt));
             return Some(operation);
         }
+    }
+}
+
+/// A name in a directory. Devices of MMS have their own separators in names: it is the one that the directory has.
+fn joined(protocol: Protocols, directory: &str, name: &str) -> String {
+    let (is_other, ends) = match protocol {
+        Protocols::Ftam => (false, false),
+        Protocols::Mms => (
+            directory.contains('\\') && !directory.contains('/'),
+            directory.ends_with(['/', '\\']),
+        ),
+    };
+    match directory {
+        "." => name.to_owned(),
+        _ if ends => format!("{directory}{name}"),
+        _ if is_other => format!("{directory}\\{name}"),
+        _ => format!("{directory}/{name}"),
+    }
+}
+
+/// The directory that is collected. With MMS one that is only a separator stays: some devices begin names with it.
+fn collected(protocol: Protocols, name: &str) -> String {
+    match (protocol, name) {
+        (Protocols::Mms, "/" | "\\") => name.to_owned(),
+        (Protocols::Mms | Protocols::Ftam, _) => directory(name),
     }
 }
 
@@ -561,7 +583,7 @@ pub(crate) fn run(
         wanted,
         call,
         manner,
-        directory: directory(&url.name),
+        directory: collected(call.calls.protocol(), &url.name),
         contents_type,
         state,
         to_list: names.is_empty() && wanted.names.is_none(),
@@ -613,6 +635,25 @@ mod tests {
         assert_eq!(numbered("é12"), Some((("é", 2, ""), 12)));
         assert_eq!(numbered("none"), None);
         assert_eq!(numbered("99999999999999999999999"), None);
+    }
+
+    #[test]
+    fn names_are_put_together_with_the_separator_of_the_device() {
+        let of = |protocol, name: &str| joined(protocol, &collected(protocol, name), "a");
+        for (name, whole) in [
+            ("", "a"),
+            ("x/", "x/a"),
+            ("x/y", "x/y/a"),
+            ("/", "/a"),
+            ("\\", "\\a"),
+            ("\\x", "\\x\\a"),
+            ("x\\", "x\\a"),
+            ("x/y\\z", "x/y\\z/a"),
+        ] {
+            assert_eq!(of(Protocols::Mms, name), whole, "{name}");
+        }
+        assert_eq!(of(Protocols::Ftam, "x\\y"), "x\\y/a");
+        assert_eq!(of(Protocols::Ftam, "/"), "a");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 //! A file is written beside its place, as `NAME.part`, synchronised, and renamed: under its own name there is the old one or the new one,
 //! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
 //! the responder meanwhile is not put together from two. FTAM sends a file from its beginning all the same. MMS does not: there size and date, as
-//! the responder says them, are kept beside the part (`NAME.part.of`), and where they are the same only the rest comes.
+//! the responder says them, and the place that was asked for, are kept beside the part (`NAME.part.of`), and where they are the same only the
+//! rest comes.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,6 +68,8 @@ pub(crate) struct Part {
     file: File,
     part: PathBuf,
     target: PathBuf,
+    /// Of which file of which responder it is.
+    place: String,
     /// Bytes that were there before, and were not compared or found different.
     old: u64,
     size: u64,
@@ -77,8 +80,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Begins to write beside `target`, or goes on where `resume` is wanted and a part is there.
-    pub(crate) fn begin(target: &Path, resume: bool) -> Result<(Self, Receipt), String> {
+    /// Begins to write what comes from `place` beside `target`, or goes on where `resume` is wanted and a part is there.
+    pub(crate) fn begin(
+        target: &Path,
+        place: &str,
+        resume: bool,
+    ) -> Result<(Self, Receipt), String> {
         let part = part_of(target);
         let said = |why: io::Error| format!("{}: {why}", part.display());
         if target.is_dir() {
@@ -86,16 +93,27 @@ impl Part {
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
-        let file = options.truncate(!resume).open(&part).map_err(said)?;
+        // It is emptied behind the lock: before it, it may be another's who fetches to the same place.
+        let file = options.truncate(false).open(&part).map_err(said)?;
         // Two that fetch to the same place would make a mixture.
-        file.try_lock()
-            .map_err(|_| format!("{}: somebody else is writing it", part.display()))?;
+        let taken = || format!("{}: somebody else is writing it", part.display());
+        file.try_lock().map_err(|_| taken())?;
+        // Between opening and locking the other may have come to an end: then this is the finished file, under its own name.
+        let named = std::fs::metadata(&part).map(|it| (it.dev(), it.ino()));
+        let locked = file.metadata().map(|it| (it.dev(), it.ino()));
+        if named.ok() != Some(locked.map_err(said)?) {
+            return Err(taken());
+        }
+        if !resume {
+            file.set_len(0).map_err(said)?;
+        }
         let old = file.metadata().map_err(said)?.len();
         let receipt = Receipt::default();
         let part = Self {
             file,
             part,
             target: target.to_owned(),
+            place: place.escape_debug().to_string(),
             old,
             size: 0,
             resume,
@@ -106,9 +124,10 @@ impl Part {
         Ok((part, receipt))
     }
 
-    /// So many bytes are there, of a file that is known by its size and date.
+    /// So many bytes are there, of a file of this place that is known by its size and date.
     pub(crate) fn known(&self) -> u64 {
-        if self.resume && note_of(&self.part).exists() {
+        let note = std::fs::read_to_string(note_of(&self.part)).unwrap_or_default();
+        if self.resume && note.ends_with(&format!(" {}\n", self.place)) {
             self.old
         } else {
             0
@@ -234,7 +253,7 @@ impl Sink for Part {
             return Ok(0);
         }
         let path = note_of(&self.part);
-        let note = format!("{size} {}\n", modified.unwrap_or("?"));
+        let note = format!("{size} {} {}\n", modified.unwrap_or("?"), self.place);
         let is_same = std::fs::read_to_string(&path).is_ok_and(|old| old == note);
         // Of a file without a date nobody knows whether it is still the same: it comes again, and is compared.
         if is_same && modified.is_some() && at == self.old && at <= size {
@@ -364,4 +383,47 @@ pub(crate) fn checksum(path: &Path) -> io::Result<String> {
     let mut digest = Sha256::new();
     io::copy(&mut File::open(path)?, &mut digest)?;
     Ok(hex(&digest.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_that_fetches_to_the_same_place_leaves_the_part_of_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        let (mut first, _) = Part::begin(&target, "mms://d:102/a", false).unwrap();
+        first.write(0, Message::from_octets(b"abc")).unwrap();
+        for resume in [false, true] {
+            let why = Part::begin(&target, "mms://d:102/a", resume)
+                .map(|_| ())
+                .unwrap_err();
+            assert!(why.contains("somebody else"), "{why}");
+            assert_eq!(std::fs::read(part_of(&target)).unwrap(), b"abc");
+        }
+        first.finish().unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn a_part_is_gone_on_with_only_for_the_file_that_it_is_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        let begin = |place: &str| Part::begin(&target, place, true).unwrap().0;
+        let opened = |part: &mut Part, at| part.opened(9, Some("20260101000000Z"), at).unwrap();
+        let mut first = begin("mms://d:102/1.dat");
+        assert_eq!((first.known(), opened(&mut first, 0)), (0, 0));
+        first.write(0, Message::from_octets(b"abc")).unwrap();
+        drop(first);
+        let mut same = begin("mms://d:102/1.dat");
+        assert_eq!((same.known(), opened(&mut same, 3)), (3, 3));
+        drop(same);
+        for other in ["mms://d:102/2.dat", "mms://e:102/1.dat"] {
+            assert_eq!(begin(other).known(), 0);
+        }
+        let mut other = begin("mms://d:102/2.dat");
+        assert_eq!(opened(&mut other, 3), 0);
+        assert_eq!(std::fs::read(part_of(&target)).unwrap(), b"");
+    }
 }

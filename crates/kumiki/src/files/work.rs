@@ -215,7 +215,7 @@ pub(crate) fn get(
         }
         None => Box::new(Out::default()),
         Some(path) => {
-            let (part, its) = Part::begin(path, resume).map_err(Stop::Failed)?;
+            let (part, its) = Part::begin(path, &url.place(), resume).map_err(Stop::Failed)?;
             // FTAM sends a file from its beginning all the same.
             if call.calls.protocol() == Protocols::Mms {
                 restart_at = part.known();

@@ -99,9 +99,11 @@ fn what_is_resumed_is_only_what_is_missing() {
     let shown = mms(&folder, &["stat", &url, "--json"]).well().out;
     let modified = shown.split("\"modified\":\"").nth(1).unwrap();
     let modified = modified.split('"').next().unwrap();
+    let other = daemon.url("b");
     for (note, resumed) in [
-        (format!("100000 {modified}\n"), true),
-        (format!("99999 {modified}\n"), false),
+        (format!("100000 {modified} {url}\n"), true),
+        (format!("99999 {modified} {url}\n"), false),
+        (format!("100000 {modified} {other}\n"), false),
     ] {
         folder.write("got.part", &contents[..60_000]);
         folder.write("got.part.of", note.as_bytes());
