@@ -82,6 +82,11 @@ fn stack(
     let tty = graph
         .add_device("terminal", Service::Frame)
         .map_err(misfit)?;
+    let config = Config {
+        // Whoever came by Telnet and has vanished must not be waited for.
+        drains: !has_telnet,
+        ..config
+    };
     let build = || -> Result<(), Misfit> {
         graph.add_node("xot", task, Box::new(xot))?;
         graph.connect("xot", "tcp")?;
