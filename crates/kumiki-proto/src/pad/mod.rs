@@ -94,6 +94,9 @@ pub struct Config {
     pub once: bool,
     /// How long a call goes on in which the host is silent after the terminal has ended its side; `None`: until the host clears it.
     pub linger: Option<Duration>,
+    /// Whether a call, once the terminal has ended its side, waits as long as it takes for a terminal that does not read what has come
+    /// already; without it such a terminal is silence too.
+    pub drains: bool,
     /// Where terminals come in, where the stream below has more than one place.
     pub door: Address,
     /// The most octets typed and not yet sent.
@@ -114,6 +117,7 @@ impl Default for Config {
             call: None,
             once: false,
             linger: Some(Duration::from_secs(2)),
+            drains: true,
             door: Address::None,
             room: 4096,
             window: 2,
@@ -338,6 +342,10 @@ impl Pad {
         seat.credit = seat.credit.saturating_sub(octets.len() as u64);
         let (session, data, end) = (seat.provider, Message::from_octets(&octets), true);
         cx.down(TERMINAL, Request::Data { session, data, end });
+        if self.provider().is_some() {
+            // The window may have been closed until now.
+            self.start_linger(cx);
+        }
         true
     }
 
@@ -498,8 +506,14 @@ impl Protocol for Pad {
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         match token.kind {
             timer::IDLE => self.forward(cx),
-            // What was typed last is still to leave.
-            timer::LINGER if !self.outgoing.is_empty() => self.start_linger(cx),
+            // What was typed last is still to leave, or what the host said is still to be shown: with a closed window it cannot but be silent.
+            timer::LINGER
+                if !self.outgoing.is_empty()
+                    || self.config.drains
+                        && (!self.incoming.is_empty() || self.printer.len() > 0) =>
+            {
+                self.start_linger(cx);
+            }
             timer::LINGER => {
                 self.clear(diagnostic::NONE, cx);
                 self.signal("CLR CONF");

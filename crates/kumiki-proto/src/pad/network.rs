@@ -351,8 +351,11 @@ impl Pad {
     fn show(&mut self, octet: u8) {
         if self.printer.data(octet, &self.parameters) {
             self.printer.new_page();
-            self.signal("PAGE");
-            self.printer.is_paused = true;
+            // A terminal that has ended its side cannot turn it.
+            if self.seat.as_ref().is_some_and(|seat| !seat.has_ended) {
+                self.signal("PAGE");
+                self.printer.is_paused = true;
+            }
         }
     }
 

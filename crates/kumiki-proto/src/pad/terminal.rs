@@ -41,6 +41,9 @@ impl Pad {
                 if let Some(seat) = &mut self.seat {
                     seat.has_ended = true;
                 }
+                // It can say X-ON or turn a page no more.
+                self.printer.is_stopped = false;
+                self.turn_page();
             }
             Indication::Closed { session } | Indication::Aborted { session, .. } => {
                 if session != DOOR {

@@ -700,6 +700,78 @@ fn a_selection_may_be_made_for_the_terminal() {
     assert!(scene.pad().is_over() && scene.pad().outcome().is_bad);
 }
 
+/// The end of the terminal's side, while the terminal reads nothing of what the host says.
+fn full(drains: bool) -> (Scene, Handle, usize) {
+    let config = Config {
+        drains,
+        ..with("2:0")
+    };
+    let mut scene = Scene::new(config, None);
+    scene.types(b"12345\r");
+    let session = scene.answer();
+    scene.screen();
+    scene.takes = false;
+    scene.heard();
+    let (mut credit, mut sent) = (2, 0);
+    while credit > 0 {
+        scene.data(session, &[b'x'; 128]);
+        (credit, sent) = (credit - 1, sent + 128);
+        for heard in scene.heard() {
+            if let Indication::Credit { credit: more, .. } = heard {
+                credit += more.messages;
+            }
+        }
+    }
+    // More than the 4000 that the terminal takes and the 1024 of the printer.
+    assert!((5100..10_000).contains(&sent), "{sent}");
+    let down = Indication::Report(Box::new(Report::Down));
+    scene.bench.indicate(scene.tty, down);
+    scene.run();
+    scene.pass(Duration::from_secs(60));
+    (scene, session, sent)
+}
+
+#[test]
+fn a_terminal_that_reads_late_loses_nothing_at_its_end() {
+    let (mut scene, session, sent) = full(true);
+    assert!(scene.told(session).is_empty());
+    scene.takes = true;
+    let (grip, credit) = (Handle::default(), Credit::octets(100_000));
+    let more = Indication::Credit {
+        session: grip,
+        credit,
+    };
+    scene.bench.indicate(scene.tty, more);
+    scene.run();
+    // Silence is counted from what was shown last.
+    scene.pass(Duration::from_millis(1900));
+    assert_eq!(scene.screen(), "x".repeat(sent));
+    assert!(scene.told(session).is_empty());
+    scene.pass(Duration::from_millis(200));
+    assert_eq!(scene.screen(), "\r\nCLR CONF\r\n");
+    assert_eq!(scene.told(session).len(), 1);
+}
+
+#[test]
+fn a_terminal_that_has_vanished_is_not_waited_for() {
+    let (mut scene, session, _) = full(false);
+    assert_eq!(scene.told(session).len(), 1);
+}
+
+#[test]
+fn a_terminal_that_has_ended_is_stopped_no_more() {
+    let (mut scene, session) = Scene::called("22:1,2:0");
+    scene.types(b"\x13");
+    scene.data(session, b"1\r\n2\r\n");
+    assert_eq!(scene.screen(), "");
+    let down = Indication::Report(Box::new(Report::Down));
+    scene.bench.indicate(scene.tty, down);
+    scene.run();
+    assert_eq!(scene.screen(), "1\r\n2\r\n");
+    scene.pass(Duration::from_secs(3));
+    assert!(scene.pad().is_over());
+}
+
 #[test]
 fn a_call_is_taken_at_the_terminal() {
     let config = Config {

@@ -20,8 +20,6 @@ use kumiki_proto::telnet::Telnet;
 use super::{Journal, Network, Tape, executor, numbered, serve};
 use crate::live::{LOOK, LiveError, system};
 
-/// How long what was said last may take to leave.
-const GRACE: Duration = Duration::from_secs(3);
 /// How long a cleared call waits for the other end to have heard of it.
 const FAREWELL: Duration = Duration::from_millis(300);
 
@@ -82,6 +80,11 @@ fn stack(
     let tty = graph
         .add_device("terminal", Service::Frame)
         .map_err(misfit)?;
+    let config = Config {
+        // Whoever came by Telnet and has vanished must not be waited for.
+        drains: !has_telnet,
+        ..config
+    };
     let build = || -> Result<(), Misfit> {
         graph.add_node("xot", task, Box::new(xot))?;
         graph.connect("xot", "tcp")?;
@@ -194,7 +197,8 @@ pub fn run(
                 .as_ref()
                 .is_none_or(|waiting| waiting.load(Ordering::Relaxed) == 0);
             let has_left = !outcome.stood || outcome.why.is_some() || now >= since + FAREWELL;
-            is_shown && has_left || now >= since + GRACE || wish.is_made()
+            // Standard output may take what was said last as late as it likes; where it is broken nothing waits for it.
+            is_shown && has_left || wish.is_made()
         });
         if ended != Ended::TimedOut {
             break ended;
