@@ -7,7 +7,7 @@
 //! | Below | [`presentation`](crate::presentation): each PDU is one value in the context of MMS; initiate rides in [`acse`](crate::acse) |
 //! | Emits | definite lengths; `moreFollows` of fileRead always, for some readers do not know its default |
 //! | Accepts | every form of BER, fields of later versions behind those that are known (passed over), dates that are none; a file's octets in pieces |
-//! | Left out | the inside of other services ([`Raw`](kumiki_osi::mms::Raw)), modifiers (kept as octets), companion standards' details (passed over), error information of services that are not for files |
+//! | Left out | the inside of other services ([`Raw`]), modifiers (kept as octets), companion standards' details (passed over), error information of services that are not for files |
 //!
 //! The octets of a file are shared and never read; all else of a PDU is small and read from one piece, of at most [`MOST_OCTETS`].
 

@@ -7,7 +7,7 @@
 //! | Below | association control, and through it presentation and session |
 //! | Left out | modifiers (rejected), companion standards, timers, of which MMS has none; what services mean, which is their users' |
 //!
-//! **Beginning.** Initiate is in [`Association::initiate`], both ways. What a user leaves out is taken from [`Config`]. An offer has what can be
+//! **Beginning.** Initiate is in [`Association::initiate`](kumiki_osi::Association::initiate), both ways. What a user leaves out is taken from [`Config`]. An offer has what can be
 //! agreed on: the caller's services, and of all else the lesser of both; accepting it agrees to that. Who has PDUs shorter than
 //! [`SHORTEST`] octets or no common version is refused with initiate-Error, as rejected by association control for good.
 //!

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Graph | [`Pad`] on `x25` on `xot` on the operating system's TCP, and beside it on `pipe` on the terminal; a terminal that comes by Telnet has `telnet` between. A host: [`PadHost`] on `x25`, `xot` and `pipe` on one connection, and on `pipe` on a pseudo terminal |
+//! | Graph | [`Pad`](kumiki_proto::pad::Pad) on `x25` on `xot` on the operating system's TCP, and beside it on `pipe` on the terminal; a terminal that comes by Telnet has `telnet` between. A host: [`PadHost`](kumiki_proto::pad_host::PadHost) on `x25`, `xot` and `pipe` on one connection, and on `pipe` on a pseudo terminal |
 //! | Threads | one for each terminal that comes by Telnet, and one for each connection of XOT to a host: each has a graph of its own, and there are at most so many |
 //! | Clock | [`RealClock`] |
 //! | Left out | terminals on serial lines (the standard streams can be one); other networks below, for which graphs come from scenarios |
