@@ -5,9 +5,9 @@ use bcder::{Mode, Tag};
 use kumiki_octets::{Message, Page};
 use kumiki_osi::ftam::{GeneralizedTime, GraphicString};
 use kumiki_osi::mms::{
-    DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse, FileName,
-    FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, ObtainFile, Pdu, Raw, Reject,
-    RejectedPdu, Request, Response, Service, ServiceError, Services, Status,
+    Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse,
+    FileName, FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, ObtainFile, Pdu, Raw,
+    Reject, RejectedPdu, Request, Response, Service, ServiceError, Services, Status, file_error,
 };
 use kumiki_wire::mms::{emit, parse, parse_octets};
 use proptest::prelude::*;
@@ -104,6 +104,23 @@ fn a_file_read_without_a_flag_has_more_behind_it() {
 }
 
 #[test]
+fn the_file_to_blame_has_the_tag_of_its_service() {
+    // Number 5, file error 8, and the destination: of obtainFile [0], of fileRename [9].
+    for (blame, tag) in [(Blame::ObtainFile(1), 0x80), (Blame::FileRename(1), 0x89)] {
+        let octets = [
+            0xa2, 0x0f, 0x80, 1, 5, 0xa2, 0x0a, 0xa0, 3, 0x8b, 1, 8, 0xa3, 3, tag, 1, 1,
+        ];
+        let error = ServiceError {
+            file: Some(blame),
+            ..ServiceError::of_file(file_error::DUPLICATE_FILENAME)
+        };
+        let pdu = Pdu::Error { invoke: 5, error };
+        assert_eq!(parse_octets(&octets).unwrap(), pdu);
+        assert_eq!(emit(pdu).to_vec(), octets);
+    }
+}
+
+#[test]
 fn an_error_names_pdu_and_field() {
     let why = parse_octets(&[0xa0, 0x05, 0x02, 0x01, 0x01, 0xbf, 0x48]).unwrap_err();
     assert!(why.to_string().contains("confirmed"), "{why}");
@@ -165,7 +182,10 @@ fn error() -> impl Strategy<Value = ServiceError> {
         any::<i64>(),
         proptest::option::of(any::<i64>()),
         proptest::option::of("[ -~]{1,20}"),
-        proptest::option::of(0..2_i64),
+        proptest::option::of(prop_oneof![
+            (0..2_i64).prop_map(Blame::ObtainFile),
+            (0..2_i64).prop_map(Blame::FileRename),
+        ]),
     )
         .prop_map(
             |(class, code, additional_code, additional_description, file)| ServiceError {

@@ -167,6 +167,15 @@ pub mod file_error {
     pub const INSUFFICIENT_SPACE: i64 = 9;
 }
 
+/// Which file of a service with two is to blame: 0 the source (of fileRename the current name), 1 the destination (the new name).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Blame {
+    /// Of obtainFile.
+    ObtainFile(i64),
+    /// Of fileRename.
+    FileRename(i64),
+}
+
 /// Why a service was not done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServiceError {
@@ -178,8 +187,8 @@ pub struct ServiceError {
     pub additional_code: Option<i64>,
     /// Something to read.
     pub additional_description: Option<String>,
-    /// Of obtainFile and fileRename: 0 where the source is to blame, 1 the destination. Other services' is not looked at.
-    pub file: Option<i64>,
+    /// Of obtainFile and fileRename: which file is to blame. What other services say more is not looked at.
+    pub file: Option<Blame>,
 }
 
 impl ServiceError {
@@ -215,9 +224,11 @@ impl fmt::Display for ServiceError {
         let meaning = self.class.meaning(self.code);
         write!(f, "{} error {}, {meaning}", self.class.name(), self.code)?;
         match self.file {
-            Some(0) => f.write_str(", of the source")?,
-            Some(1) => f.write_str(", of the destination")?,
-            Some(_) | None => {}
+            Some(Blame::ObtainFile(0) | Blame::FileRename(0)) => f.write_str(", of the source")?,
+            Some(Blame::ObtainFile(1) | Blame::FileRename(1)) => {
+                f.write_str(", of the destination")?;
+            }
+            Some(Blame::ObtainFile(_) | Blame::FileRename(_)) | None => {}
         }
         if let Some(code) = self.additional_code {
             write!(f, ", code {code}")?;

@@ -28,6 +28,8 @@ enum Step {
     Say(Vec<u8>),
     /// conclude-Request; what follows waits for the answer.
     Conclude,
+    /// What follows waits until it was asked for a service of number 1.
+    Asked,
     Release,
     Abort,
 }
@@ -65,6 +67,7 @@ impl Hand {
                     self.waits = true;
                     self.say(&CONCLUDE, cx);
                 }
+                Step::Asked => self.waits = true,
                 Step::Release => {
                     let data = None;
                     cx.down(Below(0), Request::Release { session, data });
@@ -136,7 +139,7 @@ impl Protocol for Hand {
             Indication::Values { session: _, values } => {
                 for value in values {
                     let octets = value.data.to_vec();
-                    self.waits &= octets != CONCLUDED;
+                    self.waits &= octets != CONCLUDED && octets != ASKED;
                     self.heard.push(octets);
                 }
                 let (session, credit) = (self.session, Credit::messages(1));
@@ -166,7 +169,7 @@ impl Protocol for Hand {
 /// A user that answers fileClose and nothing else, and agrees to every end.
 #[derive(Default)]
 struct Shelf {
-    /// It asks for this many fileCloses of the caller.
+    /// It asks for so many fileCloses when it is asked for one, under numbers down to 1.
     asks: u32,
     session: Handle,
     heard: Vec<Pdu>,
@@ -230,19 +233,15 @@ impl Protocol for Shelf {
                         service: kumiki_osi::mms::Response::FileClose,
                     }));
                     cx.down(Below(0), Request::Particular { session, what });
+                    for invoke in (1..=core::mem::take(&mut self.asks)).rev() {
+                        let close = kumiki_osi::mms::Request::FileClose(1);
+                        let what = Box::new(Particular::Mms(Pdu::request(invoke, close)));
+                        cx.down(Below(0), Request::Particular { session, what });
+                    }
                 }
                 self.heard.push(pdu);
             }
-            Indication::Credit { credit, .. } => {
-                self.credit += credit.messages;
-                while self.asks > 0 {
-                    let (session, invoke) = (self.session, self.asks);
-                    let close = kumiki_osi::mms::Request::FileClose(1);
-                    let what = Box::new(Particular::Mms(Pdu::request(invoke, close)));
-                    cx.down(Below(0), Request::Particular { session, what });
-                    self.asks -= 1;
-                }
-            }
+            Indication::Credit { credit, .. } => self.credit += credit.messages,
             Indication::Released { .. } => {
                 let (session, data) = (self.session, None);
                 cx.down(Below(0), Request::Release { session, data });
@@ -358,6 +357,8 @@ fn reject(invoke: u8, pdu: u8, code: u8) -> Vec<u8> {
 
 const CONCLUDE: [u8; 2] = [0x8b, 0];
 const CONCLUDED: [u8; 2] = [0x8c, 0];
+/// fileClose of number 1.
+const ASKED: [u8; 9] = [0xa0, 0x07, 2, 1, 1, 0x9f, 0x4a, 1, 1];
 
 /// What the caller heard behind the answer to initiate.
 fn heard(steps: Vec<Step>) -> Vec<Vec<u8>> {
@@ -438,12 +439,15 @@ fn answers_that_are_none_end_their_services_and_the_user_is_told() {
         vec![0xa2, 0x03, 0x80, 1, 3],
     ];
     let steps = bad.iter().chain(&bad).cloned().map(Step::Say);
+    let steps = [close(7), Step::Asked].into_iter().chain(steps);
     let graph = run_with(shelf_asks, initiate(), steps.collect());
     let codes = [(1, 2, 3), (2, 2, 2), (3, 3, 3)];
     let rejects = codes.map(|(invoke, pdu, code)| reject(invoke, pdu, code));
-    let heard = &hand(&graph).heard;
-    assert_eq!(heard[heard.len() - 6..], [&rejects[..], &rejects].concat());
-    let told = shelf(&graph).heard.iter();
+    let heard = hand(&graph).heard.iter();
+    let heard: Vec<Vec<u8>> = heard.filter(|it| it[0] == 0xa4).cloned().collect();
+    // What comes again answers nothing.
+    assert_eq!(heard, [&rejects[..], &rejects].concat());
+    let told = shelf(&graph).heard[1..].iter();
     let told: Vec<Vec<u8>> = told
         .map(|pdu| kumiki_wire::mms::emit(pdu.clone()).to_vec())
         .collect();

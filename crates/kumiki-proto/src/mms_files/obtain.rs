@@ -8,7 +8,7 @@ use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::file::{CreateRequest, Override};
 use kumiki_osi::ftam::{AccessRequest, Moment, PermittedActions};
 use kumiki_osi::mms::{
-    ErrorClass, FileOpen, FileOpened, FileRead, ObtainFile, Pdu, Request, Response, Service,
+    Blame, ErrorClass, FileOpen, FileOpened, FileRead, ObtainFile, Pdu, Request, Response, Service,
     ServiceError, file_error,
 };
 
@@ -89,7 +89,7 @@ impl Obtain {
 /// The destination is to blame.
 fn here(error: ServiceError) -> ServiceError {
     ServiceError {
-        file: Some(1),
+        file: Some(Blame::ObtainFile(1)),
         ..error
     }
 }
@@ -170,7 +170,7 @@ impl Responder {
         }
         obtain.asked = None;
         let blamed = |error: ServiceError| ServiceError {
-            file: Some(0),
+            file: Some(Blame::ObtainFile(0)),
             ..error
         };
         let stage = obtain.stage;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_osi::ftam::attributes::{Attribute, Pathname, ReadAttributes};
 use kumiki_osi::ftam::{AccessRequest, Moment};
 use kumiki_osi::mms::{
-    ABSTRACT_SYNTAX, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory,
+    ABSTRACT_SYNTAX, Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory,
     FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, FileRename, Identity,
     Initiate, Pdu, RejectedPdu, Request, Response, ServiceError, Services, Status, file_error,
 };
@@ -310,7 +310,7 @@ impl Responder {
     ) -> Result<(), ServiceError> {
         let blame = |which| {
             move |error: ServiceError| ServiceError {
-                file: Some(which),
+                file: Some(Blame::FileRename(which)),
                 ..error
             }
         };

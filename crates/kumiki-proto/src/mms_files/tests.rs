@@ -525,7 +525,10 @@ fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
 /// What a server says to these PDUs of its client, by name.
 fn said(pdus: Vec<Pdu>) -> Vec<Pdu> {
     let mut guard = Guard::new(Box::new(Memory::new()));
-    let agreed = ClientConfig::default().initiate;
+    let agreed = Initiate {
+        services_supported: CLIENT_SERVICES,
+        ..ClientConfig::default().initiate
+    };
     let mut server = Responder::new(responder::Config::default(), User::default(), &agreed);
     let mut out = Vec::new();
     server.on_credit(5, today(), &mut guard, &mut out);

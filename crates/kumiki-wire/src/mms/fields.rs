@@ -2,7 +2,7 @@
 
 use kumiki_osi::ftam::{GeneralizedTime, GraphicString};
 use kumiki_osi::mms::{
-    ErrorClass, FileAttributes, FileName, Initiate, ServiceError, Services, parameters,
+    Blame, ErrorClass, FileAttributes, FileName, Initiate, ServiceError, Services, parameters,
 };
 
 use crate::Malformed;
@@ -58,6 +58,11 @@ pub(super) fn parse_attributes(element: &Element<'_>) -> Result<FileAttributes, 
     })
 }
 
+/// What is said more of obtainFile that has failed.
+const OBTAIN_FILE: Tag = Tag::context(0);
+/// The same of fileRename.
+const FILE_RENAME: Tag = Tag::context(9);
+
 /// An error, inside of its tag.
 pub(super) fn emit_error(w: &mut Writer, error: &ServiceError) {
     w.context(0, |w| w.integer(Tag::context(error.class.0), error.code));
@@ -67,8 +72,11 @@ pub(super) fn emit_error(w: &mut Writer, error: &ServiceError) {
     if let Some(text) = &error.additional_description {
         w.text(Tag::context(2), text);
     }
-    if let Some(which) = error.file {
-        w.context(3, |w| w.integer(Tag::context(0), which));
+    if let Some(blame) = error.file {
+        w.context(3, |w| match blame {
+            Blame::ObtainFile(which) => w.integer(OBTAIN_FILE, which),
+            Blame::FileRename(which) => w.integer(FILE_RENAME, which),
+        });
     }
 }
 
@@ -86,9 +94,10 @@ pub(super) fn parse_error(r: &mut Reader<'_>) -> Result<ServiceError, Malformed>
         Some(information) => {
             let inside = information.only()?;
             let tag = inside.tag();
-            // obtainFile, fileRename.
-            if tag == Tag::context(0) || tag == Tag::context(9) {
-                Some(inside.integer()?)
+            if tag == OBTAIN_FILE {
+                Some(Blame::ObtainFile(inside.integer()?))
+            } else if tag == FILE_RENAME {
+                Some(Blame::FileRename(inside.integer()?))
             } else {
                 None
             }
