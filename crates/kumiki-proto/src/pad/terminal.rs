@@ -67,7 +67,10 @@ impl Pad {
         let parity = self.of(Parameter::Parity);
         if parity & 1 != 0 && printer::even(octet) != octet {
             self.counters.parity_errors += 1;
-            self.put(BEL);
+            // One that sends nothing else and does not read is not told of each.
+            if self.printer.len() < MOST_PRINTED {
+                self.put(BEL);
+            }
             return;
         }
         let octet = if parity == 0 { octet } else { octet & 0x7f };
@@ -259,7 +262,8 @@ impl Pad {
 
     fn act_on_break(&mut self, escapes: bool, cx: &mut Context<'_>) {
         let actions = self.of(Parameter::Break);
-        if actions == 0 || self.provider().is_none() {
+        // Breaks take no credit: where too much waits for the network already, one more is not for it.
+        if actions == 0 || self.provider().is_none() || self.outgoing.len() >= MOST_WAITING {
             return;
         }
         self.forward(cx);
@@ -278,7 +282,9 @@ impl Pad {
         }
         if actions & 8 != 0 && escapes {
             self.go(Event::Recalled);
-            self.prompt();
+            if self.printer.len() < MOST_PRINTED {
+                self.prompt();
+            }
         }
     }
 
