@@ -181,7 +181,7 @@ impl Pad {
             ..Accept::default()
         };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
-        self.line.clear();
+        self.drop_line();
         let signal = if let Address::X121(number) = &offered.remote
             && !number.is_empty()
         {
@@ -230,7 +230,7 @@ impl Pad {
     fn over(&mut self, cx: &mut Context<'_>) {
         self.call = None;
         self.data.clear();
-        self.line.clear();
+        self.drop_line();
         self.outgoing.clear();
         self.incoming.clear();
         self.parameters = self.own;

@@ -168,7 +168,7 @@ impl Pad {
                 self.forward(cx);
             }
             if matches!(self.state, State::Escaped | State::InCall) {
-                self.line.clear();
+                self.drop_line();
                 self.go(Event::Answered);
             }
             if self.state == State::Transfer && self.linger.deadline().is_none() {
@@ -246,7 +246,7 @@ impl Pad {
         match self.state {
             State::Waiting => {}
             State::Command | State::Escaped | State::InCall if escapes => {
-                self.line.clear();
+                self.drop_line();
                 self.go(Event::Answered);
             }
             State::Connecting => {
@@ -312,6 +312,12 @@ impl Pad {
         } else {
             self.is_long = true;
         }
+    }
+
+    /// The command under way is none.
+    pub(super) fn drop_line(&mut self) {
+        self.line.clear();
+        self.is_long = false;
     }
 
     fn end_line(&mut self, cx: &mut Context<'_>) {
@@ -568,7 +574,7 @@ impl Pad {
             }
         } else if is(self, Parameter::LineDelete) {
             if command {
-                self.line.clear();
+                self.drop_line();
             } else {
                 self.data.clear();
             }
