@@ -307,9 +307,15 @@ fn commands_are_echoed_and_edited() {
     assert_eq!(scene.screen(), "stax\x08 \x08t\r\r\nFREE\r\n");
     scene.types(b"wrong\x18stat\r");
     assert!(scene.screen().ends_with("stat\r\r\nFREE\r\n"));
+    // What was too long is forgotten with the line.
+    scene.types(&[b'x'; 300]);
+    scene.types(b"\x18stat\r");
+    assert!(scene.screen().ends_with("stat\r\r\nFREE\r\n"));
     // A network user identification is not shown, and nothing else is hidden with it.
     scene.types(b"Nsecret-12");
     assert_eq!(scene.screen(), "N12");
+    scene.types(b"\x18Nsecret,R\x12");
+    assert!(!scene.screen().contains("secret"));
 }
 
 #[test]
