@@ -450,7 +450,7 @@ impl Pad {
         self.seat = None;
         self.over = true;
         self.typed.clear();
-        self.line.clear();
+        self.drop_line();
         self.clear(diagnostic::NONE, cx);
         self.printer.discard();
         self.state = State::Waiting;

@@ -2,9 +2,9 @@
 
 use super::{
     Accept, Address, BELL, CALL, Call, Context, Credit, Event, Facts, Handle, Indication, Item,
-    MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad, Partial,
-    Particular, Primitive, Quality, Reason, Request, State, Told, What, diagnostic, handle, signal,
-    x25, x29,
+    MOST_PRINTED, MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad,
+    Partial, Particular, Primitive, Quality, Reason, Request, State, Told, What, diagnostic,
+    handle, signal, x25, x29,
 };
 use kumiki_osi::x25::Facilities;
 use kumiki_osi::x25::pad::Parameter;
@@ -181,7 +181,7 @@ impl Pad {
             ..Accept::default()
         };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
-        self.line.clear();
+        self.drop_line();
         let signal = if let Address::X121(number) = &offered.remote
             && !number.is_empty()
         {
@@ -230,7 +230,7 @@ impl Pad {
     fn over(&mut self, cx: &mut Context<'_>) {
         self.call = None;
         self.data.clear();
-        self.line.clear();
+        self.drop_line();
         self.outgoing.clear();
         self.incoming.clear();
         self.parameters = self.own;
@@ -302,7 +302,7 @@ impl Pad {
     /// Takes what has come, in its order: characters to the terminal, messages to the parameters.
     pub(super) fn read_incoming(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        while self.outgoing.len() < MOST_WAITING && self.printer.len() < super::MOST_PRINTED {
+        while self.outgoing.len() < MOST_WAITING && self.printer.len() < MOST_PRINTED {
             let has_ended = self.call.as_ref().is_some_and(|it| it.ended.is_some());
             let shows = self.state == State::Transfer || has_ended;
             match self.incoming.front_mut() {
@@ -431,7 +431,10 @@ impl Pad {
                 return;
             };
             cx.down(NETWORK, Request::Reset { session, reason });
-            self.signal(&signal::reset(reason));
+            // Resets take no credit: a terminal that does not read is not told of each.
+            if self.printer.len() < MOST_PRINTED {
+                self.signal(&signal::reset(reason));
+            }
         }
     }
 

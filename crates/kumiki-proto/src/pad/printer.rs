@@ -11,6 +11,8 @@ const LF: u8 = 0x0a;
 #[derive(Debug, Default)]
 pub(super) struct Printer {
     out: VecDeque<u8>,
+    /// X-ON or X-OFF for the terminal, ahead of all else and of its own X-OFF.
+    urgent: Option<u8>,
     /// Graphic characters on the line.
     column: u8,
     /// LFs of data since the page began.
@@ -27,7 +29,7 @@ pub(super) struct Printer {
 impl Printer {
     /// Octets that wait.
     pub(super) fn len(&self) -> usize {
-        self.out.len()
+        self.out.len() + usize::from(self.urgent.is_some())
     }
 
     /// Whether data may go on: no page is full and nobody said X-OFF.
@@ -106,23 +108,28 @@ impl Printer {
         self.is_paused = false;
     }
 
-    /// A control character for the terminal itself, ahead of all that waits.
-    pub(super) fn urgent(&mut self, octet: u8) {
-        self.out.push_front(octet);
+    /// A control character for the terminal itself, ahead of all that waits and in place of one that has not gone yet.
+    pub(super) const fn urgent(&mut self, octet: u8) {
+        self.urgent = Some(octet);
     }
 
     /// Up to `most` octets to send.
     pub(super) fn take(&mut self, most: usize) -> Vec<u8> {
-        if self.is_stopped {
+        if most == 0 {
             return Vec::new();
         }
-        let count = most.min(self.out.len());
-        self.out.drain(..count).collect()
+        let mut taken: Vec<u8> = self.urgent.take().into_iter().collect();
+        if !self.is_stopped {
+            let count = self.out.len().min(most - taken.len());
+            taken.extend(self.out.drain(..count));
+        }
+        taken
     }
 
     /// What waits is thrown away.
     pub(super) fn discard(&mut self) {
         self.out.clear();
+        self.urgent = None;
     }
 }
 
@@ -163,5 +170,21 @@ mod tests {
         assert_eq!(printed("13:1", b"a\rb"), b"a\r\nb");
         assert_eq!(printed("13:4", b"a\rb"), b"a\rb");
         assert_eq!(printed("21:2", b"AC"), [b'A', b'C' | 0x80]);
+    }
+
+    #[test]
+    fn what_is_urgent_goes_first_and_the_later_holds() {
+        let mut printer = Printer::default();
+        printer.put(b'a', &Parameters::TRANSPARENT);
+        printer.urgent(0x13);
+        printer.urgent(0x11);
+        printer.is_stopped = true;
+        assert_eq!(printer.len(), 2);
+        assert_eq!(printer.take(0), b"");
+        assert_eq!(printer.take(9), b"\x11");
+        printer.is_stopped = false;
+        printer.urgent(0x13);
+        assert_eq!(printer.take(1), b"\x13");
+        assert_eq!(printer.take(1), b"a");
     }
 }

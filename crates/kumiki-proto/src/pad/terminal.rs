@@ -67,7 +67,10 @@ impl Pad {
         let parity = self.of(Parameter::Parity);
         if parity & 1 != 0 && printer::even(octet) != octet {
             self.counters.parity_errors += 1;
-            self.put(BEL);
+            // One that sends nothing else and does not read is not told of each.
+            if self.printer.len() < MOST_PRINTED {
+                self.put(BEL);
+            }
             return;
         }
         let octet = if parity == 0 { octet } else { octet & 0x7f };
@@ -165,7 +168,7 @@ impl Pad {
                 self.forward(cx);
             }
             if matches!(self.state, State::Escaped | State::InCall) {
-                self.line.clear();
+                self.drop_line();
                 self.go(Event::Answered);
             }
             if self.state == State::Transfer && self.linger.deadline().is_none() {
@@ -243,7 +246,7 @@ impl Pad {
         match self.state {
             State::Waiting => {}
             State::Command | State::Escaped | State::InCall if escapes => {
-                self.line.clear();
+                self.drop_line();
                 self.go(Event::Answered);
             }
             State::Connecting => {
@@ -259,7 +262,8 @@ impl Pad {
 
     fn act_on_break(&mut self, escapes: bool, cx: &mut Context<'_>) {
         let actions = self.of(Parameter::Break);
-        if actions == 0 || self.provider().is_none() {
+        // Breaks take no credit: where too much waits for the network already, one more is not for it.
+        if actions == 0 || self.provider().is_none() || self.outgoing.len() >= MOST_WAITING {
             return;
         }
         self.forward(cx);
@@ -278,7 +282,9 @@ impl Pad {
         }
         if actions & 8 != 0 && escapes {
             self.go(Event::Recalled);
-            self.prompt();
+            if self.printer.len() < MOST_PRINTED {
+                self.prompt();
+            }
         }
     }
 
@@ -306,6 +312,12 @@ impl Pad {
         } else {
             self.is_long = true;
         }
+    }
+
+    /// The command under way is none.
+    pub(super) fn drop_line(&mut self) {
+        self.line.clear();
+        self.is_long = false;
     }
 
     fn end_line(&mut self, cx: &mut Context<'_>) {
@@ -562,7 +574,7 @@ impl Pad {
             }
         } else if is(self, Parameter::LineDelete) {
             if command {
-                self.line.clear();
+                self.drop_line();
             } else {
                 self.data.clear();
             }
@@ -577,7 +589,7 @@ impl Pad {
             }
         } else if is(self, Parameter::LineDisplay) {
             let shown = if command { &self.line } else { &self.data };
-            let shown = if is_secret(shown) && command {
+            let shown = if command && has_secret(shown) {
                 Vec::new()
             } else {
                 shown.clone()
@@ -597,19 +609,36 @@ fn invalid(numbers: &[u8]) -> String {
 }
 
 /// Whether what follows on a command line is not to be seen: a network user identification, and user data behind `P`.
+///
+/// What is hidden is what [`command::parse`] would read so, and a little more where the line is no command in the end.
 fn is_secret(line: &[u8]) -> bool {
-    let blank = |octet: &&u8| **octet != b' ';
-    let behind = line.rsplit(|octet| matches!(octet, b',' | b'-')).next();
-    let mut part = behind.unwrap_or_default().iter().filter(blank);
-    let first = part.next().map(u8::to_ascii_uppercase);
-    if first == Some(b'N') {
-        return !line.contains(&b'-');
+    let text: Vec<u8> = line
+        .iter()
+        .filter(|octet| !matches!(octet, b' ' | 0x7f))
+        .map(u8::to_ascii_uppercase)
+        .collect();
+    let text = text
+        .strip_prefix(b"CALL")
+        .or_else(|| text.strip_prefix(b"C"))
+        .unwrap_or(&text);
+    let mut rest = text;
+    if text.first().is_some_and(u8::is_ascii_alphabetic) {
+        // The facilities reach to the first hyphen, whatever else it may be part of.
+        let Some(hyphen) = text.iter().position(|octet| *octet == b'-') else {
+            let under_way = text.rsplit(|octet| *octet == b',').next();
+            return under_way.is_some_and(|it| it.first() == Some(&b'N'));
+        };
+        rest = text.get(hyphen + 1..).unwrap_or_default();
     }
-    if !first.is_some_and(|octet| octet.is_ascii_digit()) {
-        return false;
-    }
-    let letter = part.find(|octet| !octet.is_ascii_digit() && **octet != b'*');
-    letter.is_some_and(|octet| octet.eq_ignore_ascii_case(&b'P'))
+    let behind = rest
+        .iter()
+        .find(|octet| !octet.is_ascii_digit() && **octet != b'*');
+    rest.first().is_some_and(u8::is_ascii_digit) && behind == Some(&b'P')
+}
+
+/// Whether anything on a command line was not to be seen.
+fn has_secret(line: &[u8]) -> bool {
+    (0..=line.len()).any(|end| line.get(..end).is_some_and(is_secret))
 }
 
 /// Whether parameter 3 has a character among those that send what was typed.
@@ -660,4 +689,39 @@ fn is_masked(octet: u8, mask: u8, parameters: &Parameters) -> bool {
         0x20..=0xff => 0,
     };
     mask & bit != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is echoed of a line.
+    fn seen(line: &str) -> String {
+        let line = line.as_bytes();
+        let shown = |&at: &usize| !is_secret(&line[..at]);
+        (0..line.len())
+            .filter(shown)
+            .map(|at| char::from(line[at]))
+            .collect()
+    }
+
+    #[test]
+    fn secrets_are_not_seen() {
+        for (line, shown) in [
+            ("12345Ppass-word,x", "12345P"),
+            ("C 12345Psecret", "C 12345P"),
+            ("call 12345*psecret", "call 12345*p"),
+            ("NSECRET,R-12345", "NR-12345"),
+            ("c nSECRET-12", "c n12"),
+            ("R,N a b-12Px", "R,N12P"),
+            ("R,G12-12345Dopen-P", "R,G12-12345Dopen-P"),
+            ("PROF 90", "PROF 90"),
+            ("INT", "INT"),
+            ("par? 1,2", "par? 1,2"),
+        ] {
+            assert_eq!(seen(line), shown, "{line}");
+            let hides = shown.len() < line.len();
+            assert_eq!(has_secret(line.as_bytes()), hides, "{line}");
+        }
+    }
 }

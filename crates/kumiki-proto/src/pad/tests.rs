@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::pad_host::{self, PadHost};
 use crate::pipe::{self, Pipe};
+use crate::telnet::Telnet;
 use crate::test_bench::Bench;
 use crate::x25::{Config as Packets, Over, Role, X25};
 
@@ -58,13 +59,23 @@ fn with(list: &str) -> Config {
 
 impl Scene {
     fn new(config: Config, host: Option<pad_host::Config>) -> Self {
+        Self::built(config, host, false)
+    }
+
+    fn built(config: Config, host: Option<pad_host::Config>, has_telnet: bool) -> Self {
         let mut bench = Bench::new();
         let lines = [bench.device("line a"), bench.device("line b")];
         let tty = bench.device("tty");
         bench.node("x25 a", &["line a"], X25::new(packets(Role::Dte)).unwrap());
         bench.node("x25 b", &["line b"], X25::new(packets(Role::Dce)).unwrap());
         bench.node("pipe", &["tty"], Pipe::new(pipe::Config::default()));
-        let pad = bench.node("pad", &["x25 a", "pipe"], Pad::new(config));
+        let stream = if has_telnet {
+            bench.node("telnet", &["pipe"], Telnet::new());
+            "telnet"
+        } else {
+            "pipe"
+        };
+        let pad = bench.node("pad", &["x25 a", stream], Pad::new(config));
         let (mut program, mut user) = (None, None);
         match host {
             Some(config) => {
@@ -296,9 +307,15 @@ fn commands_are_echoed_and_edited() {
     assert_eq!(scene.screen(), "stax\x08 \x08t\r\r\nFREE\r\n");
     scene.types(b"wrong\x18stat\r");
     assert!(scene.screen().ends_with("stat\r\r\nFREE\r\n"));
+    // What was too long is forgotten with the line.
+    scene.types(&[b'x'; 300]);
+    scene.types(b"\x18stat\r");
+    assert!(scene.screen().ends_with("stat\r\r\nFREE\r\n"));
     // A network user identification is not shown, and nothing else is hidden with it.
     scene.types(b"Nsecret-12");
     assert_eq!(scene.screen(), "N12");
+    scene.types(b"\x18Nsecret,R\x12");
+    assert!(!scene.screen().contains("secret"));
 }
 
 #[test]
@@ -566,6 +583,42 @@ fn a_break_does_what_parameter_7_says() {
     let (mut scene, session) = Scene::called("7:2,2:0");
     scene.types(b"\x10break\r");
     assert_eq!(scene.told(session).len(), 1);
+}
+
+/// A terminal that reads nothing, at a PAD whose host reads nothing either.
+fn unread(list: &str) -> (Scene, Handle) {
+    let mut scene = Scene::built(with(list), None, true);
+    scene.types(b"12345\r\0");
+    let session = scene.answer();
+    assert_eq!(scene.pad().state(), State::Transfer);
+    scene.takes = false;
+    (scene, session)
+}
+
+#[test]
+fn what_takes_no_credit_takes_no_memory_without_end() {
+    for list in ["7:4,2:0", "7:8,6:5,2:0"] {
+        let (mut scene, _) = unread(list);
+        for _ in 0..500 {
+            scene.types(&[0xff, 0xf3].repeat(10));
+        }
+        assert_eq!(scene.pad().counters().breaks, 5000);
+        assert!(scene.pad().outgoing.len() <= MOST_WAITING + 1);
+        assert!(scene.pad().printer.len() <= MOST_PRINTED + 3);
+    }
+    let (mut scene, session) = unread("2:0");
+    scene.message(session, &[2, 21, 1]);
+    for _ in 0..60 {
+        scene.types(&[b'C'; 100]);
+    }
+    assert_eq!(scene.pad().counters().parity_errors, 6000);
+    assert_eq!(scene.pad().printer.len(), MOST_PRINTED);
+    let (mut scene, session) = unread("2:0");
+    let reason = Reason::Told(Told::X25(x25::Told::by_dte(What::Reset, 1)));
+    for _ in 0..500 {
+        scene.say(Request::Reset { session, reason });
+    }
+    assert!(scene.pad().printer.len() <= MOST_PRINTED + 100);
 }
 
 #[test]

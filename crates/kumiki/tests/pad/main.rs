@@ -225,6 +225,16 @@ fn terminals_come_by_telnet() {
 }
 
 #[test]
+fn a_host_ends_with_its_first_call_and_not_with_a_connection() {
+    let mut host = listens(&["--answer", "127.0.0.1:0", "--once", "--", "/bin/cat"]);
+    drop(TcpStream::connect(&host.at).unwrap());
+    // It waits until the host has done with the connection.
+    let ran = typed(&["--xot", &host.at, "12345"], b"hello\n\x04");
+    assert_eq!(text(&ran.stdout), "hello\r\nhello\r\n");
+    assert!(host.child.wait().unwrap().success());
+}
+
+#[test]
 fn a_call_is_taken_at_a_terminal() {
     let mut child = kumiki(&["--answer", "127.0.0.1:0", "--once", "--linger", "forever"])
         .stdin(Stdio::piped())

@@ -145,7 +145,7 @@ fn stack(
     Ok((graph, [line, program]))
 }
 
-/// Serves one connection: what is told of it.
+/// Serves one connection: whether a call came by it that was taken.
 fn converse(
     network: &Network,
     config: Config,
@@ -153,7 +153,7 @@ fn converse(
     command: &[OsString],
     wish: &Wish,
     journal: &dyn Fn(&str),
-) -> Result<(), LiveError> {
+) -> Result<bool, LiveError> {
     let clock = RealClock::start();
     let mut executor = executor(clock);
     let ends = socket
@@ -246,10 +246,11 @@ fn converse(
         None if counters.calls == 0 => journal("no call came"),
         None => {}
     }
-    Ok(())
+    Ok(counters.calls > 0)
 }
 
-/// Takes calls that come by XOT and runs `command` for each, at most `most` at a time, until somebody wants an end.
+/// Takes calls that come by XOT and runs `command` for each, at most `most` at a time, until somebody wants an end or, with `once`, the
+/// first call is over. With `once` connections are taken one by one, and one without a call is not the end.
 ///
 /// # Errors
 /// [`LiveError`] where this machine cannot do it; what goes wrong with one call is told.
@@ -263,14 +264,20 @@ pub fn listen(
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
-    serve(listener, most, once, &wish, &|socket, from, number| {
+    let each = |socket: TcpStream, from: SocketAddr, number: usize| {
         let network = Network {
             pcap: numbered(network.pcap.as_ref(), number),
             ..network.clone()
         };
         let told = |line: &str| journal.told(&format!("call {number}, {from}: {line}"));
-        if let Err(why) = converse(&network, config.clone(), socket, command, &wish, &told) {
-            told(&why.to_string());
+        match converse(&network, config.clone(), socket, command, &wish, &told) {
+            Ok(had_call) => had_call,
+            Err(why) => {
+                told(&why.to_string());
+                // The next connection's capture could not be written either.
+                matches!(why, LiveError::Capture { .. })
+            }
         }
-    })
+    };
+    serve(listener, most, once, &wish, &each, journal)
 }

@@ -19,7 +19,7 @@ use std::io::{self, BufWriter};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kumiki_graph::{Duration, Graph};
 use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
@@ -164,22 +164,27 @@ pub trait Journal: Sync {
 }
 
 /// Takes connections until somebody wants an end, each to a thread of its own, at most `most` at a time; the others wait.
+///
+/// `each` says whether the connection was what is waited for. With `once` they are taken one by one, until it was.
 fn serve(
     listener: &TcpListener,
     most: usize,
     once: bool,
     wish: &Wish,
-    each: &(dyn Fn(TcpStream, SocketAddr, usize) + Sync),
+    each: &(dyn Fn(TcpStream, SocketAddr, usize) -> bool + Sync),
+    journal: &dyn Journal,
 ) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let bell = kumiki_io::Bell::default();
     listener
         .set_nonblocking(true)
         .map_err(system("cannot listen"))?;
+    let most = if once { 1 } else { most };
     let busy = Arc::new(AtomicUsize::new(0));
+    let is_done = Arc::new(AtomicBool::new(false));
     std::thread::scope(|scope| {
         let mut number = 0;
-        while !wish.is_made() {
+        while !wish.is_made() && !is_done.load(Ordering::SeqCst) {
             let is_full = busy.load(Ordering::SeqCst) >= most;
             let watch = Watch {
                 descriptor: std::os::fd::AsFd::as_fd(listener),
@@ -195,13 +200,17 @@ fn serve(
                 Ok((socket, from)) => {
                     number += 1;
                     busy.fetch_add(1, Ordering::SeqCst);
-                    let busy = Arc::clone(&busy);
-                    scope.spawn(move || {
-                        each(socket, from, number);
-                        busy.fetch_sub(1, Ordering::SeqCst);
+                    let (done, left) = (Arc::clone(&is_done), Arc::clone(&busy));
+                    let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
+                        if each(socket, from, number) && once {
+                            done.store(true, Ordering::SeqCst);
+                        }
+                        left.fetch_sub(1, Ordering::SeqCst);
                     });
-                    if once {
-                        return Ok(());
+                    if let Err(why) = spawned {
+                        // The connection has gone with what was to serve it.
+                        busy.fetch_sub(1, Ordering::SeqCst);
+                        journal.told(&format!("{from}: no thread for it: {why}"));
                     }
                 }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}

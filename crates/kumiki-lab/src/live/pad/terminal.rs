@@ -237,7 +237,7 @@ pub fn listen(
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
-    serve(listener, most, false, &wish, &|socket, from, number| {
+    let each = |socket: TcpStream, from: SocketAddr, number: usize| {
         journal.told(&format!("terminal {number}: {from} is there"));
         let network = Network {
             pcap: numbered(network.pcap.as_ref(), number),
@@ -254,5 +254,7 @@ pub fn listen(
             Ok(_) => journal.told(&format!("terminal {number}: {from} has gone")),
             Err(why) => journal.told(&format!("terminal {number}: {from}: {why}")),
         }
-    })
+        true
+    };
+    serve(listener, most, false, &wish, &each, journal)
 }
