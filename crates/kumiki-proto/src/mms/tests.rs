@@ -435,12 +435,19 @@ fn answers_that_are_none_end_their_services_and_the_user_is_told() {
     // Without a service; the answer of fileDelete; an error without an error. Each of them twice: then nothing is under way any more.
     let bad = [
         vec![0xa1, 0x03, 2, 1, 1],
-        vec![0xa1, 0x07, 2, 1, 2, 0xbf, 0x4c, 0],
+        vec![0xa1, 0x06, 2, 1, 2, 0x9f, 0x4c, 0],
         vec![0xa2, 0x03, 0x80, 1, 3],
     ];
     let steps = bad.iter().chain(&bad).cloned().map(Step::Say);
     let steps = [close(7), Step::Asked].into_iter().chain(steps);
-    let graph = run_with(shelf_asks, initiate(), steps.collect());
+    // Nobody is asked for a service that he has not said he has.
+    let ours = Initiate {
+        local_detail: Some(1000),
+        services_supported: Services::of(&[MmsService::FILE_CLOSE]),
+        ..Config::default().initiate
+    };
+    let ours = kumiki_wire::mms::emit(Pdu::InitiateRequest(ours)).to_vec();
+    let graph = run_with(shelf_asks, ours, steps.collect());
     let codes = [(1, 2, 3), (2, 2, 2), (3, 3, 3)];
     let rejects = codes.map(|(invoke, pdu, code)| reject(invoke, pdu, code));
     let heard = hand(&graph).heard.iter();
