@@ -50,6 +50,9 @@ struct Net {
     bench: Bench,
     switch: NodeId,
     dtes: Vec<Dte>,
+    /// The DTE whose line carries nothing for now, and what is to cross it.
+    held: Option<usize>,
+    kept: Vec<(DeviceId, Unit)>,
 }
 
 fn number(text: &str) -> Number {
@@ -124,6 +127,8 @@ impl Net {
             bench,
             switch,
             dtes,
+            held: None,
+            kept: Vec::new(),
         };
         net.run();
         for dte in 0..3 {
@@ -167,14 +172,19 @@ impl Net {
                 let Request::Unit(unit) = request else {
                     continue;
                 };
-                let mut lines = self.dtes.iter().map(|dte| dte.line);
-                let to = lines.find_map(|[outer, inner]| match device {
-                    it if it == outer => Some(inner),
-                    it if it == inner => Some(outer),
+                let mut lines = self.dtes.iter().map(|dte| dte.line).zip(0..);
+                let to = lines.find_map(|([outer, inner], n)| match device {
+                    it if it == outer => Some((inner, n)),
+                    it if it == inner => Some((outer, n)),
                     _ => None,
                 });
                 moved = true;
-                self.bench.receive(to.unwrap(), Unit::of(unit.data));
+                let ((to, n), unit) = (to.unwrap(), Unit::of(unit.data));
+                if self.held == Some(n) {
+                    self.kept.push((to, unit));
+                } else {
+                    self.bench.receive(to, unit);
+                }
             }
             for n in 0..self.dtes.len() {
                 for indication in self.bench.heard(self.dtes[n].user) {
@@ -569,12 +579,21 @@ fn an_interrupt_in_the_middle_of_a_reset_waits_for_its_end() {
     let mut net = Net::plain();
     net.set_up(0, 1, x25::Call::default());
     let both = [0, 1].map(|n| net.dtes[n].session.unwrap());
-    // Neither line carries anything while both users act.
+    // The reset does not get to the other end, and the interrupt comes behind it.
+    net.held = Some(1);
     let (session, reason) = (both[0], Reason::User);
-    net.bench
-        .say(net.dtes[0].user, Request::Reset { session, reason });
-    net.run();
+    net.say(0, Request::Reset { session, reason });
     net.interrupt(0, 7);
+    let resets = net
+        .kept
+        .iter()
+        .filter(|(_, unit)| unit.data.to_vec()[2] == 0x1b);
+    assert_eq!((resets.count(), net.kept.len()), (1, 1));
+    net.held = None;
+    for (to, unit) in core::mem::take(&mut net.kept) {
+        net.bench.receive(to, unit);
+    }
+    net.run();
     assert_eq!(net.dtes[1].interrupts, [[7]]);
     net.interrupt(0, 8);
     assert_eq!(net.dtes[1].interrupts, [[7], [8]]);

@@ -32,7 +32,7 @@ on = "tun:x25tun0"
 
 [port.lab]
 kind = "packets"
-on = "listen:/tmp/line"
+on = "listen:line"
 
 [[route]]
 called = "2342"
