@@ -423,6 +423,8 @@ pub struct Workload {
     pub message: String,
     /// Octets of the file, for `ftam`; `netperf`, which writes for a time, does not look at it.
     pub file: Option<String>,
+    /// Who asks for the file, for `ftam`: `put`, the node that writes, or `get`, the one that reads; `put` unless given.
+    pub way: Option<String>,
     /// Messages per session, for all but `netperf` and `ftam`; without end for `udp` and `ping` unless given.
     pub count: Option<u64>,
     /// The rate of messages in each session, for `udp`: their octets per time.

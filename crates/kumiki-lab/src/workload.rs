@@ -15,7 +15,7 @@ pub mod talker;
 pub mod udp_sink;
 pub mod udp_source;
 
-pub use files::{FileKeeper, FileKeeperConfig, FileUser, FileUserConfig};
+pub use files::{FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Way};
 pub use idle::Idle;
 pub use ping::{Ping, PingConfig};
 pub use sink::{Sink, SinkConfig};

@@ -160,7 +160,8 @@ fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec
         wrong: received.wrong_at,
     };
     let streams = |sink: &Sink| sink.received().map(stream).collect();
-    let files = |keeper: &FileKeeper| vec![stream(keeper.received())];
+    let put = |keeper: &FileKeeper| keeper.received().map(|it| vec![stream(it)]);
+    let got = |user: &FileUser| user.received().map(|it| vec![stream(it)]);
     let units = |sink: &UdpSink| {
         let each = sink.received().map(|received| Progress {
             octets: received.octets,
@@ -173,13 +174,24 @@ fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec
     };
     let of = |to| {
         let stream = program::<Sink>(world, hosts, to).map(streams);
-        let stream = stream.or_else(|| program::<FileKeeper>(world, hosts, to).map(files));
+        let stream = stream.or_else(|| program::<FileKeeper>(world, hosts, to).and_then(put));
+        let stream = stream.or_else(|| program::<FileUser>(world, hosts, to).and_then(got));
         stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
     };
     load.to
         .iter()
         .map(|to| of(to).unwrap_or_default())
         .collect()
+}
+
+/// Who asks for a file to be moved: the writer, or the reader.
+fn file_user<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+) -> Option<&'a FileUser> {
+    let mut ends = core::iter::once(&load.from).chain(&load.to);
+    ends.find_map(|end| program::<FileUser>(world, hosts, end))
 }
 
 /// A session without progress for so long has stopped.
@@ -259,7 +271,7 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
                     .flatten()
                     .all(|it| it.ended.is_some() || it.aborted.is_some())
         }
-        Kind::File => program::<FileUser>(world, hosts, &load.from).is_some_and(FileUser::is_over),
+        Kind::File => file_user(world, hosts, load).is_some_and(FileUser::is_over),
         Kind::Units => {
             program::<UdpSource>(world, hosts, &load.from).is_some_and(UdpSource::is_done)
         }
@@ -335,7 +347,7 @@ pub(super) fn measure(
         .map(|(sink, number, it)| result(sink, number, it))
         .collect();
     let octets: u64 = sessions.iter().map(|session| session.octets).sum();
-    let user = program::<FileUser>(world, hosts, &load.from);
+    let user = file_user(world, hosts, load);
     let time = match (before.last, after.last) {
         _ if load.kind == Kind::File => {
             let began = user.and_then(if load.from_request {
@@ -400,7 +412,7 @@ pub(super) fn measure(
         failure: user.and_then(|user| {
             let unfinished = || {
                 let (moved, file) = (user.moved(), user.file());
-                format!("{moved} of {file} octets were sent when the time was over; `duration` gives it more")
+                format!("{moved} of {file} octets were moved when the time was over; `duration` gives it more")
             };
             let failed = user.failure();
             failed.or_else(|| user.done().is_none().then(unfinished))

@@ -13,9 +13,9 @@ use crate::quantity::{self, Octets};
 use crate::scenario::{Host, Scenario, Workload};
 use crate::workload::udp_source::NUMBER_LEN;
 use crate::workload::{
-    FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, Sink,
-    SinkConfig, Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource, UdpSourceConfig,
-    Wait,
+    FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig,
+    Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource,
+    UdpSourceConfig, Wait, Way,
 };
 
 /// The port that the reading program listens on; ttcp's own.
@@ -232,6 +232,7 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
             kind.0 == Kind::File || kind == (Kind::Stream, false),
             "ftam",
         ),
+        ("way", workload.way.is_some(), kind.0 == Kind::File, "ftam"),
         ("count", counts, kind.0 != Kind::File, "the others"),
         ("read", workload.read.is_some(), stream, "ttcp and netperf"),
         ("busy", workload.busy.is_some(), stream, "ttcp and netperf"),
@@ -356,23 +357,40 @@ impl Setup<'_> {
         if workload.sessions != 1 {
             return Err(wrong("sessions", "a file goes over one association"));
         }
-        let missing = || wrong("kind", "ftam sends a file; give its size as `file`");
-        let file = workload.file.as_ref().ok_or_else(missing)?;
-        let file: Octets = quantity(&["workload", "file"], file)?;
-        let user = FileUser::new(FileUserConfig {
-            remote: at_port(*peer, TSAP_PORT),
-            file: file.count(),
+        let missing = || wrong("kind", "ftam moves a file; give its size as `file`");
+        let len = workload.file.as_ref().ok_or_else(missing)?;
+        let len: Octets = quantity(&["workload", "file"], len)?;
+        let way = match workload.way.as_deref() {
+            None | Some("put") => Way::Put,
+            Some("get") => Way::Get,
+            Some(other) => {
+                let path = ["workload", "way"];
+                return Err(unknown(&path, "way", other, &["put", "get"]));
+            }
+        };
+        let file = FileConfig {
+            way,
+            len: len.count(),
             element: self.message,
             pattern: self.pattern,
+        };
+        // The data goes from `from` to `to`; who asks for that is the writer of a put and the reader of a get.
+        let (asking, keeping, remote) = match way {
+            Way::Put => (&load.from, to, *peer),
+            Way::Get => (to, &load.from, self.local),
+        };
+        let user = FileUser::new(FileUserConfig {
+            remote: at_port(remote, TSAP_PORT),
+            file,
             opening: self.opening,
-            transfer: self.transfer(&load.from.0),
+            transfer: self.transfer(&asking.0),
         });
-        programs.0.insert(load.from.clone(), Box::new(user));
+        programs.0.insert(asking.clone(), Box::new(user));
         let keeper = FileKeeper::new(FileKeeperConfig {
-            expect: self.pattern,
-            transfer: self.transfer(&to.0),
+            file,
+            transfer: self.transfer(&keeping.0),
         });
-        programs.0.insert(to.clone(), Box::new(keeper));
+        programs.0.insert(keeping.clone(), Box::new(keeper));
         Ok(())
     }
 

@@ -49,6 +49,7 @@ impl Beside {
             to: self.to.clone(),
             message: self.message.clone(),
             file: None,
+            way: None,
             times: None,
             count: None,
             rate: self.rate.clone(),

@@ -5,25 +5,40 @@
 //! | Specification | the FTAM user program of paper 4: a file on a RAM disk, FTAM-3, so many octets in each F-DATA request |
 //! | Above | nothing |
 //! | Below | the file service, or a board's interface to it |
-//! | Left out | other operations than putting one file: `kumiki ftam` has them; going on with a transfer after a break |
+//! | Left out | other operations than putting or getting one file: `kumiki ftam` has them; going on with a transfer after a break |
 //!
 //! Both are those of [`kumiki_proto`], which real files are moved with. Here the content is generated, what arrives is looked at, and
-//! time is taken.
+//! time is taken. The one who begins puts a file at the other, or gets one that the other has.
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Instant, Protocol, Request, Shape, TimerSlot,
     Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
+use kumiki_osi::ftam::Moment;
+use kumiki_osi::ftam::attributes::Pathname;
 use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_osi::ftam::time::Zone;
 use kumiki_proto::file_user::{self, FileClient, Operation, PutMode, Settings};
-use kumiki_proto::filestore::{self, FileServer, Guard, Memory};
+use kumiki_proto::filestore::{self, FileServer, Guard, Memory, Name, ResponderConfig};
 
 use super::sink::{Received, first_wrong};
 use super::{Opening, Transfer};
 
 /// What the file is called.
 const NAME: &str = "FILE";
+
+/// When what is got was made: any date, the same in each run.
+const CREATED: Moment = Moment {
+    year: 1995,
+    month: 1,
+    day: 1,
+    hour: 0,
+    minute: 0,
+    second: 0,
+    nanosecond: 0,
+    zone: Zone::Offset(0),
+};
 
 /// The timer that begins; those of the client are its own.
 const BEGIN: Token = Token {
@@ -34,20 +49,38 @@ const BEGIN: Token = Token {
     kind: u32::MAX,
 };
 
+/// Which way the file goes, as its initiator sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// From the initiator to the responder, by F-WRITE.
+    Put,
+    /// From the responder to the initiator, by F-READ.
+    Get,
+}
+
+/// The file that is moved.
+#[derive(Clone, Copy, Debug)]
+pub struct FileConfig {
+    /// Which way it goes.
+    pub way: Way,
+    /// Its octets.
+    pub len: u64,
+    /// Octets in an F-DATA request.
+    pub element: u32,
+    /// The content.
+    pub pattern: Pattern,
+}
+
 /// What a [`FileUser`] does.
 #[derive(Clone, Debug)]
 pub struct FileUserConfig {
     /// The responder's address.
     pub remote: Address,
-    /// Octets of the file.
-    pub file: u64,
-    /// Octets in an F-DATA request.
-    pub element: u32,
-    /// The content.
-    pub pattern: Pattern,
+    /// The file.
+    pub file: FileConfig,
     /// When it begins.
     pub opening: Opening,
-    /// How data gets into the memory of the stack.
+    /// How data gets into the memory of the stack, or out of it.
     pub transfer: Transfer,
 }
 
@@ -65,11 +98,82 @@ impl file_user::Source for Generated {
     }
 }
 
-/// The initiator: puts one file.
+/// What is got goes nowhere: the program looks at it as it comes.
+struct Nowhere;
+
+impl file_user::Sink for Nowhere {
+    fn write(&mut self, _: u64, _: Message) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The program that a file comes to: each F-DATA indication is a call of it.
+#[derive(Debug)]
+struct Reader {
+    expect: Pattern,
+    transfer: Transfer,
+    received: Received,
+}
+
+impl Reader {
+    fn new(expect: Pattern, transfer: Transfer) -> Self {
+        Self {
+            expect,
+            transfer,
+            received: Received::default(),
+        }
+    }
+
+    /// Looks at what comes up from the file service.
+    fn pop(&mut self, indication: &Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Data { data, .. } => self.look(data, cx),
+            Indication::Closed { .. } => self.received.ended = Some(cx.now()),
+            Indication::Aborted { reason, .. } => self.received.aborted = Some(*reason),
+            Indication::Unit(_)
+            | Indication::Opened(_)
+            | Indication::Offered(_)
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
+            | Indication::Expedited { .. }
+            | Indication::Credit { .. }
+            | Indication::Released { .. }
+            | Indication::Reset { .. }
+            | Indication::Urgent { .. }
+            | Indication::Notice { .. }
+            | Indication::Report(_) => {}
+        }
+    }
+
+    fn look(&mut self, data: &Message, cx: &mut Context<'_>) {
+        let octets = data.len() as u64;
+        cx.charge(Work::Call, 1);
+        cx.charge(Work::Copy, octets * self.transfer.copies);
+        let now = cx.now();
+        let received = &mut self.received;
+        if received.wrong_at.is_none() {
+            received.wrong_at = first_wrong(self.expect, received.octets, data);
+        }
+        if let Some(last) = received.last {
+            received.longest_gap = received.longest_gap.max(now.saturating_since(last));
+        }
+        received.octets += octets;
+        received.first = received.first.or(Some(now));
+        received.last = Some(now);
+    }
+}
+
+/// The initiator: puts or gets one file.
 #[derive(Debug)]
 pub struct FileUser {
     config: FileUserConfig,
     client: FileClient,
+    reader: Reader,
     timer: TimerSlot,
     begun: Option<Instant>,
     opened: Option<Instant>,
@@ -80,31 +184,47 @@ impl FileUser {
     /// A program that does what `config` says.
     #[must_use]
     pub fn new(config: FileUserConfig) -> Self {
-        let put = Operation::Put {
-            name: NAME.to_owned(),
-            contents_type: ContentsType::binary(),
-            mode: PutMode::New,
-            source: Box::new(Generated {
-                pattern: config.pattern,
-                len: config.file,
-            }),
+        let (file, name) = (config.file, NAME.to_owned());
+        let operation = match file.way {
+            Way::Put => Operation::Put {
+                name,
+                contents_type: ContentsType::binary(),
+                mode: PutMode::New,
+                source: Box::new(Generated {
+                    pattern: file.pattern,
+                    len: file.len,
+                }),
+            },
+            Way::Get => Operation::Get {
+                name,
+                contents_type: None,
+                restart_at: 0,
+                sink: Box::new(Nowhere),
+            },
         };
         let client = file_user::Config {
             remote: config.remote,
             settings: Settings {
-                element: usize::try_from(config.element).unwrap_or(usize::MAX),
+                element: usize::try_from(file.element).unwrap_or(usize::MAX),
                 ..Settings::default()
             },
             ..file_user::Config::default()
         };
         Self {
+            reader: Reader::new(file.pattern, config.transfer),
             config,
-            client: FileClient::new(client, vec![put]),
+            client: FileClient::new(client, vec![operation]),
             timer: TimerSlot::default(),
             begun: None,
             opened: None,
             done: None,
         }
+    }
+
+    /// What came, where the file is got; none where it is put.
+    #[must_use]
+    pub fn received(&self) -> Option<Received> {
+        (self.config.file.way == Way::Get).then_some(self.reader.received)
     }
 
     /// When the association was asked for.
@@ -134,10 +254,10 @@ impl FileUser {
     /// Octets of the file.
     #[must_use]
     pub const fn file(&self) -> u64 {
-        self.config.file
+        self.config.file.len
     }
 
-    /// Octets of it that were sent.
+    /// Octets of it that were moved.
     #[must_use]
     pub const fn moved(&self) -> u64 {
         self.client.client().progress().octets
@@ -175,12 +295,17 @@ impl Protocol for FileUser {
             self.opened.get_or_insert_with(|| cx.now());
         }
         let before = self.client.client().progress();
+        if self.config.file.way == Way::Get {
+            self.reader.pop(&indication, cx);
+        }
         self.client.pop(below, indication, cx);
         let after = self.client.client().progress();
-        // Each F-DATA request is a call of the program, which reads its RAM disk.
-        let octets = after.octets.saturating_sub(before.octets);
-        cx.charge(Work::Call, after.elements.saturating_sub(before.elements));
-        cx.charge(Work::Copy, octets * self.config.transfer.copies);
+        if self.config.file.way == Way::Put {
+            // Each F-DATA request is a call of the program, which reads its RAM disk.
+            let octets = after.octets.saturating_sub(before.octets);
+            cx.charge(Work::Call, after.elements.saturating_sub(before.elements));
+            cx.charge(Work::Copy, octets * self.config.transfer.copies);
+        }
         if after.over > 0 && self.done.is_none() {
             self.done = Some(cx.now());
         }
@@ -203,53 +328,50 @@ impl Protocol for FileUser {
 /// What a [`FileKeeper`] does.
 #[derive(Clone, Copy, Debug)]
 pub struct FileKeeperConfig {
-    /// The content that must arrive.
-    pub expect: Pattern,
-    /// How data gets out of the memory of the stack.
+    /// The file that comes, or that it has.
+    pub file: FileConfig,
+    /// How data gets out of the memory of the stack, or into it.
     pub transfer: Transfer,
 }
 
-/// The responder: takes files into memory.
+/// The responder: takes a file into memory, or has one there.
 #[derive(Debug)]
 pub struct FileKeeper {
     config: FileKeeperConfig,
     server: FileServer,
-    received: Received,
+    reader: Reader,
 }
 
 impl FileKeeper {
     /// A program that does what `config` says.
     #[must_use]
     pub fn new(config: FileKeeperConfig) -> Self {
-        let guard = Guard::new(Box::new(Memory::new()));
+        let file = config.file;
+        let mut store = Memory::new();
+        if let (Way::Get, Ok(name)) = (file.way, Name::parse(&Pathname::from(NAME))) {
+            let len = usize::try_from(file.len).unwrap_or(usize::MAX);
+            let contents = Message::generated(file.pattern, 0, len);
+            store.put(&name, ContentsType::binary(), contents, CREATED);
+        }
+        let responder = ResponderConfig {
+            element: usize::try_from(file.element).unwrap_or(usize::MAX),
+            ..ResponderConfig::default()
+        };
+        let server = filestore::Config {
+            responder,
+            ..filestore::Config::default()
+        };
         Self {
             config,
-            server: FileServer::new(filestore::Config::default(), guard),
-            received: Received::default(),
+            server: FileServer::new(server, Guard::new(Box::new(store))),
+            reader: Reader::new(file.pattern, config.transfer),
         }
     }
 
-    /// What came.
+    /// What came, where the file is put; none where it is got.
     #[must_use]
-    pub const fn received(&self) -> Received {
-        self.received
-    }
-
-    fn look(&mut self, data: &Message, cx: &mut Context<'_>) {
-        let octets = data.len() as u64;
-        cx.charge(Work::Call, 1);
-        cx.charge(Work::Copy, octets * self.config.transfer.copies);
-        let now = cx.now();
-        let received = &mut self.received;
-        if received.wrong_at.is_none() {
-            received.wrong_at = first_wrong(self.config.expect, received.octets, data);
-        }
-        if let Some(last) = received.last {
-            received.longest_gap = received.longest_gap.max(now.saturating_since(last));
-        }
-        received.octets += octets;
-        received.first = received.first.or(Some(now));
-        received.last = Some(now);
+    pub fn received(&self) -> Option<Received> {
+        (self.config.file.way == Way::Put).then_some(self.reader.received)
     }
 }
 
@@ -267,25 +389,17 @@ impl Protocol for FileKeeper {
     }
 
     fn pop(&mut self, below: Below, indication: Indication, cx: &mut Context<'_>) {
-        match &indication {
-            Indication::Data { data, .. } => self.look(data, cx),
-            Indication::Closed { .. } => self.received.ended = Some(cx.now()),
-            Indication::Aborted { reason, .. } => self.received.aborted = Some(*reason),
-            Indication::Unit(_)
-            | Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Expedited { .. }
-            | Indication::Credit { .. }
-            | Indication::Released { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => {}
+        if self.config.file.way == Way::Put {
+            self.reader.pop(&indication, cx);
         }
+        let before = *self.server.counters();
         self.server.pop(below, indication, cx);
+        let after = self.server.counters();
+        // Each F-DATA request is a call of the program, which reads its RAM disk.
+        let octets = after.octets_sent.saturating_sub(before.octets_sent);
+        let elements = after.elements_sent.saturating_sub(before.elements_sent);
+        cx.charge(Work::Call, elements);
+        cx.charge(Work::Copy, octets * self.config.transfer.copies);
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {

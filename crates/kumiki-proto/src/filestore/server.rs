@@ -85,6 +85,10 @@ pub struct Counters {
     pub aborted: u64,
     /// Associations ended because nothing came.
     pub idle: u64,
+    /// Data elements sent.
+    pub elements_sent: u64,
+    /// Octets in them.
+    pub octets_sent: u64,
 }
 
 #[derive(Debug)]
@@ -287,6 +291,12 @@ impl FileServer {
             Do::Say(Primitive::Pdu(Fpdu::UserAbort(abort))) => Some(abort.diagnostic.clone()),
             Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
         });
+        for wish in &out {
+            if let Do::Data(data) = wish {
+                self.counters.elements_sent += 1;
+                self.counters.octets_sent += data.len() as u64;
+            }
+        }
         perform(provider, out, cx);
         if over {
             if let Some(session) = self.sessions.get(user) {
