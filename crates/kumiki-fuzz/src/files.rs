@@ -1,7 +1,7 @@
 //! Users of files and their server on all seven layers, and any octets between them.
 //!
-//! A client does a plan, and what it and the server send each other is lost, doubled, changed, put into other pieces or made up, at any layer
-//! from the stream to FTAM; or the target is the caller itself. Nothing panics, nobody talks without end, memory is bounded, and when the connection
+//! By FTAM (`files`) or by MMS (`mms`). A client does a plan, and what it and the server send each other is lost, doubled, changed, put into other pieces or made up, at any layer
+//! from the stream to the protocol of files; or the target is the caller itself. Nothing panics, nobody talks without end, memory is bounded, and when the connection
 //! is over nothing is left of the association. Then another client does all that it is to do, as though nothing had been.
 
 use std::sync::{Arc, Mutex};
@@ -14,9 +14,11 @@ use kumiki_octets::Message;
 use kumiki_osi::ftam::FunctionalUnits;
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_proto::acse::{self, Acse};
-use kumiki_proto::file_user::{Config, FileClient, Operation, PutMode, Settings, Sink};
+use kumiki_proto::file_user::{Config, Failure, FileClient, Operation, PutMode, Settings, Sink};
 use kumiki_proto::filestore::{Config as ServerConfig, FileServer, Guard, Memory};
 use kumiki_proto::ftam::{self, Ftam};
+use kumiki_proto::mms::{self, Mms};
+use kumiki_proto::mms_files;
 use kumiki_proto::presentation::{self, Presentation};
 use kumiki_proto::session::{self, Session};
 use kumiki_proto::tp0::{self, Tp0};
@@ -30,8 +32,84 @@ use crate::{Draw, Target, within_mb};
 pub(crate) const TARGET: Target = Target {
     name: "files",
     title: "users of files and their server, and any octets between them at any layer",
-    run: |octets| within_mb(96.0, || run(octets)),
+    run: |octets| within_mb(96.0, || run(Kind::Ftam, octets)),
 };
+
+pub(crate) const MMS: Target = Target {
+    name: "mms",
+    title: "the same by the file services of MMS",
+    run: |octets| within_mb(96.0, || run(Kind::Mms, octets)),
+};
+
+/// By which protocol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Ftam,
+    Mms,
+}
+
+impl Kind {
+    /// The highest layer below the users.
+    fn layer(self) -> (&'static str, Box<dyn Protocol>) {
+        match self {
+            Self::Ftam => ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
+            Self::Mms => ("mms", Box::new(Mms::new(mms::Config::default()))),
+        }
+    }
+
+    fn server(self) -> Box<dyn Protocol> {
+        let guard = Guard::new(Box::new(Memory::new()));
+        match self {
+            Self::Ftam => Box::new(FileServer::new(ServerConfig::default(), guard)),
+            Self::Mms => Box::new(mms_files::FileServer::new(
+                mms_files::Config::default(),
+                guard,
+            )),
+        }
+    }
+
+    /// A client, which waits without end if `is_patient`.
+    fn client(
+        self,
+        plan: Vec<Operation>,
+        settings: Settings,
+        is_patient: bool,
+    ) -> Box<dyn Protocol> {
+        match self {
+            Self::Ftam => {
+                let mut config = Config {
+                    settings,
+                    ..Config::default()
+                };
+                if is_patient {
+                    config.idle = Duration::ZERO;
+                }
+                Box::new(FileClient::new(config, plan))
+            }
+            Self::Mms => {
+                let mut config = mms_files::ClientConfig {
+                    settings: mms_files::Settings {
+                        element: settings.element,
+                        window: settings.checkpoint_window,
+                    },
+                    ..mms_files::ClientConfig::default()
+                };
+                if is_patient {
+                    config.idle = Duration::ZERO;
+                }
+                Box::new(mms_files::FileClient::new(config, plan))
+            }
+        }
+    }
+
+    /// The presentation context of association control in the clients' proposals.
+    const fn acse_context(self) -> u8 {
+        match self {
+            Self::Ftam => 3,
+            Self::Mms => 1,
+        }
+    }
+}
 
 /// After so long without a word everybody has given up.
 const LONG: Duration = Duration::from_secs(4 * 3600);
@@ -140,6 +218,7 @@ fn plan(which: u8, shelf: &Shelf) -> Vec<Operation> {
 }
 
 struct World {
+    kind: Kind,
     graph: Graph,
     task: TaskId,
     now: Instant,
@@ -159,7 +238,7 @@ struct World {
 }
 
 impl World {
-    fn new(plans: [Vec<Operation>; 2], settings: Settings) -> Self {
+    fn new(kind: Kind, plans: [Vec<Operation>; 2], settings: Settings) -> Self {
         let mut graph = Graph::new(1, 0);
         let task = graph.add_task("cpu");
         let wires = Box::new(Wires::default());
@@ -177,7 +256,7 @@ impl World {
                     Box::new(Presentation::new(presentation::Config::default())),
                 ),
                 ("acse", Box::new(Acse::new(acse::Config::default()))),
-                ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
+                kind.layer(),
             ];
             let mut below = "wires".to_owned();
             for (layer, protocol) in nodes {
@@ -189,9 +268,7 @@ impl World {
             below
         };
         let tops = ["server", "first", "second"].map(&mut stack);
-        let guard = Guard::new(Box::new(Memory::new()));
-        let server = FileServer::new(ServerConfig::default(), guard);
-        let server = graph.add_node("server", task, Box::new(server)).unwrap();
+        let server = graph.add_node("server", task, kind.server()).unwrap();
         graph.connect("server", &tops[0]).unwrap();
         let mut plans = plans.into_iter();
         let mut ends = [1, 2].map(|number: usize| {
@@ -199,21 +276,13 @@ impl World {
             let it = Box::new(Gate::default());
             let gate_node = graph.add_node(&gate, task, it).unwrap();
             graph.connect(&gate, &tops[number]).unwrap();
-            let config = Config {
-                settings: if number == 1 {
-                    settings.clone()
-                } else {
-                    Settings::default()
-                },
-                // The second one hears nothing for hours, behind its gate.
-                idle: if number == 1 {
-                    Config::default().idle
-                } else {
-                    Duration::ZERO
-                },
-                ..Config::default()
+            let settings = if number == 1 {
+                settings.clone()
+            } else {
+                Settings::default()
             };
-            let it = Box::new(FileClient::new(config, plans.next().unwrap()));
+            // The second one hears nothing for hours, behind its gate.
+            let it = kind.client(plans.next().unwrap(), settings, number == 2);
             let node = graph.add_node(&client, task, it).unwrap();
             graph.connect(&client, &gate).unwrap();
             Some((node, gate_node))
@@ -221,6 +290,7 @@ impl World {
         let [first, second] = [0, 1].map(|number: usize| ends[number].take().unwrap());
         graph.start(Instant::ZERO).unwrap();
         let mut world = Self {
+            kind,
             graph,
             task,
             now: Instant::ZERO,
@@ -259,12 +329,34 @@ impl World {
         self.wake(self.wires);
     }
 
-    fn client(&self, number: usize) -> &FileClient {
-        self.graph.protocol(self.clients[number]).unwrap()
+    /// Whether this client is done, and why it failed.
+    fn client(&self, number: usize) -> (bool, Option<Failure>) {
+        let node = self.clients[number];
+        match self.kind {
+            Kind::Ftam => {
+                let client: &FileClient = self.graph.protocol(node).unwrap();
+                (client.is_over(), client.client().failure().cloned())
+            }
+            Kind::Mms => {
+                let client: &mms_files::FileClient = self.graph.protocol(node).unwrap();
+                (client.is_over(), client.client().failure().cloned())
+            }
+        }
     }
 
-    fn server(&mut self) -> &mut FileServer {
-        self.graph.protocol_mut(self.server).unwrap()
+    /// The server's associations, and who guards its store.
+    fn server(&mut self) -> (usize, &mut Guard) {
+        match self.kind {
+            Kind::Ftam => {
+                let server: &mut FileServer = self.graph.protocol_mut(self.server).unwrap();
+                (server.associations(), server.guard())
+            }
+            Kind::Mms => {
+                let server: &mut mms_files::FileServer =
+                    self.graph.protocol_mut(self.server).unwrap();
+                (server.associations(), server.guard())
+            }
+        }
     }
 
     fn pass(&mut self, time: Duration) {
@@ -409,7 +501,7 @@ impl World {
                 }
             }
             210..=239 => {
-                let packet = made(draw, what);
+                let packet = made(draw, what, self.kind.acse_context());
                 self.say(connection, side, packet);
             }
             240..=243 => self.act(Act::Released(connection, side)),
@@ -460,7 +552,7 @@ fn within(code: u8, content: &[u8]) -> Vec<u8> {
 }
 
 /// What nobody has sent: right up to some layer.
-fn made(draw: &mut Draw<'_>, what: u8) -> Vec<u8> {
+fn made(draw: &mut Draw<'_>, what: u8, acse: u8) -> Vec<u8> {
     let len = draw.octet() & 0x7f;
     let code = draw.octet();
     let content = draw.take(len.into());
@@ -486,13 +578,13 @@ fn made(draw: &mut Draw<'_>, what: u8) -> Vec<u8> {
         // FN, DN, AB and others, with user data in the context of association control.
         _ => {
             let code = [9, 10, 25, 12, 14, 13, 8, 26][usize::from(code & 7)];
-            let user = within(0xc1, &value(3, &content[..content.len().min(60)]));
+            let user = within(0xc1, &value(acse, &content[..content.len().min(60)]));
             data(&within(code, &user))
         }
     }
 }
 
-fn run(octets: &[u8]) {
+fn run(kind: Kind, octets: &[u8]) {
     let mut draw = Draw::new(octets);
     let (how, which) = (draw.octet(), draw.octet());
     let shelf = Shelf::default();
@@ -510,7 +602,7 @@ fn run(octets: &[u8]) {
         settings.units =
             settings.units | FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
     }
-    let mut world = World::new([plan(which, &Shelf::default()), second], settings);
+    let mut world = World::new(kind, [plan(which, &Shelf::default()), second], settings);
     // The target calls by itself, and all that is left is what it says.
     let is_alone = how & 8 != 0;
     if is_alone {
@@ -537,11 +629,12 @@ fn run(octets: &[u8]) {
     world.honest(0);
     world.act(Act::Break(0));
     world.pass(LONG);
-    assert_eq!(world.server().associations(), 0);
     if !is_alone {
-        assert!(world.client(0).is_over(), "{:?}", world.client(0));
+        let (is_over, failure) = world.client(0);
+        assert!(is_over, "{failure:?}");
     }
-    let guard = world.server().guard();
+    let (associations, guard) = world.server();
+    assert_eq!(associations, 0);
     guard.forget_interrupted();
     assert_eq!(guard.selections(), 0);
     // It is as though nothing had been.
@@ -553,8 +646,6 @@ fn run(octets: &[u8]) {
         world.honest(connection);
         world.pass(Duration::from_secs(1));
     }
-    let client = world.client(1);
-    assert!(client.is_over(), "{client:?}");
-    assert_eq!(client.client().failure(), None);
+    assert_eq!(world.client(1), (true, None));
     assert!(*shelf.0.lock().unwrap() == content);
 }

@@ -84,6 +84,7 @@ pub const TARGETS: &[Target] = &[
     mapos::TARGET,
     osi::TARGET,
     files::TARGET,
+    files::MMS,
     circuits::TARGET,
 ];
 

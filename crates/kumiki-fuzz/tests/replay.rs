@@ -66,5 +66,6 @@ replays! {
     mapos
     osi
     files
+    mms
     circuits
 }
