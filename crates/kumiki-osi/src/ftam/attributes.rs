@@ -319,6 +319,43 @@ pub struct ReadAttributes {
 }
 
 impl ReadAttributes {
+    /// Says "no value available" of the attributes named that have none: what a responder that supports them in part returns (ISO 8571-2). Only those of the
+    /// storage group and of the security group can be said to have no value; those of version 2 are left as they are.
+    #[must_use]
+    pub fn complete(self, names: AttributeNames) -> Self {
+        /// The value, or that there is none where it is asked for.
+        fn said<T>(value: Option<Attribute<T>>, wanted: bool) -> Option<Attribute<T>> {
+            value.or_else(|| wanted.then_some(Attribute::NoValueAvailable))
+        }
+        let has = |name| names.contains(name);
+        Self {
+            storage_account: said(self.storage_account, has(AttributeNames::STORAGE_ACCOUNT)),
+            created: said(self.created, has(AttributeNames::CREATED)),
+            modified: said(self.modified, has(AttributeNames::MODIFIED)),
+            read: said(self.read, has(AttributeNames::READ)),
+            attributes_modified: said(
+                self.attributes_modified,
+                has(AttributeNames::ATTRIBUTES_MODIFIED),
+            ),
+            creator: said(self.creator, has(AttributeNames::CREATOR)),
+            modifier: said(self.modifier, has(AttributeNames::MODIFIER)),
+            reader: said(self.reader, has(AttributeNames::READER)),
+            attribute_modifier: said(
+                self.attribute_modifier,
+                has(AttributeNames::ATTRIBUTE_MODIFIER),
+            ),
+            availability: said(self.availability, has(AttributeNames::AVAILABILITY)),
+            size: said(self.size, has(AttributeNames::SIZE)),
+            future_size: said(self.future_size, has(AttributeNames::FUTURE_SIZE)),
+            access_control: said(self.access_control, has(AttributeNames::ACCESS_CONTROL)),
+            legal_qualification: said(
+                self.legal_qualification,
+                has(AttributeNames::LEGAL_QUALIFICATION),
+            ),
+            ..self
+        }
+    }
+
     /// Leaves only the attributes named: what a responder returns to F-READ-ATTRIB or F-LIST. Extensions have names of their own.
     #[must_use]
     pub fn only(self, names: AttributeNames) -> Self {
@@ -401,6 +438,18 @@ mod tests {
         let shown = size.map(|size| size.to_string());
         assert_eq!(shown.as_deref(), Some("no value available"));
         assert_eq!(Attribute::from(5_u64).actual(), Some(&5));
+    }
+
+    #[test]
+    fn attributes_without_a_value_are_said_to_have_none_where_they_are_asked_for() {
+        let all = ReadAttributes {
+            size: Some(Attribute::Actual(1)),
+            ..ReadAttributes::default()
+        };
+        let said = all.complete(AttributeNames::SIZE | AttributeNames::READER);
+        assert_eq!(said.size, Some(Attribute::Actual(1)));
+        assert_eq!(said.reader, Some(Attribute::NoValueAvailable));
+        assert_eq!(said.creator, None);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use kumiki_osi::ftam::{
 use super::run::{Moving, Run, response};
 use super::stage::{Stage, leaving, stages};
 use super::{Failure, Gain, Layer, Operation, Outcome, Progress, Settings};
-use crate::filestore::{Do, Form};
+use crate::filestore::{Do, Form, Lengths};
 
 /// The most entries of a directory that are kept.
 const MOST_ENTRIES: usize = 100_000;
@@ -382,6 +382,7 @@ impl Client {
         if let Fpdu::OpenResponse(opened) = &fpdu {
             run.opened(opened);
             run.form = Form::of(&opened.contents_type);
+            run.lengths = Lengths::of(&opened.contents_type);
             if entered && run.form.is_none() {
                 run.fail(unknown(&opened.contents_type));
             }
@@ -585,6 +586,9 @@ impl Client {
         else {
             return self.cancel(wrong_data(), out);
         };
+        if let Err(why) = run.lengths.check(data.len()) {
+            return self.cancel(bad_string(why), out);
+        }
         if let Some(form) = run.form {
             data = form.stored(data);
         }
@@ -692,7 +696,13 @@ impl Client {
             }
             let form = run.form.unwrap_or(Form::Octets);
             let read = |offset, most| source.read(offset, most);
-            match form.string_at(run.offset, self.settings.element, read) {
+            let longest = run.lengths.longest(self.settings.element);
+            let fits = |found: Option<(Message, u64)>| {
+                let len = found.as_ref().map(|(string, _)| string.len());
+                len.map_or(Ok(()), |len| run.lengths.check(len))?;
+                Ok(found)
+            };
+            match form.string_at(run.offset, longest, read).and_then(fits) {
                 Err(why) => return self.cancel(Failure::local(why), out),
                 Ok(None) => {
                     run.moving = Moving::Ended;
@@ -741,6 +751,13 @@ fn diagnostic(error_identifier: i64) -> Diagnostic {
 
 fn wrong_data() -> Failure {
     Failure::of_diagnostics(&[diagnostic(5014)])
+}
+
+fn bad_string(why: String) -> Failure {
+    Failure::of_diagnostics(&[Diagnostic {
+        further_details: Some(why.as_str().into()),
+        ..diagnostic(5001)
+    }])
 }
 
 fn unknown(contents_type: &ContentsType) -> Failure {

@@ -8,7 +8,7 @@ use kumiki_osi::ftam::{Fpdu, Kind};
 
 use super::stage::Stage;
 use super::{Failure, Operation};
-use crate::filestore::{Do, Form};
+use crate::filestore::{Do, Form, Lengths};
 
 /// Where a transfer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,6 +40,8 @@ pub(super) struct Run {
     pub(super) unwinding: bool,
     pub(super) failure: Option<Failure>,
     pub(super) form: Option<Form>,
+    /// How long its strings may be.
+    pub(super) lengths: Lengths,
     pub(super) moving: Moving,
     /// Octets of the file that are behind.
     pub(super) offset: u64,
@@ -68,6 +70,7 @@ impl Run {
             unwinding: false,
             failure: None,
             form: None,
+            lengths: Lengths::default(),
             moving: Moving::No,
             offset: 0,
             points: Vec::new(),

@@ -2,9 +2,15 @@
 //!
 //! Binary files, and texts whose class has control characters, are their octets as they are. Texts of the other classes (Graphic,
 //! Visible, PrintableString) have a line for each string, and so have records of FTAM-2: in the store each ends with LF.
+//!
+//! So where octets are cut anywhere, the boundaries of strings are not kept, and a type that says that they mean something is refused.
+//! One that says nothing of it means that they do (the default is "variable"); since most who leave the parameter away do not care, it is taken, and
+//! answered as "not significant".
 
 use kumiki_octets::Message;
-use kumiki_osi::ftam::contents::{ContentsType, DocumentParameter, StringClass};
+use kumiki_osi::ftam::contents::{
+    ContentsType, DocumentParameter, Significance, StringClass, StringParameter,
+};
 use kumiki_osi::ftam::oids;
 
 /// The longest line that is one string; a longer one is cut.
@@ -32,10 +38,7 @@ impl Form {
         let ContentsType::Document { name, parameter } = contents_type else {
             return None;
         };
-        let class = match parameter {
-            Some(DocumentParameter::Strings(strings)) => strings.universal_class,
-            Some(DocumentParameter::Attributes(_) | DocumentParameter::Other(_)) | None => None,
-        };
+        let class = strings(parameter.as_ref()).universal_class;
         let class = class.unwrap_or_default();
         match *name {
             oids::FTAM_1 if class.has_format_effectors() => Some(Self::Text(class)),
@@ -44,6 +47,41 @@ impl Form {
             oids::FTAM_3 => Some(Self::Octets),
             oids::NBS_9 | oids::NBS_9_OLD => Some(Self::Directory),
             _ => None,
+        }
+    }
+
+    /// The contents type as which a store keeps a document of type `wanted` in this form: the same, or with strings that do not mean anything where nothing was
+    /// said of them.
+    ///
+    /// # Errors
+    /// What of it cannot be kept, in words.
+    pub fn settled(self, wanted: &ContentsType) -> Result<ContentsType, String> {
+        let ContentsType::Document { name, parameter } = wanted else {
+            return Ok(wanted.clone());
+        };
+        let strings = strings(parameter.as_ref());
+        match (self, strings.significance) {
+            (Self::Directory, _) => Ok(wanted.clone()),
+            (_, Some(Significance::Fixed)) if strings.maximum_length.is_none() => {
+                Err("strings of fixed length need a maximum length".to_owned())
+            }
+            (Self::Lines(_) | Self::Records(_), _) => Ok(wanted.clone()),
+            (Self::Octets | Self::Text(_), Some(Significance::NotSignificant)) => {
+                Ok(wanted.clone())
+            }
+            (
+                Self::Octets | Self::Text(_),
+                Some(meaning @ (Significance::Variable | Significance::Fixed)),
+            ) => Err(format!(
+                "boundaries of strings are not kept, and here they are {meaning}"
+            )),
+            (Self::Octets | Self::Text(_), None) => Ok(ContentsType::Document {
+                name: *name,
+                parameter: Some(DocumentParameter::Strings(StringParameter {
+                    significance: Some(Significance::NotSignificant),
+                    ..strings
+                })),
+            }),
         }
     }
 
@@ -107,6 +145,62 @@ impl Form {
     }
 }
 
+/// The parameter of a document type of strings; that which says nothing where there is none.
+fn strings(parameter: Option<&DocumentParameter>) -> StringParameter {
+    match parameter {
+        Some(DocumentParameter::Strings(strings)) => *strings,
+        Some(DocumentParameter::Attributes(_) | DocumentParameter::Other(_)) | None => {
+            StringParameter::default()
+        }
+    }
+}
+
+/// How long the strings of a document may be. Characters are counted as the octets that they have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lengths {
+    most: Option<u64>,
+    /// Each has the most.
+    fixed: bool,
+}
+
+impl Lengths {
+    /// Those of a contents type.
+    #[must_use]
+    pub fn of(contents_type: &ContentsType) -> Self {
+        let ContentsType::Document { parameter, .. } = contents_type else {
+            return Self::default();
+        };
+        let strings = strings(parameter.as_ref());
+        Self {
+            most: strings.maximum_length,
+            fixed: strings.significance == Some(Significance::Fixed),
+        }
+    }
+
+    /// The longest string to send, where `element` octets would be sent otherwise.
+    #[must_use]
+    pub fn longest(self, element: usize) -> usize {
+        let most = self.most.and_then(|most| usize::try_from(most).ok());
+        most.map_or(element, |most| element.min(most)).max(1)
+    }
+
+    /// Whether a string of so many octets may be.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn check(self, octets: usize) -> Result<(), String> {
+        match self.most {
+            Some(most) if octets as u64 > most => Err(format!(
+                "a string has {octets} octets, and the document type allows {most}"
+            )),
+            Some(most) if self.fixed && octets as u64 != most => Err(format!(
+                "a string has {octets} octets, and in this document each has {most}"
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
 /// Where the first LF is.
 fn line_feed(data: &Message) -> Option<usize> {
     let (mut before, mut found) = (0, None);
@@ -160,6 +254,47 @@ mod tests {
         assert_eq!(Form::of(&ContentsType::binary()), Some(Form::Octets));
         let text = ContentsType::text(StringClass::General);
         assert_eq!(Form::of(&text), Some(Form::Text(StringClass::General)));
+    }
+
+    fn of(name: kumiki_osi::Oid, significance: Option<Significance>) -> ContentsType {
+        ContentsType::Document {
+            name,
+            parameter: Some(DocumentParameter::Strings(StringParameter {
+                universal_class: None,
+                maximum_length: Some(3),
+                significance,
+            })),
+        }
+    }
+
+    #[test]
+    fn boundaries_that_mean_something_are_refused_where_they_are_not_kept() {
+        let (variable, fixed) = (Some(Significance::Variable), Some(Significance::Fixed));
+        let not = Some(Significance::NotSignificant);
+        for significance in [variable, fixed] {
+            let wanted = of(oids::FTAM_3, significance);
+            assert!(Form::Octets.settled(&wanted).is_err(), "{wanted}");
+        }
+        let bare = Form::Octets.settled(&of(oids::FTAM_3, None));
+        assert_eq!(bare, Ok(of(oids::FTAM_3, not)));
+        // Of GraphicString each string is a line.
+        for significance in [variable, fixed, not, None] {
+            let wanted = of(oids::FTAM_1, significance);
+            let form = Form::of(&wanted).unwrap();
+            assert_eq!(form.settled(&wanted), Ok(wanted.clone()));
+        }
+    }
+
+    #[test]
+    fn strings_have_the_length_that_the_type_says() {
+        let variable = Lengths::of(&of(oids::FTAM_1, None));
+        assert_eq!((variable.longest(8000), variable.longest(2)), (3, 2));
+        assert!(variable.check(4).is_err());
+        assert_eq!(variable.check(2), Ok(()));
+        let fixed = Lengths::of(&of(oids::FTAM_1, Some(Significance::Fixed)));
+        assert!(fixed.check(2).is_err());
+        assert_eq!(fixed.check(3), Ok(()));
+        assert_eq!(Lengths::of(&ContentsType::binary()).check(1 << 30), Ok(()));
     }
 
     #[test]

@@ -40,7 +40,7 @@ use kumiki_osi::ftam::{
 use thiserror::Error;
 
 pub use exchange::Do;
-pub use form::Form;
+pub use form::{Form, Lengths};
 pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;
 pub use name::Name;

@@ -5,17 +5,19 @@ use kumiki_osi::Oid;
 use kumiki_osi::ftam::access::{
     AccessControlElement, FaduIdentity, FaduOperation, Lock, PerAction,
 };
-use kumiki_osi::ftam::attributes::CreateAttributes;
+use kumiki_osi::ftam::attributes::{Attribute, CreateAttributes};
 use kumiki_osi::ftam::bulk::{Restart, WriteRequest};
-use kumiki_osi::ftam::contents::{ContentsType, ContentsTypeName, StringClass};
+use kumiki_osi::ftam::contents::{
+    ContentsType, ContentsTypeName, DocumentParameter, Significance, StringClass, StringParameter,
+};
 use kumiki_osi::ftam::file::{
     BeginGroupRequest, CreateRequest, OpenRequest, Override, ReadAttribRequest, RecoverRequest,
     RecoveryMode, SelectRequest,
 };
 use kumiki_osi::ftam::regime::InitializeRequest;
 use kumiki_osi::ftam::{
-    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions,
-    Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
+    AccessRequest, AttributeGroups, AttributeNames, Fpdu, FunctionalUnits, Kind, Moment,
+    PermittedActions, Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
 };
 
 use super::*;
@@ -574,4 +576,130 @@ fn an_interrupted_transfer_that_nobody_comes_back_for_gives_its_locks_back() {
     assert_eq!((guard.interrupted(), guard.selections()), (1, 1));
     guard.age();
     assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
+}
+
+/// A document type with this of its strings.
+fn strings(
+    name: Oid,
+    maximum_length: Option<u64>,
+    significance: Option<Significance>,
+) -> ContentsType {
+    ContentsType::Document {
+        name,
+        parameter: Some(DocumentParameter::Strings(StringParameter {
+            universal_class: None,
+            maximum_length,
+            significance,
+        })),
+    }
+}
+
+fn open_as(contents_type: ContentsType) -> Fpdu {
+    Fpdu::OpenRequest(Box::new(OpenRequest {
+        processing_mode: ProcessingMode::READ | ProcessingMode::REPLACE,
+        contents_type: Some(contents_type),
+        ..OpenRequest::default()
+    }))
+}
+
+#[test]
+fn strings_that_mean_something_are_refused_where_their_boundaries_are_not_kept() {
+    let access = AccessRequest::READ | AccessRequest::REPLACE;
+    for meaning in [Significance::Variable, Significance::Fixed] {
+        let wanted = strings(oids::FTAM_3, Some(3), Some(meaning));
+        let mut guard = store(b"abcdef");
+        let mut responder = responder(ResponderConfig::default(), &mut guard);
+        let begin = vec![select("a", access), open_as(wanted.clone())];
+        let out = say(&mut responder, &mut guard, begin);
+        assert_eq!(errors(&out), [5036], "{wanted}");
+        let mut responder = Responder::new(ResponderConfig::default());
+        responder.initialize(&asking(ResponderConfig::UNITS), &mut guard);
+        let create = Fpdu::CreateRequest(Box::new(CreateRequest {
+            initial_attributes: CreateAttributes {
+                pathname: "new".into(),
+                permitted_actions: PermittedActions::READ,
+                contents_type: wanted.clone(),
+                ..CreateAttributes::default()
+            },
+            requested_access: AccessRequest::READ,
+            ..CreateRequest::default()
+        }));
+        let out = say(&mut responder, &mut guard, vec![create]);
+        assert_eq!(errors(&out), [3002], "{wanted}");
+    }
+    // Who says nothing is told that they mean nothing.
+    let mut guard = store(b"abcdef");
+    let mut responder = responder(ResponderConfig::default(), &mut guard);
+    let begin = vec![
+        select("a", access),
+        open_as(strings(oids::FTAM_3, Some(3), None)),
+    ];
+    let out = say(&mut responder, &mut guard, begin);
+    let told = out.iter().find_map(|wish| match wish {
+        Do::Say(Primitive::Pdu(Fpdu::OpenResponse(it))) => Some(it.contents_type.clone()),
+        Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+    });
+    let not = Some(Significance::NotSignificant);
+    assert_eq!(told, Some(strings(oids::FTAM_3, Some(3), not)));
+}
+
+#[test]
+fn a_string_of_a_wrong_length_ends_the_transfer() {
+    let variable = strings(oids::FTAM_1, Some(3), None);
+    let fixed = strings(oids::FTAM_1, Some(3), Some(Significance::Fixed));
+    for (kept, line, error) in [
+        (&variable, "abcd", Some(5001)),
+        (&variable, "ab", None),
+        (&fixed, "ab", Some(5001)),
+        (&fixed, "abc", None),
+    ] {
+        let mut memory = Memory::new();
+        memory.put(&name("a"), kept.clone(), octets(b""), today());
+        let mut guard = Guard::new(Box::new(memory));
+        let mut responder = responder(ResponderConfig::default(), &mut guard);
+        let access = AccessRequest::READ | AccessRequest::REPLACE;
+        let write = Fpdu::WriteRequest(Box::new(WriteRequest {
+            fadu_operation: FaduOperation::Replace,
+            ..WriteRequest::default()
+        }));
+        let begin = vec![select("a", access), open_as(kept.clone()), write];
+        say(&mut responder, &mut guard, begin);
+        let mut out = Vec::new();
+        responder.on_data(octets(line.as_bytes()), &mut guard, &mut out);
+        let cancel = out.iter().find_map(|wish| match wish {
+            Do::Say(Primitive::Pdu(Fpdu::CancelRequest(it))) => {
+                Some(it.diagnostic[0].error_identifier)
+            }
+            Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+        });
+        assert_eq!(cancel, error, "{kept}, {line}");
+    }
+}
+
+#[test]
+fn an_attribute_without_a_value_is_said_to_have_none() {
+    let mut guard = store(b"x");
+    let mut responder = Responder::new(ResponderConfig::default());
+    let request = InitializeRequest {
+        attribute_groups: AttributeGroups::STORAGE,
+        ..asking(ResponderConfig::UNITS)
+    };
+    responder.initialize(&request, &mut guard);
+    let read = Fpdu::ReadAttribRequest(Box::new(ReadAttribRequest {
+        attribute_names: AttributeNames::SIZE | AttributeNames::STORAGE_ACCOUNT,
+        ..ReadAttribRequest::default()
+    }));
+    let select = select("a", AccessRequest::READ_ATTRIBUTE);
+    let out = say(&mut responder, &mut guard, vec![select, read]);
+    let attributes = out.iter().find_map(|one| match one {
+        Do::Say(Primitive::Pdu(Fpdu::ReadAttribResponse(it))) => it.attributes.clone(),
+        Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+    });
+    let attributes = attributes.unwrap();
+    assert_eq!(attributes.size, Some(Attribute::Actual(1)));
+    assert_eq!(
+        attributes.storage_account,
+        Some(Attribute::NoValueAvailable)
+    );
+    assert_eq!(attributes.future_size, None);
 }

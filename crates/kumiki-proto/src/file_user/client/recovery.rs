@@ -120,6 +120,7 @@ impl Run {
         // What comes once more has not been moved.
         self.moved = self.moved.saturating_sub(before - self.offset.min(before));
         self.form = Form::of(&response.contents_type);
+        self.lengths = Lengths::of(&response.contents_type);
         let moves = |stage: &Stage| matches!(stage, Stage::Read(_) | Stage::Write(_));
         let stages =
             stages(&self.operation, units, AttributeGroups::NONE, None).unwrap_or_default();

@@ -163,7 +163,9 @@ impl Responder {
         let possible = self.agreed_access(request.requested_access).and_then(|()| {
             let contents_type = &request.initial_attributes.contents_type;
             let unknown = || Fault::permanent(3002, format!("{contents_type} is not known here"));
-            Form::of(contents_type).map(drop).ok_or_else(unknown)
+            let form = Form::of(contents_type).ok_or_else(unknown)?;
+            let settled = form.settled(contents_type);
+            settled.map(drop).map_err(|why| Fault::permanent(3002, why))
         });
         match possible.and_then(|()| guard.create(&self.user, request, now)) {
             Ok(Created {
@@ -223,7 +225,9 @@ impl Responder {
                 }
                 let names = request.attribute_names & self.names();
                 ReadAttribResponse {
-                    attributes: Some(Box::new(self.agreed.told(attributes).only(names))),
+                    attributes: Some(Box::new(
+                        self.agreed.told(attributes).complete(names).only(names),
+                    )),
                     ..ReadAttribResponse::default()
                 }
             }
@@ -367,6 +371,9 @@ impl Responder {
         let (contents_type, remark) = settle(kept, request.contents_type.as_ref(), typed)?;
         let unknown = || Fault::permanent(5036, format!("{contents_type} is not known here"));
         let form = Form::of(&contents_type).ok_or_else(unknown)?;
+        let contents_type = form
+            .settled(&contents_type)
+            .map_err(|why| Fault::permanent(5036, why))?;
         if form == Form::Directory && mode != ProcessingMode::READ {
             return Err(Fault::permanent(5022, "a directory is only read"));
         }

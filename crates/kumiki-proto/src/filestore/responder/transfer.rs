@@ -16,7 +16,8 @@ use kumiki_osi::ftam::{
 };
 
 use super::super::guard::Docket;
-use super::super::{Do, Fault, FileId, Form, Guard, Start};
+
+use super::super::{Do, Fault, FileId, Form, Guard, Lengths, Start};
 use super::Responder;
 use super::files::{said, whole};
 
@@ -203,7 +204,7 @@ impl Responder {
                     .and_then(|it| it.components().last());
                 let pathname = last.map(|last| self.called.with(last));
                 let entry = ReadAttributes { pathname, ..entry };
-                self.agreed.told(entry).only(wanted)
+                self.agreed.told(entry).complete(wanted).only(wanted)
             };
             let entries = entries.into_iter().map(told);
             let what = What::Listing(entries.collect());
@@ -319,13 +320,16 @@ impl Responder {
             What::Reading { file, nodes } => (*file, nodes),
         };
         let store = guard.store();
-        let longest = longest(&opened.contents_type, self.config.element);
+        let lengths = Lengths::of(&opened.contents_type);
+        let longest = lengths.longest(self.config.element);
         let read = |offset, most| store.read(file, offset, most);
         let Some((string, len)) = opened.form.string_at(transfer.offset, longest, read)? else {
             transfer.ended = true;
             out.push(Fpdu::DataEndRequest(Box::default()).into());
             return Ok(false);
         };
+        let fits = lengths.check(string.len());
+        fits.map_err(|why| Fault::permanent(5001, why))?;
         if *nodes == Some(false) {
             let node = StructuringElement::Node(NodeDescriptor::default());
             out.push(Do::Say(Primitive::Data(DataElement::Structuring(node))));
@@ -375,9 +379,12 @@ impl Responder {
         let What::Writing { file } = transfer.what else {
             return;
         };
+        let fits = Lengths::of(&opened.contents_type).check(string.len());
         let data = opened.form.stored(string);
         let end = transfer.offset.saturating_add(data.len() as u64);
-        let done = if self.config.longest_file.is_some_and(|most| end > most) {
+        let done = if let Err(why) = fits {
+            Err(Fault::permanent(5001, why))
+        } else if self.config.longest_file.is_some_and(|most| end > most) {
             Err(Fault::permanent(5029, "the file is longer than is allowed"))
         } else if data.is_empty() {
             Ok(())
@@ -514,17 +521,4 @@ impl Responder {
         out.push(Fpdu::RestartResponse(Box::new(response)).into());
         self.pump(guard, out);
     }
-}
-
-/// The longest string that may be sent.
-fn longest(contents_type: &ContentsType, element: usize) -> usize {
-    let most = match contents_type {
-        ContentsType::Document {
-            parameter: Some(DocumentParameter::Strings(strings)),
-            ..
-        } => strings.maximum_length,
-        ContentsType::Document { .. } | ContentsType::ConstraintSet { .. } => None,
-    };
-    let most = most.and_then(|most| usize::try_from(most).ok());
-    most.map_or(element, |most| element.min(most)).max(1)
 }
