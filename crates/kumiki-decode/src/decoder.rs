@@ -7,8 +7,20 @@ use crate::reading::{Around, Follow, Reading};
 use crate::reassembly::{State, Unfinished};
 use crate::registry::{Dissector, Registry};
 
-/// Layers in one packet at most: an error message can quote an error message, and a frame can carry a frame.
+/// Layers in any packet at most: an error message can quote an error message, and a frame can carry a frame.
 const MOST_LAYERS: usize = 256;
+
+/// So many octets allow for one layer more: a segment of TCP may be full of small packets of a stream, with five layers and more each.
+const OCTETS_OF_A_LAYER: usize = 4;
+
+/// Layers in one packet at most, however long it is.
+const MOST_LAYERS_EVER: usize = 1 << 16;
+
+/// Layers at most in a packet that has so many octets, what was put together with it included.
+fn most_layers(octets: usize) -> usize {
+    let more = octets / OCTETS_OF_A_LAYER;
+    MOST_LAYERS.saturating_add(more).min(MOST_LAYERS_EVER)
+}
 
 /// Decodes packets one after the other; remembers only what is being reassembled, see [`State`].
 #[derive(Debug, Default)]
@@ -78,6 +90,7 @@ impl Decoder {
             },
         }];
         let mut steps = 0_usize;
+        let mut most = most_layers(record.octets.len());
         while let Some(follow) = waiting.pop() {
             steps = steps.saturating_add(1);
             let whole = match follow.buffer.checked_sub(1) {
@@ -91,16 +104,16 @@ impl Decoder {
                 .get(follow.offset..)
                 .and_then(|from| from.get(..follow.captured))
                 .unwrap_or_default();
-            let dissector = if steps <= MOST_LAYERS {
+            let dissector = if steps <= most {
                 self.registry.find(&follow.keys)
             } else {
                 None
             };
             let Some(dissector) = dissector else {
-                let why = if steps <= MOST_LAYERS {
+                let why = if steps <= most {
                     nobody(&follow.keys)
                 } else {
-                    format!("the packet has more than {MOST_LAYERS} layers")
+                    format!("the packet has more than {most} layers")
                 };
                 let rest = Rest {
                     buffer: follow.buffer,
@@ -133,6 +146,8 @@ impl Decoder {
             }
             packet.rest.extend(rest);
             packet.reassembled.extend(reassembled);
+            let whole = packet.reassembled.iter().map(|pdu| pdu.octets.len());
+            most = most_layers(record.octets.len().saturating_add(whole.sum()));
             // The last one is popped first, so this keeps the order of the wire.
             inside.reverse();
             waiting.extend(inside);

@@ -163,6 +163,31 @@ fn tpkts_are_put_together_from_segments() {
     assert_eq!(bad(&packets[0]), [""; 0]);
 }
 
+/// As a responder sends a directory: a P-DATA for each entry, all at once.
+#[test]
+fn a_segment_full_of_small_tpkts_is_read_to_its_end_and_the_next_one_too() {
+    let data: Vec<Vec<u8>> = tpkts()
+        .into_iter()
+        .filter(|(initiator, tpkt)| *initiator && tpkt.len() < 100)
+        .map(|(_, tpkt)| tpkt)
+        .skip(2)
+        .take(1)
+        .collect();
+    let many = data.concat().repeat(1000);
+    let (first, second) = many.split_at(many.len() / 2 + 3);
+    let next = 7 + u32::try_from(first.len()).unwrap();
+    let segments = [segment(true, 7, first), segment(true, next, second)];
+    let packets = ours(&pcap(1, &segments));
+    let tpkts = packets
+        .iter()
+        .flat_map(|packet| &packet.layers)
+        .filter(|layer| layer.protocol == "tpkt");
+    assert_eq!(tpkts.count(), 1000);
+    assert!(packets.iter().all(|packet| packet.rest.is_empty()));
+    let wrong: Vec<String> = packets.iter().flat_map(bad).collect();
+    assert_eq!(wrong, [""; 0]);
+}
+
 #[test]
 fn the_line_of_a_packet_tells_all_that_it_holds() {
     let all: Vec<u8> = tpkts()

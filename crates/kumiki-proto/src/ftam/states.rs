@@ -404,8 +404,11 @@ impl Machine {
     fn on_cancel_request(&mut self, sender: Side) -> Result<Step, Wrong> {
         let allowed = match self.state {
             State::Reading | State::Writing => true,
-            // The peer may not have seen the end of the data when it sent this.
-            State::ReadEnded | State::WriteEnded => sender != self.local,
+            // The peer may not have seen the end of the data when it sent this. Of both ends the initiator can cancel until it has asked for the end of the
+            // transfer; a responder says what is wrong in its response to that.
+            State::ReadEnded | State::WriteEnded => {
+                sender != self.local || (sender == Side::Initiator && self.asked.is_empty())
+            }
             // Two that cross.
             State::Cancelling => sender != self.local && !self.cancels.contains(&sender),
             State::Closed | State::Initialized | State::Selected | State::Open => false,

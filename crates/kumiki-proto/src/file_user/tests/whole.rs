@@ -336,3 +336,24 @@ fn a_store_that_is_full_says_so_although_all_was_sent() {
         assert_eq!(client.outcomes()[1].result, Ok(Gain::Entries(Vec::new())));
     }
 }
+
+/// The last data element and the end of data come at once, and there is no room here for the first of them.
+#[test]
+fn a_sink_that_fails_at_the_last_element_cancels_all_the_same() {
+    for (content, room) in [(&[1; 100][..], 50), (&[1; 20_000][..], 19_000)] {
+        let mut memory = Memory::new();
+        let file = ContentsType::binary();
+        memory.put(&name("file"), file, octets(content), today());
+        let full = Shelf::default();
+        full.0.lock().unwrap().2 = Some(room);
+        let shelf = Shelf::default();
+        let plan = vec![get("file", &full), get("file", &shelf)];
+        let graph = run(memory, Settings::default(), plan);
+        let client = client(&graph);
+        assert!(client.is_over() && client.failure().is_none());
+        let failure = client.outcomes()[0].result.clone().unwrap_err();
+        assert_eq!(failure.meaning, "the shelf is full");
+        assert!(!full.is_finished());
+        assert!(shelf.taken() == content);
+    }
+}

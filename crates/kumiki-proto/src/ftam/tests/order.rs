@@ -259,6 +259,29 @@ fn what_was_under_way_when_a_transfer_is_cancelled_is_dropped() {
 }
 
 #[test]
+fn an_initiator_cancels_after_the_end_of_the_data_until_it_asks_for_that_of_the_transfer() {
+    let begin = [(I, Kind::ReadRequest), (R, Kind::DataEndRequest)];
+    let mut machine = opened(I);
+    all(&mut machine, &begin);
+    all(
+        &mut machine,
+        &[(I, Kind::CancelRequest), (R, Kind::CancelResponse)],
+    );
+    assert_eq!(machine.state(), State::Open);
+    let mut machine = opened(I);
+    all(&mut machine, &begin);
+    all(&mut machine, &[(I, Kind::TransferEndRequest)]);
+    assert!(machine.on(I, &plain(Kind::CancelRequest)).is_err());
+    // A responder answers F-TRANSFER-END request instead.
+    let mut machine = opened(R);
+    all(
+        &mut machine,
+        &[(I, Kind::WriteRequest), (I, Kind::DataEndRequest)],
+    );
+    assert!(machine.on(R, &plain(Kind::CancelRequest)).is_err());
+}
+
+#[test]
 fn a_responder_that_cancels_drops_the_end_of_what_was_written() {
     let mut machine = opened(R);
     all(
