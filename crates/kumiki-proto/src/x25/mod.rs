@@ -26,7 +26,7 @@
 //! too. Interrupts are confirmed when they have been handed up.
 //!
 //! A user that relays (`call.relayed`) confirms interrupts itself, and D always: so both go from end to end. It may tell its handle before it answers
-//! an offer (`Claim`). The causes that it passes on are said as they are by a DCE and on XOT, and with the upper bit, as those of a private network, by a DTE.
+//! an offer (`Claim`), and say why it takes a call back that is not answered (`TakeBack`). The causes that it passes on are said as they are by a DCE and on XOT, and with the upper bit, as those of a private network, by a DTE.
 //!
 //! # A link that is called for
 //!
@@ -256,7 +256,15 @@ impl X25 {
         }
     }
 
-    fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
+    /// What the user has asked for it wants no more; a call that has gone out is cleared for `reason`.
+    fn cancel(
+        &mut self,
+        above: Above,
+        user: Handle,
+        reason: Reason,
+        data: Option<Message>,
+        cx: &mut Context<'_>,
+    ) {
         let before = self.pending.len();
         self.pending
             .retain(|(_, from, open)| *from != above || open.user != user);
@@ -268,7 +276,7 @@ impl X25 {
             Entry::Circuit(it) => it.above == above && it.user == Some(user),
         });
         match found {
-            Some(handle) => self.abort(handle, Reason::User, None, cx),
+            Some(handle) => self.abort(handle, reason, data, cx),
             None => cx.drop("no such session"),
         }
     }
@@ -336,6 +344,11 @@ impl X25 {
             | Particular::File(_)
             | Particular::Identification(_)
             | Particular::Mms(_) => {
+            Particular::Packet(Primitive::TakeBack { user, why, data }) => {
+                let (index, generation) = user;
+                let (user, reason) = (Handle { index, generation }, Reason::Told(Told::X25(why)));
+                self.cancel(from, user, reason, data, cx);
+            }
                 cx.drop("not offered by X.25");
             }
         }
@@ -408,7 +421,7 @@ impl Protocol for X25 {
         match request {
             Request::Open(open) => self.open(from, open, cx),
             Request::Accept(accept) => self.accept(from, *accept, cx),
-            Request::Cancel { user } => self.cancel(from, user, cx),
+            Request::Cancel { user } => self.cancel(from, user, Reason::User, None, cx),
             Request::Abort {
                 session,
                 reason,

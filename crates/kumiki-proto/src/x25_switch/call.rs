@@ -80,7 +80,10 @@ impl Half {
         let (session, reason) = (self.lower, Reason::Told(Told::X25(why)));
         match core::mem::replace(&mut self.phase, Phase::Gone) {
             Phase::Gone => {}
-            Phase::Opening => self.down(Request::Cancel { user: own }, cx),
+            Phase::Opening => {
+                let user = (own.index, own.generation);
+                self.particular(Primitive::TakeBack { user, why, data }, cx);
+            }
             Phase::Offered | Phase::Stands | Phase::Resetting => {
                 self.down(
                     Request::Abort {

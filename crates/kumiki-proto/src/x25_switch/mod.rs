@@ -16,8 +16,7 @@
 //! interface for itself: messages are put together and cut anew.
 //!
 //! Nobody's number is cleared with *not obtainable* (0d), a number all of whose targets are down with *out of order* (09), and one more call than
-//! there may be with *network congestion* (05). Any other clearing is passed on with its cause, diagnostic and data;
-//! but a call that is cleared before it was answered is taken back at the other port without them, as its own user takes it back.
+//! there may be with *network congestion* (05). Any other clearing is passed on with its cause, diagnostic and data, also that of a call that was not answered yet.
 //!
 //! # Data
 //!
@@ -333,7 +332,7 @@ impl Switch {
             }
             Particular::Packet(Primitive::Confirm { packets }) => call.confirmed(side, packets, cx),
             Particular::Packet(Primitive::InterruptConfirm) => call.interrupt_confirmed(side, cx),
-            Particular::Packet(Primitive::Claim { .. })
+            Particular::Packet(Primitive::Claim { .. } | Primitive::TakeBack { .. })
             | Particular::Session(_)
             | Particular::File(_)
             | Particular::Identification(_)
