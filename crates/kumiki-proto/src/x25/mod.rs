@@ -31,6 +31,7 @@
 //! # A link that is called for
 //!
 //! With [`Config::idle`] the link is asked for when there is a call to make, and ended after so long without one; a link of the peer's is taken.
+//! So calls can be made at any time, and [`Report::Up`] says so from the start.
 //! That is for a switched circuit below ([`crate::x32`]), which costs while it stands.
 //!
 //! # Who calls
@@ -40,6 +41,9 @@
 //! is a matter between the caller and its network, and is printed nowhere.
 //!
 //! # What goes wrong
+//!
+//! [`Report::Up`] says that the interface is ready, [`Report::Down`] that it is no longer: its link has ended, or we restart it. On XOT, where calls can always be
+//! made, [`Report::Up`] says that a peer has set up a permanent virtual circuit that nobody has taken.
 //!
 //! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one of the interface restarts it,
 //! with the diagnostic codes of annex E. A reset of the link (LAPB) restarts the interface, as Linux has it.
@@ -340,15 +344,15 @@ impl X25 {
                 let (index, generation) = user;
                 self.claim(from, session, Handle { index, generation }, cx);
             }
-            Particular::Session(_)
-            | Particular::File(_)
-            | Particular::Identification(_)
-            | Particular::Mms(_) => {
             Particular::Packet(Primitive::TakeBack { user, why, data }) => {
                 let (index, generation) = user;
                 let (user, reason) = (Handle { index, generation }, Reason::Told(Told::X25(why)));
                 self.cancel(from, user, reason, data, cx);
             }
+            Particular::Session(_)
+            | Particular::File(_)
+            | Particular::Identification(_)
+            | Particular::Mms(_) => {
                 cx.drop("not offered by X.25");
             }
         }
@@ -412,6 +416,7 @@ impl Protocol for X25 {
             self.line_up(self.line, cx);
         } else if self.on_demand() {
             self.listen_below(cx);
+            lines::tell_all(&Report::Up, cx);
         } else {
             self.open_line(self.line, cx);
         }
