@@ -86,9 +86,9 @@ const LOSE: Token = Token {
     kind: 9,
 };
 
-const fn provider(connection: usize, end: usize) -> Handle {
+fn provider(connection: usize, end: usize) -> Handle {
     Handle {
-        index: (connection as u32) << 1 | end as u32,
+        index: u32::try_from(connection << 1 | end).unwrap(),
         generation: 1,
     }
 }
