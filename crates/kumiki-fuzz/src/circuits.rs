@@ -2,7 +2,7 @@
 //!
 //! The line answers as a peer would, or as none would: any octets, frames with the numbers that are expected around any packets, packets of every type
 //! on channels in use. Nothing panics, few frames go out for each that comes, no user is handed more than it has granted, memory is bounded, and
-//! with the line everything ends.
+//! with the line everything ends. The other half of the target is a switch: see [`crate::exchange`].
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
     name: "circuits",
-    title: "X.25 on LAPB, frames or XOT, and any frames and packets from the line",
+    title: "X.25 on LAPB, frames or XOT, and any frames and packets from the line; or a switch with three ports",
     run: |octets| within_mb(96.0, || run(octets)),
 };
 
@@ -733,7 +733,11 @@ impl World {
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
-    let mut world = World::new(draw.octet(), draw.octet());
+    let how = draw.octet();
+    if how & 128 != 0 {
+        return crate::exchange::run(&mut draw);
+    }
+    let mut world = World::new(how, draw.octet());
     for _ in 0..400 {
         if draw.is_empty() {
             break;
@@ -748,9 +752,9 @@ fn run(octets: &[u8]) {
         world.act(Act::Break(connection));
     }
     world.pass(LONG);
-    // Of permanent circuits the user keeps its session.
-    let permanent = !matches!(world.line, Line::Xot(_));
+    // Of the permanent circuit the user keeps its session, or waits for the peer to set it up.
     let left = world.user().sessions.values();
     let left = left.filter(|it| !it.listens).count();
+    let permanent = !matches!(world.line, Line::Xot(_)) || how & 32 == 0;
     assert!(left <= usize::from(permanent), "{left} sessions are left");
 }

@@ -26,6 +26,7 @@ mod circuits;
 mod codecs;
 mod contexts;
 mod draw;
+mod exchange;
 mod files;
 mod fragments;
 mod framing;

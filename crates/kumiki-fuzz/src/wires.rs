@@ -30,6 +30,8 @@ pub(crate) struct Side {
 pub(crate) enum Act {
     /// The caller of connection `.0` is connected to who listens.
     Connect(usize),
+    /// The caller of connection `.0` is connected to the target itself.
+    Take(usize),
     /// Octets come to a side, 0 being the caller.
     Octets(usize, usize, Vec<u8>),
     /// A side is told that the other sends no more.
@@ -150,6 +152,13 @@ impl Wires {
     fn perform(&mut self, act: Act, cx: &mut Context<'_>) {
         match act {
             Act::Connect(connection) => self.connect(connection, cx),
+            Act::Take(connection) => {
+                let [caller, called] = &self.connections[connection];
+                let is_new = !caller.stands && !called.stands && called.above.is_none();
+                if is_new && caller.above.is_some() {
+                    self.accepted(handle(connection, 1), Handle::default(), cx);
+                }
+            }
             Act::Call => {
                 self.connections.push(Default::default());
                 self.connect(self.connections.len() - 1, cx);

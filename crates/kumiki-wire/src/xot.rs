@@ -140,25 +140,7 @@ pub mod status {
 /// A status in words.
 #[must_use]
 pub const fn status_text(code: u8) -> &'static str {
-    match code {
-        status::WAITING => "waiting to connect",
-        status::DISCONNECTED => "destination disconnected",
-        status::REFUSED => "connection refused",
-        status::ROUTING => "routing error",
-        status::TIMED_OUT => "connect timed out",
-        status::TRYING => "trying to connect",
-        status::AWAITING => "awaiting the answer",
-        status::CONNECTED => "connected",
-        status::NO_INTERFACE => "no such destination interface",
-        status::DOWN => "destination interface is not up",
-        status::NOT_X25 => "destination interface without X.25",
-        status::NO_PVC => "no such destination PVC",
-        status::MISMATCH => "destination PVC configuration mismatch",
-        status::FLOW => "mismatched flow control values",
-        status::FLOW_UNSUPPORTED => "flow control values that cannot be supported",
-        status::PROTOCOL => "PVC set-up protocol error",
-        _ => "unknown status",
-    }
+    kumiki_osi::x25::circuit_status(code)
 }
 
 /// One end of a PVC in its set-up.

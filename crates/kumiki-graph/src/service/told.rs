@@ -12,6 +12,8 @@ use kumiki_osi::{presentation, session, x25};
 pub enum Told {
     /// X.25 cleared the call, reset the channel or restarted all of them.
     X25(x25::Told),
+    /// XOT's peer refused to set up a permanent virtual circuit: status of its answer ([`x25::circuit_status`]).
+    CircuitRefused(u8),
     /// The transport entity refused or ended the connection: reason of DR (X.224 section 13.5).
     Disconnected(u8),
     /// The transport entity could not read a TPDU: reject cause of ER (X.224 section 13.12).
@@ -63,6 +65,10 @@ impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::X25(told) => write!(f, "X.25: {told}"),
+            Self::CircuitRefused(status) => {
+                let meaning = x25::circuit_status(status);
+                write!(f, "XOT: {meaning} (status {status:02x})")
+            }
             Self::Disconnected(reason) => {
                 write!(f, "transport: {} (reason {reason})", disconnect(reason))
             }

@@ -319,3 +319,34 @@ pub fn x25(extended: bool) -> Overhead {
     let octets = if extended { 4 } else { 3 };
     overhead("X.25", Cost::Octets(octets), "header of a data packet")
 }
+
+/// What Linux's packet layer has in front of each packet on an interface.
+#[must_use]
+pub fn x25_iface() -> Overhead {
+    overhead("interface", Cost::Octets(1), "x25-iface: data")
+}
+
+/// LAPB in Ethernet frames as Linux has it: the length in front of the frame.
+#[must_use]
+pub fn lapb_ether() -> Overhead {
+    overhead("LAPB on Ethernet", Cost::Octets(2), "its length")
+}
+
+/// XOT: version and length in front of each packet.
+#[must_use]
+pub fn xot() -> Overhead {
+    overhead("XOT", Cost::Octets(4), "RFC 1613: version, length")
+}
+
+/// TPKT: version and length in front of each TPDU.
+#[must_use]
+pub fn tpkt() -> Overhead {
+    overhead("TPKT", Cost::Octets(4), "RFC 1006: version, length")
+}
+
+/// A stream cuts what comes one behind the other into segments of `size` octets.
+#[must_use]
+pub fn segments(size: u32) -> Overhead {
+    let note = format!("of {size} octets, across messages");
+    overhead("segments", Cost::Segments(size), &note)
+}

@@ -20,8 +20,9 @@ mod tests;
 pub use layers::{
     aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing,
     cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits,
-    ipv4, ipv6, lapb, llc, llc_snap, mapos, oc, ppp, presentation, session, sonet, stuffing, tcp,
-    token, tp0, tpdus, udp, value, x25, x25_packets, xtp,
+    ipv4, ipv6, lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, segments, session,
+    sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot,
+    xtp,
 };
 use packet::Packet;
 pub use ratio::Ratio;
@@ -65,6 +66,8 @@ pub enum Cost {
     Cells(u32),
     /// What is longer is cut into pieces of so many octets, the last of which may be shorter; all below is of each piece.
     Pieces(u32),
+    /// A stream takes all pieces one behind the other and cuts them anew into segments of so many octets, the last of which may be shorter.
+    Segments(u32),
     /// Octets put in among those of the packet above, on average: for each `per` octets of user data `added`.
     Among {
         /// So many octets more.
@@ -176,11 +179,14 @@ fn check(layer: &Overhead) -> Result<(), LadderError> {
     match layer.cost {
         Cost::Share { of: 0, .. } | Cost::Among { per: 0, .. } => wrong("a part of 0 octets"),
         Cost::Share { kept, of } if kept > of => wrong("more is left than there was"),
-        Cost::Cells(0) | Cost::Pieces(0) => wrong("cells or pieces of 0 octets"),
+        Cost::Cells(0) | Cost::Pieces(0) | Cost::Segments(0) => {
+            wrong("cells or pieces of 0 octets")
+        }
         Cost::Share { .. }
         | Cost::Among { .. }
         | Cost::Cells(_)
         | Cost::Pieces(_)
+        | Cost::Segments(_)
         | Cost::Octets(_) => Ok(()),
     }
 }
@@ -188,9 +194,11 @@ fn check(layer: &Overhead) -> Result<(), LadderError> {
 fn step(rate: Ratio, layer: &Overhead, above: Ratio, below: Ratio) -> Option<Step> {
     let (factor, octets) = match layer.cost {
         Cost::Share { kept, of } => ((u128::from(kept), u128::from(of)), None),
-        Cost::Octets(_) | Cost::Cells(_) | Cost::Pieces(_) | Cost::Among { .. } => {
-            (octets_of(above, below)?, Some(below.checked_sub(above)?))
-        }
+        Cost::Octets(_)
+        | Cost::Cells(_)
+        | Cost::Pieces(_)
+        | Cost::Segments(_)
+        | Cost::Among { .. } => (octets_of(above, below)?, Some(below.checked_sub(above)?)),
     };
     Some(Step {
         name: layer.name.clone(),

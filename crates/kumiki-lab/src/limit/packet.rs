@@ -47,6 +47,14 @@ impl Packet {
                 }
             }
             Cost::Pieces(octets) => self.cut(octets.into())?,
+            Cost::Segments(octets) => {
+                let mut pieces = self.pieces.iter();
+                let whole = pieces.try_fold(0_u128, |sum, (count, octets)| {
+                    sum.checked_add(count.checked_mul(*octets)?)
+                })?;
+                self.pieces = vec![(1, whole)];
+                self.cut(octets.into())?;
+            }
             Cost::Cells(octets) => self.fill(octets.into())?,
             Cost::Among { added, per } => {
                 let share = Ratio::new(added.into(), per.into())?;

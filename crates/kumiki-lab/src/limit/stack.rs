@@ -11,8 +11,9 @@ use super::layers::header;
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
     bit_stuffing, cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc,
-    hdlc_bits, ipv4, ipv6, ladder, lapb, llc, llc_snap, mapos, oc, ppp, presentation, session,
-    sonet, stuffing, tcp, token, tp0, tpdus, udp, value, x25, x25_packets, xtp,
+    hdlc_bits, ipv4, ipv6, ladder, lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation,
+    segments, session, sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25, x25_iface,
+    x25_packets, xot, xtp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
@@ -33,7 +34,8 @@ pub(crate) const AAL34: &str = "3/4";
 /// there through switches.
 ///
 /// Over TCP a packet is a full segment; its size is the `mss` of the TCP node, or else what the `mtu` of the IP node leaves
-/// (1500 unless given), less what options take. Over UDP it is the message of the load.
+/// (1500 unless given), less what options take. Over UDP it is the message of the load, and so it is where layers between cut messages: OSI and X.25.
+/// Where these stand on TCP its segments are full, and the last of a message is shorter.
 ///
 /// # Errors
 /// In words, where the stack has a layer whose overhead is not known, the writing node has no way down to a line, or a quantity
@@ -153,6 +155,8 @@ fn layers_above<'a>(
     let mut layers = Vec::new();
     let (mut mtu, mut mss, mut options) = (None, None, 0);
     let mut datagrams = false;
+    // Layers above that cut and frame messages themselves, and where TCP stands below them.
+    let (mut messages, mut stream) = (false, None);
     let mut ip_header = 20;
     let mut transport = 20;
     // Below SimEther a frame is the data of a datagram: what is there adds its headers and decides nothing.
@@ -178,6 +182,7 @@ fn layers_above<'a>(
                 let stamped = timestamps(stack, node);
                 mss = octets(stack, node, "mss")?;
                 options = if stamped { 12 } else { 0 };
+                stream = Some(layers.len()).filter(|_| messages);
                 layers.push(tcp(stamped));
             }
             "udp" => {
@@ -217,10 +222,27 @@ fn layers_above<'a>(
             }
             "session" => layers.push(session()),
             "tp0" => {
+                messages = true;
                 layers.push(tpdus(octets(stack, node, "tpdu")?.unwrap_or(2048)));
                 layers.push(tp0());
             }
+            "tpkt" => {
+                messages = true;
+                layers.push(tpkt());
+            }
+            "xot" => {
+                messages = true;
+                layers.push(xot());
+            }
+            "x25_iface" => layers.push(x25_iface()),
+            "lapb_ether" => layers.push(lapb_ether()),
+            "x25_switch" => {
+                return Err(format!(
+                    "`{node}`, a node of kind `x25_switch`, has nobody above it, and what it adds is nothing: packets are put together and cut anew for each of its ports; expected a ladder for one of these links, from a host that writes"
+                ));
+            }
             "x25" => {
+                messages = true;
                 let size = octets(stack, node, "packet")?.unwrap_or(128);
                 layers.push(x25_packets(size));
                 layers.push(x25(extended(stack, node)));
@@ -232,22 +254,25 @@ fn layers_above<'a>(
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
-                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are ftam, presentation, session, tp0, tcp, xtp, udp, ip, ipv6, sim_ether, lapb, x25, llc, llc_snap, ppp, mapos, eth, fddi, {}",
+                    "the overhead of `{node}`, a node of kind `{kind}`, is not known; known are ftam, presentation, session, tp0, tpkt, tcp, xtp, udp, ip, ipv6, sim_ether, lapb, lapb_ether, x25, x25_iface, xot, llc, llc_snap, ppp, mapos, eth, fddi, {}",
                     FREE.join(", ")
                 ));
             }
         }
     }
+    let fits = mtu.map(|mtu| mtu.saturating_sub(ip_header + transport));
+    let segment = match (mss, fits) {
+        (Some(mss), Some(fits)) => Some(mss.min(fits)),
+        (size, None) | (None, size) => size,
+    };
+    let segment = segment.map(|size| size.saturating_sub(options));
+    if let (Some(place), Some(size)) = (stream, segment) {
+        layers.insert(place, segments(size));
+    }
     layers.reverse();
-    let payload = if datagrams {
-        message()?
-    } else {
-        let fits = mtu.map(|mtu| mtu.saturating_sub(ip_header + transport));
-        match (mss, fits) {
-            (Some(mss), Some(fits)) => mss.min(fits).saturating_sub(options),
-            (Some(size), None) | (None, Some(size)) => size.saturating_sub(options),
-            (None, None) => message()?,
-        }
+    let payload = match segment {
+        Some(size) if !datagrams && !messages => size,
+        Some(_) | None => message()?,
     };
     let headers = ip_header + 8;
     if let Some(mtu) = mtu.filter(|mtu| datagrams && payload.saturating_add(headers) > *mtu) {

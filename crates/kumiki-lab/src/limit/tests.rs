@@ -358,6 +358,69 @@ fn graphs_that_are_not_chains_and_lines_of_any_rate_are_understood() {
     assert!(error.contains("1473") && error.contains("1472"), "{error}");
 }
 
+/// The ladder of a writer on these nodes.
+fn on_nodes(graph: &str, settings: &str) -> Result<Ladder, String> {
+    let text = format!(
+        r#"
+        title = "x"
+        [host.a]
+        graph = {{ {graph} }}
+        {settings}
+        [link.l]
+        ends = ["a.line", "b.line"]
+        medium = "point-to-point"
+        rate = "10 Mb/s"
+        [workload]
+        kind = "ftam"
+        from = "a.user"
+        to = "b.user"
+        message = "8000 B"
+        duration = "1 s"
+    "#
+    );
+    of_scenario(&toml::from_str(&text).unwrap())
+}
+
+#[test]
+fn tpdus_in_a_stream_fill_its_segments() {
+    let graph = r#"user = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["line"]"#;
+    let found = on_nodes(graph, "tp0 = { tpdu = \"2048 B\" }").unwrap();
+    // 8000 octets are 3 TPDUs of 2045 and one of 1865, each with 3 + 4 octets; that is 6 segments of up to 1448, each with 52.
+    assert_eq!(8000 + 4 * 7, 5 * 1448 + 788);
+    assert_eq!(found.payload_octets, 8000);
+    assert_eq!(found.packet_octets, Ratio::whole(8028 + 6 * 52));
+}
+
+#[test]
+fn packets_over_xot_on_an_interface_and_in_ethernet_take_what_is_in_front_of_them() {
+    // 8000 octets are 62 packets of 128 octets and one of 64.
+    let graph = r#"user = ["x25"], x25 = ["xot"], xot = ["tcp"], tcp = ["ip"], ip = ["line"]"#;
+    let found = on_nodes(graph, "").unwrap();
+    let octets = 8000 + 63 * 7;
+    assert_eq!(octets, 5 * 1448 + 1201);
+    assert_eq!(found.packet_octets, Ratio::whole(octets + 6 * 52));
+    let graph = r#"user = ["x25"], x25 = ["iface"], iface = ["line"]"#;
+    let found = on_nodes(graph, "kind = { iface = \"x25_iface\" }").unwrap();
+    assert_eq!(found.packet_octets, Ratio::whole(8000 + 63 * 4));
+    let graph =
+        r#"user = ["x25"], x25 = ["lapb"], lapb = ["ether"], ether = ["eth"], eth = ["line"]"#;
+    let found = on_nodes(graph, "kind = { ether = \"lapb_ether\" }").unwrap();
+    assert_eq!(
+        found.packet_octets,
+        Ratio::whole(8000 + 63 * (3 + 2 + 2 + 14))
+    );
+}
+
+#[test]
+fn a_switch_of_packets_adds_nothing_of_its_own() {
+    let graph = r#"user = ["exchange"], exchange = ["x25"], x25 = ["line"]"#;
+    let why = on_nodes(graph, "kind = { exchange = \"x25_switch\" }").unwrap_err();
+    assert!(
+        why.contains("`exchange`") && why.contains("from a host that writes"),
+        "{why}"
+    );
+}
+
 #[test]
 fn what_is_not_known_is_said() {
     for (from, to, expected) in [

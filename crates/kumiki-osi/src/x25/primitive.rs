@@ -2,6 +2,8 @@
 
 use kumiki_octets::Message;
 
+use super::Told;
+
 /// Data with the bits of its own packets, and the confirmation of its delivery. Plain data, with neither bit, is a primitive that all
 /// services have.
 #[derive(Clone, Debug)]
@@ -26,6 +28,15 @@ pub enum Primitive {
         /// The user's handle.
         user: (u32, u32),
     },
+    /// The user takes back a call of its own that is not answered, as a cancelling does, and says why. A request only, of no session.
+    TakeBack {
+        /// The user's handle.
+        user: (u32, u32),
+        /// What the CLEAR says.
+        why: Told,
+        /// Its user data, where fast select allows that.
+        data: Option<Message>,
+    },
     /// The user has taken what was marked with the D bit, or the peer's user has: so many packets of it, in their order.
     Confirm {
         /// How many.
@@ -39,6 +50,7 @@ impl Primitive {
     pub const fn message(&self) -> Option<&Message> {
         match self {
             Self::Data { data, .. } => Some(data),
+            Self::TakeBack { data, .. } => data.as_ref(),
             Self::Confirm { .. } | Self::InterruptConfirm | Self::Claim { .. } => None,
         }
     }

@@ -127,6 +127,30 @@ pub mod cause {
     pub const REGISTRATION: u8 = 0x7f;
 }
 
+/// The status of a PVC set-up over XOT in words (RFC 1613 section 6.5).
+#[must_use]
+pub const fn circuit_status(status: u8) -> &'static str {
+    match status {
+        0x00 => "waiting to connect",
+        0x08 => "destination disconnected",
+        0x09 => "connection refused",
+        0x0a => "routing error",
+        0x0b => "connect timed out",
+        0x10 => "trying to connect",
+        0x11 => "awaiting the answer",
+        0x12 => "connected",
+        0x13 => "no such destination interface",
+        0x14 => "destination interface is not up",
+        0x15 => "destination interface without X.25",
+        0x16 => "no such destination PVC",
+        0x17 => "destination PVC configuration mismatch",
+        0x18 => "mismatched flow control values",
+        0x19 => "flow control values that cannot be supported",
+        0x1a => "PVC set-up protocol error",
+        _ => "unknown status",
+    }
+}
+
 const fn clear_text(cause: u8) -> &'static str {
     match cause {
         cause::BUSY => "number busy",

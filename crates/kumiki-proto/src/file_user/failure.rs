@@ -215,7 +215,8 @@ const SELECTORS: &str =
 
 fn of_told(told: Told) -> (Layer, Option<i64>, &'static str) {
     match told {
-        Told::X25(_) => (
+        // Calls are no permanent circuits.
+        Told::X25(_) | Told::CircuitRefused(_) => (
             Layer::Network,
             None,
             "check the X.121 address and the facilities",

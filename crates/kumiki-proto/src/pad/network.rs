@@ -41,7 +41,8 @@ impl Pad {
                 Particular::Packet(
                     Primitive::Confirm { .. }
                     | Primitive::InterruptConfirm
-                    | Primitive::Claim { .. },
+                    | Primitive::Claim { .. }
+                    | Primitive::TakeBack { .. },
                 ) => {}
                 Particular::Session(_)
                 | Particular::File(_)

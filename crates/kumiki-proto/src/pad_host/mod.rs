@@ -467,7 +467,8 @@ impl PadHost {
                 Particular::Packet(
                     Primitive::Confirm { .. }
                     | Primitive::InterruptConfirm
-                    | Primitive::Claim { .. },
+                    | Primitive::Claim { .. }
+                    | Primitive::TakeBack { .. },
                 ) => {}
                 Particular::Session(_)
                 | Particular::File(_)

@@ -542,7 +542,7 @@ pub(super) fn switch(settings: &Reader<'_>, place: Place<'_>) -> Built {
     settings.number("most", "the most calls", 1..=ANY, &mut config.most)?;
     settings.time(
         "retry",
-        "after so long an end of a permanent circuit that is not to be had is asked for again",
+        "after so long an end of a permanent circuit that is not to be had is asked for again; later less often",
         SOME,
         &mut config.retry,
     )?;

@@ -257,6 +257,7 @@ impl X25 {
         circuit.receive = receive;
         // What a user before this one has asked for, or not answered, is not this one's.
         (circuit.user_resets, circuit.unanswered) = (false, false);
+        circuit.then_resets = None;
         circuit.delivery = open.call.as_ref().is_some_and(|call| call.delivery);
         circuit.relays = open.call.as_ref().is_some_and(|call| call.relayed);
         let (line, given_up) = (circuit.line, circuit.tries > r22);

@@ -132,6 +132,8 @@ pub(super) struct Circuit {
     pub(super) unanswered: bool,
     /// Whether the user has asked for the reset that goes on.
     pub(super) user_resets: bool,
+    /// The reset that the user of a permanent circuit has asked for during one of ours, and that says something of its own.
+    pub(super) then_resets: Option<Reason>,
     pub(super) tries: u8,
     /// The cause and diagnostic of the CLEAR or RESET that is not confirmed.
     pub(super) said: (u8, u8),
@@ -164,6 +166,7 @@ impl Circuit {
             receive: flow.window_in.into(),
             unanswered: false,
             user_resets: false,
+            then_resets: None,
             tries: 0,
             said: (0, 0),
             own: Handle::default(),
@@ -725,6 +728,7 @@ impl Circuit {
     pub(super) fn aborted(&mut self, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         self.stop_all(cx);
         self.v = Variables::default();
+        self.then_resets = None;
         if let Some(session) = self.user.take() {
             self.up(
                 Indication::Aborted {

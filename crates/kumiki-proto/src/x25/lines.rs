@@ -311,7 +311,7 @@ impl X25 {
         cx: &mut Context<'_>,
     ) {
         self.counters.restarts += 1;
-        self.end_calls(own, Reason::Reset, cx);
+        self.not_ready(own, Reason::Reset, cx);
         let (t20, modulo) = (self.config.t20, self.config.modulo);
         let Some(line) = self.lines.get(own) else {
             return;
@@ -337,7 +337,7 @@ impl X25 {
             return;
         };
         let by_dte = cause == cause::DTE || cause & 0x80 != 0;
-        let collides = line.r == R::Restarting;
+        let (collides, was_ready) = (line.r == R::Restarting, line.r == R::Ready);
         if chosen.is_none() {
             // ISO 8208 clause 4.5: who is restarted by a DTE plays the DCE's part; a network never says "DTE originated".
             if by_dte && collides {
@@ -356,7 +356,7 @@ impl X25 {
         }
         self.counters.restarts += 1;
         let reason = told(What::Restart, cause, diagnostic);
-        self.end_calls(own, reason, cx);
+        self.end_calls(own, reason, was_ready, cx);
         self.send(own, of_line(modulo, Body::RestartConfirmation), cx);
         self.ready(own, cx);
     }
@@ -397,15 +397,18 @@ impl X25 {
                 circuit.begin(cx);
             }
         }
-        tell_all(&Report::Up, cx);
+        if !self.on_demand() {
+            tell_all(&Report::Up, cx);
+        }
         for (_, above, open) in core::mem::take(&mut self.pending) {
             self.call(above, open, cx);
         }
         self.await_idle(own, cx);
     }
 
-    /// All calls of a line end for `reason`; its permanent circuits are reset.
-    fn end_calls(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+    /// All calls of a line end for `reason`; its permanent circuits are reset, of which their users hear where the interface `was_ready`:
+    /// otherwise they have heard it, and could do nothing since.
+    fn end_calls(&mut self, own: Handle, reason: Reason, was_ready: bool, cx: &mut Context<'_>) {
         let Some(line) = self.lines.get(own) else {
             return;
         };
@@ -424,6 +427,7 @@ impl X25 {
             }
             circuit.empty(cx);
             circuit.d = D::Flow;
+            circuit.then_resets = None;
             let Some(session) = circuit.user else {
                 continue;
             };
@@ -431,7 +435,7 @@ impl X25 {
                 // It is what the user has asked for, and there is no answer to its confirm.
                 let reason = Reason::User;
                 circuit.up(Indication::Reset { session, reason }, cx);
-            } else if !core::mem::replace(&mut circuit.unanswered, true) {
+            } else if was_ready && !core::mem::replace(&mut circuit.unanswered, true) {
                 circuit.up(Indication::Reset { session, reason }, cx);
             }
         }
@@ -483,21 +487,29 @@ impl X25 {
 
     /// Nothing can be sent.
     fn line_down(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        self.not_ready(own, reason, cx);
         let Some(line) = self.lines.get(own) else {
             return;
         };
-        let was_ready = line.r == R::Ready;
         cx.clear_timer(&mut line.timer);
         line.r = R::Down;
         line.opening = false;
         line.credit = 0;
-        self.end_calls(own, reason, cx);
         for (_, above, open) in core::mem::take(&mut self.pending) {
             Self::refuse(above, open.user, reason, cx);
         }
-        if was_ready {
+    }
+
+    /// The interface is ready no longer: users hear that before their calls end, so that none of them calls again here at once.
+    fn not_ready(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        let Some(line) = self.lines.get(own) else {
+            return;
+        };
+        let was_ready = core::mem::replace(&mut line.r, R::Down) == R::Ready;
+        if was_ready && !self.on_demand() {
             tell_all(&Report::Down, cx);
         }
+        self.end_calls(own, reason, was_ready, cx);
     }
 
     /// The connection of a circuit is not needed any more.
@@ -700,6 +712,8 @@ impl X25 {
         circuit.flow.modulo = self.config.modulo;
         let handle = self.add_circuit(circuit);
         self.reset(handle, diagnostic::NONE, Reason::User, cx);
+        // Who wants it need not wait until it asks again.
+        tell_all(&Report::Up, cx);
     }
 }
 
@@ -715,7 +729,7 @@ pub(super) fn of_line(modulo: Modulo, body: Body) -> Message {
     Message::from_octets(&packet.to_vec())
 }
 
-fn tell_all(report: &Report, cx: &mut Context<'_>) {
+pub(super) fn tell_all(report: &Report, cx: &mut Context<'_>) {
     for user in 0..cx.users() {
         cx.up(Above(user), Indication::Report(Box::new(report.clone())));
     }

@@ -26,11 +26,12 @@
 //! too. Interrupts are confirmed when they have been handed up.
 //!
 //! A user that relays (`call.relayed`) confirms interrupts itself, and D always: so both go from end to end. It may tell its handle before it answers
-//! an offer (`Claim`). The causes that it passes on are said as they are by a DCE and on XOT, and with the upper bit, as those of a private network, by a DTE.
+//! an offer (`Claim`), and say why it takes a call back that is not answered (`TakeBack`). The causes that it passes on are said as they are by a DCE and on XOT, and with the upper bit, as those of a private network, by a DTE.
 //!
 //! # A link that is called for
 //!
 //! With [`Config::idle`] the link is asked for when there is a call to make, and ended after so long without one; a link of the peer's is taken.
+//! So calls can be made at any time, and [`Report::Up`] says so from the start.
 //! That is for a switched circuit below ([`crate::x32`]), which costs while it stands.
 //!
 //! # Who calls
@@ -40,6 +41,9 @@
 //! is a matter between the caller and its network, and is printed nowhere.
 //!
 //! # What goes wrong
+//!
+//! [`Report::Up`] says that the interface is ready, [`Report::Down`] that it is no longer: its link has ended, or we restart it. On XOT, where calls can always be
+//! made, [`Report::Up`] says that a peer has set up a permanent virtual circuit that nobody has taken.
 //!
 //! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one of the interface restarts it,
 //! with the diagnostic codes of annex E. A reset of the link (LAPB) restarts the interface, as Linux has it.
@@ -256,7 +260,15 @@ impl X25 {
         }
     }
 
-    fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
+    /// What the user has asked for it wants no more; a call that has gone out is cleared for `reason`.
+    fn cancel(
+        &mut self,
+        above: Above,
+        user: Handle,
+        reason: Reason,
+        data: Option<Message>,
+        cx: &mut Context<'_>,
+    ) {
         let before = self.pending.len();
         self.pending
             .retain(|(_, from, open)| *from != above || open.user != user);
@@ -268,7 +280,7 @@ impl X25 {
             Entry::Circuit(it) => it.above == above && it.user == Some(user),
         });
         match found {
-            Some(handle) => self.abort(handle, Reason::User, None, cx),
+            Some(handle) => self.abort(handle, reason, data, cx),
             None => cx.drop("no such session"),
         }
     }
@@ -331,6 +343,11 @@ impl X25 {
             Particular::Packet(Primitive::Claim { user }) => {
                 let (index, generation) = user;
                 self.claim(from, session, Handle { index, generation }, cx);
+            }
+            Particular::Packet(Primitive::TakeBack { user, why, data }) => {
+                let (index, generation) = user;
+                let (user, reason) = (Handle { index, generation }, Reason::Told(Told::X25(why)));
+                self.cancel(from, user, reason, data, cx);
             }
             Particular::Session(_)
             | Particular::File(_)
@@ -399,6 +416,7 @@ impl Protocol for X25 {
             self.line_up(self.line, cx);
         } else if self.on_demand() {
             self.listen_below(cx);
+            lines::tell_all(&Report::Up, cx);
         } else {
             self.open_line(self.line, cx);
         }
@@ -408,7 +426,7 @@ impl Protocol for X25 {
         match request {
             Request::Open(open) => self.open(from, open, cx),
             Request::Accept(accept) => self.accept(from, *accept, cx),
-            Request::Cancel { user } => self.cancel(from, user, cx),
+            Request::Cancel { user } => self.cancel(from, user, Reason::User, None, cx),
             Request::Abort {
                 session,
                 reason,

@@ -57,6 +57,9 @@ impl X25 {
         };
         circuit.stop(Timer::Control, cx);
         circuit.d = D::Flow;
+        if let Some(reason) = circuit.then_resets.take() {
+            return self.user_reset(handle, reason, cx);
+        }
         if core::mem::take(&mut circuit.user_resets)
             && let Some(session) = circuit.user
         {
@@ -111,8 +114,10 @@ impl X25 {
             return self.flush(handle, cx);
         }
         if circuit.d != D::Flow {
-            // Its end is the answer to this one, too.
+            // Its end is the answer to this one, too, unless this one says how the circuit is.
             circuit.user_resets = true;
+            circuit.then_resets = Some(reason)
+                .filter(|it| circuit.permanent && matches!(it, Reason::Told(Told::X25(_))));
             return;
         }
         circuit.user_resets = true;

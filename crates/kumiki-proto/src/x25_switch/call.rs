@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, TimerSlot, Told,
+    Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::{self, Number, Primitive};
 
-use super::config::{Counters, Place};
+use super::config::Counters;
+use super::permanent::Permanent;
 
 /// How far a half is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +49,8 @@ pub(super) struct Half {
     queue: VecDeque<Piece>,
     /// An interrupt that waits for the end of a reset.
     interrupt: Option<Message>,
+    /// A reset that is to follow the one under way: of a permanent circuit, each says something.
+    next_reset: Option<x25::Told>,
     /// Octets that have come by it.
     pub(super) octets: u64,
 }
@@ -61,6 +64,7 @@ impl Half {
             credit: 0,
             queue: VecDeque::new(),
             interrupt: None,
+            next_reset: None,
             octets: 0,
         }
     }
@@ -80,7 +84,10 @@ impl Half {
         let (session, reason) = (self.lower, Reason::Told(Told::X25(why)));
         match core::mem::replace(&mut self.phase, Phase::Gone) {
             Phase::Gone => {}
-            Phase::Opening => self.down(Request::Cancel { user: own }, cx),
+            Phase::Opening => {
+                let user = (own.index, own.generation);
+                self.particular(Primitive::TakeBack { user, why, data }, cx);
+            }
             Phase::Offered | Phase::Stands | Phase::Resetting => {
                 self.down(
                     Request::Abort {
@@ -119,10 +126,9 @@ pub(super) struct Call {
     pub(super) called: Number,
     /// What was asked for, until it stands or nobody is left to be asked: the offer, and which targets of which route come next.
     pub(super) wanted: Option<Box<Wanted>>,
-    pub(super) permanent: Option<[Place; 2]>,
+    pub(super) permanent: Option<Box<Permanent>>,
     /// When it was set up.
     pub(super) since: Option<Instant>,
-    pub(super) timer: TimerSlot,
 }
 
 /// A call that is being set up.
@@ -150,6 +156,12 @@ impl Call {
 
     pub(super) fn other(&mut self, side: usize) -> &mut Half {
         split(&mut self.halves, side).1
+    }
+
+    /// Whether packets can cross the half of `side`: of a permanent circuit it stands also while its interface is away.
+    fn is_there(&self, side: usize) -> bool {
+        let permanent = self.permanent.as_ref();
+        permanent.is_none_or(|it| it.is_there(side))
     }
 
     /// Sends what the half of `side` has credit for, and lets the other one bring as much.
@@ -197,9 +209,10 @@ impl Call {
         counters: &mut Counters,
         cx: &mut Context<'_>,
     ) {
+        let is_cut = !self.is_there(1 - side);
         let (half, other) = split(&mut self.halves, side);
-        if half.phase != Phase::Stands {
-            // Sent before a reset that is not confirmed yet.
+        if half.phase != Phase::Stands || is_cut {
+            // Sent before a reset that is not confirmed yet, or to an end that is away: no more is granted for it.
             counters.purged += 1;
             return;
         }
@@ -230,6 +243,9 @@ impl Call {
     }
 
     pub(super) fn interrupt(&mut self, side: usize, data: Message, cx: &mut Context<'_>) {
+        if !self.is_there(1 - side) {
+            return cx.drop("interrupt to an end that is away");
+        }
         let other = self.other(side);
         if other.phase == Phase::Stands {
             let session = other.lower;
@@ -248,8 +264,11 @@ impl Call {
 
     /// Asks for a reset of the half of `side`, where it stands.
     pub(super) fn reset(&mut self, side: usize, why: x25::Told, cx: &mut Context<'_>) {
+        let (is_permanent, is_there) = (self.permanent.is_some(), self.is_there(side));
         let half = self.half(side);
-        if half.phase == Phase::Stands {
+        if half.phase == Phase::Resetting && is_permanent {
+            half.next_reset = Some(why);
+        } else if half.phase == Phase::Stands && is_there {
             half.phase = Phase::Resetting;
             half.credit = 0;
             let (session, reason) = (half.lower, Reason::Told(Told::X25(why)));
@@ -268,7 +287,9 @@ impl Call {
         half.credit = 0;
         if half.phase == Phase::Resetting {
             half.phase = Phase::Stands;
-            if let Some(data) = half.interrupt.take() {
+            if let Some(why) = half.next_reset.take() {
+                self.reset(side, why, cx);
+            } else if let Some(data) = half.interrupt.take() {
                 let session = half.lower;
                 half.down(Request::Expedited { session, data }, cx);
             }

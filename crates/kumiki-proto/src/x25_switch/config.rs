@@ -1,6 +1,6 @@
 //! What can be set, what is counted, and what is told of calls.
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_osi::x25::{BadNumber, Number};
 
 /// How a number is changed on its way: digits are taken off its beginning, then others put in front.
@@ -76,7 +76,7 @@ pub struct Config {
     pub always_up: Vec<String>,
     /// The most calls.
     pub most: u32,
-    /// After so long an end of a permanent circuit that is not to be had is asked for again.
+    /// After so long an end of a permanent circuit that is not to be had is asked for again, and later less often.
     pub retry: Duration,
 }
 
@@ -181,8 +181,8 @@ pub enum Happened {
     },
     /// A permanent circuit's end stands.
     Joined(Place),
-    /// It does no longer.
-    Parted(Place),
+    /// It does not, for this reason.
+    Parted(Place, Reason),
     /// The interface of a port is ready.
     Up(String),
     /// It is no longer.

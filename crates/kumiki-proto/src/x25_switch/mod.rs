@@ -16,8 +16,7 @@
 //! interface for itself: messages are put together and cut anew.
 //!
 //! Nobody's number is cleared with *not obtainable* (0d), a number all of whose targets are down with *out of order* (09), and one more call than
-//! there may be with *network congestion* (05). Any other clearing is passed on with its cause, diagnostic and data;
-//! but a call that is cleared before it was answered is taken back at the other port without them, as its own user takes it back.
+//! there may be with *network congestion* (05). Any other clearing is passed on with its cause, diagnostic and data, also that of a call that was not answered yet.
 //!
 //! # Data
 //!
@@ -26,8 +25,12 @@
 //!
 //! # Permanent circuits
 //!
-//! Two channels of two ports are one circuit ([`Config::circuits`]). As long as one end is missing the other is reset with *network out of order* (1d)
-//! and nothing is read from it; when it is back, with *remote DTE operational* (09).
+//! Two channels of two ports are one circuit ([`Config::circuits`]). When one end goes away the other is reset with *out of order* (01), or, where XOT has lost it,
+//! with *network out of order* (1d), and nothing is read from it; when it is back, with *remote DTE operational* (09) or *network operational* (0f). Each is said once, and to an end that comes while
+//! the other is away, too. X.25 has these causes for permanent circuits alone; that the DTE's pair is for an interface and the network's for XOT is ours.
+//!
+//! An end that is not to be had is asked for again after [`Config::retry`], then after twice as long each time, up to 5 minutes (RFC 1613 section 6.5), less up to
+//! half of that at random. What only another configuration mends, by the status of XOT's peer, is asked for every 5 minutes. A peer that sets the circuit up itself is taken at once.
 //!
 //! # What is told
 //!
@@ -231,7 +234,9 @@ impl Switch {
     /// Forgets a call, whose halves have ended.
     fn forget(&mut self, own: Handle, cx: &mut Context<'_>) {
         if let Some(mut call) = self.calls.remove(own) {
-            cx.clear_timer(&mut call.timer);
+            if let Some(permanent) = &mut call.permanent {
+                permanent.stop(cx);
+            }
             for half in &call.halves {
                 self.occupy(half.port, false);
             }
@@ -304,6 +309,10 @@ impl Switch {
         if !call.was_reset(side, &mut self.counters, cx) {
             return;
         }
+        if call.permanent.as_ref().is_some_and(|it| !it.is_there(side)) {
+            // The interface has gone, of which the other end hears otherwise.
+            return;
+        }
         let why = causes::of_reset(reason);
         call.reset(1 - side, why, cx);
         self.counters.resets += 1;
@@ -333,7 +342,7 @@ impl Switch {
             }
             Particular::Packet(Primitive::Confirm { packets }) => call.confirmed(side, packets, cx),
             Particular::Packet(Primitive::InterruptConfirm) => call.interrupt_confirmed(side, cx),
-            Particular::Packet(Primitive::Claim { .. })
+            Particular::Packet(Primitive::Claim { .. } | Primitive::TakeBack { .. })
             | Particular::Session(_)
             | Particular::File(_)
             | Particular::Identification(_)
@@ -361,6 +370,9 @@ impl Switch {
                 Happened::Down(name)
             };
             self.tell(0, what, cx);
+        }
+        if !self.is_closed {
+            self.look_at_ends(port, cx);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use kumiki_graph::{
     Accept, Address, Below, Context, Handle, Offered, Open, Opened, Particular, Reason, Request,
-    TimerSlot,
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::{self, Facilities, Facility, Number, Primitive, cause, diagnostic};
@@ -79,7 +78,6 @@ impl Switch {
             wanted: None,
             permanent: None,
             since: None,
-            timer: TimerSlot::default(),
         };
         let lower = offered.provider;
         let is_full = self.calls.len() >= usize::try_from(self.config.most).unwrap_or(usize::MAX);

@@ -5,12 +5,22 @@
 //! | Specification | RFC 1613 |
 //! | Above | the packet layer over circuits ([`crate::x25::Over::Circuits`]): one session for each circuit, one message for each packet |
 //! | Below | a stream: our TCP, or [`pipe`](crate::pipe) on a connection of the operating system |
-//! | Left out | switching circuits between interfaces; answering a PVC set-up with the flow control values that we would have had |
+//! | Left out | switching circuits between interfaces: [`crate::x25_switch`] does that; answering a PVC set-up with the flow control values that we would have had |
 //!
 //! An active open to an X.121 number goes to the host that the longest prefix of it in [`Config::routes`] names; one to an IP address goes
-//! there. With `call.channel` it sets up the permanent virtual circuit of that number ([`Config::permanent`]) before it is confirmed. A passive
+//! there. A passive
 //! open listens, on port 1998 unless it or [`Config::listen`] says another; a caller is offered when its first packet has come, for that tells whether it is a
 //! permanent circuit. Those of which no packet comes for [`PATIENCE`] are closed.
+//!
+//! # Permanent circuits
+//!
+//! An active open with `call.channel` sets up the permanent virtual circuit of that number ([`Config::permanent`]) before it is confirmed. Where
+//! the peer is the one that calls, the open waits until it does. A refusal goes up with its status ([`kumiki_graph::Told::CircuitRefused`]); to try again is the user's.
+//! A circuit that stands is not set up a second time: that is refused as *configuration mismatch* (17), as RFC 1613 section 6.5 allows.
+//!
+//! Where both ends set one up at once, that section leaves a choice: take the peer's set-up, or refuse it and try again after a random time. Which of them is decided by names, so that one
+//! connection results: of two set-ups under way the one stands whose initiator's end, interface (without case) and then channel, is the lesser; the other end takes that and ends its own.
+//! Where only the peer's is as far as that, it is taken. Two ends of the same name both refuse.
 //!
 //! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed over leave
 //! first, so that the peer gets our CLEAR, unless it does not read it for [`PATIENCE`].
@@ -43,6 +53,8 @@ const MOST: usize = 4096;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
+    /// The user waits for the peer to set up a permanent circuit; there is no stream.
+    Awaited,
     /// The stream was asked for.
     Calling,
     /// Our PVC set-up was sent.
@@ -310,12 +322,20 @@ impl Xot {
                 }
             }
             Mode::Active => {
-                let Some(remote) = self.route(open.remote, channel) else {
-                    return Self::aborted(above, user, Reason::BadAddress, cx);
+                let remote = self.route(open.remote, channel);
+                let waits = channel.is_some_and(|channel| self.is_awaited(channel));
+                let phase = match remote {
+                    Some(_) => Phase::Calling,
+                    None if waits => Phase::Awaited,
+                    None => return Self::aborted(above, user, Reason::BadAddress, cx),
                 };
-                let mut connection = Connection::new(above, Phase::Calling, &self.config);
+                let mut connection = Connection::new(above, phase, &self.config);
                 (connection.user, connection.channel) = (user, channel);
                 connection.remote = open.remote;
+                let Some(remote) = remote else {
+                    self.entries.insert(Entry::Connection(Box::new(connection)));
+                    return;
+                };
                 Open {
                     user: self.entries.insert(Entry::Connection(Box::new(connection))),
                     remote,
@@ -361,6 +381,8 @@ impl Xot {
                 if matches!(connection.phase, Phase::Open | Phase::Offered) =>
             {
                 connection.phase = Phase::Closing;
+                // The circuit may be set up anew while this one ends.
+                connection.channel = None;
                 connection.gathered = Message::new();
                 connection.wanted = u32::MAX;
                 connection.send(cx);
@@ -394,14 +416,23 @@ impl Xot {
         let Some(own) = found else {
             return cx.drop("no such connection");
         };
-        if self
-            .connection(own)
-            .is_some_and(|it| it.phase == Phase::Calling)
-        {
-            self.entries.remove(own);
-            cx.down(STREAM, Request::Cancel { user: own });
-        } else {
-            self.abort(own, cx);
+        match self.connection(own).map(|it| it.phase) {
+            Some(Phase::Calling) => {
+                self.entries.remove(own);
+                cx.down(STREAM, Request::Cancel { user: own });
+            }
+            Some(Phase::Awaited) => {
+                self.entries.remove(own);
+            }
+            Some(
+                Phase::SettingUp
+                | Phase::Fresh
+                | Phase::Offered
+                | Phase::Open
+                | Phase::Closing
+                | Phase::Closed,
+            )
+            | None => self.abort(own, cx),
         }
     }
 
@@ -506,12 +537,15 @@ impl Xot {
         let mut channel = None;
         if is_setup {
             match self.judge(&octets) {
-                Ok(pvc) => {
+                Ok((pvc, asked)) => {
                     let answer = Self::setup_of(&pvc, status::WAITING, true);
                     channel = Some(pvc.channel);
                     self.counters.set_up += 1;
                     if let Some(connection) = self.connection(own) {
                         connection.put(octets_of(&answer), cx);
+                    }
+                    if let Some(asked) = asked {
+                        return self.adopt(own, asked, cx);
                     }
                 }
                 Err(answer) => {
@@ -584,7 +618,11 @@ impl Xot {
                     Phase::Calling | Phase::SettingUp | Phase::Open => {
                         Self::aborted(it.above, it.user, reason, cx);
                     }
-                    Phase::Fresh | Phase::Offered | Phase::Closing | Phase::Closed => {}
+                    Phase::Awaited
+                    | Phase::Fresh
+                    | Phase::Offered
+                    | Phase::Closing
+                    | Phase::Closed => {}
                 }
             }
             Some(Entry::Listener { above, user, .. }) => Self::aborted(above, user, reason, cx),
@@ -612,7 +650,11 @@ impl Xot {
             let looks = match connection.phase {
                 Phase::Open => connection.wanted > 0,
                 Phase::Fresh | Phase::SettingUp => true,
-                Phase::Calling | Phase::Offered | Phase::Closing | Phase::Closed => false,
+                Phase::Awaited
+                | Phase::Calling
+                | Phase::Offered
+                | Phase::Closing
+                | Phase::Closed => false,
             };
             if !looks {
                 return connection.repay(cx);
@@ -628,7 +670,12 @@ impl Xot {
             match connection.phase {
                 Phase::Fresh => self.first(own, packet, cx),
                 Phase::SettingUp => self.set_up_answered(own, &packet, cx),
-                Phase::Calling | Phase::Offered | Phase::Open | Phase::Closing | Phase::Closed => {
+                Phase::Awaited
+                | Phase::Calling
+                | Phase::Offered
+                | Phase::Open
+                | Phase::Closing
+                | Phase::Closed => {
                     connection.wanted -= 1;
                     let (session, data, end) = (connection.user, packet, true);
                     cx.up(connection.above, Indication::Data { session, data, end });
@@ -709,6 +756,7 @@ impl Protocol for Xot {
                     let (lower, data) = (connection.lower, None);
                     let told = connection.phase;
                     connection.phase = Phase::Closed;
+                    connection.channel = None;
                     let (above, user) = (connection.above, connection.user);
                     if matches!(told, Phase::Open | Phase::SettingUp) {
                         Self::aborted(above, user, Reason::Reset, cx);

@@ -1,10 +1,18 @@
 //! Permanent virtual circuits: their set-up (RFC 1613 section 6.5).
 
-use kumiki_graph::{Context, Handle, Reason};
+use core::cmp::Ordering;
+
+use kumiki_graph::{Context, Handle, Reason, Request, Told};
 use kumiki_octets::Message;
 use kumiki_wire::xot::{PvcEnd, PvcSetup, status};
 
-use super::{Entry, Permanent, Xot, octets_of};
+use super::{Entry, Permanent, Phase, STREAM, Xot, octets_of};
+
+/// The end that is the lesser of two by interface, without case, and channel.
+fn compare(a: &PvcEnd, b: &PvcEnd) -> Ordering {
+    let name = |end: &PvcEnd| end.interface.to_ascii_lowercase();
+    (name(a), a.channel).cmp(&(name(b), b.channel))
+}
 
 impl Xot {
     /// What is said of a permanent circuit by who sets it up, or (`answers`) by the other.
@@ -34,6 +42,12 @@ impl Xot {
         }
     }
 
+    /// Whether the peer is the one that sets up the circuit of `channel`.
+    pub(super) fn is_awaited(&self, channel: u16) -> bool {
+        let mut known = self.config.permanent.iter();
+        known.any(|pvc| pvc.channel == channel && pvc.peer.is_none())
+    }
+
     pub(super) fn set_up(&mut self, own: Handle, channel: u16, cx: &mut Context<'_>) {
         let mut known = self.config.permanent.iter();
         let pvc = known.find(|pvc| pvc.channel == channel);
@@ -43,8 +57,11 @@ impl Xot {
         }
     }
 
-    /// What a PVC set-up is answered by: the circuit, or a refusal, or nothing where it cannot be read.
-    pub(super) fn judge(&self, octets: &[u8]) -> Result<Permanent, Option<PvcSetup>> {
+    /// What a PVC set-up is answered by: the circuit, and the open of our user's that it is for; or a refusal, or nothing where it cannot be read.
+    pub(super) fn judge(
+        &mut self,
+        octets: &[u8],
+    ) -> Result<(Permanent, Option<Handle>), Option<PvcSetup>> {
         let setup = PvcSetup::parse(octets).map_err(|_| None)?;
         let refuse = |status| {
             Some(PvcSetup {
@@ -65,10 +82,8 @@ impl Xot {
         let Some(pvc) = here.find(|pvc| pvc.channel == setup.responder.channel) else {
             return Err(refuse(status::NO_PVC));
         };
-        let in_use = |entry: &Entry| matches!(entry, Entry::Connection(it) if it.channel == Some(pvc.channel));
         if !same(&pvc.peer_interface, &setup.initiator.interface)
             || pvc.peer_channel != setup.initiator.channel
-            || self.entries.find(in_use).is_some()
         {
             return Err(refuse(status::MISMATCH));
         }
@@ -79,18 +94,70 @@ impl Xot {
             ours.header = setup.header;
             return Err(Some(ours));
         }
-        Ok(pvc.clone())
+        let pvc = pvc.clone();
+        let has_it = |entry: &Entry| matches!(entry, Entry::Connection(it) if it.channel == Some(pvc.channel));
+        let Some(asked) = self.entries.find(has_it) else {
+            return Ok((pvc, None));
+        };
+        let gives_way = match self.connection(asked).map(|it| it.phase) {
+            Some(Phase::Awaited | Phase::Calling) => true,
+            // RFC 1613 section 6.5 has both answers for this; see the module.
+            Some(Phase::SettingUp) => compare(&setup.initiator, &setup.responder).is_lt(),
+            Some(Phase::Fresh | Phase::Offered | Phase::Open | Phase::Closing | Phase::Closed)
+            | None => false,
+        };
+        if gives_way {
+            Ok((pvc, Some(asked)))
+        } else {
+            Err(refuse(status::MISMATCH))
+        }
+    }
+
+    /// The circuit that our user has asked for by `asked` is the one that the peer has set up by `own`.
+    pub(super) fn adopt(&mut self, own: Handle, asked: Handle, cx: &mut Context<'_>) {
+        let Some(Entry::Connection(mut before)) = self.entries.remove(asked) else {
+            return;
+        };
+        cx.clear_timer(&mut before.timer);
+        match before.phase {
+            Phase::Calling => cx.down(STREAM, Request::Cancel { user: asked }),
+            Phase::SettingUp => {
+                let (session, reason, data) = (before.lower, Reason::User, None);
+                cx.down(
+                    STREAM,
+                    Request::Abort {
+                        session,
+                        reason,
+                        data,
+                    },
+                );
+            }
+            Phase::Awaited
+            | Phase::Fresh
+            | Phase::Offered
+            | Phase::Open
+            | Phase::Closing
+            | Phase::Closed => {}
+        }
+        if let Some(connection) = self.connection(own) {
+            (connection.above, connection.user) = (before.above, before.user);
+            connection.channel = before.channel;
+            connection.wanted = before.wanted;
+            self.stands(own, cx);
+        }
     }
 
     /// The answer to our set-up.
     pub(super) fn set_up_answered(&mut self, own: Handle, packet: &Message, cx: &mut Context<'_>) {
-        let answer = PvcSetup::parse(&packet.to_vec());
-        if answer.is_ok_and(|answer| answer.status == status::WAITING) {
-            self.counters.set_up += 1;
-            self.stands(own, cx);
-        } else {
-            self.counters.refused += 1;
-            self.close(own, Reason::Refused, cx);
-        }
+        let why = match PvcSetup::parse(&packet.to_vec()) {
+            Ok(answer) if answer.status == status::WAITING => {
+                self.counters.set_up += 1;
+                return self.stands(own, cx);
+            }
+            Ok(answer) => Reason::Told(Told::CircuitRefused(answer.status)),
+            Err(_) => Reason::Protocol,
+        };
+        self.counters.refused += 1;
+        self.close(own, why, cx);
     }
 }

@@ -187,6 +187,7 @@ pub fn parse(file: &str, text: &str) -> Result<Config, Fault> {
     for port in &config.ports {
         super::ports::nodes(port, None).map_err(|fault| source.locate(fault))?;
     }
+    super::circuits::check(&config).map_err(|fault| source.locate(fault))?;
     Ok(config)
 }
 

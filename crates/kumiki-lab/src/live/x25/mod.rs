@@ -10,9 +10,11 @@
 //! | read | for |
 //! |---|---|
 //! | [`config`] | the file |
+//! | `circuits` | whether the permanent circuits of the file can be |
 //! | `ports` | a port's nodes and its device |
 //! | [`switch`] | the run: a log of calls, an end in which they are cleared first |
 
+mod circuits;
 pub mod config;
 mod ports;
 pub mod switch;

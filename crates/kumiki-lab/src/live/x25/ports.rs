@@ -51,6 +51,11 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>) -> Result<Vec<Laye
             .expected(format!("nothing, or {over:?}")));
     }
     unless(&mut x25, "over", over);
+    if over != "link" && x25.contains_key("idle") {
+        let why = "a port of this kind has no link that could be ended and asked for again";
+        return Err(Fault::at(["port", &port.name, "x25", "idle"], why)
+            .expected("this with kind \"lapb\", and nothing here"));
+    }
     let mut add = |name: String, kind: &'static str, table: &toml::Table, below: &str| {
         let key = if kind == "eth" { "on" } else { kind };
         let node = node_of(kind, table, &[below.to_owned()])

@@ -252,9 +252,9 @@ fn line(event: &Event) -> String {
             let (port, channel) = (&place.port, place.channel);
             format!("circuit {call}: {port}:{channel} is there")
         }
-        Happened::Parted(place) => {
+        Happened::Parted(place, reason) => {
             let (port, channel) = (&place.port, place.channel);
-            format!("circuit {call}: {port}:{channel} is away")
+            format!("circuit {call}: {port}:{channel} is away: {reason}")
         }
         Happened::Up(port) => format!("{port}: up"),
         Happened::Down(port) => format!("{port}: down"),

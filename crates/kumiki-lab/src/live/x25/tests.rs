@@ -15,6 +15,10 @@ host = "192.0.2.7"
 hosts = { "2342" = "192.0.2.8:1999" }
 x25 = { window = 3 }
 
+[port.paris.xot.permanent.7]
+interface = "Serial0"
+peer_interface = "Serial1"
+
 [port.lyon]
 kind = "lapb"
 on = "udp:127.0.0.1:7000,127.0.0.1:7001"
@@ -33,6 +37,7 @@ on = "tun:x25tun0"
 [port.lab]
 kind = "packets"
 on = "listen:line"
+x25 = { permanent = 2, first_two_way = 3 }
 
 [[route]]
 called = "2342"
@@ -50,6 +55,10 @@ back = true
 [[circuit]]
 a = "lyon:1"
 b = "lab:1"
+
+[[circuit]]
+a = "lab:2"
+b = "paris:7"
 "#;
 
 #[test]
@@ -68,11 +77,11 @@ fn a_whole_configuration_is_understood() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
-    let cases: [(&str, &str, &[&str]); 16] = [
+    let cases: [(&str, &str, &[&str]); 24] = [
         (
             "kind = \"tun\"",
             "kind = \"tum\"",
-            &["x.toml:26: ", "port.kernel.kind", "tun"],
+            &["x.toml:30: ", "port.kernel.kind", "tun"],
         ),
         (
             "on = \"tun:x25tun0\"",
@@ -129,6 +138,73 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
         ),
         ("strip = 4", "stripp = 4", &["stripp", "strip"]),
         (
+            "a = \"lyon:1\"",
+            "a = \"lyon:2\"",
+            &[
+                "x.toml:52: ",
+                "circuit.0.a",
+                "end with 1",
+                "a channel from 1 to 1",
+                "permanent = 2, first_two_way = 3",
+            ],
+        ),
+        (
+            "a = \"lyon:1\"",
+            "a = \"wire:3\"",
+            &[
+                "circuit.0.a",
+                "no permanent circuits",
+                "permanent = 3, first_two_way = 4",
+            ],
+        ),
+        (
+            "b = \"paris:7\"",
+            "b = \"paris:8\"",
+            &[
+                "circuit.1.b",
+                "other channels alone: 7",
+                "[port.paris.xot.permanent.8]",
+            ],
+        ),
+        (
+            "[port.paris.xot.permanent.7]\ninterface = \"Serial0\"\npeer_interface = \"Serial1\"\n",
+            "",
+            &[
+                "circuit.1.b",
+                "no permanent circuits",
+                "[port.paris.xot.permanent.7]",
+            ],
+        ),
+        (
+            "a = \"lab:2\"",
+            "a = \"lab:1\"",
+            &[
+                "circuit.1.a",
+                "two circuits, also as circuit.0.b",
+                "no other circuit",
+            ],
+        ),
+        (
+            "b = \"lab:1\"",
+            "b = \"lyon:1\"",
+            &["circuit.0.b", "two circuits, also as circuit.0.a"],
+        ),
+        (
+            "listen = \"127.0.0.1:0\"\npeers = [\"192.0.2.0/24\", \"::1\"]\n",
+            "",
+            &[
+                "port.paris.xot.permanent.7",
+                "no calls come in",
+                "`peer`",
+                "`listen`",
+            ],
+        ),
+        (
+            "x25 = { window = 3 }",
+            "x25 = { idle = \"1 min\" }",
+            &["port.paris.x25.idle", "no link", "lapb"],
+        ),
+        (
             "retry = \"1 min\"",
             "retry = \"1 x\"",
             &["switch.retry", "duration"],
@@ -143,6 +219,25 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
             assert!(why.contains(part), "{part:?} is not in: {why}");
         }
     }
+}
+
+#[test]
+fn a_link_of_lapb_may_be_idle_unless_it_has_permanent_circuits() {
+    let idle = |more: &str| {
+        let head = "[port.a]\nkind = \"lapb\"\non = \"tap:x\"\n";
+        parse(
+            "x.toml",
+            &format!("{head}x25 = {{ idle = \"1 min\"{more} }}\n"),
+        )
+    };
+    assert!(idle("").is_ok());
+    let why = idle(", permanent = 1, first_two_way = 2")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        why.contains("port.a.x25") && why.contains("one or the other"),
+        "{why}"
+    );
 }
 
 #[test]

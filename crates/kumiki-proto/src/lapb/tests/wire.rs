@@ -260,7 +260,11 @@ impl Wire {
                     listener.held += 1;
                     self.give_room(end_of);
                 }
-                Particular::Packet(Primitive::InterruptConfirm | Primitive::Claim { .. })
+                Particular::Packet(
+                    Primitive::InterruptConfirm
+                    | Primitive::Claim { .. }
+                    | Primitive::TakeBack { .. },
+                )
                 | Particular::Session(_)
                 | Particular::File(_)
                 | Particular::Identification(_)
