@@ -377,7 +377,8 @@ impl Client {
         }
         if let (true, Fpdu::RecoverResponse(response)) = (entered, &fpdu) {
             (run.selected, run.open) = (true, true);
-            run.recovered(response, self.units);
+            let again = run.recovered(response, self.units);
+            self.progress.octets = self.progress.octets.saturating_sub(again);
         }
         if let Fpdu::OpenResponse(opened) = &fpdu {
             run.opened(opened);

@@ -10,6 +10,9 @@ use kumiki_osi::ftam::file::{OpenResponse, RecoverRequest, RecoverResponse, Reco
 use super::super::PutMode;
 use super::*;
 
+/// "The system is going down".
+const GOES_DOWN: i64 = 2;
+
 /// The association of a transfer that is to go on has broken, and why.
 #[derive(Clone, Debug)]
 pub(super) struct Broken(Failure);
@@ -19,6 +22,31 @@ impl Client {
     #[must_use]
     pub const fn wants_again(&self) -> bool {
         self.broken.is_some()
+    }
+
+    /// Why the association broke, where another one is wanted.
+    #[must_use]
+    pub fn why_broken(&self) -> Option<&Failure> {
+        self.broken.as_ref().map(|Broken(failure)| failure)
+    }
+
+    /// The association is no good any more, for this reason: as though it had broken.
+    pub fn on_lost(&mut self, why: Failure) {
+        self.stands = false;
+        let lost = Failure {
+            transient: true,
+            ..why.clone()
+        };
+        if !self.breaks(&lost) {
+            self.end_all(why);
+        }
+    }
+
+    /// Another association is wanted, and could not be had for this reason. It is tried again as often as the settings say.
+    pub fn on_missed(&mut self, why: Failure) {
+        if self.forget_broken().is_some() {
+            self.on_lost(why);
+        }
     }
 
     /// The number by which the transfer of the next operation is known, if it is to be recovered.
@@ -32,12 +60,13 @@ impl Client {
 
     /// The association has broken: whether the transfer under way is to go on on another one.
     pub(super) fn breaks(&mut self, failure: &Failure) -> bool {
-        let Some(run) = self.run.as_mut().filter(|run| run.can_go_on()) else {
-            return false;
-        };
-        if self.over || !failure.transient || self.recoveries == 0 {
+        // A responder that goes down keeps nothing.
+        if !failure.transient || failure.code == Some(GOES_DOWN) || !self.can_go_on() {
             return false;
         }
+        let Some(run) = &mut self.run else {
+            return false;
+        };
         self.recoveries -= 1;
         self.credit = 0;
         run.waiting.clear();
@@ -46,6 +75,12 @@ impl Client {
         run.moving = Moving::No;
         self.broken = Some(Broken(failure.clone()));
         true
+    }
+
+    /// Whether what is under way could go on on another association.
+    pub(in crate::file_user) fn can_go_on(&self) -> bool {
+        let run = self.run.as_ref().is_some_and(|run| run.can_go_on());
+        run && !self.over && self.recoveries > 0
     }
 
     /// No other association is wanted any more.
@@ -107,18 +142,20 @@ impl Run {
         moves && self.activity.is_some() && self.failure.is_none()
     }
 
-    /// The file is open again: the transfer goes on from a checkpoint that both have.
-    pub(super) fn recovered(&mut self, response: &RecoverResponse, units: FunctionalUnits) {
+    /// The file is open again: the transfer goes on from a checkpoint that both have. Gives how many octets are moved once more.
+    pub(super) fn recovered(&mut self, response: &RecoverResponse, units: FunctionalUnits) -> u64 {
         let point = usize::try_from(response.recovery_point);
         let Some(point) = point.ok().filter(|point| *point <= self.points.len()) else {
-            return self.fail(Failure::of_diagnostics(&[diagnostic(6009)]));
+            self.fail(Failure::of_diagnostics(&[diagnostic(6009)]));
+            return 0;
         };
         self.points.truncate(point);
         self.secured = point;
         let before = self.offset;
         self.offset = self.points.last().copied().unwrap_or(0);
         // What comes once more has not been moved.
-        self.moved = self.moved.saturating_sub(before - self.offset.min(before));
+        let again = before - self.offset.min(before);
+        self.moved = self.moved.saturating_sub(again);
         self.form = Form::of(&response.contents_type);
         let moves = |stage: &Stage| matches!(stage, Stage::Read(_) | Stage::Write(_));
         let stages =
@@ -126,6 +163,7 @@ impl Run {
         if let Some(stage) = stages.into_iter().find(moves) {
             self.stages.push_front(stage);
         }
+        again
     }
 }
 
