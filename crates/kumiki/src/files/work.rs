@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use kumiki_lab::live::osi::{
-    self, Association, Call, ContentsType, Errand, Failure, Gain, Layer, Operation, Outcome,
-    Protocols, PutMode,
+    self, Association, Call, ContentsType, Duration, Errand, Failure, Gain, Layer, Operation,
+    Outcome, Protocols, PutMode,
 };
 
 use super::bar::Bar;
@@ -79,11 +79,24 @@ impl Errand for Plan {
         self.bar.at(progress.octets);
     }
 
+    fn broken(&mut self, title: &str, why: &Failure, wait: Duration) {
+        self.bar.say(&broken(title, why, wait));
+    }
+
     fn told(&mut self, line: &str) {
         if self.verbose {
             self.bar.say(line);
         }
     }
+}
+
+/// That something broke and goes on, in a line.
+pub(crate) fn broken(title: &str, why: &Failure, wait: Duration) -> String {
+    let seconds = wait.as_nanos() / 1_000_000_000;
+    format!(
+        "kumiki: {title}: {}; it goes on in {seconds} s",
+        why.meaning
+    )
 }
 
 /// What came of an operation, in a line.

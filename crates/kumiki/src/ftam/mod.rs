@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use kumiki_lab::live::Duration;
 use kumiki_lab::live::osi::{
-    self, Call, Calls, ContentsType, Lower, Operation, PutMode, Settings, StringClass,
+    self, Call, Calls, ContentsType, FunctionalUnits, Lower, Operation, PutMode, Settings,
+    StringClass,
 };
+use kumiki_lab::live::{Duration, unguessable};
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
@@ -64,6 +65,12 @@ struct Common {
     /// The octets of one data element that is sent, where a file may be cut anywhere
     #[arg(long, value_name = "SIZE", default_value = "8000B")]
     element: String,
+    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER); 0: never
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=1000))]
+    retries: u32,
+    /// Propose no recovery, for responders that choke on it: what breaks has failed
+    #[arg(long)]
+    no_recovery: bool,
     /// Tell what the layers do
     #[arg(short, long)]
     verbose: bool,
@@ -223,6 +230,14 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
         common.password_file.as_deref(),
     )?;
     let usual = Lower::default();
+    let settings = Settings::default();
+    let recovers = common.retries > 0 && !common.no_recovery;
+    let units = if recovers {
+        settings.units | FunctionalUnits::RECOVERY
+    } else {
+        settings.units
+    };
+    let random = unguessable().map_err(|why| Stop::Failed(format!("no random number: {why}")))?;
     let [called, ours] = url.x121;
     Ok(Call {
         host: url.host.clone(),
@@ -243,7 +258,11 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
             account: url.account.as_deref().map(Into::into),
             password,
             element,
-            ..Settings::default()
+            units,
+            recoveries: if recovers { common.retries } else { 0 },
+            // Thirty bits: some responders have no more than 32 for it.
+            activity: i64::try_from(random >> 34).unwrap_or(0),
+            ..settings
         }),
         patience,
         pcap: common.pcap.clone(),

@@ -10,7 +10,7 @@ const HUGE: u64 = 1 << 34;
 #[test]
 fn a_broken_transfer_leaves_the_old_file_at_the_responder() {
     let folder = Folder::new("broken-put");
-    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--keep", "0"]);
     folder.write("root/x", b"old");
     hollow(&folder.path("huge"), HUGE);
     for name in ["x", "new"] {

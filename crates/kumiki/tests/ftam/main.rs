@@ -10,4 +10,6 @@ mod capture;
 mod collect;
 mod files;
 mod harness;
+mod line;
+mod recovered;
 mod refusals;
