@@ -143,6 +143,9 @@ struct Put {
     /// What it is
     #[arg(long = "as", value_name = "TYPE", value_enum, default_value_t = As::Binary)]
     form: As,
+    /// Note how far it is (.FILE.kumiki-put, beside the file), and go on from there the next time, where the responder has kept what it has
+    #[arg(long)]
+    resume: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -209,6 +212,11 @@ struct Collect {
 
 /// Whom `url` and the options mean.
 fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
+    resumed(url, common, false)
+}
+
+/// The same; another run may go on with what this one begins, if it `resumes`.
+fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
     let patience: Duration = option("--timeout", &common.timeout)?;
     let element: Octets = option("--element", &common.element)?;
     let element = usize::try_from(element.count()).ok();
@@ -231,7 +239,7 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
     )?;
     let usual = Lower::default();
     let settings = Settings::default();
-    let recovers = common.retries > 0 && !common.no_recovery;
+    let recovers = (common.retries > 0 || resumes) && !common.no_recovery;
     let units = if recovers {
         settings.units | FunctionalUnits::RECOVERY
     } else {
@@ -260,6 +268,7 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
             element,
             units,
             recoveries: if recovers { common.retries } else { 0 },
+            resumes: recovers && resumes,
             // Thirty bits: some responders have no more than 32 for it.
             activity: i64::try_from(random >> 34).unwrap_or(0),
             ..settings
@@ -279,7 +288,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
-            let call = call_of(&it.url, &it.common)?;
+            let call = resumed(&it.url, &it.common, it.resume)?;
             let contents_type = it.form.map(As::contents_type);
             work::get(
                 &call,
@@ -292,14 +301,14 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         }
         What::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;
-            let call = call_of(&it.url, &it.common)?;
+            let call = resumed(&it.url, &it.common, it.resume)?;
             let mode = match it.mode {
                 Mode::New => PutMode::New,
                 Mode::Replace => PutMode::Replace,
                 Mode::Append => PutMode::Append,
             };
             let how = (it.form.contents_type(), mode);
-            work::put(&call, &it.file, &name, how, it.common.manner())
+            work::put(&call, &it.file, &name, how, it.resume, it.common.manner())
         }
         What::Ls(it) => work::list(
             &call_of(&it.url, &it.common)?,

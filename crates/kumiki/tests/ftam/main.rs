@@ -13,3 +13,4 @@ mod harness;
 mod line;
 mod recovered;
 mod refusals;
+mod resumed;

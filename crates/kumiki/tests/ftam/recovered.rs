@@ -10,8 +10,13 @@ const HUGE: u64 = 1 << 34;
 
 /// Some megabytes of which no two parts are alike.
 fn contents() -> Vec<u8> {
+    long(1_000_000)
+}
+
+/// So many words of four bytes.
+pub(crate) fn long(words: u32) -> Vec<u8> {
     let mut state = 1_u32;
-    let words = (0..1_000_000).flat_map(|_| {
+    let words = (0..words).flat_map(|_| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         state.to_be_bytes()
     });
@@ -20,7 +25,7 @@ fn contents() -> Vec<u8> {
 
 /// Less than half of it has crossed twice.
 #[track_caller]
-fn did_not_begin_anew(line: &Line, contents: &[u8]) {
+pub(crate) fn did_not_begin_anew(line: &Line, contents: &[u8]) {
     let (crossed, whole) = (line.crossed(), contents.len() as u64);
     assert!(crossed >= whole && crossed < whole * 3 / 2, "{crossed}");
 }
@@ -50,6 +55,22 @@ fn what_is_fetched_goes_on_on_another_connection() {
     // No capture has replaced another one.
     assert_eq!(folder.names("."), ["b", "root", "tape", "tape.2", "tape.3"]);
     assert!(folder.read("tape").len() > 1_000_000);
+    daemon.stop();
+}
+
+#[test]
+fn what_is_fetched_to_standard_output_is_there_once() {
+    let folder = Folder::new("recovered-out");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = contents();
+    folder.write("root/x", &contents);
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let mut get = folder.command(&["ftam", "get", &line.url("x"), "-"]);
+    let out = std::fs::File::create(folder.path("b")).unwrap();
+    let ran = get.stdout(out).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    assert!(folder.read("b") == contents);
+    did_not_begin_anew(&line, &contents);
     daemon.stop();
 }
 

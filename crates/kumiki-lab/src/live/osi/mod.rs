@@ -56,7 +56,7 @@ pub use kumiki_osi::mms::Initiate;
 pub use kumiki_osi::x25::Number as X121;
 pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
 pub use kumiki_proto::file_user::{
-    Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Settings, Sink, Source,
+    Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Secured, Settings, Sink, Source,
 };
 pub use kumiki_proto::filestore::Form;
 pub use kumiki_proto::mms_files::Settings as MmsSettings;

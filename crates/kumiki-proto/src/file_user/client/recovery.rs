@@ -51,7 +51,8 @@ impl Client {
 
     /// The number by which the transfer of the next operation is known, if it is to be recovered.
     pub(super) fn next_activity(&mut self) -> Option<i64> {
-        let recovers = self.units.contains(FunctionalUnits::RECOVERY) && self.recoveries > 0;
+        let wants = self.recoveries > 0 || self.settings.resumes;
+        let recovers = wants && self.units.contains(FunctionalUnits::RECOVERY);
         recovers.then(|| {
             self.activity = self.activity.saturating_add(1);
             self.activity
@@ -112,16 +113,53 @@ impl Client {
         };
         run.points.truncate(point);
         run.waiting.push_back(Kind::RecoverResponse);
-        let request = RecoverRequest {
-            activity_identifier,
-            bulk_transfer_number: 1,
-            requested_access: access(&run.operation),
-            recovery_point: i64::try_from(point).unwrap_or(i64::MAX),
-            ..RecoverRequest::default()
-        };
-        out.push(Fpdu::RecoverRequest(Box::new(request)).into());
+        out.push(request(run, activity_identifier).into());
         true
     }
+
+    /// Begins to go on with what an earlier run has left; gives the operation back where that cannot be.
+    pub(super) fn resume(&mut self, mut operation: Operation) -> Option<Operation> {
+        let Some(at) = operation.interrupted() else {
+            return Some(operation);
+        };
+        let floor = usize::try_from(at.point).unwrap_or(usize::MAX);
+        let has_it = self.units.contains(FunctionalUnits::RECOVERY);
+        if self.is_anew || !has_it || !(1..=MOST_CHECKPOINTS).contains(&floor) {
+            operation.secured(None);
+            return Some(operation);
+        }
+        let leave = Stage::Ask(leaving(true, true));
+        let mut run = Box::new(Run::new(operation, [leave].into()));
+        run.activity = Some(at.activity);
+        run.points = vec![at.offset; floor];
+        (run.floor, run.secured) = (floor, floor);
+        (run.recovering, run.resuming) = (true, true);
+        run.unsent.push_back(request(&run, at.activity));
+        self.run = Some(run);
+        None
+    }
+
+    /// Whether the responder does not go on with what an earlier run has left, and has said so: it is begun anew.
+    pub(super) fn begins_anew(&mut self) -> bool {
+        let Some(mut run) = self.run.take_if(|run| run.is_refused()) else {
+            return false;
+        };
+        run.operation.secured(None);
+        self.plan.push_front(run.operation);
+        self.is_anew = true;
+        true
+    }
+}
+
+/// F-RECOVER, from the last checkpoint.
+fn request(run: &Run, activity_identifier: i64) -> Fpdu {
+    Fpdu::RecoverRequest(Box::new(RecoverRequest {
+        activity_identifier,
+        bulk_transfer_number: 1,
+        requested_access: access(&run.operation),
+        recovery_point: i64::try_from(run.points.len()).unwrap_or(i64::MAX),
+        ..RecoverRequest::default()
+    }))
 }
 
 impl Run {
@@ -130,6 +168,21 @@ impl Run {
         if opened.recovery_mode != RecoveryMode::AtAnyActiveCheckpoint {
             self.activity = None;
         }
+    }
+
+    /// Whether an earlier run has begun it, and the responder does not go on with that.
+    fn is_refused(&self) -> bool {
+        let code = self.failure.as_ref().and_then(|failure| failure.code);
+        self.resuming && code.is_some_and(|code| (6000..7000).contains(&code))
+    }
+
+    /// Where it can be gone on with, if it has a number.
+    pub(super) fn place(&self) -> Option<Secured> {
+        Some(Secured {
+            activity: self.activity?,
+            point: u32::try_from(self.secured).ok()?,
+            offset: *self.points.get(self.secured.checked_sub(1)?)?,
+        })
     }
 
     /// Whether a transfer is under way, or was to be gone on with, and nothing else is wrong with it.
@@ -145,13 +198,15 @@ impl Run {
     /// The file is open again: the transfer goes on from a checkpoint that both have. Gives how many octets are moved once more.
     pub(super) fn recovered(&mut self, response: &RecoverResponse, units: FunctionalUnits) -> u64 {
         let point = usize::try_from(response.recovery_point);
-        let Some(point) = point.ok().filter(|point| *point <= self.points.len()) else {
+        let has = self.floor..=self.points.len();
+        let Some(point) = point.ok().filter(|point| has.contains(point)) else {
             self.fail(Failure::of_diagnostics(&[diagnostic(6009)]));
             return 0;
         };
         self.points.truncate(point);
         self.secured = point;
         let before = self.offset;
+        self.resuming = false;
         self.offset = self.points.last().copied().unwrap_or(0);
         // What comes once more has not been moved.
         let again = before - self.offset.min(before);
