@@ -164,10 +164,10 @@ impl Guard {
         passwords: Option<&AccessPasswords>,
         locks: Option<ConcurrencyControl>,
     ) -> Result<Selection, Fault> {
+        self.begin_anew(user, &name);
         let attributes = self.store.attributes(user, &name)?;
         let locks = locks.unwrap_or_else(|| usual(access));
         permit(&attributes, user, access, passwords, &locks)?;
-        self.begin_anew(user, &name);
         self.hold(name, access, needed(access, locks))
     }
 
@@ -245,6 +245,8 @@ impl Guard {
         if !file.access_control.is_empty() && !self.store.keeps_access_control() {
             return Err(Fault::permanent(3015, "this store keeps no access control"));
         }
+        // What F-CREATE had made for it is gone then.
+        self.begin_anew(user, &name);
         let old = match self.store.attributes(user, &name) {
             Ok(attributes) => Some(attributes),
             Err(fault) if fault.identifier == 3004 => None,
@@ -275,7 +277,6 @@ impl Guard {
                     &ConcurrencyControl::default(),
                 )
                 .map_err(|_| Fault::permanent(3026, ""))?;
-                self.begin_anew(user, &name);
                 if self.is_used(None, |held| *held == name) {
                     return Err(Fault::transient(3012, ""));
                 }

@@ -200,6 +200,21 @@ fn who_turns_to_a_file_anew_is_not_in_his_own_way_at_another_guard() {
     let selected = second.select(&ada, name("a"), AccessRequest::REPLACE, None, None);
     second.deselect(selected.unwrap());
     assert_eq!((second.interrupted(), second.selections()), (0, 0));
+    // Nor is the file that was being made, though there is to be none.
+    break_writing("ada", "new", 8, &mut first);
+    let mut writer = as_user("ada", &mut first);
+    let out = say(
+        &mut writer,
+        &mut first,
+        begin_writing("new", Override::CreateFailure),
+    );
+    assert_eq!(errors(&out), [0; 0]);
+    writer.on_broken(&mut first);
+    // And one that is only looked at is not there.
+    break_writing("ada", "new", 9, &mut first);
+    let none = first.select(&ada, name("new"), AccessRequest::READ, None, None);
+    assert_eq!(none.unwrap_err().identifier, 3004);
+    assert_eq!((first.interrupted(), first.selections()), (0, 0));
 }
 
 #[test]
