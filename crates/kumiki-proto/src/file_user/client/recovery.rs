@@ -98,9 +98,10 @@ impl Client {
         let Some(run) = &mut self.run else {
             return false;
         };
+        // Nothing is, on this association: where it is refused there is nothing to leave.
+        (run.selected, run.open) = (false, false);
         let Some(activity_identifier) = run.activity.filter(|_| has_it) else {
             run.fail(failure);
-            (run.selected, run.open) = (false, false);
             self.finish();
             return false;
         };
