@@ -1,6 +1,7 @@
 //! `kumiki ftamd`: from the command line to `serve`.
 
 use clap::{Args, Subcommand};
+use kumiki_lab::live::Duration;
 use kumiki_lab::live::files::hash;
 use kumiki_lab::live::osi::Serves;
 use kumiki_lab::quantity::Octets;
@@ -50,6 +51,14 @@ struct Served {
         help_heading = "How callers reach it"
     )]
     element: String,
+    /// A transfer that broke is kept for so long, with its locks, so that its user can go on with it (F-RECOVER); 0: it is given up at once
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10min",
+        help_heading = "Limits"
+    )]
+    keep: String,
 }
 
 /// `kumiki ftamd`.
@@ -62,7 +71,11 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             let element = element.filter(|element| (1..=1 << 20).contains(element));
             let element = element
                 .ok_or_else(|| Stop::Input("--element: 1 B to 1 MiB is expected".to_owned()))?;
-            serve(&wanted.serve.serve, Serves::Ftam { element })
+            let keep = match wanted.serve.keep.as_str() {
+                "0" => Duration::ZERO,
+                text => option("--keep", text)?,
+            };
+            serve(&wanted.serve.serve, Serves::Ftam { element }, keep)
         }
     }
 }

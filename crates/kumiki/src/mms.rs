@@ -237,7 +237,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             let name = work::put_name(&it.file, &it.url)?;
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
             let how = (ContentsType::binary(), PutMode::Replace);
-            work::put(&call, &it.file, &name, how, manner)
+            work::put(&call, &it.file, &name, how, false, manner)
         }
         What::Ls(it) => {
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());

@@ -1,6 +1,7 @@
 //! `kumiki mmsd`: from the command line to `serve`.
 
 use clap::Args;
+use kumiki_lab::live::Duration;
 use kumiki_lab::live::osi::Serves;
 
 use crate::commands::Stop;
@@ -44,5 +45,5 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         initiate: initiate(&wanted.pdu, 64)?,
         user,
     };
-    serve(&wanted.serve, serves)
+    serve(&wanted.serve, serves, Duration::ZERO)
 }

@@ -21,7 +21,7 @@ use kumiki_osi::ftam::{
 
 use super::run::{Moving, Run, response};
 use super::stage::{Stage, leaving, stages};
-use super::{Failure, Gain, Layer, Operation, Outcome, Progress, Settings};
+use super::{Failure, Gain, Layer, Operation, Outcome, Progress, Secured, Settings};
 use crate::filestore::{Do, Form, Lengths};
 
 /// The most entries of a directory that are kept.
@@ -46,6 +46,8 @@ pub struct Client {
     broken: Option<recovery::Broken>,
     recoveries: u32,
     activity: i64,
+    /// The next operation begins anew, whatever an earlier run has left of it.
+    is_anew: bool,
     /// The association stands.
     stands: bool,
     /// It is kept when the plan is done.
@@ -83,6 +85,7 @@ impl Client {
             broken: None,
             recoveries,
             activity,
+            is_anew: false,
             stands: false,
             held: false,
             ending: false,
@@ -285,6 +288,10 @@ impl Client {
                     && run.points.len() < MOST_CHECKPOINTS
                 {
                     run.points.push(run.offset);
+                    run.secured = run.points.len();
+                    if let Some(place) = run.place() {
+                        run.operation.secured(Some(place));
+                    }
                     out.push(Do::Say(Primitive::CheckReply { identifier }));
                 }
             }
@@ -292,6 +299,9 @@ impl Client {
                 if let Some(run) = &mut self.run {
                     let secured = usize::try_from(identifier).unwrap_or(usize::MAX);
                     run.secured = run.secured.max(secured.min(run.points.len()));
+                    if let Some(place) = run.place() {
+                        run.operation.secured(Some(place));
+                    }
                 }
                 self.pump(out);
             }
@@ -377,7 +387,8 @@ impl Client {
         }
         if let (true, Fpdu::RecoverResponse(response)) = (entered, &fpdu) {
             (run.selected, run.open) = (true, true);
-            run.recovered(response, self.units);
+            let again = run.recovered(response, self.units);
+            self.progress.octets = self.progress.octets.saturating_sub(again);
         }
         if let Fpdu::OpenResponse(opened) = &fpdu {
             run.opened(opened);
@@ -495,6 +506,10 @@ impl Client {
             }
             return false;
         };
+        let Some(operation) = self.resume(operation) else {
+            return true;
+        };
+        self.is_anew = false;
         let activity = self.next_activity();
         match stages(&operation, self.units, self.groups, activity) {
             Ok(stages) => {
@@ -522,6 +537,9 @@ impl Client {
     }
 
     fn finish(&mut self) {
+        if self.begins_anew() {
+            return;
+        }
         let Some(run) = self.run.take() else {
             return;
         };
@@ -658,7 +676,7 @@ impl Client {
         }
         let wanted = usize::try_from(restart.checkpoint_identifier).unwrap_or(usize::MAX);
         let sends = matches!(run.operation, Operation::Put { .. });
-        if wanted > run.points.len() && sends {
+        if (wanted > run.points.len() && sends) || wanted < run.floor {
             let failure = Failure::of_diagnostics(&[diagnostic(6000)]);
             return self.cancel(failure, out);
         }

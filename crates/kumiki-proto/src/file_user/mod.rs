@@ -5,7 +5,7 @@
 //! | Specification | ISO 8571-3 (service). Which services an operation is made of follows what ISODE's client does |
 //! | Above | whoever has files: [`Source`] and [`Sink`] |
 //! | Below | the file service: FTAM's provider |
-//! | Left out | F-RESTART of its own will (the peer may restart; what breaks is the association, and F-RECOVER goes on with that); recovery by another run of the program, for which `Get` that goes on where it was skips what it has; version 2; access passwords |
+//! | Left out | F-RESTART of its own will (the peer may restart; what breaks is the association, and F-RECOVER goes on with that); going back to a checkpoint before the one that another run has noted; version 2; access passwords |
 //!
 //! | read | for |
 //! |---|---|
@@ -32,6 +32,17 @@ pub use failure::{Failure, Layer};
 pub use node::{Config, FileClient, Want};
 pub use settings::Settings;
 
+/// A place from which a transfer can go on, also by another run of a program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Secured {
+    /// The number by which the responder knows the transfer.
+    pub activity: i64,
+    /// The checkpoint, from 1 on.
+    pub point: u32,
+    /// Where it is, in octets of the file here.
+    pub offset: u64,
+}
+
 /// Where the contents of a file come from.
 pub trait Source: Send {
     /// Up to `most` octets from `offset` on; none only at the end.
@@ -43,6 +54,16 @@ pub trait Source: Send {
     /// How many octets there are, where that is known.
     fn size(&self) -> Option<u64> {
         None
+    }
+
+    /// Where a transfer of an earlier run is to be gone on with; none begins anew.
+    fn interrupted(&self) -> Option<Secured> {
+        None
+    }
+
+    /// The transfer can be gone on with from here; none: that of the earlier run cannot, and all of the file is sent.
+    fn secured(&mut self, at: Option<Secured>) {
+        let _ = at;
     }
 }
 
@@ -68,6 +89,16 @@ pub trait Sink: Send {
     fn opened(&mut self, size: u64, modified: Option<&str>, at: u64) -> Result<u64, String> {
         let _ = (size, modified);
         Ok(at)
+    }
+
+    /// Where a transfer of an earlier run is to be gone on with: all that comes before is there. None begins anew.
+    fn interrupted(&self) -> Option<Secured> {
+        None
+    }
+
+    /// The transfer can be gone on with from here; none: that of the earlier run cannot, and all of the file comes.
+    fn secured(&mut self, at: Option<Secured>) {
+        let _ = at;
     }
 }
 
@@ -152,6 +183,32 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Where it is to go on with a transfer of an earlier run.
+    fn interrupted(&self) -> Option<Secured> {
+        match self {
+            Self::Get { sink, .. } => sink.interrupted(),
+            Self::Put { source, .. } => source.interrupted(),
+            Self::List { .. }
+            | Self::Stat { .. }
+            | Self::Rename { .. }
+            | Self::Remove { .. }
+            | Self::MakeDirectory { .. } => None,
+        }
+    }
+
+    /// It can be gone on with from here, or not with that of the earlier run.
+    fn secured(&mut self, at: Option<Secured>) {
+        match self {
+            Self::Get { sink, .. } => sink.secured(at),
+            Self::Put { source, .. } => source.secured(at),
+            Self::List { .. }
+            | Self::Stat { .. }
+            | Self::Rename { .. }
+            | Self::Remove { .. }
+            | Self::MakeDirectory { .. } => {}
+        }
+    }
+
     /// What it is, in a word and a name.
     #[must_use]
     pub fn title(&self) -> String {

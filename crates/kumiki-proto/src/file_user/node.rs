@@ -27,6 +27,8 @@ pub enum Want {
     GiveUp,
     /// The association ends at once, for this reason.
     Abort(Failure),
+    /// The association is taken as broken, for this reason: a transfer that can go on elsewhere does.
+    Lost(Failure),
 }
 
 /// Whom to call, and as whom.
@@ -71,6 +73,10 @@ pub struct FileClient {
     wanted: Vec<Want>,
     /// The association is kept when the plan is done.
     is_held: bool,
+    /// What it does was begun at another node.
+    goes_on: bool,
+    /// It does not call again.
+    is_once: bool,
 }
 
 impl FileClient {
@@ -97,7 +103,33 @@ impl FileClient {
             timer: TimerSlot::default(),
             wanted: Vec::new(),
             is_held: false,
+            goes_on: false,
+            is_once: false,
         }
+    }
+
+    /// One that goes on, as soon as it is started, with what [`FileClient::take_broken`] gave.
+    #[must_use]
+    pub fn going_on(config: Config, client: Client) -> Self {
+        Self {
+            client,
+            goes_on: true,
+            ..Self::new(config, Vec::new())
+        }
+    }
+
+    /// One whose network below is good for one call: where its association breaks, whoever runs the node takes what is to go on to another one.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.is_once = true;
+        self
+    }
+
+    /// What wants another association, if it does. The node has nothing to do any more then.
+    pub fn take_broken(&mut self) -> Option<Client> {
+        let is_broken = !self.calls && self.client.wants_again();
+        let nothing = || Client::new(Settings::default(), Vec::new());
+        is_broken.then(|| core::mem::replace(&mut self.client, nothing()))
     }
 
     /// One that keeps the association for what is wanted of it.
@@ -160,7 +192,7 @@ impl FileClient {
     fn rest(&mut self, cx: &mut Context<'_>) {
         let wait = match (self.is_over(), self.calls) {
             (false, true) if self.config.idle > Duration::ZERO => self.config.idle,
-            (false, false) if self.client.wants_again() => self.config.again,
+            (false, false) if self.client.wants_again() && !self.is_once => self.config.again,
             _ => return cx.clear_timer(&mut self.timer),
         };
         let token = Token {
@@ -173,7 +205,7 @@ impl FileClient {
 
     /// Does what was wanted while nothing was heard.
     fn do_wanted(&mut self, cx: &mut Context<'_>) {
-        let mut out = Vec::new();
+        let (mut out, mut lost) = (Vec::new(), None);
         for want in core::mem::take(&mut self.wanted) {
             match want {
                 Want::Do(operation) => self.client.add(operation, &mut out),
@@ -181,7 +213,14 @@ impl FileClient {
                 Want::GiveUp if self.client.stands() => self.client.give_up(&mut out),
                 Want::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
                 Want::Abort(why) => self.client.abort(why, &mut out),
+                Want::Lost(why) if self.client.can_go_on() => lost = Some(why),
+                Want::Lost(why) => self.client.abort(why, &mut out),
             }
+        }
+        if let Some(why) = lost {
+            self.drop_call(Reason::TimedOut, cx);
+            self.client.on_lost(why);
+            return self.rest(cx);
         }
         match self.provider {
             Some(provider) => perform(provider, out, cx),
@@ -196,6 +235,12 @@ impl FileClient {
 
     /// Ends the association, or what was to become one.
     fn hang_up(&mut self, reason: Reason, cx: &mut Context<'_>) {
+        self.drop_call(reason, cx);
+        self.client.on_aborted(reason);
+    }
+
+    /// The same, and the client does not hear of it.
+    fn drop_call(&mut self, reason: Reason, cx: &mut Context<'_>) {
         let request = match self.provider {
             Some(session) => Request::Abort {
                 session,
@@ -205,7 +250,7 @@ impl FileClient {
             None => Request::Cancel { user: self.own },
         };
         cx.down(FILES, request);
-        self.gone(reason);
+        (self.provider, self.calls) = (None, false);
     }
 
     /// The association is gone.
@@ -226,6 +271,9 @@ impl Protocol for FileClient {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
+        if self.goes_on {
+            return self.call(cx);
+        }
         let mut settings = self.config.settings.clone();
         if settings.activity == 0 {
             settings.activity = i64::from(cx.rng().next_u32()) << 16;

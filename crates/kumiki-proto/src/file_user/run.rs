@@ -55,6 +55,10 @@ pub(super) struct Run {
     pub(super) activity: Option<i64>,
     /// The association has broken, and the transfer has not begun anew yet.
     pub(super) recovering: bool,
+    /// An earlier run has begun the transfer, and secured so many checkpoints. Where those before the last are is not known.
+    pub(super) floor: usize,
+    /// F-RECOVER for that has no good answer yet: without one all is begun anew.
+    pub(super) resuming: bool,
 }
 
 impl Run {
@@ -80,6 +84,8 @@ impl Run {
             attributes: None,
             activity: None,
             recovering: false,
+            floor: 0,
+            resuming: false,
         }
     }
 

@@ -27,6 +27,8 @@ pub struct Settings {
     pub checkpoint_window: u32,
     /// How often transfers whose association broke are gone on with on another one, where recovery was agreed on.
     pub recoveries: u32,
+    /// Another run may go on with them too: they have numbers even where this one does not.
+    pub resumes: bool,
     /// What the numbers by which such transfers are known begin behind: none may be in use twice by one user of one responder.
     pub activity: i64,
 }
@@ -47,6 +49,7 @@ impl Default for Settings {
             checkpoint_every: 256 * 1024,
             checkpoint_window: 4,
             recoveries: 8,
+            resumes: false,
             activity: 0,
         }
     }

@@ -1,6 +1,7 @@
 //! Client and responder against each other, without what is below them. Two protocol machines stand between and are the judges of
 //! what each sends.
 
+mod moved;
 mod nodes;
 mod whole;
 

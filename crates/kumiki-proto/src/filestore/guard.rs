@@ -3,8 +3,9 @@
 //! **Locks** (recalled, ISO 8571-2 on concurrency control). Where a user asks for none, what he wants to read is locked shared and what
 //! he wants to change exclusively; where he says "not required" of what he is to do, it is shared. Locks of an open file come on top of those of its selection.
 //!
-//! **Interrupted transfers** keep their selection and its locks until they are recovered, until their user selects or creates the file anew, until they are old
-//! ([`Guard::age`]), or until there are too many.
+//! **Interrupted transfers** keep their selection and its locks ([`interrupted`]).
+
+mod interrupted;
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,12 @@ use kumiki_osi::ftam::access::{
     AccessControlElement, AccessPasswords, ConcurrencyControl, Lock, PerAction,
 };
 use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
-use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::file::{CreateRequest, Override};
 use kumiki_osi::ftam::{AccessRequest, Diagnostic, LockKeys, Moment, Password};
 
-use super::{Fault, FileId, Filestore, Login, Name, NewFile, User, informative};
+use super::{Fault, Filestore, Login, Name, NewFile, User, informative};
+use interrupted::Most;
+pub(crate) use interrupted::{Docket, Interrupted};
 
 /// A file that a user has selected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -28,13 +30,19 @@ struct Held {
     name: Name,
     locks: ConcurrencyControl,
     open: Option<ConcurrencyControl>,
+    /// What is done with it, where it has a number, and whose that is.
+    activity: Option<(User, i64)>,
+    /// That is to be gone on with on another association.
+    is_claimed: bool,
 }
 
-/// Who has which file selected, and with which locks: one table for a store, however many guards it has.
+/// Who has which file selected, and with which locks, and which transfers were interrupted: one table for a store, however many guards it has.
 #[derive(Debug, Default)]
 pub struct Table {
     held: BTreeMap<u64, Held>,
     next: u64,
+    /// The oldest first.
+    dockets: Vec<Docket>,
 }
 
 /// How a guard gets at the table: its own, or one that guards in several threads share.
@@ -49,23 +57,6 @@ impl Shelf for Table {
     }
 }
 
-/// A transfer that broke with its association and may be recovered.
-#[derive(Clone, Debug)]
-pub(crate) struct Docket {
-    pub(crate) user: User,
-    pub(crate) activity: i64,
-    pub(crate) selection: Selection,
-    pub(crate) contents_type: ContentsType,
-    /// What is being written, kept open.
-    pub(crate) written: Option<FileId>,
-    /// Where each checkpoint is, from 1 on: octets of the store.
-    pub(crate) checkpoints: Vec<u64>,
-    /// Where the transfer began.
-    pub(crate) begin: u64,
-    /// It was there when [`Guard::age`] was called last.
-    pub(crate) is_old: bool,
-}
-
 /// A store and who guards it.
 pub struct Guard {
     store: Box<dyn Filestore>,
@@ -73,8 +64,9 @@ pub struct Guard {
     /// Its own selections, and the files of them that are to be emptied.
     own: BTreeMap<Selection, Own>,
     create_password: Option<Password>,
-    dockets: Vec<Docket>,
-    most_dockets: usize,
+    most: Most,
+    /// Others have the table too.
+    is_shared: bool,
 }
 
 impl core::fmt::Debug for Guard {
@@ -115,15 +107,15 @@ impl Guard {
             table: Box::new(Table::default()),
             own: BTreeMap::new(),
             create_password: None,
-            dockets: Vec::new(),
-            most_dockets: 16,
+            most: Most::default(),
+            is_shared: false,
         }
     }
 
-    /// Has its locks in a table that others have too.
+    /// Has its locks and interrupted transfers in a table that others have too.
     #[must_use]
     pub fn sharing(mut self, table: Box<dyn Shelf>) -> Self {
-        self.table = table;
+        (self.table, self.is_shared) = (table, true);
         self
     }
 
@@ -141,22 +133,15 @@ impl Guard {
         self
     }
 
-    /// Keeps so many interrupted transfers; the oldest is given up for a new one.
-    #[must_use]
-    pub const fn with_dockets(mut self, most: usize) -> Self {
-        self.most_dockets = most;
-        self
-    }
-
     /// The store.
     pub fn store(&mut self) -> &mut dyn Filestore {
         &mut *self.store
     }
 
-    /// How many selections there are, those of interrupted transfers among them.
+    /// How many selections there are, those of interrupted transfers and of others who share the table among them.
     #[must_use]
-    pub fn selections(&self) -> usize {
-        self.own.len()
+    pub fn selections(&mut self) -> usize {
+        self.table(|table| table.selections()).unwrap_or(0)
     }
 
     /// As the store's.
@@ -179,10 +164,10 @@ impl Guard {
         passwords: Option<&AccessPasswords>,
         locks: Option<ConcurrencyControl>,
     ) -> Result<Selection, Fault> {
+        self.begin_anew(user, &name);
         let attributes = self.store.attributes(user, &name)?;
         let locks = locks.unwrap_or_else(|| usual(access));
         permit(&attributes, user, access, passwords, &locks)?;
-        self.begin_anew(user, &name);
         self.hold(name, access, needed(access, locks))
     }
 
@@ -199,6 +184,8 @@ impl Guard {
                 name: name.clone(),
                 locks,
                 open: None,
+                activity: None,
+                is_claimed: false,
             };
             table.held.insert(table.next, held);
             Ok(Selection(table.next))
@@ -258,6 +245,8 @@ impl Guard {
         if !file.access_control.is_empty() && !self.store.keeps_access_control() {
             return Err(Fault::permanent(3015, "this store keeps no access control"));
         }
+        // What F-CREATE had made for it is gone then.
+        self.begin_anew(user, &name);
         let old = match self.store.attributes(user, &name) {
             Ok(attributes) => Some(attributes),
             Err(fault) if fault.identifier == 3004 => None,
@@ -288,7 +277,6 @@ impl Guard {
                     &ConcurrencyControl::default(),
                 )
                 .map_err(|_| Fault::permanent(3026, ""))?;
-                self.begin_anew(user, &name);
                 if self.is_used(None, |held| *held == name) {
                     return Err(Fault::transient(3012, ""));
                 }
@@ -461,86 +449,22 @@ impl Guard {
         locked.map_err(|fault: Fault| Fault::transient(5018, fault.text))
     }
 
-    /// Gives the locks of an open file up.
+    /// Gives the locks of an open file up, and the number of what was done with it.
     pub fn unlock_open(&mut self, selection: Selection) {
         self.table(|table| {
             if let Some(held) = table.held.get_mut(&selection.0) {
-                held.open = None;
+                (held.open, held.activity) = (None, None);
             }
         });
     }
-
-    /// Keeps an interrupted transfer, with its selection and its locks. One of the same user and number is given up for it.
-    pub(crate) fn interrupt(&mut self, docket: Docket) {
-        let is_same = |it: &Docket| it.user == docket.user && it.activity == docket.activity;
-        self.forget_if(is_same);
-        self.dockets.push(docket);
-        while self.dockets.len() > self.most_dockets {
-            let oldest = self.dockets.remove(0);
-            self.forget(oldest);
-        }
-    }
-
-    /// Takes the interrupted transfer of this number and user.
-    pub(crate) fn recover(&mut self, user: &User, activity: i64) -> Option<Docket> {
-        let is_it = |docket: &Docket| docket.activity == activity && docket.user == *user;
-        let at = self.dockets.iter().position(is_it)?;
-        Some(self.dockets.remove(at))
-    }
-
-    fn forget(&mut self, docket: Docket) {
-        if let Some(file) = docket.written {
-            self.store.close(file);
-        }
-        self.deselect(docket.selection);
-    }
-
-    fn forget_if(&mut self, mut unwanted: impl FnMut(&Docket) -> bool) {
-        for docket in core::mem::take(&mut self.dockets) {
-            if unwanted(&docket) {
-                self.forget(docket);
-            } else {
-                self.dockets.push(docket);
-            }
-        }
-    }
-
-    /// Who turns to a file anew does not go on with what was interrupted there: it no longer stands in its own user's way.
-    fn begin_anew(&mut self, user: &User, name: &Name) {
-        let at = |it: &Docket| self.name(it.selection) == Some(name);
-        let gone: Vec<Selection> = self
-            .dockets
-            .iter()
-            .filter(|it| it.user == *user && at(it))
-            .map(|it| it.selection)
-            .collect();
-        self.forget_if(|it| gone.contains(&it.selection));
-    }
-
-    /// How many interrupted transfers are kept.
-    #[must_use]
-    pub fn interrupted(&self) -> usize {
-        self.dockets.len()
-    }
-
-    /// Gives up the interrupted transfers that were kept when this was called last: they would hold their locks for ever.
-    pub fn age(&mut self) {
-        self.forget_if(|docket| docket.is_old);
-        for docket in &mut self.dockets {
-            docket.is_old = true;
-        }
-    }
-
-    /// Gives all interrupted transfers up.
-    pub fn forget_interrupted(&mut self) {
-        self.forget_if(|_| true);
-    }
 }
 
-/// Locks end with who has them.
+/// Locks end with who has them. What was interrupted stays for others who have the table.
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.forget_interrupted();
+        if !self.is_shared {
+            self.forget_interrupted();
+        }
         for selection in core::mem::take(&mut self.own).into_keys() {
             self.deselect(selection);
         }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kumiki_octets::Message;
 use kumiki_osi::ftam::access::AccessControlElement;
@@ -14,7 +15,7 @@ use kumiki_osi::ftam::{
     AttributeNames, GeneralizedTime, GraphicString, Moment, Password, PermittedActions, oids,
 };
 
-use super::{Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
+use super::{Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
 
 /// What may be in a directory, and what is shown of it.
 const ENTRIES: AttributeNames = AttributeNames::PATHNAME
@@ -89,6 +90,30 @@ enum Opened {
     Writing { name: Name, contents: Contents },
 }
 
+impl Opened {
+    /// Octets that are nobody else's.
+    const fn octets(&self) -> u64 {
+        match self {
+            Self::Reading(_) => 0,
+            Self::Writing { contents, .. } => contents.size,
+        }
+    }
+}
+
+/// A file that was handed over and is nowhere open. Its octets count where it was written.
+#[derive(Debug)]
+struct Apart {
+    opened: Option<Opened>,
+    octets: u64,
+    apart: Arc<AtomicU64>,
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        self.apart.fetch_sub(self.octets, Ordering::SeqCst);
+    }
+}
+
 /// The store.
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -97,6 +122,8 @@ pub struct Memory {
     opened: BTreeMap<u64, Opened>,
     next: u64,
     quota: Option<u64>,
+    /// Octets of what was handed over.
+    apart: Arc<AtomicU64>,
 }
 
 impl Memory {
@@ -156,11 +183,9 @@ impl Memory {
     /// Octets of all that is there or is being written.
     fn used(&self) -> u64 {
         let kept = self.entries.values().map(|entry| entry.contents.size);
-        let written = self.opened.values().map(|opened| match opened {
-            Opened::Reading(_) => 0,
-            Opened::Writing { contents, .. } => contents.size,
-        });
-        kept.chain(written).fold(0, u64::saturating_add)
+        let written = self.opened.values().map(Opened::octets);
+        let apart = self.apart.load(Ordering::SeqCst);
+        kept.chain(written).fold(apart, u64::saturating_add)
     }
 
     fn keep(&mut self, opened: Opened) -> FileId {
@@ -440,5 +465,22 @@ impl Filestore for Memory {
 
     fn close(&mut self, file: FileId) {
         self.opened.remove(&file.0);
+    }
+
+    fn detach(&mut self, file: FileId) -> Option<Detached> {
+        let opened = self.opened.remove(&file.0)?;
+        let octets = opened.octets();
+        self.apart.fetch_add(octets, Ordering::SeqCst);
+        Some(Detached::new(Apart {
+            opened: Some(opened),
+            octets,
+            apart: Arc::clone(&self.apart),
+        }))
+    }
+
+    fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
+        let opened = file.downcast().and_then(|mut it: Apart| it.opened.take());
+        let opened = opened.ok_or_else(|| Fault::docket("not of a store in memory"))?;
+        Ok(self.keep(opened))
     }
 }

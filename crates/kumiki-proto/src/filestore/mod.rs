@@ -29,6 +29,8 @@ mod server;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use core::any::Any;
+
 use kumiki_octets::Message;
 use kumiki_osi::ftam::access::AccessControlElement;
 use kumiki_osi::ftam::attributes::ReadAttributes;
@@ -96,6 +98,12 @@ impl Fault {
     #[must_use]
     pub fn space(text: impl Into<String>) -> Self {
         Self::transient(5029, text)
+    }
+
+    /// 6006: an interrupted transfer cannot be gone on with.
+    #[must_use]
+    pub fn docket(text: impl Into<String>) -> Self {
+        Self::permanent(6006, text)
     }
 
     /// 2020: wrong name or password; the same text for both, so that names cannot be found out by trying.
@@ -183,6 +191,30 @@ pub struct NewFile {
 /// Names an open file of a store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FileId(pub u64);
+
+/// An open file on its way from one store to another of the same kind, perhaps in another thread. Where it comes to nothing, dropping it closes the file: what
+/// was written and not committed is forgotten.
+pub struct Detached(Box<dyn Any + Send>);
+
+impl Detached {
+    /// What a store hands over.
+    #[must_use]
+    pub fn new(what: impl Any + Send) -> Self {
+        Self(Box::new(what))
+    }
+
+    /// What it is, for a store that has handed over such a thing; none where it is another's.
+    #[must_use]
+    pub fn downcast<T: Any + Send>(self) -> Option<T> {
+        self.0.downcast().ok().map(|it| *it)
+    }
+}
+
+impl core::fmt::Debug for Detached {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Detached")
+    }
+}
 
 /// Where writing begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -291,4 +323,19 @@ pub trait Filestore: Send {
 
     /// Closes a file. What was written and not committed is forgotten.
     fn close(&mut self, file: FileId);
+
+    /// Hands an open file over to another store of the same kind: it is open here no more. None where that cannot be done, and nothing has changed then.
+    fn detach(&mut self, file: FileId) -> Option<Detached> {
+        let _ = file;
+        None
+    }
+
+    /// Takes a file that another store has handed over.
+    ///
+    /// # Errors
+    /// 6006 where it is none of this kind, or its contents are no longer those that were being read; it is closed then.
+    fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
+        drop(file);
+        Err(Fault::docket("this store takes no open files"))
+    }
 }

@@ -6,11 +6,12 @@ use kumiki_graph::{
 };
 use kumiki_osi::Association;
 use kumiki_osi::acse::Names;
+use kumiki_osi::ftam::file::RecoverRequest;
 use kumiki_osi::ftam::regime::InitializeResponse;
 use kumiki_osi::ftam::{Diagnostic, Fpdu, Moment, Primitive, StateResult};
 
 use super::responder::{Config as ResponderConfig, Responder};
-use super::{Do, Fault, Guard};
+use super::{Do, Fault, Guard, User};
 use crate::sessions::Sessions;
 
 /// The file service.
@@ -26,6 +27,14 @@ const LISTENER: Handle = Handle {
 const IDLE: u32 = 0;
 /// Interrupted transfers have become older.
 const AGE: u32 = 1;
+/// Who has the transfer that is to be recovered may have given it up by now.
+const RECOVER: u32 = 2;
+
+/// How often it is looked whether he has.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// So often it is looked; then the initiator is told to try again. Whoever runs the other node sees to it several times a second.
+const LOOKS: u32 = 100;
 
 /// What can be set.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,7 +47,7 @@ pub struct Config {
     pub associations: u32,
     /// After so long without a word an association is ended; zero: never.
     pub idle: Duration,
-    /// An interrupted transfer is kept for so long at least, and for twice as long at most.
+    /// An interrupted transfer is kept for so long; zero: whoever shares the table sees to that.
     pub kept: Duration,
     /// The date at the start of the graph's clock, in seconds since 1970.
     pub began: i64,
@@ -100,6 +109,16 @@ struct Session {
     aborted: Option<Vec<Diagnostic>>,
     /// It was aborted from here, which is not answered.
     gone: Option<Vec<Diagnostic>>,
+    /// What it asks to recover is still with another association.
+    held: Option<Held>,
+}
+
+/// F-RECOVER that waits.
+#[derive(Debug)]
+struct Held {
+    request: Box<RecoverRequest>,
+    looks: u32,
+    timer: TimerSlot,
 }
 
 /// The node.
@@ -111,15 +130,15 @@ pub struct FileServer {
     sessions: Sessions<Session>,
     counters: Counters,
     failed: Option<Reason>,
-    /// Runs while there are interrupted transfers.
+    /// Runs while there are interrupted transfers, to this moment.
     age: TimerSlot,
-    is_ageing: bool,
+    due: Option<Instant>,
     last_end: Option<End>,
     stopping: Option<Fault>,
 }
 
 impl FileServer {
-    /// The token by which whoever runs the node has it do what [`FileServer::stop`] said.
+    /// The token by which whoever runs the node has it do what [`FileServer::stop`] said, and give up what is [claimed](FileServer::is_claimed).
     pub const WAKE: Token = Token {
         session: LISTENER,
         kind: 0,
@@ -136,7 +155,7 @@ impl FileServer {
             counters: Counters::default(),
             failed: None,
             age: TimerSlot::default(),
-            is_ageing: false,
+            due: None,
             last_end: None,
             stopping: None,
         }
@@ -145,6 +164,12 @@ impl FileServer {
     /// All associations are to be aborted for this reason, when the node is woken with [`FileServer::WAKE`].
     pub fn stop(&mut self, why: Fault) {
         self.stopping = Some(why);
+    }
+
+    /// Whether what an association has under way is recovered by its user elsewhere, at another node that shares the table: then the node is to be woken with
+    /// [`FileServer::WAKE`].
+    pub fn is_claimed(&mut self) -> bool {
+        !self.guard.claimed().is_empty()
     }
 
     /// How the association that ended last did so, or why there was none.
@@ -231,6 +256,7 @@ impl FileServer {
                 idle: TimerSlot::default(),
                 aborted: None,
                 gone: None,
+                held: None,
             })
         } else {
             self.counters.refused += 1;
@@ -307,14 +333,11 @@ impl FileServer {
         }
     }
 
-    /// A user is back to go on with an activity: the association on which it was has broken, though here nothing was heard of that.
-    fn supersede(&mut self, by: Handle, activity: i64, cx: &mut Context<'_>) {
-        let Some(user) = self.sessions.get(by).map(|it| it.responder.user().clone()) else {
-            return;
-        };
-        let has = |it: &Session| it.responder.has(&user, activity);
+    /// These associations have broken, though here nothing was heard of that: their user goes on with the activity elsewhere.
+    fn supersede(&mut self, user: &User, activity: i64, by: Option<Handle>, cx: &mut Context<'_>) {
+        let has = |it: &Session| it.responder.has(user, activity);
         let all: Vec<Handle> = self.sessions.all(has).collect();
-        let broken = all.into_iter().filter(|session| *session != by);
+        let broken = all.into_iter().filter(|session| Some(*session) != by);
         for session in broken {
             self.with(session, cx, |responder, guard, out| {
                 responder.supersede(guard, out);
@@ -323,16 +346,62 @@ impl FileServer {
         }
     }
 
+    /// F-RECOVER: a user is back to go on with an activity. Where that is with an association of another node, it waits until that has given it up.
+    fn recover(
+        &mut self,
+        by: Handle,
+        request: Box<RecoverRequest>,
+        looks: u32,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(session) = self.sessions.get(by) else {
+            return;
+        };
+        let activity = request.activity_identifier;
+        let user = session.responder.user().clone();
+        let waits = looks < LOOKS && !session.responder.is_grouping();
+        self.supersede(&user, activity, Some(by), cx);
+        if waits && self.guard.claim(&user, activity) {
+            let mut timer = TimerSlot::default();
+            let token = Token {
+                session: by,
+                kind: RECOVER,
+            };
+            cx.set_timer(&mut timer, token, cx.now() + AGAIN);
+            if let Some(session) = self.sessions.get(by) {
+                session.held = Some(Held {
+                    request,
+                    looks,
+                    timer,
+                });
+            }
+            return;
+        }
+        let now = self.date(cx.now());
+        self.with(by, cx, |responder, guard, out| {
+            let request = Primitive::Pdu(Fpdu::RecoverRequest(request));
+            responder.on(request, now, guard, out);
+        });
+        self.forget_aborted(by);
+    }
+
     /// Looks after interrupted transfers while there are any.
     fn watch(&mut self, cx: &mut Context<'_>) {
-        if self.guard.interrupted() > 0 && !self.is_ageing {
-            self.is_ageing = true;
-            let token = Token {
-                session: LISTENER,
-                kind: AGE,
-            };
-            let deadline = cx.now() + self.config.kept;
-            cx.set_timer(&mut self.age, token, deadline);
+        if self.config.kept == Duration::ZERO {
+            return;
+        }
+        let due = self.guard.age(cx.now(), self.config.kept);
+        if due == self.due {
+            return;
+        }
+        self.due = due;
+        let token = Token {
+            session: LISTENER,
+            kind: AGE,
+        };
+        match due {
+            Some(due) => cx.set_timer(&mut self.age, token, due),
+            None => cx.clear_timer(&mut self.age),
         }
     }
 
@@ -353,6 +422,9 @@ impl FileServer {
             return;
         };
         cx.clear_timer(&mut session.idle);
+        if let Some(held) = &mut session.held {
+            cx.clear_timer(&mut held.timer);
+        }
         if session.responder.is_over() && session.aborted.is_none() {
             self.counters.closed += 1;
             self.last_end = Some(End::InOrder);
@@ -449,8 +521,9 @@ impl Protocol for FileServer {
                 {
                     session.aborted = Some(abort.diagnostic.clone());
                 }
-                if let Primitive::Pdu(Fpdu::RecoverRequest(request)) = &primitive {
-                    self.supersede(session, request.activity_identifier, cx);
+                if let Primitive::Pdu(Fpdu::RecoverRequest(request)) = primitive {
+                    self.recover(session, request, 0, cx);
+                    return self.watch(cx);
                 }
                 self.with(session, cx, |responder, guard, out| {
                     responder.on(primitive, now, guard, out);
@@ -485,11 +558,19 @@ impl Protocol for FileServer {
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         if token.kind == AGE {
-            self.is_ageing = false;
-            self.guard.age();
+            return self.watch(cx);
+        }
+        if token.kind == RECOVER {
+            let held = self.sessions.get(token.session);
+            if let Some(held) = held.and_then(|it| it.held.take()) {
+                self.recover(token.session, held.request, held.looks + 1, cx);
+            }
             return self.watch(cx);
         }
         if token == Self::WAKE {
+            for (user, activity) in self.guard.claimed() {
+                self.supersede(&user, activity, None, cx);
+            }
             if let Some(why) = self.stopping.take() {
                 for user in self.sessions.handles() {
                     self.with(user, cx, |responder, guard, out| {

@@ -1,5 +1,8 @@
 //! What a responder answers to single primitives, and who may.
 
+mod interrupted;
+
+use kumiki_graph::Duration;
 use kumiki_octets::Message;
 use kumiki_osi::Oid;
 use kumiki_osi::ftam::access::{
@@ -572,9 +575,12 @@ fn an_interrupted_transfer_is_kept_until_it_is_recovered_or_begun_anew() {
 fn an_interrupted_transfer_that_nobody_comes_back_for_gives_its_locks_back() {
     let mut guard = store(b"x");
     interrupted(&mut guard);
-    guard.age();
+    let at = |seconds| kumiki_graph::Instant::ZERO + Duration::from_secs(seconds);
+    let kept = Duration::from_secs(60);
+    assert_eq!(guard.age(at(1), kept), Some(at(61)));
+    guard.age(at(60), kept);
     assert_eq!((guard.interrupted(), guard.selections()), (1, 1));
-    guard.age();
+    assert_eq!(guard.age(at(61), kept), None);
     assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
 }
 

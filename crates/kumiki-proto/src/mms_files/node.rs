@@ -143,7 +143,7 @@ impl FileClient {
                 Want::End => self.client.end(&mut out),
                 Want::GiveUp if self.client.stands() => self.client.give_up(&mut out),
                 Want::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
-                Want::Abort(why) => self.client.abort(why, &mut out),
+                Want::Abort(why) | Want::Lost(why) => self.client.abort(why, &mut out),
             }
         }
         match self.provider {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::live::osi::{
-    self, Call, ContentsType, Errand, Failure, Gain, Layer, Operation, Outcome, Progress,
+    self, Call, ContentsType, Duration, Errand, Failure, Gain, Layer, Operation, Outcome, Progress,
     Protocols, ReadAttributes,
 };
 use serde_json::{Map, Value, json};
@@ -26,7 +26,7 @@ use super::bar::Bar;
 use super::local::{Part, Receipt, checksum, directory_of};
 use super::show;
 use super::url::Url;
-use super::work::{Manner, directory, look_at, narrated, status};
+use super::work::{Manner, broken, directory, look_at, narrated, status};
 use crate::commands::{Stop, print};
 
 /// What is to be collected, and where it goes.
@@ -481,6 +481,10 @@ impl Errand for Collection<'_> {
 
     fn progress(&mut self, progress: Progress) {
         self.bar.at(progress.octets);
+    }
+
+    fn broken(&mut self, title: &str, why: &Failure, wait: Duration) {
+        self.bar.say(&broken(title, why, wait));
     }
 
     fn told(&mut self, line: &str) {

@@ -191,8 +191,8 @@ fn passwords(who: &Who) -> Result<Passwords, Stop> {
         .map_err(|name| said(&format!("there is no user {name:?}")))
 }
 
-/// Serves until Ctrl-C, or once.
-pub(crate) fn serve(wanted: &Serve, serves: Serves) -> Result<(), Stop> {
+/// Serves until Ctrl-C, or once. Transfers that broke are kept for so long.
+pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<(), Stop> {
     let (reach, limits) = (&wanted.reach, &wanted.limits);
     let root = wanted.root.clone();
     let root = root.ok_or_else(|| Stop::Input("--root is missing".to_owned()))?;
@@ -242,6 +242,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves) -> Result<(), Stop> {
         begin: option("--begin", &limits.begin)?,
         idle: option("--idle", &limits.idle)?,
         longest,
+        keep,
         called: Sels {
             transport: reach.tsel,
             session: reach.ssel,

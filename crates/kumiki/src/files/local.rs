@@ -2,9 +2,10 @@
 //!
 //! A file is written beside its place, as `NAME.part`, synchronised, and renamed: under its own name there is the old one or the new one,
 //! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
-//! the responder meanwhile is not put together from two. FTAM sends a file from its beginning all the same. MMS does not: there size and date, as
-//! the responder says them, and the place that was asked for, are kept beside the part (`NAME.part.of`), and where they are the same only the
-//! rest comes.
+//! the responder meanwhile is not put together from two. Beside the part (`NAME.part.of`) is kept by what the rest alone can be had: with MMS size and date, as
+//! the responder says them, and the place that was asked for; with FTAM the number of the transfer and a checkpoint, for F-RECOVER. There the responder answers
+//! for it that the rest is of the same file. What comes before a checkpoint that is noted is on the disk. A file that is sent and is to be resumed has such a
+//! note beside it (`.NAME.kumiki-put`).
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -13,11 +14,14 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_lab::live::osi::{Message, Page, Sink, Source};
+use kumiki_lab::live::osi::{Message, Page, Secured, Sink, Source};
 use sha2::{Digest as _, Sha256};
 
 /// Bytes that are compared at a time.
 const COMPARED: usize = 64 * 1024;
+
+/// Octets between checkpoints that are noted: what comes before one has to be on the disk, and that takes time.
+const NOTED_EVERY: u64 = 8 << 20;
 
 /// What came of a file, for whoever has given the sink away.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +67,54 @@ fn note_of(part: &Path) -> PathBuf {
     part.with_file_name(name)
 }
 
+/// A note of how far a transfer by FTAM is.
+struct Note {
+    path: PathBuf,
+    /// What is transferred, and how: it is gone on with for the same only.
+    of: String,
+    /// Behind this octet the next one is worth writing.
+    next: u64,
+}
+
+impl Note {
+    fn new(path: PathBuf, of: String) -> Self {
+        let next = 0;
+        Self { path, of, next }
+    }
+
+    fn read(&self) -> Option<Secured> {
+        let text = std::fs::read_to_string(&self.path).ok()?;
+        let mut words = text.splitn(4, ' ');
+        let at = Secured {
+            activity: words.next()?.parse().ok()?,
+            point: words.next()?.parse().ok()?,
+            offset: words.next()?.parse().ok()?,
+        };
+        let of = words.next()?.strip_suffix('\n')?;
+        (of == self.of).then_some(at)
+    }
+
+    /// Writes it where it is due and `secure` has done what is needed before. That it is not written, or not removed, costs time and nothing else.
+    fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> io::Result<()>) {
+        let Some(at) = at else {
+            let _ = std::fs::remove_file(&self.path);
+            return;
+        };
+        if at.offset < self.next {
+            return;
+        }
+        let text = format!("{} {} {} {}\n", at.activity, at.point, at.offset, self.of);
+        let mut new = self.path.clone().into_os_string();
+        new.push(".new");
+        let done = secure()
+            .and_then(|()| std::fs::write(&new, text))
+            .and_then(|()| std::fs::rename(&new, &self.path));
+        if done.is_ok() {
+            self.next = at.offset.saturating_add(NOTED_EVERY);
+        }
+    }
+}
+
 /// A file that is being fetched.
 pub(crate) struct Part {
     file: File,
@@ -77,6 +129,9 @@ pub(crate) struct Part {
     checksum: bool,
     finished: bool,
     receipt: Receipt,
+    /// How far it is, where it can be recovered by another run.
+    note: Option<Note>,
+    interrupted: Option<Secured>,
 }
 
 impl Part {
@@ -106,6 +161,8 @@ impl Part {
         }
         if !resume {
             file.set_len(0).map_err(said)?;
+            // What it says is not of what will be there.
+            let _ = std::fs::remove_file(note_of(&part));
         }
         let old = file.metadata().map_err(said)?.len();
         let receipt = Receipt::default();
@@ -120,8 +177,21 @@ impl Part {
             checksum: false,
             finished: false,
             receipt: receipt.clone(),
+            note: None,
+            interrupted: None,
         };
         Ok((part, receipt))
+    }
+
+    /// Keeps a note by which another run can recover the transfer, and goes on with what an earlier one has left. It is told whether there is such a thing.
+    pub(crate) fn recovering(mut self) -> (Self, bool) {
+        if self.resume {
+            let note = Note::new(note_of(&self.part), self.place.clone());
+            self.interrupted = note.read().filter(|at| at.offset <= self.old);
+            self.note = Some(note);
+        }
+        let goes_on = self.interrupted.is_some();
+        (self, goes_on)
     }
 
     /// So many bytes are there, of a file of this place that is known by its size and date.
@@ -268,6 +338,23 @@ impl Sink for Part {
         std::fs::write(&path, note).map_err(|why| format!("{}: {why}", path.display()))?;
         Ok(0)
     }
+
+    fn interrupted(&self) -> Option<Secured> {
+        if let Some(at) = self.interrupted {
+            self.receipt.with(|it| it.resumed = at.offset);
+        }
+        self.interrupted
+    }
+
+    fn secured(&mut self, at: Option<Secured>) {
+        if at.is_none() {
+            self.interrupted = None;
+            self.receipt.with(|it| it.resumed = 0);
+        }
+        if let Some(note) = &mut self.note {
+            note.keep(at, || self.file.sync_data());
+        }
+    }
 }
 
 /// What has not come to an end goes, but for what is to be resumed.
@@ -289,12 +376,12 @@ pub(crate) struct Out {
 }
 
 impl Sink for Out {
-    fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
-        if offset != self.written {
-            return Err(
-                "the responder goes back to a checkpoint, and standard output cannot".to_owned(),
-            );
-        }
+    fn write(&mut self, offset: u64, mut data: Message) -> Result<(), String> {
+        let gap = || "standard output: what comes does not follow what came".to_owned();
+        // Behind a checkpoint some of it comes once more, of the same file.
+        let again = self.written.checked_sub(offset).ok_or_else(gap)?;
+        let again = usize::try_from(again).unwrap_or(usize::MAX);
+        data.pop(again.min(data.len())).map_err(|_| gap())?;
         let mut out = io::stdout().lock();
         let mut done = Ok(());
         data.for_each(|octets| {
@@ -313,12 +400,21 @@ impl Sink for Out {
 }
 
 /// A file that is sent.
-#[derive(Debug)]
 pub(crate) struct Contents {
     file: File,
     name: String,
     /// Its size when it was opened.
     pub(crate) size: u64,
+    note: Option<Note>,
+    interrupted: Option<Secured>,
+}
+
+/// The name of the note beside a file that is sent.
+pub(crate) fn note_beside(file: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(file.file_name().unwrap_or_default());
+    name.push(".kumiki-put");
+    file.with_file_name(name)
 }
 
 impl Contents {
@@ -332,7 +428,26 @@ impl Contents {
             return Err(format!("{name}: this is a directory"));
         }
         let size = metadata.len();
-        Ok(Self { file, name, size })
+        Ok(Self {
+            file,
+            name,
+            size,
+            note: None,
+            interrupted: None,
+        })
+    }
+
+    /// Keeps a note beside `path` by which another run can recover the transfer to `place`, and goes on with what an earlier one has left of the same file.
+    pub(crate) fn recovering(mut self, path: &Path, place: &str) -> Result<Self, String> {
+        let metadata = self.file.metadata();
+        let it = metadata.map_err(|why| format!("{}: {why}", self.name))?;
+        let (seconds, nanos) = (it.mtime(), it.mtime_nsec());
+        let (size, number, place) = (it.len(), it.ino(), place.escape_debug());
+        let of = format!("{size} {seconds}.{nanos} {number} {place}");
+        let note = Note::new(note_beside(path), of);
+        self.interrupted = note.read().filter(|at| at.offset <= size);
+        self.note = Some(note);
+        Ok(self)
     }
 
     /// Takes standard input to a file without a name first: so that who writes it slowly does not hold the association, and the responder can
@@ -342,13 +457,32 @@ impl Contents {
         let said = |why: io::Error| format!("{name}: {why}");
         let mut file = tempfile::tempfile().map_err(said)?;
         let size = io::copy(&mut io::stdin().lock(), &mut file).map_err(said)?;
-        Ok(Self { file, name, size })
+        Ok(Self {
+            file,
+            name,
+            size,
+            note: None,
+            interrupted: None,
+        })
     }
 }
 
 impl Source for Contents {
     fn size(&self) -> Option<u64> {
         Some(self.size)
+    }
+
+    fn interrupted(&self) -> Option<Secured> {
+        self.interrupted
+    }
+
+    fn secured(&mut self, at: Option<Secured>) {
+        if at.is_none() {
+            self.interrupted = None;
+        }
+        if let Some(note) = &mut self.note {
+            note.keep(at, || Ok(()));
+        }
     }
 
     fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {

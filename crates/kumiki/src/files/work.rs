@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use kumiki_lab::live::osi::{
-    self, Association, Call, ContentsType, Errand, Failure, Gain, Layer, Operation, Outcome,
-    Protocols, PutMode,
+    self, Association, Call, ContentsType, Duration, Errand, Failure, Gain, Layer, Operation,
+    Outcome, Protocols, PutMode,
 };
 
 use super::bar::Bar;
-use super::local::{Contents, Out, Part};
+use super::local::{Contents, Out, Part, note_beside};
 use super::show;
 use super::url::Url;
 use crate::commands::{Stop, print};
@@ -79,11 +79,24 @@ impl Errand for Plan {
         self.bar.at(progress.octets);
     }
 
+    fn broken(&mut self, title: &str, why: &Failure, wait: Duration) {
+        self.bar.say(&broken(title, why, wait));
+    }
+
     fn told(&mut self, line: &str) {
         if self.verbose {
             self.bar.say(line);
         }
     }
+}
+
+/// That something broke and goes on, in a line.
+pub(crate) fn broken(title: &str, why: &Failure, wait: Duration) -> String {
+    let seconds = wait.as_nanos() / 1_000_000_000;
+    format!(
+        "kumiki: {title}: {}; it goes on in {seconds} s",
+        why.meaning
+    )
 }
 
 /// What came of an operation, in a line.
@@ -207,6 +220,7 @@ pub(crate) fn get(
     let name = url.name.clone();
     let target = target(url, to)?;
     let (mut receipt, mut restart_at) = (None, 0);
+    let mut goes_on = false;
     let sink: Box<dyn osi::Sink> = match &target {
         None if resume => {
             return Err(Stop::Input(
@@ -215,10 +229,14 @@ pub(crate) fn get(
         }
         None => Box::new(Out::default()),
         Some(path) => {
-            let (part, its) = Part::begin(path, &url.place(), resume).map_err(Stop::Failed)?;
-            // FTAM sends a file from its beginning all the same.
-            if call.calls.protocol() == Protocols::Mms {
-                restart_at = part.known();
+            let mut place = url.place();
+            if let Some(contents_type) = &contents_type {
+                place.push_str(&format!(" as {contents_type}"));
+            }
+            let (mut part, its) = Part::begin(path, &place, resume).map_err(Stop::Failed)?;
+            match call.calls.protocol() {
+                Protocols::Mms => restart_at = part.known(),
+                Protocols::Ftam => (part, goes_on) = part.recovering(),
             }
             receipt = Some(its);
             Box::new(part)
@@ -232,8 +250,9 @@ pub(crate) fn get(
     };
     let plan = match call.calls.protocol() {
         // The attributes only say how much will come: a peer that does not tell is no less good.
-        Protocols::Ftam => vec![Operation::Stat { name }, get],
-        Protocols::Mms => vec![get],
+        // Who turns to a file in another way does not go on with what was interrupted there.
+        Protocols::Ftam if !goes_on => vec![Operation::Stat { name }, get],
+        Protocols::Ftam | Protocols::Mms => vec![get],
     };
     let before = plan.len() - 1;
     let outcomes = work(call, plan, manner, None)?;
@@ -268,18 +287,28 @@ pub(crate) fn put_name(file: &Path, url: &Url) -> Result<String, Stop> {
     Ok(name)
 }
 
-/// Sends a file, or standard input.
+/// Sends a file, or standard input. With `resume` it goes on with what an earlier run has left, and leaves a note for another one.
 pub(crate) fn put(
     call: &Call,
     file: &Path,
     name: &str,
     (contents_type, mode): (ContentsType, PutMode),
+    resume: bool,
     manner: Manner,
 ) -> Result<(), Stop> {
-    let contents = if file.as_os_str() == OsStr::new("-") {
-        Contents::of_standard_input()
-    } else {
-        Contents::of(file)
+    let is_input = file.as_os_str() == OsStr::new("-");
+    let contents = match (is_input, resume) {
+        (true, true) => {
+            return Err(Stop::Input(
+                "--resume goes on with a file, and standard input is none".to_owned(),
+            ));
+        }
+        (true, false) => Contents::of_standard_input(),
+        (false, false) => Contents::of(file),
+        (false, true) => Contents::of(file).and_then(|contents| {
+            let place = format!("{mode:?} as {contents_type} {} {name}", call.host);
+            contents.recovering(file, &place)
+        }),
     };
     let contents = contents.map_err(Stop::Failed)?;
     let size = contents.size;
@@ -291,6 +320,10 @@ pub(crate) fn put(
     };
     let outcomes = work(call, vec![put], manner, Some(size))?;
     all_done(&outcomes)?;
+    if resume {
+        // There may be none; and one that stays is refused by the responder the next time.
+        let _ = std::fs::remove_file(note_beside(file));
+    }
     if let (false, Some(Ok(Gain::Moved(octets)))) =
         (manner.quiet, outcomes.first().map(|it| it.result.clone()))
     {

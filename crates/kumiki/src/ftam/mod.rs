@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use kumiki_lab::live::Duration;
 use kumiki_lab::live::osi::{
-    self, Call, Calls, ContentsType, Lower, Operation, PutMode, Settings, StringClass,
+    self, Call, Calls, ContentsType, FunctionalUnits, Lower, Operation, PutMode, Settings,
+    StringClass,
 };
+use kumiki_lab::live::{Duration, unguessable};
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
@@ -64,6 +65,12 @@ struct Common {
     /// The octets of one data element that is sent, where a file may be cut anywhere
     #[arg(long, value_name = "SIZE", default_value = "8000B")]
     element: String,
+    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER); 0: never
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=1000))]
+    retries: u32,
+    /// Propose no recovery, for responders that choke on it: what breaks has failed
+    #[arg(long)]
+    no_recovery: bool,
     /// Tell what the layers do
     #[arg(short, long)]
     verbose: bool,
@@ -136,6 +143,9 @@ struct Put {
     /// What it is
     #[arg(long = "as", value_name = "TYPE", value_enum, default_value_t = As::Binary)]
     form: As,
+    /// Note how far it is (.FILE.kumiki-put, beside the file), and go on from there the next time, where the responder has kept what it has
+    #[arg(long)]
+    resume: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -202,6 +212,11 @@ struct Collect {
 
 /// Whom `url` and the options mean.
 fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
+    resumed(url, common, false)
+}
+
+/// The same; another run may go on with what this one begins, if it `resumes`.
+fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
     let patience: Duration = option("--timeout", &common.timeout)?;
     let element: Octets = option("--element", &common.element)?;
     let element = usize::try_from(element.count()).ok();
@@ -223,6 +238,14 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
         common.password_file.as_deref(),
     )?;
     let usual = Lower::default();
+    let settings = Settings::default();
+    let recovers = (common.retries > 0 || resumes) && !common.no_recovery;
+    let units = if recovers {
+        settings.units | FunctionalUnits::RECOVERY
+    } else {
+        settings.units
+    };
+    let random = unguessable().map_err(|why| Stop::Failed(format!("no random number: {why}")))?;
     let [called, ours] = url.x121;
     Ok(Call {
         host: url.host.clone(),
@@ -243,7 +266,12 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
             account: url.account.as_deref().map(Into::into),
             password,
             element,
-            ..Settings::default()
+            units,
+            recoveries: if recovers { common.retries } else { 0 },
+            resumes: recovers && resumes,
+            // Thirty bits: some responders have no more than 32 for it.
+            activity: i64::try_from(random >> 34).unwrap_or(0),
+            ..settings
         }),
         patience,
         pcap: common.pcap.clone(),
@@ -260,7 +288,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
-            let call = call_of(&it.url, &it.common)?;
+            let call = resumed(&it.url, &it.common, it.resume)?;
             let contents_type = it.form.map(As::contents_type);
             work::get(
                 &call,
@@ -273,14 +301,14 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         }
         What::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;
-            let call = call_of(&it.url, &it.common)?;
+            let call = resumed(&it.url, &it.common, it.resume)?;
             let mode = match it.mode {
                 Mode::New => PutMode::New,
                 Mode::Replace => PutMode::Replace,
                 Mode::Append => PutMode::Append,
             };
             let how = (it.form.contents_type(), mode);
-            work::put(&call, &it.file, &name, how, it.common.manner())
+            work::put(&call, &it.file, &name, how, it.resume, it.common.manner())
         }
         What::Ls(it) => work::list(
             &call_of(&it.url, &it.common)?,

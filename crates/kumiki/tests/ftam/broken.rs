@@ -10,7 +10,7 @@ const HUGE: u64 = 1 << 34;
 #[test]
 fn a_broken_transfer_leaves_the_old_file_at_the_responder() {
     let folder = Folder::new("broken-put");
-    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--keep", "0"]);
     folder.write("root/x", b"old");
     hollow(&folder.path("huge"), HUGE);
     for name in ["x", "new"] {
@@ -79,8 +79,8 @@ fn what_has_come_is_kept_where_it_is_to_be_resumed() {
     getting.signal(Signal::INT);
     getting.end().failed(130, &[]);
     let there = size();
-    assert_eq!(folder.names("."), ["b.part", "root"]);
-    // It has an end now; and what is there is part of it.
+    assert_eq!(folder.names("."), ["b.part", "b.part.of", "root"]);
+    // What was cancelled is forgotten there. It has an end now; and what is there is part of it.
     let whole = there + 1000;
     std::fs::remove_file(folder.path("root/x")).unwrap();
     hollow(&folder.path("root/x"), whole);

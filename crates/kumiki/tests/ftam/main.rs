@@ -10,4 +10,7 @@ mod capture;
 mod collect;
 mod files;
 mod harness;
+mod line;
+mod recovered;
 mod refusals;
+mod resumed;

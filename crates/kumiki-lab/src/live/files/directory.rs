@@ -13,7 +13,9 @@ use kumiki_osi::ftam::access::AccessControlElement;
 use kumiki_osi::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::{AttributeNames, GeneralizedTime, GraphicString, Moment, PermittedActions};
-use kumiki_proto::filestore::{Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User};
+use kumiki_proto::filestore::{
+    Detached, Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User,
+};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, flock,
     fstat, fsync, ftruncate, mkdirat, openat, openat2, renameat, renameat_with, statat, unlinkat,
@@ -55,16 +57,51 @@ const DIRECTORY_ACTIONS: PermittedActions = PermittedActions::READ
 
 #[derive(Debug)]
 enum Opened {
-    Reading(OwnedFd),
-    Writing {
-        file: OwnedFd,
-        directory: OwnedFd,
-        unfinished: OsString,
-        last: OsString,
-        size: u64,
-        /// Octets that were taken from the quota.
-        taken: u64,
-    },
+    Reading { file: OwnedFd, seen: Seen },
+    Writing(Unfinished),
+}
+
+/// By which it is seen that others have written to a file that is being read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Seen {
+    size: i64,
+    modified: (i64, u64),
+}
+
+impl Seen {
+    fn of(stat: &Stat) -> Self {
+        Self {
+            size: stat.st_size,
+            modified: (stat.st_mtime, stat.st_mtime_nsec),
+        }
+    }
+}
+
+/// A file that is being written, under a name that nobody sees. Wherever it is dropped, it is gone, and what it has taken is given back.
+#[derive(Debug)]
+struct Unfinished {
+    file: OwnedFd,
+    directory: OwnedFd,
+    name: OsString,
+    /// Where it goes.
+    last: OsString,
+    size: u64,
+    quota: Option<Arc<Quota>>,
+    /// Octets that were taken from the quota, and are to be given back.
+    taken: u64,
+    is_placed: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // That it stays where this fails hurts nobody: it is never shown.
+            let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
+        }
+        if let Some(quota) = &self.quota {
+            quota.give(self.taken);
+        }
+    }
 }
 
 /// Files below a directory.
@@ -410,7 +447,8 @@ impl Filestore for Directory {
         let opened = self.regular(directory.as_fd(), &last);
         let (file, stat) = opened.map_err(|why| fault(why, 5027, name))?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        Ok((self.keep(Opened::Reading(file)), size))
+        let seen = Seen::of(&stat);
+        Ok((self.keep(Opened::Reading { file, seen }), size))
     }
 
     fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
@@ -434,45 +472,35 @@ impl Filestore for Directory {
                 Err(why) => return Err(bad(why)),
             }
         };
-        let mut taken = 0;
-        if start == Start::Extend
-            && let Some(quota) = &self.quota
-        {
-            taken = u64::try_from(stat.st_size).unwrap_or(0);
-            if !quota.take(taken) {
-                remove(&directory, &unfinished);
-                return Err(Fault::space("the store is full"));
-            }
-        }
-        let size = match start {
-            Start::Replace => Ok(0),
-            Start::Extend => copy(old.as_fd(), file.as_fd()),
-        };
-        let size = match size {
-            Ok(size) => size,
-            Err(why) => {
-                remove(&directory, &unfinished);
-                if let Some(quota) = &self.quota {
-                    quota.give(taken);
-                }
-                return Err(bad(why));
-            }
-        };
-        let opened = Opened::Writing {
+        let mut unfinished = Unfinished {
             file,
             directory,
-            unfinished,
+            name: unfinished,
             last,
-            size,
-            taken,
+            size: 0,
+            quota: self.quota.clone(),
+            taken: 0,
+            is_placed: false,
         };
-        Ok((self.keep(opened), size))
+        if start == Start::Extend {
+            if let Some(quota) = &self.quota {
+                let size = u64::try_from(stat.st_size).unwrap_or(0);
+                if !quota.take(size) {
+                    return Err(Fault::space("the store is full"));
+                }
+                unfinished.taken = size;
+            }
+            unfinished.size = copy(old.as_fd(), unfinished.file.as_fd()).map_err(bad)?;
+        }
+        let size = unfinished.size;
+        Ok((self.keep(Opened::Writing(unfinished)), size))
     }
 
     fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
-        let opened = self.opened.get(&file.0);
-        let Some(Opened::Reading(file) | Opened::Writing { file, .. }) = opened else {
-            return Err(Fault::permanent(5027, "the file is not open"));
+        let file = match self.opened.get(&file.0) {
+            Some(Opened::Reading { file, .. }) => file,
+            Some(Opened::Writing(Unfinished { file, .. })) => file,
+            None => return Err(Fault::permanent(5027, "the file is not open")),
         };
         let (mut filled, mut failed) = (0, None);
         // The octets are read to where they stay: the page is the message.
@@ -500,9 +528,9 @@ impl Filestore for Directory {
     }
 
     fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
-        let Some(Opened::Writing {
+        let Some(Opened::Writing(Unfinished {
             file, size, taken, ..
-        }) = self.opened.get_mut(&file.0)
+        })) = self.opened.get_mut(&file.0)
         else {
             return Err(Fault::permanent(5026, "the file is not open for writing"));
         };
@@ -533,46 +561,36 @@ impl Filestore for Directory {
     }
 
     fn commit(&mut self, _: &User, file: FileId, _: Moment) -> Result<(), Fault> {
-        let Some(Opened::Writing {
-            file,
-            directory,
-            unfinished,
-            last,
-            size,
-            taken,
-        }) = self.opened.remove(&file.0)
-        else {
+        let Some(Opened::Writing(mut it)) = self.opened.remove(&file.0) else {
             return Err(Fault::permanent(5026, "the file is not open for writing"));
         };
-        let old = size_of(&directory, &last);
-        let renamed =
-            fsync(&file).and_then(|()| renameat(&directory, &unfinished, &directory, &last));
-        if let Some(quota) = &self.quota {
-            quota.give(match renamed {
-                Ok(()) => taken.saturating_sub(size).saturating_add(old),
-                Err(_) => taken,
-            });
-        }
-        let done = renamed.and_then(|()| fsync(&directory));
-        done.map_err(|why| {
-            remove(&directory, &unfinished);
-            trouble(why, 5026)
-        })
+        let old = size_of(&it.directory, &it.last);
+        fsync(&it.file)
+            .and_then(|()| renameat(&it.directory, &it.name, &it.directory, &it.last))
+            .map_err(|why| trouble(why, 5026))?;
+        it.is_placed = true;
+        it.taken = it.taken.saturating_sub(it.size).saturating_add(old);
+        fsync(&it.directory).map_err(|why| trouble(why, 5026))
     }
 
     fn close(&mut self, file: FileId) {
-        if let Some(Opened::Writing {
-            directory,
-            unfinished,
-            taken,
-            ..
-        }) = self.opened.remove(&file.0)
-        {
-            remove(&directory, &unfinished);
-            if let Some(quota) = &self.quota {
-                quota.give(taken);
+        self.opened.remove(&file.0);
+    }
+
+    fn detach(&mut self, file: FileId) -> Option<Detached> {
+        self.opened.remove(&file.0).map(Detached::new)
+    }
+
+    fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
+        let opened = file.downcast::<Opened>();
+        let opened = opened.ok_or_else(|| Fault::docket("not of a directory"))?;
+        if let Opened::Reading { file, seen } = &opened {
+            let stat = fstat(file).map_err(|why| trouble(why, 5027))?;
+            if Seen::of(&stat) != *seen {
+                return Err(Fault::docket("the file was written to meanwhile"));
             }
         }
+        Ok(self.keep(opened))
     }
 }
 
@@ -583,19 +601,4 @@ fn size_of(directory: &OwnedFd, last: &OsStr) -> u64 {
         .ok()
         .filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
     stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
-}
-
-/// Removes an unfinished file. That it stays where this fails hurts nobody: it is never shown.
-fn remove(directory: &OwnedFd, unfinished: &OsStr) {
-    let _ = unlinkat(directory, unfinished, AtFlags::empty());
-}
-
-/// Leaves nothing unfinished behind.
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let open: Vec<u64> = self.opened.keys().copied().collect();
-        for file in open {
-            self.close(FileId(file));
-        }
-    }
 }

@@ -265,3 +265,64 @@ fn only_who_has_the_password_is_let_in() {
     let bad = Passwords::parse("ada:secret").unwrap_err();
     assert_eq!(bad.line, 1);
 }
+
+#[test]
+fn an_open_file_goes_to_another_store_or_is_gone() {
+    let (temp, _) = root();
+    let inner = temp.path().join("root");
+    let quota = Arc::new(Quota::count(&inner, Some(100)).unwrap());
+    let store = || {
+        let store = Directory::open(&inner, Passwords::anonymous()).unwrap();
+        store.with_quota(Arc::clone(&quota))
+    };
+    let user = User::default();
+    let begin = |store: &mut Directory| {
+        let (file, _) = store.write_to(&user, &name("a"), Start::Extend).unwrap();
+        store.write(file, 3, Message::from_octets(b"er")).unwrap();
+        store.detach(file).unwrap()
+    };
+    let mut first = store();
+    let taken = begin(&mut first);
+    drop(first);
+    // It outlives its store, and counts.
+    assert_eq!(files(&inner).len(), 3);
+    assert_eq!(quota.used(), 3 + 5);
+    let mut second = store();
+    let file = second.attach(taken).unwrap();
+    second.write(file, 5, Message::from_octets(b"!")).unwrap();
+    second.commit(&user, file, now()).unwrap();
+    assert_eq!(get(&mut second, "a").unwrap(), b"older!");
+    assert_eq!(quota.used(), 6);
+    // What nobody takes is gone, and its octets are given back.
+    let left = begin(&mut second);
+    assert_eq!(quota.used(), 6 + 6);
+    drop(left);
+    assert_eq!(files(&inner), ["a", "d"]);
+    assert_eq!(quota.used(), 6);
+}
+
+#[test]
+fn a_file_that_was_written_to_in_its_place_is_not_read_on() {
+    let (temp, [mut first, mut second]) = root();
+    let path = temp.path().join("root/a");
+    let open = |store: &mut Directory| {
+        let (file, _) = store
+            .read_from(&User::default(), &name("a"), now())
+            .unwrap();
+        store.detach(file).unwrap()
+    };
+    // Another file of its name is none of ours.
+    let taken = open(&mut first);
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "new").unwrap();
+    let file = second.attach(taken).unwrap();
+    assert_eq!(second.read(file, 0, 10).unwrap().to_vec(), b"old");
+    second.close(file);
+    let taken = open(&mut first);
+    fs::write(&path, "longer").unwrap();
+    assert_eq!(second.attach(taken).unwrap_err().identifier, 6006);
+    let taken = open(&mut first);
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(second.attach(taken).unwrap_err().identifier, 6006);
+}

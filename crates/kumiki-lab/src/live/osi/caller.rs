@@ -1,19 +1,23 @@
-//! One association that we ask for, and what is done on it.
+//! One association that we ask for, and what is done on it; another one where it breaks in a transfer that can be recovered.
+//!
+//! **Going on.** A connection is good for one association, so what was under way moves to the graph of another connection, and sends F-RECOVER there. Before
+//! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`].
 //!
 //! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer that does not answer within
-//! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::patience`] while something is wanted of it gets the same.
+//! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::patience`] while something is wanted of it
+//! is taken as gone.
 
 use std::path::PathBuf;
 
-use kumiki_graph::{Address, Duration, Instant, Protocol};
+use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
-use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, Wish, unguessable};
+use kumiki_io::{Bell, Clock as _, Executor, Pace, Plug, RealClock, Wish, unguessable};
 use kumiki_osi::acse::{Authentication, Credential, Names};
 use kumiki_osi::mms::PASSWORD_MECHANISM;
 use kumiki_osi::x25::Number;
 use kumiki_osi::{Association as Upper, Oid, Selectors};
 use kumiki_proto::file_user::{
-    Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Settings, Want,
+    Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Want,
 };
 use kumiki_proto::mms_files;
 use kumiki_proto::tpkt::Tpkt;
@@ -21,11 +25,14 @@ use kumiki_proto::tpkt::Tpkt;
 use super::ends::{Calls, WAKE, caller, caller_mut};
 use super::line::{Line, Watcher};
 use super::reach::{Host, connected};
-use super::{Carrier, Lower, dropped, stack};
+use super::{Carrier, Lower, dropped, numbered, stack};
 use crate::live::{BATCH, LOOK, LiveError, system};
 
 /// How long a peer may take to end in order, and what was said last to leave.
 pub const GRACE: Duration = Duration::from_secs(3);
+
+/// The longest wait before another connection is tried.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Whom to call, how.
 #[derive(Clone, Debug)]
@@ -48,7 +55,7 @@ pub struct Call {
     pub calls: Calls,
     /// How long nothing may come.
     pub patience: Duration,
-    /// Where what crosses the connection is written.
+    /// Where what crosses the connection is written; of further connections, the same with their number behind it.
     pub pcap: Option<PathBuf>,
 }
 
@@ -63,6 +70,11 @@ pub trait Errand {
     /// How far it is, after each pass; must be quick where nothing has happened.
     fn progress(&mut self, progress: Progress) {
         let _ = progress;
+    }
+
+    /// What is under way has broken for this reason, and goes on on another connection after this time.
+    fn broken(&mut self, title: &str, why: &Failure, wait: Duration) {
+        let _ = (title, why, wait);
     }
 
     /// Something that a person may want to know.
@@ -86,107 +98,225 @@ pub struct Association {
     pub octets: (u64, u64),
 }
 
-impl Association {
-    fn without(failure: Failure, interrupted: bool) -> Self {
-        Self {
-            failure: Some(failure),
-            interrupted,
-            ..Self::default()
-        }
-    }
-}
-
-/// Calls, does what `errand` wants, and ends.
+/// Calls, does what `errand` wants, and ends. Where a connection breaks in a transfer that can go on, it calls again.
 ///
 /// # Errors
 /// [`LiveError`] where this machine cannot do it, or the capture cannot be written; what the peer or the network has against it is in
 /// [`Association::failure`].
 pub fn call(call: &Call, errand: &mut dyn Errand) -> Result<Association, LiveError> {
     let clock = RealClock::start();
+    let mut next = Some(executor(clock));
+    let bell = next.as_ref().map(Executor::bell).unwrap_or_default();
+    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let mut calling = Calling {
+        call,
+        errand,
+        clock,
+        bell,
+        wish,
+        heard: 0,
+        connections: 0,
+        whole: Association::default(),
+    };
+    let (mut broken, mut wait) = (None, FIRST_WAIT);
+    loop {
+        let executor = next.take().unwrap_or_else(|| executor(clock));
+        let (again, stood) = match calling.connect(executor, broken)? {
+            Ended::Over => break,
+            Ended::Broken { client, stood } => (client, stood),
+        };
+        wait = if stood { FIRST_WAIT } else { wait };
+        let Some(client) = calling.rest(again, wait) else {
+            break;
+        };
+        wait = (wait + wait).min(LONGEST_WAIT);
+        broken = Some(client);
+    }
+    Ok(calling.finish())
+}
+
+/// The first wait before another connection is tried.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+fn executor(clock: RealClock) -> Executor<RealClock> {
     let pace = Pace {
         batch: BATCH,
         ..Pace::default()
     };
-    let mut executor = Executor::new(clock, pace);
-    let bell = executor.bell();
-    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
-    errand.told(&format!("network: connecting to {}", call.host));
-    let connection = match connected(&call.host, call.lower.patience, clock, &bell, &wish) {
-        Ok(connection) => connection,
-        Err(why) => return Ok(Association::without(why, wish.is_made())),
-    };
-    let ends = (connection.local, connection.remote);
-    errand.told(&format!("network: connected, {} to {}", ends.0, ends.1));
-    let seed = unguessable().map_err(system("no random number"))?;
-    let upper = Upper {
-        called: call.called,
-        calling: call.calling,
-        called_names: call.names.clone(),
-        application_context: call.application_context,
-        ..Upper::default()
-    };
-    let remote = match call.lower.carrier {
-        Carrier::Rfc1006 => Address::from(ends.1),
-        Carrier::Xot => Address::X121(call.x121),
-    };
-    let client = client(call, remote, upper);
-    let of = call.calls.protocol();
-    let (graph, device) = stack(of, ("client", client), &call.lower, ends, seed)?;
-    let node = graph.node("client");
-    let (line, watcher) = Line::new(connection, clock, call.pcap.as_deref())
-        .map_err(|why| LiveError::Line(why.to_string()))?;
-    let host = executor.add_graph("caller", graph);
-    let real = executor
-        .add_real(Box::new(line))
-        .map_err(system("no descriptor to wait for the connection"))?;
-    executor.plug(Plug::Device(host, device), Plug::Real(real));
-    executor.start()?;
-    let Some(node) = node else {
-        return Err(LiveError::Line("the stack has no client".to_owned()));
-    };
-    let mut conversation = Conversation {
-        call,
-        errand,
-        node,
-        host,
-        clock,
-        watcher,
-        wish,
-        heard: 0,
-        stood: false,
-        crossed: (0, Instant::ZERO),
-        giving_up: None,
-        over: None,
-    };
-    let ended = loop {
-        let ended = executor.run(LOOK, |executor| conversation.look(executor));
-        if ended != Ended::TimedOut {
-            break ended;
+    Executor::new(clock, pace)
+}
+
+/// How a connection ended.
+enum Ended {
+    /// There is nothing more to do.
+    Over,
+    /// This wants another one; whether its association stood.
+    Broken { client: Box<Client>, stood: bool },
+}
+
+/// A call, over one connection or more.
+struct Calling<'a> {
+    call: &'a Call,
+    errand: &'a mut dyn Errand,
+    clock: RealClock,
+    bell: Bell,
+    wish: Wish,
+    /// So many outcomes were told.
+    heard: usize,
+    connections: u32,
+    whole: Association,
+}
+
+impl Calling<'_> {
+    /// Makes a connection, and begins or goes on there.
+    fn connect(
+        &mut self,
+        mut executor: Executor<RealClock>,
+        broken: Option<Box<Client>>,
+    ) -> Result<Ended, LiveError> {
+        let (call, clock) = (self.call, self.clock);
+        self.errand
+            .told(&format!("network: connecting to {}", call.host));
+        let patience = call.lower.patience;
+        let connection = match connected(&call.host, patience, clock, &self.bell, &self.wish) {
+            Ok(connection) => connection,
+            Err(why) => return Ok(self.missed(broken, why)),
+        };
+        self.connections += 1;
+        let ends = (connection.local, connection.remote);
+        self.errand
+            .told(&format!("network: connected, {} to {}", ends.0, ends.1));
+        let seed = unguessable().map_err(system("no random number"))?;
+        let upper = Upper {
+            called: call.called,
+            calling: call.calling,
+            called_names: call.names.clone(),
+            application_context: call.application_context,
+            ..Upper::default()
+        };
+        let remote = match call.lower.carrier {
+            Carrier::Rfc1006 => Address::from(ends.1),
+            Carrier::Xot => Address::X121(call.x121),
+        };
+        let client = client(call, remote, upper, broken);
+        let of = call.calls.protocol();
+        let (graph, device) = stack(of, ("client", client), &call.lower, ends, seed)?;
+        let node = graph.node("client");
+        let pcap = call
+            .pcap
+            .as_deref()
+            .map(|path| numbered(path, self.connections.into()));
+        let (line, watcher) = Line::new(connection, clock, pcap.as_deref())
+            .map_err(|why| LiveError::Line(why.to_string()))?;
+        let host = executor.add_graph("caller", graph);
+        let real = executor
+            .add_real(Box::new(line))
+            .map_err(system("no descriptor to wait for the connection"))?;
+        executor.plug(Plug::Device(host, device), Plug::Real(real));
+        executor.start()?;
+        let Some(node) = node else {
+            return Err(LiveError::Line("the stack has no client".to_owned()));
+        };
+        let mut conversation = Conversation {
+            calling: self,
+            node,
+            host,
+            watcher,
+            stood: false,
+            crossed: (0, clock.now()),
+            giving_up: None,
+            over: None,
+            broken: None,
+        };
+        let ended = loop {
+            let ended = executor.run(LOOK, |executor| conversation.look(executor));
+            if ended != kumiki_io::Ended::TimedOut {
+                break ended;
+            }
+        };
+        if ended == kumiki_io::Ended::DeviceFailed
+            && let Some((_, why)) = executor.failure()
+        {
+            return Err(LiveError::Line(why.to_string()));
         }
-    };
-    if ended == Ended::DeviceFailed
-        && let Some((_, why)) = executor.failure()
-    {
-        return Err(LiveError::Line(why.to_string()));
+        Ok(conversation.finish(&executor))
     }
-    Ok(conversation.finish(&executor))
+
+    /// There is no connection.
+    fn missed(&mut self, broken: Option<Box<Client>>, why: Failure) -> Ended {
+        let Some(mut client) = broken else {
+            self.whole.failure = Some(why);
+            return Ended::Over;
+        };
+        client.on_missed(why);
+        self.go_on_with(client, false)
+    }
+
+    /// Whether what has broken goes on.
+    fn go_on_with(&mut self, client: Box<Client>, stood: bool) -> Ended {
+        if client.wants_again() {
+            return Ended::Broken { client, stood };
+        }
+        self.hear(client.outcomes());
+        self.whole.failure = client.failure().cloned();
+        Ended::Over
+    }
+
+    /// Waits before another connection; none where that was given up.
+    fn rest(&mut self, mut client: Box<Client>, wait: Duration) -> Option<Box<Client>> {
+        if let (Some(why), Some(title)) = (client.why_broken(), client.under_way()) {
+            self.errand.broken(&title, why, wait);
+        }
+        let until = self.clock.now() + wait;
+        while self.clock.now() < until && !self.wish.is_made() {
+            self.clock.wait(until, &self.bell, &[]);
+        }
+        if !self.wish.is_made() {
+            return Some(client);
+        }
+        // There is nobody to whom anything could be said.
+        client.give_up(&mut Vec::new());
+        self.go_on_with(client, false);
+        None
+    }
+
+    /// Tells what came of operations.
+    fn hear(&mut self, outcomes: &[Outcome]) {
+        while let Some(outcome) = outcomes.get(self.heard) {
+            self.heard += 1;
+            self.errand.heard(outcome);
+        }
+    }
+
+    fn finish(self) -> Association {
+        Association {
+            interrupted: self.wish.is_made(),
+            elapsed: self.clock.now().saturating_since(Instant::ZERO),
+            ..self.whole
+        }
+    }
 }
 
 /// The node on top.
-fn client(call: &Call, remote: Address, upper: Upper) -> Box<dyn Protocol> {
+fn client(
+    call: &Call,
+    remote: Address,
+    upper: Upper,
+    broken: Option<Box<Client>>,
+) -> Box<dyn Protocol> {
     match &call.calls {
         Calls::Ftam(settings) => {
             let config = Config {
                 remote,
                 association: upper,
-                settings: Settings {
-                    // There is one connection: who goes on after it has broken makes another one.
-                    recoveries: 0,
-                    ..settings.clone()
-                },
+                settings: settings.clone(),
                 ..Config::default()
             };
-            Box::new(FileClient::new(config, Vec::new()).held())
+            // There is one connection: who goes on after it has broken makes another one.
+            Box::new(match broken {
+                Some(client) => FileClient::going_on(config, *client).once(),
+                None => FileClient::new(config, Vec::new()).held().once(),
+            })
         }
         Calls::Mms {
             initiate,
@@ -213,46 +343,46 @@ fn client(call: &Call, remote: Address, upper: Upper) -> Box<dyn Protocol> {
 }
 
 /// An association while it runs.
-struct Conversation<'a> {
-    call: &'a Call,
-    errand: &'a mut dyn Errand,
-    node: kumiki_graph::NodeId,
+struct Conversation<'a, 'b> {
+    calling: &'a mut Calling<'b>,
+    node: NodeId,
     host: GraphId,
-    clock: RealClock,
     watcher: Watcher,
-    wish: Wish,
-    /// So many outcomes were told.
-    heard: usize,
     stood: bool,
     /// Octets that have crossed, and when that last was more.
     crossed: (u64, Instant),
     giving_up: Option<Instant>,
     /// Since when all is over but for what is to leave.
     over: Option<Instant>,
+    /// What goes on on another one.
+    broken: Option<Box<Client>>,
 }
 
-impl Conversation<'_> {
+impl Conversation<'_, '_> {
     /// Looks around after a pass; true where all is over.
     fn look(&mut self, executor: &mut Executor<RealClock>) -> bool {
-        let now = self.clock.now();
+        let calling = &mut *self.calling;
+        let now = calling.clock.now();
         let Some(graph) = executor.graph_mut(self.host) else {
             return true;
         };
-        let of = self.call.calls.protocol();
+        let of = calling.call.calls.protocol();
         let Some(client) = caller_mut(graph, self.node, of) else {
             return true;
         };
         if client.stands() && !self.stood {
             self.stood = true;
             let agreed = client.agreed();
-            self.errand
+            calling
+                .errand
                 .told(&format!("{of}: the association stands, with {agreed}"));
         }
-        while let Some(outcome) = client.outcomes().get(self.heard) {
-            self.heard += 1;
-            self.errand.heard(outcome);
+        calling.hear(client.outcomes());
+        calling.errand.progress(client.progress());
+        if let Some(broken) = client.take_broken() {
+            self.broken = Some(Box::new(broken));
+            return true;
         }
-        self.errand.progress(client.progress());
         let (crossed, is_down) = self.watcher.crossed();
         if crossed != self.crossed.0 {
             self.crossed = (crossed, now);
@@ -264,7 +394,7 @@ impl Conversation<'_> {
             return is_down || !full || now >= since + GRACE;
         }
         let mut want = None;
-        if self.wish.is_made() {
+        if calling.wish.is_made() {
             match self.giving_up {
                 None => {
                     self.giving_up = Some(now);
@@ -275,10 +405,10 @@ impl Conversation<'_> {
                 }
                 Some(_) => {}
             }
-        } else if now >= self.crossed.1 + self.call.patience {
-            want = Some(Want::Abort(self.silence()));
+        } else if now >= self.crossed.1 + calling.call.patience {
+            want = Some(Want::Lost(silence(calling.call)));
         } else if client.is_idle() {
-            want = Some(self.errand.next().map_or(Want::End, Want::Do));
+            want = Some(calling.errand.next().map_or(Want::End, Want::Do));
         }
         if let Some(want) = want {
             client.want(want);
@@ -287,76 +417,76 @@ impl Conversation<'_> {
         false
     }
 
-    fn silence(&self) -> Failure {
-        let seconds = self.call.patience.as_nanos() / 1_000_000_000;
-        Failure {
-            layer: Layer::Network,
-            code: None,
-            meaning: format!("{}: nothing has come for {seconds} s", self.call.host),
-            remedy: "try again; check the line, or wait longer with --timeout".to_owned(),
-            transient: true,
-            diagnostics: Vec::new(),
-        }
-    }
-
-    fn finish(self, executor: &Executor<RealClock>) -> Association {
+    fn finish(self, executor: &Executor<RealClock>) -> Ended {
         let graph = executor.graph(self.host);
         for line in graph.map(dropped).unwrap_or_default() {
-            self.errand.told(&line);
+            self.calling.errand.told(&line);
         }
-        let of = self.call.calls.protocol();
+        let sight = self.watcher.sight();
+        let whole = &mut self.calling.whole;
+        let is_first = !whole.stood;
+        whole.stood |= self.stood;
+        whole.octets.0 += sight.received;
+        whole.octets.1 += sight.sent;
+        if let Some(client) = self.broken {
+            return self.calling.go_on_with(client, self.stood);
+        }
+        let of = self.calling.call.calls.protocol();
         let client = graph.and_then(|graph| caller(graph, self.node, of));
         let failure = client.and_then(|client| client.failure().cloned());
-        let sight = self.watcher.sight();
-        let malformed = graph
-            .and_then(|graph| Some(graph.protocol::<Tpkt>(graph.node("tpkt")?)?.counters()))
-            .is_some_and(|counters| counters.malformed > 0);
-        let failure = failure.map(|failure| {
-            if malformed && !self.stood {
-                return self.stranger(&sight.first);
+        whole.failure = failure.map(|failure| {
+            if !self.stood && is_stranger(graph) {
+                return stranger(self.calling.call, &sight.first);
             }
-            if sight.received == 0 && sight.is_down && failure.layer != Layer::Local {
-                return self.silent_end();
+            let is_silent = is_first && sight.received == 0 && sight.is_down;
+            if is_silent && failure.layer != Layer::Local {
+                return silent_end(self.calling.call);
             }
             failure
         });
-        Association {
-            failure,
-            stood: self.stood,
-            interrupted: self.wish.is_made(),
-            elapsed: self.clock.now().saturating_since(Instant::ZERO),
-            octets: (sight.received, sight.sent),
-        }
+        Ended::Over
     }
+}
 
-    /// Who answers speaks something else.
-    fn stranger(&self, first: &[u8]) -> Failure {
-        let shown = first.escape_ascii();
-        Failure {
-            layer: Layer::Network,
-            code: None,
-            meaning: format!(
-                "{}: who answers does not speak {}, but says \"{shown}\"",
-                self.call.host, self.call.lower.carrier
-            ),
-            remedy: "check the port".to_owned(),
-            transient: false,
-            diagnostics: Vec::new(),
-        }
-    }
+/// Whether who answers does not speak RFC 1006.
+fn is_stranger(graph: Option<&Graph>) -> bool {
+    graph
+        .and_then(|graph| Some(graph.protocol::<Tpkt>(graph.node("tpkt")?)?.counters()))
+        .is_some_and(|counters| counters.malformed > 0)
+}
 
-    fn silent_end(&self) -> Failure {
-        Failure {
-            layer: Layer::Transport,
-            code: None,
-            meaning: format!(
-                "{}: the connection was closed without an answer",
-                self.call.host
-            ),
-            remedy: "check the port, whether the responder lets this host call, and its limits"
-                .to_owned(),
-            transient: true,
-            diagnostics: Vec::new(),
-        }
+/// A failure of the network, or of transport.
+fn failure(layer: Layer, meaning: String, remedy: &str, transient: bool) -> Failure {
+    Failure {
+        layer,
+        code: None,
+        meaning,
+        remedy: remedy.to_owned(),
+        transient,
+        diagnostics: Vec::new(),
     }
+}
+
+/// Nothing comes.
+fn silence(call: &Call) -> Failure {
+    let seconds = call.patience.as_nanos() / 1_000_000_000;
+    let meaning = format!("{}: nothing has come for {seconds} s", call.host);
+    let remedy = "try again; check the line, or wait longer with --timeout";
+    failure(Layer::Network, meaning, remedy, true)
+}
+
+/// Who answers speaks something else.
+fn stranger(call: &Call, first: &[u8]) -> Failure {
+    let shown = first.escape_ascii();
+    let meaning = format!(
+        "{}: who answers does not speak {}, but says \"{shown}\"",
+        call.host, call.lower.carrier
+    );
+    failure(Layer::Network, meaning, "check the port", false)
+}
+
+fn silent_end(call: &Call) -> Failure {
+    let meaning = format!("{}: the connection was closed without an answer", call.host);
+    let remedy = "check the port, whether the responder lets this host call, and its limits";
+    failure(Layer::Transport, meaning, remedy, true)
 }

@@ -1,12 +1,16 @@
 //! Associations that others ask for: a thread and a graph for each.
 //!
 //! One loop accepts, within limits on all and on each host, and each association has a thread, so that who derives a password or waits for the
-//! disk delays nobody else. What they share are the table of locks and the count of octets in the store.
+//! disk delays nobody else. What they share are the table of locks and interrupted transfers, and the count of octets in the store.
 //!
 //! **Before authentication** nothing is told but what the layers below must say: that a selector is none of ours, and what a TPDU may have.
 //! A caller that has no association within [`Daemon::begin`] is dropped.
 //!
-//! **Left out**: recovery of associations that have broken (each has a store of its own; restart within an association is there).
+//! **Interrupted transfers** are kept in the table for [`Daemon::keep`], with their locks and their open files, and any association of the same user can go on with
+//! them. Who lets callers in looks after their age. Where the association that a transfer was on still seems to stand, its thread gives it up within [`LOOK`], and
+//! the one that asks waits for that.
+//!
+//! **Left out**: interrupted transfers that outlive the program.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -40,7 +44,7 @@ use kumiki_proto::tpkt::Tpkt;
 use super::ends::{WAKE, server_mut};
 use super::journal::{Book, Journaled};
 use super::line::{Connection, Line, Sight, Watcher};
-use super::{Carrier, Initiate, Lower, Protocols, shown, stack};
+use super::{Carrier, Initiate, Lower, Protocols, numbered, shown, stack};
 use crate::live::files::{Directory, Passwords, Quota};
 use crate::live::{BATCH, LOOK, LiveError, system};
 
@@ -114,6 +118,8 @@ pub struct Daemon {
     pub idle: Duration,
     /// After so long it is ended in any case.
     pub longest: Option<Duration>,
+    /// Transfers by FTAM that broke are kept for so long, to be gone on with; zero: not at all.
+    pub keep: Duration,
     /// The selectors under which we can be called; one that is not said does not matter.
     pub called: Selectors,
     /// The titles by which we answer.
@@ -152,6 +158,40 @@ struct Shared {
 
 /// The table of locks, of one thread.
 struct OfAll(Arc<Mutex<Table>>);
+
+impl Daemon {
+    /// Whether transfers that broke are kept: not where the first association is the last.
+    fn keeps(&self) -> bool {
+        self.keep > Duration::ZERO && !self.once && self.serves.protocol() == Protocols::Ftam
+    }
+}
+
+impl Shared {
+    /// A store of its own.
+    fn store(&self) -> Result<Directory, LiveError> {
+        let daemon = &self.daemon;
+        let mut store = Directory::open(&daemon.root, daemon.passwords.clone())
+            .map_err(system(daemon.root.display().to_string()))?;
+        if daemon.read_only {
+            store = store.read_only();
+        }
+        if let Some(quota) = &self.quota {
+            store = store.with_quota(Arc::clone(quota));
+        }
+        Ok(store)
+    }
+
+    /// Who guards a store, with the table that all have.
+    fn guard(&self, book: Book) -> Result<Guard, LiveError> {
+        let guard = Guard::new(Box::new(Journaled::new(self.store()?, book)))
+            .sharing(Box::new(OfAll(Arc::clone(&self.table))));
+        Ok(if self.daemon.keeps() {
+            guard
+        } else {
+            guard.with_dockets(0)
+        })
+    }
+}
 
 impl Shelf for OfAll {
     fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
@@ -219,6 +259,8 @@ pub fn serve(
         bells: Mutex::default(),
     });
     let (teller, told) = channel();
+    // It gives up what is old, and what is left at the end.
+    let mut guard = shared.guard(Book::default())?;
     let mut door = Door {
         shared: Arc::clone(&shared),
         serving: BTreeMap::new(),
@@ -254,7 +296,10 @@ pub fn serve(
             Duration::from_secs(3600)
         };
         door.is_short = false;
-        clock.wait(clock.now() + wait, &bell, &watches);
+        let now = clock.now();
+        let due = guard.age(now, shared.daemon.keep);
+        let until = due.map_or(now + wait, |due| due.min(now + wait));
+        clock.wait(until, &bell, &watches);
     }
     drop(listeners);
     shared.stopping.store(true, Ordering::SeqCst);
@@ -270,6 +315,7 @@ pub fn serve(
         // A thread that panicked has said so itself.
         let _ = serving.thread.join();
     }
+    guard.forget_interrupted();
     door.hear(say);
     Ok(door.served)
 }
@@ -404,7 +450,11 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
             let config = Config {
                 association,
                 responder: ResponderConfig {
-                    units: ResponderConfig::UNITS - FunctionalUnits::RECOVERY,
+                    units: if daemon.keeps() {
+                        ResponderConfig::UNITS
+                    } else {
+                        ResponderConfig::UNITS - FunctionalUnits::RECOVERY
+                    },
                     // A directory keeps nothing of the security group.
                     groups: AttributeGroups::STORAGE,
                     element: *element,
@@ -413,8 +463,9 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
                 },
                 associations: 1,
                 idle: daemon.idle,
+                // Each association has a clock of its own.
+                kept: Duration::ZERO,
                 began,
-                ..Config::default()
             };
             Box::new(FileServer::new(config, guard))
         }
@@ -469,17 +520,7 @@ impl Serve<'_> {
         let local = socket.local_addr().map_err(system("the connection"))?;
         let clock = RealClock::start();
         let book = Book::default();
-        let mut store = Directory::open(&daemon.root, daemon.passwords.clone())
-            .map_err(system(daemon.root.display().to_string()))?;
-        if daemon.read_only {
-            store = store.read_only();
-        }
-        if let Some(quota) = &shared.quota {
-            store = store.with_quota(Arc::clone(quota));
-        }
-        let guard = Guard::new(Box::new(Journaled::new(store, book.clone())))
-            .sharing(Box::new(OfAll(Arc::clone(&shared.table))))
-            .with_dockets(0);
+        let guard = shared.guard(book.clone())?;
         let server = server(daemon, guard);
         let lower = Lower {
             carrier,
@@ -500,14 +541,8 @@ impl Serve<'_> {
             remote,
             called: true,
         };
-        let pcap = daemon.pcap.as_ref().map(|path| {
-            if number == 1 {
-                return path.clone();
-            }
-            let mut path = path.clone().into_os_string();
-            path.push(format!(".{number}"));
-            PathBuf::from(path)
-        });
+        let pcap = daemon.pcap.as_deref();
+        let pcap = pcap.map(|path| numbered(path, number));
         let (line, watcher) = Line::new(connection, clock, pcap.as_deref())
             .map_err(|why| LiveError::Line(why.to_string()))?;
         let pace = Pace {
@@ -608,6 +643,8 @@ impl Serve<'_> {
             } else {
                 Fault::transient(1013, "the time of the association is over")
             });
+            graph.wake(now, self.node, WAKE);
+        } else if server.is_claimed() {
             graph.wake(now, self.node, WAKE);
         }
         false

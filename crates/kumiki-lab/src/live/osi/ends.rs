@@ -1,7 +1,7 @@
 //! What callers and servers of both protocols have in common: so that one conversation, one door and one log serve both.
 
 use kumiki_graph::{Graph, NodeId, Token};
-use kumiki_proto::file_user::{self, Failure, Outcome, Progress, Settings, Want};
+use kumiki_proto::file_user::{self, Client, Failure, Outcome, Progress, Settings, Want};
 use kumiki_proto::filestore::{self, End, Fault};
 use kumiki_proto::mms_files;
 
@@ -52,6 +52,8 @@ pub(super) trait Caller {
     fn is_idle(&self) -> bool;
     /// Wants something, at the next [`WAKE`].
     fn want(&mut self, want: Want);
+    /// What is to go on on another association, where this one has broken.
+    fn take_broken(&mut self) -> Option<Client>;
 }
 
 /// By which all these nodes are woken.
@@ -100,6 +102,10 @@ impl Caller for file_user::FileClient {
     fn want(&mut self, want: Want) {
         Self::want(self, want);
     }
+
+    fn take_broken(&mut self) -> Option<Client> {
+        Self::take_broken(self)
+    }
 }
 
 impl Caller for mms_files::FileClient {
@@ -145,6 +151,11 @@ impl Caller for mms_files::FileClient {
     fn want(&mut self, want: Want) {
         Self::want(self, want);
     }
+
+    fn take_broken(&mut self) -> Option<Client> {
+        // What is left of a file is asked for anew.
+        None
+    }
 }
 
 /// The caller in a graph.
@@ -187,6 +198,8 @@ pub(super) trait Server {
     fn last_end(&self) -> Option<&End>;
     /// All are to be aborted for this reason, at the next [`WAKE`].
     fn stop(&mut self, why: Fault);
+    /// Whether something that was under way is to be given up, at the next [`WAKE`].
+    fn is_claimed(&mut self) -> bool;
 }
 
 impl Server for filestore::FileServer {
@@ -201,6 +214,10 @@ impl Server for filestore::FileServer {
     fn stop(&mut self, why: Fault) {
         Self::stop(self, why);
     }
+
+    fn is_claimed(&mut self) -> bool {
+        Self::is_claimed(self)
+    }
 }
 
 impl Server for mms_files::FileServer {
@@ -214,6 +231,11 @@ impl Server for mms_files::FileServer {
 
     fn stop(&mut self, why: Fault) {
         Self::stop(self, why);
+    }
+
+    fn is_claimed(&mut self) -> bool {
+        // Nothing goes on elsewhere.
+        false
     }
 }
 

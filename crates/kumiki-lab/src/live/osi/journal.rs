@@ -7,7 +7,9 @@ use kumiki_octets::Message;
 use kumiki_osi::ftam::Moment;
 use kumiki_osi::ftam::access::AccessControlElement;
 use kumiki_osi::ftam::attributes::ReadAttributes;
-use kumiki_proto::filestore::{Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
+use kumiki_proto::filestore::{
+    Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User,
+};
 
 /// The most deeds of one association that are told; of others there is a number.
 const MOST: usize = 20;
@@ -228,5 +230,27 @@ impl<S: Filestore> Filestore for Journaled<S> {
             });
         }
         self.store.close(file);
+    }
+
+    fn detach(&mut self, file: FileId) -> Option<Detached> {
+        let inner = self.store.detach(file)?;
+        let opened = self.opened.remove(&file)?;
+        let Opened { name, octets, .. } = &opened;
+        self.book.note(if opened.writing {
+            format!("began to write {name} (broken at {octets} octets, kept)")
+        } else {
+            format!("read {name} (broken at {octets} octets, kept)")
+        });
+        Some(Detached::new((inner, opened)))
+    }
+
+    fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
+        let taken = file.downcast::<(Detached, Opened)>();
+        let (inner, opened) =
+            taken.ok_or_else(|| Fault::docket("not of a store with a journal"))?;
+        let file = self.store.attach(inner)?;
+        self.book.note(format!("went on with {}", opened.name));
+        self.opened.insert(file, opened);
+        Ok(file)
     }
 }

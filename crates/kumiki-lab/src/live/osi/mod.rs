@@ -11,10 +11,11 @@
 //! |---|---|
 //! | `ends` | what callers and servers of both protocols have in common |
 //! | [`reach`] | a connection, or why there is none |
-//! | [`caller`] | one association, with whatever an [`Errand`] wants done on it |
+//! | [`caller`] | one association, with whatever an [`Errand`] wants done on it, and another one where it breaks |
 //! | [`daemon`] | associations of others, a thread and a graph for each |
 
 use core::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use kumiki_graph::{DeviceId, Graph, Misfit, Protocol, Service};
 use kumiki_osi::Selectors;
@@ -55,7 +56,7 @@ pub use kumiki_osi::mms::Initiate;
 pub use kumiki_osi::x25::Number as X121;
 pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
 pub use kumiki_proto::file_user::{
-    Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Settings, Sink, Source,
+    Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Secured, Settings, Sink, Source,
 };
 pub use kumiki_proto::filestore::Form;
 pub use kumiki_proto::mms_files::Settings as MmsSettings;
@@ -263,6 +264,15 @@ fn dropped(graph: &Graph) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Where the capture of a connection goes: of the first to `path`, of others to the same with their number behind it.
+fn numbered(path: &Path, number: u64) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    if number > 1 {
+        name.push(format!(".{number}"));
+    }
+    name.into()
 }
 
 /// Selectors of a responder, as its log shows them.

@@ -10,6 +10,9 @@ use kumiki_osi::ftam::file::{OpenResponse, RecoverRequest, RecoverResponse, Reco
 use super::super::PutMode;
 use super::*;
 
+/// "The system is going down".
+const GOES_DOWN: i64 = 2;
+
 /// The association of a transfer that is to go on has broken, and why.
 #[derive(Clone, Debug)]
 pub(super) struct Broken(Failure);
@@ -21,9 +24,35 @@ impl Client {
         self.broken.is_some()
     }
 
+    /// Why the association broke, where another one is wanted.
+    #[must_use]
+    pub fn why_broken(&self) -> Option<&Failure> {
+        self.broken.as_ref().map(|Broken(failure)| failure)
+    }
+
+    /// The association is no good any more, for this reason: as though it had broken.
+    pub fn on_lost(&mut self, why: Failure) {
+        self.stands = false;
+        let lost = Failure {
+            transient: true,
+            ..why.clone()
+        };
+        if !self.breaks(&lost) {
+            self.end_all(why);
+        }
+    }
+
+    /// Another association is wanted, and could not be had for this reason. It is tried again as often as the settings say.
+    pub fn on_missed(&mut self, why: Failure) {
+        if self.forget_broken().is_some() {
+            self.on_lost(why);
+        }
+    }
+
     /// The number by which the transfer of the next operation is known, if it is to be recovered.
     pub(super) fn next_activity(&mut self) -> Option<i64> {
-        let recovers = self.units.contains(FunctionalUnits::RECOVERY) && self.recoveries > 0;
+        let wants = self.recoveries > 0 || self.settings.resumes;
+        let recovers = wants && self.units.contains(FunctionalUnits::RECOVERY);
         recovers.then(|| {
             self.activity = self.activity.saturating_add(1);
             self.activity
@@ -32,12 +61,13 @@ impl Client {
 
     /// The association has broken: whether the transfer under way is to go on on another one.
     pub(super) fn breaks(&mut self, failure: &Failure) -> bool {
-        let Some(run) = self.run.as_mut().filter(|run| run.can_go_on()) else {
-            return false;
-        };
-        if self.over || !failure.transient || self.recoveries == 0 {
+        // A responder that goes down keeps nothing.
+        if !failure.transient || failure.code == Some(GOES_DOWN) || !self.can_go_on() {
             return false;
         }
+        let Some(run) = &mut self.run else {
+            return false;
+        };
         self.recoveries -= 1;
         self.credit = 0;
         run.waiting.clear();
@@ -46,6 +76,12 @@ impl Client {
         run.moving = Moving::No;
         self.broken = Some(Broken(failure.clone()));
         true
+    }
+
+    /// Whether what is under way could go on on another association.
+    pub(in crate::file_user) fn can_go_on(&self) -> bool {
+        let run = self.run.as_ref().is_some_and(|run| run.can_go_on());
+        run && !self.over && self.recoveries > 0
     }
 
     /// No other association is wanted any more.
@@ -62,9 +98,10 @@ impl Client {
         let Some(run) = &mut self.run else {
             return false;
         };
+        // Nothing is, on this association: where it is refused there is nothing to leave.
+        (run.selected, run.open) = (false, false);
         let Some(activity_identifier) = run.activity.filter(|_| has_it) else {
             run.fail(failure);
-            (run.selected, run.open) = (false, false);
             self.finish();
             return false;
         };
@@ -77,16 +114,53 @@ impl Client {
         };
         run.points.truncate(point);
         run.waiting.push_back(Kind::RecoverResponse);
-        let request = RecoverRequest {
-            activity_identifier,
-            bulk_transfer_number: 1,
-            requested_access: access(&run.operation),
-            recovery_point: i64::try_from(point).unwrap_or(i64::MAX),
-            ..RecoverRequest::default()
-        };
-        out.push(Fpdu::RecoverRequest(Box::new(request)).into());
+        out.push(request(run, activity_identifier).into());
         true
     }
+
+    /// Begins to go on with what an earlier run has left; gives the operation back where that cannot be.
+    pub(super) fn resume(&mut self, mut operation: Operation) -> Option<Operation> {
+        let Some(at) = operation.interrupted() else {
+            return Some(operation);
+        };
+        let floor = usize::try_from(at.point).unwrap_or(usize::MAX);
+        let has_it = self.units.contains(FunctionalUnits::RECOVERY);
+        if self.is_anew || !has_it || !(1..=MOST_CHECKPOINTS).contains(&floor) {
+            operation.secured(None);
+            return Some(operation);
+        }
+        let leave = Stage::Ask(leaving(true, true));
+        let mut run = Box::new(Run::new(operation, [leave].into()));
+        run.activity = Some(at.activity);
+        run.points = vec![at.offset; floor];
+        (run.floor, run.secured) = (floor, floor);
+        (run.recovering, run.resuming) = (true, true);
+        run.unsent.push_back(request(&run, at.activity));
+        self.run = Some(run);
+        None
+    }
+
+    /// Whether the responder does not go on with what an earlier run has left, and has said so: it is begun anew.
+    pub(super) fn begins_anew(&mut self) -> bool {
+        let Some(mut run) = self.run.take_if(|run| run.is_refused()) else {
+            return false;
+        };
+        run.operation.secured(None);
+        self.plan.push_front(run.operation);
+        self.is_anew = true;
+        true
+    }
+}
+
+/// F-RECOVER, from the last checkpoint.
+fn request(run: &Run, activity_identifier: i64) -> Fpdu {
+    Fpdu::RecoverRequest(Box::new(RecoverRequest {
+        activity_identifier,
+        bulk_transfer_number: 1,
+        requested_access: access(&run.operation),
+        recovery_point: i64::try_from(run.points.len()).unwrap_or(i64::MAX),
+        ..RecoverRequest::default()
+    }))
 }
 
 impl Run {
@@ -95,6 +169,21 @@ impl Run {
         if opened.recovery_mode != RecoveryMode::AtAnyActiveCheckpoint {
             self.activity = None;
         }
+    }
+
+    /// Whether an earlier run has begun it, and the responder does not go on with that.
+    fn is_refused(&self) -> bool {
+        let code = self.failure.as_ref().and_then(|failure| failure.code);
+        self.resuming && code.is_some_and(|code| (6000..7000).contains(&code))
+    }
+
+    /// Where it can be gone on with, if it has a number.
+    pub(super) fn place(&self) -> Option<Secured> {
+        Some(Secured {
+            activity: self.activity?,
+            point: u32::try_from(self.secured).ok()?,
+            offset: *self.points.get(self.secured.checked_sub(1)?)?,
+        })
     }
 
     /// Whether a transfer is under way, or was to be gone on with, and nothing else is wrong with it.
@@ -107,18 +196,22 @@ impl Run {
         moves && self.activity.is_some() && self.failure.is_none()
     }
 
-    /// The file is open again: the transfer goes on from a checkpoint that both have.
-    pub(super) fn recovered(&mut self, response: &RecoverResponse, units: FunctionalUnits) {
+    /// The file is open again: the transfer goes on from a checkpoint that both have. Gives how many octets are moved once more.
+    pub(super) fn recovered(&mut self, response: &RecoverResponse, units: FunctionalUnits) -> u64 {
         let point = usize::try_from(response.recovery_point);
-        let Some(point) = point.ok().filter(|point| *point <= self.points.len()) else {
-            return self.fail(Failure::of_diagnostics(&[diagnostic(6009)]));
+        let has = self.floor..=self.points.len();
+        let Some(point) = point.ok().filter(|point| has.contains(point)) else {
+            self.fail(Failure::of_diagnostics(&[diagnostic(6009)]));
+            return 0;
         };
         self.points.truncate(point);
         self.secured = point;
         let before = self.offset;
+        self.resuming = false;
         self.offset = self.points.last().copied().unwrap_or(0);
         // What comes once more has not been moved.
-        self.moved = self.moved.saturating_sub(before - self.offset.min(before));
+        let again = before - self.offset.min(before);
+        self.moved = self.moved.saturating_sub(again);
         self.form = Form::of(&response.contents_type);
         self.lengths = Lengths::of(&response.contents_type);
         let moves = |stage: &Stage| matches!(stage, Stage::Read(_) | Stage::Write(_));
@@ -127,6 +220,7 @@ impl Run {
         if let Some(stage) = stages.into_iter().find(moves) {
             self.stages.push_front(stage);
         }
+        again
     }
 }
 

@@ -2,7 +2,7 @@
 
 use kumiki_graph::{
     Above, Below, Context, Duration, Graph, Handle, Indication, Instant, Mode, Protocol, Reason,
-    Request, Service, Shape,
+    Request, Service, Shape, TaskId,
 };
 
 use super::*;
@@ -108,6 +108,25 @@ fn run_cut(
     after: Vec<usize>,
     silent: bool,
 ) -> Graph {
+    let config = Config {
+        settings,
+        ..Config::default()
+    };
+    let guard = Guard::new(Box::new(memory));
+    let client = FileClient::new(config, plan);
+    let (mut graph, task) = built(guard, client, after, silent);
+    let mut now = Instant::ZERO;
+    while step(&mut graph, task, &mut now) {}
+    graph
+}
+
+/// Both nodes and what is below them, started.
+pub(super) fn built(
+    guard: Guard,
+    client: FileClient,
+    after: Vec<usize>,
+    silent: bool,
+) -> (Graph, TaskId) {
     // So that a test sees the end of it.
     let server = ServerConfig {
         kept: Duration::from_secs(600),
@@ -123,11 +142,6 @@ fn run_cut(
     };
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    let guard = Guard::new(Box::new(memory));
-    let config = Config {
-        settings,
-        ..Config::default()
-    };
     let nodes: [(&str, Box<dyn Protocol>); 9] = [
         ("cut", Box::new(cut)),
         (
@@ -146,7 +160,7 @@ fn run_cut(
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
         ("server", Box::new(FileServer::new(server, guard))),
-        ("client", Box::new(FileClient::new(config, plan))),
+        ("client", Box::new(client)),
     ];
     for (name, protocol) in nodes {
         graph.add_node(name, task, protocol).unwrap();
@@ -163,23 +177,24 @@ fn run_cut(
     graph.connect("server", "ftam").unwrap();
     graph.connect("client", "ftam").unwrap();
     graph.start(Instant::ZERO).unwrap();
-    let mut now = Instant::ZERO;
-    loop {
-        while graph.waiting(task).is_some() {
-            graph.run(task, now, 1);
-        }
-        match graph
-            .next_timer()
-            .filter(|at| *at <= Instant::ZERO + Duration::from_secs(3600))
-        {
-            Some(at) => now = at,
-            None => return graph,
-        }
-        graph.fire(now);
-    }
+    (graph, task)
 }
 
-fn client(graph: &Graph) -> &Client {
+/// Does what is to be done now, and goes to when there is more, within an hour; false where there is nothing.
+pub(super) fn step(graph: &mut Graph, task: TaskId, now: &mut Instant) -> bool {
+    while graph.waiting(task).is_some() {
+        graph.run(task, *now, 1);
+    }
+    let hour = Instant::ZERO + Duration::from_secs(3600);
+    let Some(at) = graph.next_timer().filter(|at| *at <= hour) else {
+        return false;
+    };
+    *now = at;
+    graph.fire(at);
+    true
+}
+
+pub(super) fn client(graph: &Graph) -> &Client {
     let node = graph.node("client").unwrap();
     graph.protocol::<FileClient>(node).unwrap().client()
 }
@@ -229,7 +244,7 @@ fn a_refused_login_says_why_at_the_top() {
     );
 }
 
-fn recovering() -> Settings {
+pub(super) fn recovering() -> Settings {
     let units = Settings::default().units
         | FunctionalUnits::RECOVERY
         | FunctionalUnits::RESTART_DATA_TRANSFER;

@@ -88,7 +88,7 @@ impl Responder {
             Fpdu::OpenRequest(it) if closed => Fpdu::OpenResponse(Box::new(self.open(&it, guard))),
             Fpdu::CloseRequest(_) if idle => {
                 if let Some(opened) = self.opened.take()
-                    && let Some(file) = opened.resumed.and_then(|resumed| resumed.written)
+                    && let Some(file) = opened.resumed.and_then(|resumed| resumed.file)
                 {
                     guard.store().close(file);
                 }
@@ -394,6 +394,11 @@ impl Responder {
         if let Some(locks) = request.concurrency_control {
             guard.lock_open(selection, locks)?;
         }
+        if let (true, Some(activity)) =
+            (recovery != RecoveryMode::None, request.activity_identifier)
+        {
+            guard.name_activity(selection, &self.user, activity);
+        }
         self.opened = Some(Opened {
             mode,
             contents_type: contents_type.clone(),
@@ -418,11 +423,16 @@ impl Responder {
             diagnostic: vec![fault.diagnostic()],
             ..RecoverResponse::default()
         };
-        let Some(docket) = guard.recover(&self.user, request.activity_identifier) else {
+        let activity = request.activity_identifier;
+        let Some(docket) = guard.recover(&self.user, activity) else {
+            if guard.claim(&self.user, activity) {
+                let text = "the association that it was on has not ended yet";
+                return refused(Fault::transient(6001, text));
+            }
             return refused(Fault::permanent(6004, ""));
         };
         let Some(form) = Form::of(&docket.contents_type) else {
-            guard.interrupt(docket);
+            guard.keep(docket);
             return refused(Fault::permanent(6006, ""));
         };
         let points = docket.checkpoints.len();
@@ -431,29 +441,39 @@ impl Responder {
             // One more than the last is its end, of which the last is the best that is known.
             Ok(wanted) if wanted <= points + 1 => wanted.min(points),
             Ok(_) | Err(_) => {
-                guard.interrupt(docket);
+                guard.keep(docket);
                 return refused(Fault::permanent(6009, ""));
             }
         };
         let mut mode = ProcessingMode::READ;
-        if docket.written.is_some() {
+        if docket.writes {
             mode = ProcessingMode::REPLACE | ProcessingMode::EXTEND | ProcessingMode::INSERT;
         }
-        self.selected = Some(Selected::old(docket.selection));
+        let contents_type = docket.contents_type.clone();
+        let (is_new, begin) = (docket.is_new, docket.begin);
+        let points = docket.checkpoints.iter().take(point).copied().collect();
+        let (selection, file) = match guard.take_up(docket) {
+            Ok(taken) => taken,
+            Err(fault) => return refused(fault),
+        };
+        self.selected = Some(Selected {
+            is_new,
+            ..Selected::old(selection)
+        });
         self.opened = Some(Opened {
             mode,
-            contents_type: docket.contents_type.clone(),
+            contents_type: contents_type.clone(),
             form,
             recovery: RecoveryMode::AtAnyActiveCheckpoint,
-            activity: Some(request.activity_identifier),
+            activity: Some(activity),
             resumed: Some(Resumed {
-                written: docket.written,
-                points: docket.checkpoints.into_iter().take(point).collect(),
-                begin: docket.begin,
+                file,
+                points,
+                begin,
             }),
         });
         RecoverResponse {
-            contents_type: docket.contents_type,
+            contents_type,
             recovery_point: i64::try_from(point).unwrap_or(i64::MAX),
             ..RecoverResponse::default()
         }

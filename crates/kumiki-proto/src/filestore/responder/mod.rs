@@ -255,6 +255,11 @@ impl Responder {
         self.user == *user && opened.is_some_and(|opened| opened.activity == Some(activity))
     }
 
+    /// Whether requests are held back until all of their group are there.
+    pub(super) const fn is_grouping(&self) -> bool {
+        self.group.is_some()
+    }
+
     /// Ends the association, because its user goes on with its activity on another one: this one has broken, and nobody has told us.
     pub fn supersede(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
         self.keep(guard);
@@ -302,8 +307,7 @@ impl Responder {
     fn leave(&mut self, guard: &mut Guard) {
         self.close_transfer(guard);
         if let Some(Resumed {
-            written: Some(file),
-            ..
+            file: Some(file), ..
         }) = self.opened.take().and_then(|opened| opened.resumed)
         {
             guard.store().close(file);

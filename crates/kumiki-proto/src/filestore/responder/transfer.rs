@@ -15,8 +15,7 @@ use kumiki_osi::ftam::{
     AccessRequest, AttributeNames, Fpdu, FunctionalUnits, Moment, Primitive, ProcessingMode,
 };
 
-use super::super::guard::Docket;
-
+use super::super::guard::Interrupted;
 use super::super::{Do, Fault, FileId, Form, Guard, Lengths, Start};
 use super::Responder;
 use super::files::{said, whole};
@@ -27,8 +26,8 @@ const MOST_CHECKPOINTS: usize = 1 << 20;
 /// What is left of a transfer that is recovered.
 #[derive(Clone, Debug)]
 pub(super) struct Resumed {
-    /// What is being written.
-    pub(super) written: Option<FileId>,
+    /// What is being read or written; none for a directory.
+    pub(super) file: Option<FileId>,
     /// Where checkpoints are, up to the one from which it goes on.
     pub(super) points: Vec<u64>,
     /// Where it began.
@@ -114,40 +113,37 @@ impl Responder {
         else {
             return;
         };
+        let writes = match &self.transfer {
+            Some(transfer) => matches!(transfer.what, What::Writing { .. }),
+            None => opened.mode != ProcessingMode::READ,
+        };
         let Resumed {
-            written,
+            file,
             points,
             begin,
         } = match (self.transfer.take(), opened.resumed.take()) {
-            (Some(transfer), _) => {
-                let written = match transfer.what {
-                    What::Writing { file } => Some(file),
-                    What::Reading { file, .. } => {
-                        guard.store().close(file);
-                        None
-                    }
-                    What::Listing(_) => None,
-                };
-                Resumed {
-                    written,
-                    points: transfer.points,
-                    begin: transfer.begin,
-                }
-            }
+            (Some(transfer), _) => Resumed {
+                file: transfer.file(),
+                points: transfer.points,
+                begin: transfer.begin,
+            },
             (None, Some(resumed)) => resumed,
             (None, None) => return,
         };
-        guard.interrupt(Docket {
+        let is_kept = guard.interrupt(Interrupted {
             user: self.user.clone(),
             activity,
             selection: selected.selection,
+            is_new: selected.is_new,
             contents_type: opened.contents_type.clone(),
-            written,
+            file,
+            writes,
             checkpoints: points,
             begin,
-            is_old: false,
         });
-        self.selected = None;
+        if is_kept {
+            self.selected = None;
+        }
     }
 
     pub(super) fn on_read(
@@ -210,11 +206,18 @@ impl Responder {
             let what = What::Listing(entries.collect());
             return Ok(Transfer::at(0, Vec::new(), what));
         }
-        let points = opened.resumed.take().map(|resumed| resumed.points);
+        if let Some(Resumed {
+            file: Some(file),
+            points,
+            begin,
+        }) = opened.resumed.take()
+        {
+            return Ok(Transfer::at(begin, points, What::Reading { file, nodes }));
+        }
         guard.empty(self.selection()?)?;
         let (file, _) = guard.store().read_from(&self.user, &name, now)?;
         let what = What::Reading { file, nodes };
-        Ok(Transfer::at(0, points.unwrap_or_default(), what))
+        Ok(Transfer::at(0, Vec::new(), what))
     }
 
     pub(super) fn on_write(
@@ -257,7 +260,7 @@ impl Responder {
             (identity, _) => whole(identity)?,
         }
         if let Some(Resumed {
-            written: Some(file),
+            file: Some(file),
             points,
             begin,
         }) = opened.resumed.take()

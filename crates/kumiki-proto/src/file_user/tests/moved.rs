@@ -1,0 +1,274 @@
+//! What broke at one node and goes on at another one: nodes with stores of their own, over one table.
+
+use kumiki_graph::{Graph, Instant, TaskId};
+
+use super::whole::{built, client, recovering, step};
+use super::*;
+use crate::filestore::{FileServer, Table};
+
+/// The table of several guards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Table>>);
+
+impl crate::filestore::Shelf for Shared {
+    fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
+        act(&mut self.0.lock().unwrap());
+    }
+}
+
+fn content() -> Vec<u8> {
+    let octets = (0..500_000_u32).map(|at| u8::try_from(at % 251).unwrap());
+    octets.collect()
+}
+
+/// One of several stores with the same file.
+fn guard(table: &Shared, contents: &[u8]) -> Guard {
+    let mut memory = Memory::new();
+    memory.put(
+        &name("a"),
+        ContentsType::binary(),
+        octets(contents),
+        today(),
+    );
+    Guard::new(Box::new(memory)).sharing(Box::new(table.clone()))
+}
+
+fn settings(recoveries: u32) -> Settings {
+    Settings {
+        recoveries,
+        resumes: true,
+        activity: 77,
+        ..recovering()
+    }
+}
+
+fn node(settings: Settings, plan: Vec<Operation>) -> FileClient {
+    let config = Config {
+        settings,
+        ..Config::default()
+    };
+    FileClient::new(config, plan).once()
+}
+
+/// Lets it run until the client is over: nobody gets as old as to be forgotten.
+fn broken((mut graph, task): (Graph, TaskId)) -> Graph {
+    let mut now = Instant::ZERO;
+    while !client(&graph).is_over() {
+        assert!(step(&mut graph, task, &mut now));
+    }
+    graph
+}
+
+/// Lets it run to its end.
+fn run((mut graph, task): (Graph, TaskId)) -> Graph {
+    let mut now = Instant::ZERO;
+    while step(&mut graph, task, &mut now) {}
+    graph
+}
+
+fn server(graph: &mut Graph) -> &mut FileServer {
+    let node = graph.node("server").unwrap();
+    graph.protocol_mut(node).unwrap()
+}
+
+#[test]
+fn what_another_node_still_takes_for_alive_is_given_up_for_its_user() {
+    let table = Shared::default();
+    let content = content();
+    let shelf = Shelf::default();
+    let plan = vec![get("a", &shelf)];
+    let first = node(settings(3), plan);
+    let (mut first, task) = built(guard(&table, &content), first, vec![200], true);
+    let mut now = Instant::ZERO;
+    let own = first.node("client").unwrap();
+    let broken = loop {
+        let client: &mut FileClient = first.protocol_mut(own).unwrap();
+        if let Some(broken) = client.take_broken() {
+            break broken;
+        }
+        assert!(step(&mut first, task, &mut now));
+    };
+    assert_eq!(server(&mut first).associations(), 1);
+    let again = FileClient::going_on(Config::default(), broken).once();
+    // The other store has another file by now: what was being read is read on all the same.
+    let (mut second, its) = built(guard(&table, b"other"), again, Vec::new(), false);
+    let mut then = Instant::ZERO;
+    while step(&mut second, its, &mut then) {
+        if server(&mut first).is_claimed() {
+            let node = first.node("server").unwrap();
+            first.wake(now, node, FileServer::WAKE);
+            step(&mut first, task, &mut now);
+        }
+    }
+    assert_eq!(client(&second).failure(), None);
+    assert_eq!(
+        client(&second).outcomes()[0].result,
+        Ok(Gain::Moved(500_000))
+    );
+    assert!(shelf.taken() == content);
+    assert_eq!(server(&mut first).associations(), 0);
+    assert_eq!(server(&mut second).guard().selections(), 0);
+}
+
+#[test]
+fn what_the_other_node_does_not_give_up_is_begun_anew() {
+    let table = Shared::default();
+    let shelf = Shelf::default();
+    let first = node(settings(0), vec![get("a", &shelf)]);
+    let first = broken(built(guard(&table, &content()), first, vec![200], true));
+    assert!(client(&first).failure().is_some());
+    let noted = Noted::new(
+        &shelf,
+        Some(Secured {
+            activity: 78,
+            point: 1,
+            offset: 50_000,
+        }),
+    );
+    let second = node(settings(0), vec![noted.get()]);
+    // It is begun anew, which a lock for reading does not hinder.
+    let second = run(built(guard(&table, b"other"), second, Vec::new(), false));
+    assert_eq!(client(&second).outcomes()[0].result, Ok(Gain::Moved(5)));
+    assert_eq!(shelf.taken(), b"other");
+    assert_eq!(noted.last(), None);
+}
+
+/// What a run notes of a transfer, and what another one finds.
+type Notes = Arc<Mutex<Option<Secured>>>;
+
+/// A file with a note, on either side.
+#[derive(Clone)]
+struct Noted {
+    shelf: Shelf,
+    contents: Message,
+    notes: Notes,
+}
+
+impl Noted {
+    fn new(shelf: &Shelf, at: Option<Secured>) -> Self {
+        Self {
+            shelf: shelf.clone(),
+            contents: octets(&content()),
+            notes: Arc::new(Mutex::new(at)),
+        }
+    }
+
+    fn get(&self) -> Operation {
+        Operation::Get {
+            name: "a".to_owned(),
+            contents_type: None,
+            restart_at: 0,
+            sink: Box::new(self.clone()),
+        }
+    }
+
+    fn put(&self) -> Operation {
+        Operation::Put {
+            name: "a".to_owned(),
+            contents_type: ContentsType::binary(),
+            mode: PutMode::Replace,
+            source: Box::new(self.clone()),
+        }
+    }
+
+    fn last(&self) -> Option<Secured> {
+        *self.notes.lock().unwrap()
+    }
+}
+
+impl Sink for Noted {
+    fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
+        self.shelf.write(offset, data)
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.shelf.finish()
+    }
+
+    fn interrupted(&self) -> Option<Secured> {
+        self.last()
+    }
+
+    fn secured(&mut self, at: Option<Secured>) {
+        *self.notes.lock().unwrap() = at;
+    }
+}
+
+impl Source for Noted {
+    fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
+        self.contents.read(offset, most)
+    }
+
+    fn interrupted(&self) -> Option<Secured> {
+        self.last()
+    }
+
+    fn secured(&mut self, at: Option<Secured>) {
+        *self.notes.lock().unwrap() = at;
+    }
+}
+
+#[test]
+fn another_run_goes_on_where_one_has_left_off() {
+    let content = content();
+    for gets in [true, false] {
+        let table = Shared::default();
+        let shelf = Shelf::default();
+        let noted = Noted::new(&shelf, None);
+        let plan = || vec![if gets { noted.get() } else { noted.put() }];
+        // What the responder sends has a checkpoint each 256 KiB.
+        let old = if gets { &content[..] } else { b"old" };
+        let first = node(settings(0), plan());
+        let first = broken(built(guard(&table, old), first, vec![250], false));
+        assert!(client(&first).failure().unwrap().transient);
+        let at = noted.last().unwrap();
+        assert_eq!(at.activity, 78);
+        assert!(at.offset >= 200_000, "{at:?}");
+        let second = node(settings(0), plan());
+        let mut second = run(built(guard(&table, old), second, Vec::new(), false));
+        assert_eq!(client(&second).failure(), None);
+        let moved = client(&second).outcomes()[0].result.clone();
+        if gets {
+            assert_eq!(moved, Ok(Gain::Moved(500_000 - at.offset)));
+            assert!(shelf.taken() == content);
+        } else {
+            let sent = client(&second).progress().octets;
+            assert_eq!(sent, 500_000 - at.offset, "{moved:?}");
+            let store = server(&mut second).guard().store();
+            let user = crate::filestore::User::default();
+            let (file, size) = store.read_from(&user, &name("a"), today()).unwrap();
+            assert_eq!(size, 500_000);
+            assert!(store.read(file, 0, 500_000).unwrap().to_vec() == content);
+        }
+        assert_eq!(server(&mut second).guard().selections(), 0);
+    }
+}
+
+#[test]
+fn what_the_responder_has_forgotten_is_begun_anew() {
+    let content = content();
+    for gets in [true, false] {
+        let table = Shared::default();
+        let shelf = Shelf::default();
+        let forgotten = Secured {
+            activity: 5,
+            point: 3,
+            offset: 300_000,
+        };
+        let noted = Noted::new(&shelf, Some(forgotten));
+        let plan = vec![if gets { noted.get() } else { noted.put() }];
+        let graph = run(built(
+            guard(&table, &content),
+            node(settings(0), plan),
+            Vec::new(),
+            false,
+        ));
+        assert_eq!(client(&graph).failure(), None);
+        let outcomes = client(&graph).outcomes();
+        assert_eq!(outcomes.len(), 1);
+        assert_eq!(outcomes[0].result, Ok(Gain::Moved(500_000)));
+        assert!(!gets || shelf.taken() == content);
+        // The numbers of before are not mixed with those of now.
+        assert_eq!(noted.last().unwrap().activity, 78);
+    }
+}

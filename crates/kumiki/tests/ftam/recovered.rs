@@ -1,0 +1,217 @@
+//! Transfers that go on although their connection broke.
+
+use rustix::process::Signal;
+
+use super::harness::{Daemon, Folder, Running, hollow, until};
+use super::line::{Cut, Line};
+
+/// More than any transfer here moves before it is broken.
+const HUGE: u64 = 1 << 34;
+
+/// Some megabytes of which no two parts are alike.
+fn contents() -> Vec<u8> {
+    long(1_000_000)
+}
+
+/// So many words of four bytes.
+pub(crate) fn long(words: u32) -> Vec<u8> {
+    let mut state = 1_u32;
+    let words = (0..words).flat_map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()
+    });
+    words.collect()
+}
+
+/// Less than half of it has crossed twice.
+#[track_caller]
+pub(crate) fn did_not_begin_anew(line: &Line, contents: &[u8]) {
+    let (crossed, whole) = (line.crossed(), contents.len() as u64);
+    assert!(crossed >= whole && crossed < whole * 3 / 2, "{crossed}");
+}
+
+fn unfinished(folder: &Folder) -> bool {
+    let is_unfinished = |name: &String| name.starts_with(".kumiki-");
+    folder.names("root").iter().any(is_unfinished)
+}
+
+#[test]
+fn what_is_fetched_goes_on_on_another_connection() {
+    let folder = Folder::new("recovered-get");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = contents();
+    folder.write("root/x", &contents);
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000), Cut::After(1_500_000)]);
+    let ran = folder.ftam(&["get", "--pcap", "tape", &line.url("x"), "b"]);
+    let ran = ran.well();
+    assert!(folder.read("b") == contents);
+    assert_eq!(line.connections(), 3);
+    did_not_begin_anew(&line, &contents);
+    assert_eq!(ran.err.matches("it goes on in 1 s").count(), 2, "{ran:?}");
+    let logs = [daemon.log(), daemon.log(), daemon.log()];
+    assert!(logs[0].contains("read x (broken at"), "{logs:?}");
+    assert!(logs[1].contains("went on with x"), "{logs:?}");
+    assert!(logs[2].contains("read x (4000000 octets)"), "{logs:?}");
+    // No capture has replaced another one.
+    assert_eq!(folder.names("."), ["b", "root", "tape", "tape.2", "tape.3"]);
+    assert!(folder.read("tape").len() > 1_000_000);
+    daemon.stop();
+}
+
+#[test]
+fn what_is_fetched_to_standard_output_is_there_once() {
+    let folder = Folder::new("recovered-out");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = contents();
+    folder.write("root/x", &contents);
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let mut get = folder.command(&["ftam", "get", &line.url("x"), "-"]);
+    let out = std::fs::File::create(folder.path("b")).unwrap();
+    let ran = get.stdout(out).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    assert!(folder.read("b") == contents);
+    did_not_begin_anew(&line, &contents);
+    daemon.stop();
+}
+
+#[test]
+fn what_is_sent_goes_on_on_another_connection() {
+    let folder = Folder::new("recovered-put");
+    let daemon = Daemon::start(&folder, &["--anonymous", "--quota", "6MB"]);
+    let contents = contents();
+    folder.write("a", &contents);
+    folder.write("root/x", b"old");
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000), Cut::After(1_500_000)]);
+    let ran = folder.ftam(&["put", "a", &line.url("x")]).well();
+    assert!(folder.read("root/x") == contents);
+    assert_eq!(line.connections(), 3);
+    did_not_begin_anew(&line, &contents);
+    assert!(ran.err.contains("x: 4000000 bytes"), "{ran:?}");
+    assert_eq!(folder.names("root"), ["x"]);
+    // What was kept does not count twice.
+    folder.write("more", &[1; 1_900_000]);
+    folder.ftam(&["put", "more", &daemon.url("y")]).well();
+    daemon.stop();
+}
+
+#[test]
+fn what_the_responder_takes_for_alive_is_given_up_for_who_comes_back() {
+    let folder = Folder::new("recovered-silent");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = contents();
+    folder.write("a", &contents);
+    folder.write("root/x", &contents);
+    for arguments in [["put", "a", "y"], ["get", "x", "b"]] {
+        let line = Line::new(&daemon.at, &[Cut::Silently(1_500_000)]);
+        let [command, one, other] = arguments;
+        let url = line.url(if command == "put" { other } else { one });
+        if command == "put" {
+            folder.ftam(&[command, one, &url]).well();
+        } else {
+            folder.ftam(&[command, &url, other]).well();
+        }
+        assert_eq!(line.connections(), 2);
+        did_not_begin_anew(&line, &contents);
+        let logs = [daemon.log(), daemon.log()].concat();
+        assert!(logs.contains("recovered on another association"), "{logs}");
+    }
+    assert!(folder.read("root/y") == contents);
+    assert!(folder.read("b") == contents);
+    daemon.stop();
+}
+
+#[test]
+fn without_recovery_what_breaks_has_failed() {
+    let folder = Folder::new("recovered-not");
+    let contents = contents();
+    folder.write("root/x", &contents);
+    for (keep, option) in [
+        ("0", "--quiet"),
+        ("10min", "--no-recovery"),
+        ("10min", "--retries=0"),
+    ] {
+        let daemon = Daemon::start(&folder, &["--anonymous", "--keep", keep]);
+        let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+        let ran = folder.ftam(&["get", option, &line.url("x"), "b"]);
+        ran.failed(3, &["try again"]);
+        assert_eq!(line.connections(), 1);
+        let log = daemon.log();
+        assert!(!log.contains("kept"), "{log}");
+        daemon.stop();
+    }
+    assert_eq!(folder.names("."), ["root"]);
+}
+
+#[test]
+fn a_responder_that_is_gone_is_tried_as_often_as_was_said() {
+    let folder = Folder::new("recovered-gone");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = contents();
+    folder.write("root/x", &contents);
+    let line = Line::new(
+        &daemon.at,
+        &[Cut::After(1_500_000), Cut::After(0), Cut::After(0)],
+    );
+    let ran = folder.ftam(&["get", "--retries", "2", &line.url("x"), "b"]);
+    ran.failed(3, &["it goes on in 1 s", "it goes on in 2 s"]);
+    assert_eq!(line.connections(), 3);
+    // Ctrl-C ends the wait.
+    let line = Line::new(
+        &daemon.at,
+        &[Cut::After(1_500_000), Cut::After(0), Cut::After(0)],
+    );
+    let getting = folder.command(&["ftam", "get", &line.url("x"), "b"]);
+    let getting = Running::start(getting);
+    until(|| line.connections() == 3);
+    getting.signal(Signal::INT);
+    getting.end().failed(130, &["given up"]);
+    assert_eq!(folder.names("."), ["root"]);
+    daemon.stop();
+}
+
+#[test]
+fn what_nobody_comes_back_for_is_given_up_after_its_time() {
+    let folder = Folder::new("recovered-aged");
+    let daemon = Daemon::start(&folder, &["--anonymous", "--keep", "5s"]);
+    hollow(&folder.path("huge"), HUGE);
+    folder.write("a", b"another");
+    folder.write("root/x", b"old");
+    folder.write("password", b"any");
+    for name in ["x", "new"] {
+        let putting = folder.command(&["ftam", "put", "huge", &daemon.url(name)]);
+        let putting = Running::start(putting);
+        until(|| unfinished(&folder));
+        putting.signal(Signal::KILL);
+        putting.end();
+        let log = daemon.log();
+        assert!(log.contains("kept"), "{log}");
+        // Somebody else does not get past its lock meanwhile.
+        let other = format!("ftam://eve@{}/{name}", daemon.at);
+        let put = ["put", "--password-file", "password", "a", &other];
+        assert!(unfinished(&folder));
+        folder.ftam(&put).failed(6, &["3012"]);
+        let log = daemon.log();
+        assert!(log.contains("eve"), "{log}");
+        until(|| folder.names("root") == ["x"]);
+        assert_eq!(folder.read("root/x"), b"old");
+    }
+    // Nor is anybody kept from it any more.
+    let other = format!("ftam://eve@{}/x", daemon.at);
+    let put = ["put", "--password-file", "password", "a", &other];
+    folder.ftam(&put).well();
+    assert_eq!(folder.read("root/x"), b"another");
+    daemon.stop();
+}
+
+#[test]
+fn what_is_kept_goes_with_the_responder() {
+    let folder = Folder::new("recovered-stopped");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    folder.write("a", &contents());
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000), Cut::After(0)]);
+    let ran = folder.ftam(&["put", "--retries", "1", "a", &line.url("y")]);
+    ran.failed(3, &[]);
+    assert!(unfinished(&folder));
+    daemon.stop();
+    assert_eq!(folder.names("root"), [""; 0]);
+}

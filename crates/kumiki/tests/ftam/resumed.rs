@@ -1,0 +1,148 @@
+//! Transfers with which another run of the program goes on.
+
+use rustix::process::Signal;
+
+use super::harness::{Daemon, Folder, Running, until};
+use super::line::{Cut, Line};
+use super::recovered::{did_not_begin_anew, long};
+
+/// Words of the file, of four bytes each.
+const WORDS: u32 = 10_000_000;
+
+/// Half of it has crossed, and nothing more does.
+const HALF: Cut = Cut::Stalled(20_000_000);
+
+/// How far the transfer is by its note.
+fn noted(folder: &Folder, note: &str) -> u64 {
+    let note = std::fs::read_to_string(folder.path(note)).unwrap_or_default();
+    let offset = note.split(' ').nth(2);
+    offset.map_or(0, |offset| offset.parse().unwrap())
+}
+
+/// Runs it until a good part is noted, and kills it.
+fn kill(folder: &Folder, line: &Line, arguments: &[&str], note: &str) {
+    let mut all = vec!["ftam"];
+    all.extend(arguments);
+    let running = Running::start(folder.command(&all));
+    until(|| noted(folder, note) > 8_000_000);
+    running.signal(Signal::KILL);
+    line.release();
+    running.end();
+}
+
+#[test]
+fn another_run_fetches_the_rest_by_recovery() {
+    let folder = Folder::new("resumed-get");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = long(WORDS);
+    folder.write("root/x", &contents);
+    let line = Line::new(&daemon.at, &[HALF]);
+    let url = line.url("x");
+    let get = ["get", "--resume", &url, "b"];
+    kill(&folder, &line, &get, "b.part.of");
+    let log = daemon.log();
+    assert!(log.contains("kept"), "{log}");
+    let ran = folder.ftam(&get).well();
+    assert!(ran.err.contains("of them were there"), "{ran:?}");
+    assert!(folder.read("b") == contents);
+    did_not_begin_anew(&line, &contents);
+    let log = daemon.log();
+    assert!(log.contains("went on with x"), "{log}");
+    assert_eq!(folder.names("."), ["b", "root"]);
+    daemon.stop();
+}
+
+#[test]
+fn another_run_sends_the_rest_by_recovery() {
+    let folder = Folder::new("resumed-put");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = long(WORDS);
+    folder.write("a", &contents);
+    let line = Line::new(&daemon.at, &[HALF]);
+    let url = line.url("x");
+    let put = ["put", "--resume", "a", &url];
+    kill(&folder, &line, &put, ".a.kumiki-put");
+    let log = daemon.log();
+    assert!(log.contains("kept"), "{log}");
+    folder.ftam(&put).well();
+    assert!(folder.read("root/x") == contents);
+    did_not_begin_anew(&line, &contents);
+    let log = daemon.log();
+    assert!(log.contains("went on with x"), "{log}");
+    assert_eq!(folder.names("."), ["a", "root"]);
+    assert_eq!(folder.names("root"), ["x"]);
+    // A file that has changed since is another one: it is sent from its beginning.
+    let line = Line::new(&daemon.at, &[HALF]);
+    let url = line.url("x");
+    let put = ["put", "--resume", "a", &url];
+    kill(&folder, &line, &put, ".a.kumiki-put");
+    daemon.log();
+    folder.write("a", b"another");
+    folder.ftam(&put).well();
+    assert_eq!(folder.read("root/x"), b"another");
+    assert_eq!(folder.names("."), ["a", "root"]);
+    daemon.stop();
+}
+
+#[test]
+fn no_mixture_comes_of_a_file_that_was_written_to_meanwhile() {
+    let folder = Folder::new("resumed-changed");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let mut contents = long(WORDS);
+    folder.write("root/x", &contents);
+    let line = Line::new(&daemon.at, &[HALF]);
+    let url = line.url("x");
+    let get = ["get", "--resume", &url, "b"];
+    kill(&folder, &line, &get, "b.part.of");
+    daemon.log();
+    // In its place, and as long as it was.
+    for octet in &mut contents {
+        *octet ^= 0x55;
+    }
+    folder.write("root/x", &contents);
+    folder.ftam(&get).well();
+    assert!(folder.read("b") == contents);
+    let log = daemon.log();
+    assert!(!log.contains("went on"), "{log}");
+    assert_eq!(folder.names("."), ["b", "root"]);
+    daemon.stop();
+}
+
+#[test]
+fn where_the_responder_keeps_nothing_what_comes_again_is_compared() {
+    let folder = Folder::new("resumed-forgotten");
+    let daemon = Daemon::start(&folder, &["--anonymous", "--keep", "0"]);
+    let contents = long(1_000_000);
+    folder.write("root/x", &contents);
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let url = line.url("x");
+    let get = ["get", "--resume", &url, "b"];
+    folder.ftam(&get).failed(3, &[]);
+    assert_eq!(folder.names("."), ["b.part", "root"]);
+    let ran = folder.ftam(&get).well();
+    assert!(ran.err.contains("of them were there"), "{ran:?}");
+    assert!(folder.read("b") == contents);
+    // It has all crossed once more.
+    assert!(line.crossed() > 5_000_000, "{}", line.crossed());
+    daemon.stop();
+}
+
+#[test]
+fn a_responder_that_was_started_anew_has_forgotten() {
+    let folder = Folder::new("resumed-anew");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = long(WORDS);
+    folder.write("a", &contents);
+    let line = Line::new(&daemon.at, &[HALF]);
+    let url = line.url("x");
+    let put = ["put", "--resume", "a", &url];
+    kill(&folder, &line, &put, ".a.kumiki-put");
+    daemon.log();
+    daemon.stop();
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    line.lead(&daemon.at);
+    folder.ftam(&put).well();
+    assert!(folder.read("root/x") == contents);
+    assert_eq!(folder.names("."), ["a", "root"]);
+    daemon.stop();
+}
