@@ -108,6 +108,9 @@ struct Limits {
     /// The most of one host
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     of_one_host: u16,
+    /// After so many log-ins that were refused in a row, callers of a host are dropped for a minute, and for longer each time; 0: never
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    tries: u32,
     /// Within this time an association is to stand
     #[arg(long, value_name = "TIME", default_value = "30s")]
     begin: String,
@@ -239,6 +242,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         longest_file: octets("--longest-file", &limits.longest_file)?,
         associations: limits.associations.into(),
         of_one_host: limits.of_one_host.into(),
+        tries: limits.tries,
         begin: option("--begin", &limits.begin)?,
         idle: option("--idle", &limits.idle)?,
         longest,

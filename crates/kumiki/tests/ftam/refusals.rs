@@ -54,6 +54,33 @@ fn only_who_has_the_password_is_let_in() {
 }
 
 #[test]
+fn who_guesses_passwords_has_few_tries() {
+    let folder = Folder::new("tries");
+    let line = entry(&folder, "ada", "secret");
+    folder.write("passwords", line.as_bytes());
+    folder.write("right", b"secret\n");
+    folder.write("wrong", b"guess\n");
+    folder.write("root/x", b"x");
+    let daemon = Daemon::start(&folder, &["--passwords", "passwords", "--tries", "2"]);
+    let url = format!("ftam://ada@{}/x", daemon.at);
+    let get = |file: &str| folder.ftam(&["get", &url, "-", "--password-file", file]);
+    get("wrong").failed(5, &["2020"]);
+    daemon.log();
+    // One that is let in ends it.
+    get("right").well();
+    daemon.log();
+    for _ in 0..2 {
+        get("wrong").failed(5, &["2020"]);
+        daemon.log();
+    }
+    let log = daemon.log();
+    assert!(log.contains("127.0.0.1: dropped for 60 s"), "{log}");
+    // Nothing is said to him, the right password included.
+    get("right").failed(4, &["closed without an answer", "limits"]);
+    daemon.stop();
+}
+
+#[test]
 fn selectors_that_are_not_ours_are_refused_by_their_layer() {
     let folder = Folder::new("selectors");
     let options = ["--tsel", "0x0103", "--ssel", "#1", "--psel", "FTAM"];

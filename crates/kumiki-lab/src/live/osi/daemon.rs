@@ -44,6 +44,7 @@ use kumiki_proto::tpkt::Tpkt;
 use super::ends::{WAKE, server_mut};
 use super::journal::{Book, Journaled};
 use super::line::{Connection, Line, Sight, Watcher};
+use super::strangers::Strangers;
 use super::{Carrier, Initiate, Lower, Protocols, numbered, shown, stack};
 use crate::live::files::{Directory, Passwords, Quota};
 use crate::live::{BATCH, LOOK, LiveError, system};
@@ -112,6 +113,8 @@ pub struct Daemon {
     pub associations: usize,
     /// The most of one host.
     pub of_one_host: usize,
+    /// After so many that were not let in, one after the other, callers of a host are dropped for a time; 0: never.
+    pub tries: u32,
     /// Within this time an association is to stand.
     pub begin: Duration,
     /// After so long without a word an association is ended.
@@ -203,8 +206,19 @@ impl Shelf for OfAll {
 enum Told {
     /// A line of the log.
     Line(String),
-    /// The thread of this number has ended, whether an association stood.
-    Ended(u64, bool),
+    /// The thread of this number has ended, and how.
+    Ended(u64, How),
+}
+
+/// How a connection ended, for who counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum How {
+    /// An association stood.
+    Stood,
+    /// Its user was not let in.
+    Refused,
+    /// There was none.
+    Without,
 }
 
 /// A thread that serves somebody.
@@ -262,6 +276,8 @@ pub fn serve(
     // It gives up what is old, and what is left at the end.
     let mut guard = shared.guard(Book::default())?;
     let mut door = Door {
+        strangers: Strangers::new(shared.daemon.tries),
+        clock,
         shared: Arc::clone(&shared),
         serving: BTreeMap::new(),
         teller,
@@ -338,6 +354,8 @@ struct Door {
     told: Receiver<Told>,
     bell: Bell,
     served: Served,
+    strangers: Strangers,
+    clock: RealClock,
     /// There is no descriptor or thread for another caller.
     is_short: bool,
 }
@@ -347,14 +365,33 @@ impl Door {
         while let Ok(told) = self.told.try_recv() {
             match told {
                 Told::Line(line) => say(&line),
-                Told::Ended(number, stood) => {
-                    self.served.associations += u64::from(stood);
+                Told::Ended(number, how) => {
+                    self.served.associations += u64::from(how == How::Stood);
                     if let Some(serving) = self.serving.remove(&number) {
+                        self.count(serving.host, how, say);
                         // It has told its last word.
                         let _ = serving.thread.join();
                     }
                 }
             }
+        }
+    }
+
+    /// Remembers who was not let in.
+    fn count(&mut self, host: IpAddr, how: How, say: &mut dyn FnMut(&str)) {
+        match how {
+            How::Stood => self.strangers.let_in(host),
+            How::Refused => {
+                if let Some(time) = self.strangers.refused(host, self.clock.now()) {
+                    let seconds = time.as_nanos() / 1_000_000_000;
+                    let tries = self.shared.daemon.tries;
+                    say(&format!(
+                        "{} - {host}: dropped for {seconds} s, for {tries} callers or more were not let in",
+                        date()
+                    ));
+                }
+            }
+            How::Without => {}
         }
     }
 
@@ -373,6 +410,11 @@ impl Door {
             };
             let daemon = &self.shared.daemon;
             let host = remote.ip();
+            if self.strangers.keeps_out(host, self.clock.now()) {
+                // Said when it began; who tries on is not to fill the log.
+                self.served.dropped += 1;
+                continue;
+            }
             let of_host = self.serving.values().filter(|it| it.host == host).count();
             let limit = if self.serving.len() >= daemon.associations {
                 Some(("", daemon.associations))
@@ -412,13 +454,13 @@ impl Door {
         );
         let work = move || {
             let served = Serve::run(number, socket, remote, carrier, &shared, &teller);
-            let (line, stood) = match served {
+            let (line, how) = match served {
                 Ok(ended) => ended,
-                Err(why) => (format!("{} {number} {remote}: {why}", date()), false),
+                Err(why) => (format!("{} {number} {remote}: {why}", date()), How::Without),
             };
             // Nobody listens any more only when the program ends.
             let _ = teller.send(Told::Line(line));
-            let _ = teller.send(Told::Ended(number, stood));
+            let _ = teller.send(Told::Ended(number, how));
             let mut bells = shared.bells.lock().unwrap_or_else(PoisonError::into_inner);
             bells.remove(&number);
             bell.ring();
@@ -507,7 +549,7 @@ struct Serve<'a> {
 }
 
 impl Serve<'_> {
-    /// Serves a caller; gives the line for the log, and whether there was an association.
+    /// Serves a caller; gives the line for the log, and how it ended.
     fn run(
         number: u64,
         socket: TcpStream,
@@ -515,7 +557,7 @@ impl Serve<'_> {
         carrier: Carrier,
         shared: &Shared,
         teller: &Sender<Told>,
-    ) -> Result<(String, bool), LiveError> {
+    ) -> Result<(String, How), LiveError> {
         let daemon = &shared.daemon;
         let local = socket.local_addr().map_err(system("the connection"))?;
         let clock = RealClock::start();
@@ -650,7 +692,7 @@ impl Serve<'_> {
         false
     }
 
-    fn finish(&self, executor: &mut Executor<RealClock>) -> (String, bool) {
+    fn finish(&self, executor: &mut Executor<RealClock>) -> (String, How) {
         let took = self.clock.now().saturating_since(Instant::ZERO);
         let tenths = took.as_nanos() / 100_000_000;
         let sight = self.watcher.sight();
@@ -678,7 +720,22 @@ impl Serve<'_> {
             tenths / 10,
             tenths % 10
         );
-        (line, self.has_begun)
+        (line, self.how(executor))
+    }
+
+    fn how(&self, executor: &mut Executor<RealClock>) -> How {
+        if self.has_begun {
+            return How::Stood;
+        }
+        let of = self.shared.daemon.serves.protocol();
+        let graph = executor.graph_mut(self.host);
+        let server = graph.and_then(|graph| server_mut(graph, self.node, of));
+        match server.as_ref().and_then(|server| server.last_end()) {
+            Some(End::Refused(_)) => How::Refused,
+            Some(End::InOrder | End::Aborted(_) | End::Stopped(_) | End::Broken(_)) | None => {
+                How::Without
+            }
+        }
     }
 
     /// Why it ended, or why there was no association.

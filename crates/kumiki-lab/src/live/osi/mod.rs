@@ -39,6 +39,7 @@ mod ends;
 mod journal;
 mod line;
 pub mod reach;
+mod strangers;
 mod tape;
 
 pub use caller::{Association, Call, Errand, call};
