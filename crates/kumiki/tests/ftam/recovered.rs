@@ -215,3 +215,22 @@ fn what_is_kept_goes_with_the_responder() {
     daemon.stop();
     assert_eq!(folder.names("root"), [""; 0]);
 }
+
+#[test]
+fn a_responder_that_has_forgotten_says_so_at_once() {
+    let folder = Folder::new("recovered-forgotten");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let other = Daemon::start(&folder, &["--anonymous"]);
+    folder.write("a", &contents());
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let putting = folder.command(&["ftam", "put", "a", &line.url("x")]);
+    let putting = Running::start(putting);
+    let log = daemon.log();
+    assert!(log.contains("kept"), "{log}");
+    line.lead(&other.at);
+    putting.end().failed(6, &["6004"]);
+    let log = other.log();
+    assert!(log.ends_with("ended in order"), "{log}");
+    daemon.stop();
+    other.stop();
+}
