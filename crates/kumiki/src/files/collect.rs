@@ -702,7 +702,7 @@ pub(crate) fn run(
     let stop = |status, why: String| Err(Stop::Ended { status, why });
     if collection.failed.is_empty() && !wanted.dry_run {
         // What was left of a file that is not there any more.
-        Part::forget(&collection.part);
+        Part::forget_left(&collection.part);
     }
     let fetched = collection.fetched;
     let failed = collection.failed.len() + collection.unusable.len();

@@ -274,8 +274,15 @@ impl Part {
         self.file.set_len(0).map_err(|why| self.said(&why))
     }
 
-    /// Removes what was left under the name `part`, with its note. That it stays hurts nobody.
-    pub(crate) fn forget(part: &Path) {
+    /// Removes what an earlier run has left under the name `part`, unless somebody is writing it.
+    pub(crate) fn forget_left(part: &Path) {
+        if File::open(part).is_ok_and(|file| file.try_lock().is_ok()) {
+            Self::forget(part);
+        }
+    }
+
+    /// Removes a part with its note. That they stay where this fails hurts nobody.
+    fn forget(part: &Path) {
         let _ = std::fs::remove_file(part);
         let _ = std::fs::remove_file(note_of(part));
     }

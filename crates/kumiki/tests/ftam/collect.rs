@@ -150,6 +150,11 @@ fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
         url: line.url(""),
     };
     collector.run(&["--retries", "0"]).failed(3, &[]);
+    assert_eq!(
+        folder.names("in").len(),
+        3,
+        "a lock, a part and its note"
+    );
     contents[7] ^= 1;
     // Another file of its name: what is kept is still of the old one.
     folder.write("root/new", &contents);
@@ -159,6 +164,17 @@ fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
     assert!(!ran.err.contains("resumed"), "{ran:?}");
     assert!(folder.read("in/m") == contents);
     collector.run(&[]).failed(10, &[]);
+    // Nor does a part stay of a file that is not there any more.
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let collector = Collector {
+        folder: &folder,
+        url: line.url(""),
+    };
+    std::fs::remove_dir_all(folder.path("in")).unwrap();
+    collector.run(&["--retries", "0"]).failed(3, &[]);
+    std::fs::remove_file(folder.path("root/m")).unwrap();
+    collector.run(&[]).failed(10, &[]);
+    assert_eq!(folder.names("in"), [".kumiki-collect.json.lock"]);
     daemon.stop();
 }
 
