@@ -14,6 +14,7 @@
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`pcapng`] | captures |
 //! | [`signal`] | Ctrl-C |
+//! | [`prompt`] | what is typed and not shown |
 //! | [`priority`] | running ahead of other programs, where lateness is what counts |
 //!
 //! The same graphs run in virtual time; nothing in them knows which of the two clocks it is.
@@ -25,6 +26,7 @@ pub mod line;
 pub mod memory_link;
 pub mod pcapng;
 pub mod priority;
+pub mod prompt;
 pub mod records;
 pub mod signal;
 #[cfg(target_os = "linux")]

@@ -256,6 +256,28 @@ fn terminal_width() -> Option<u16> {
     terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
+/// A text of which control characters are escaped: a terminal takes them for orders.
+pub(crate) fn shown(text: &str) -> String {
+    escaped(text, |it| it.is_control())
+}
+
+/// The same of what may have several lines, or columns.
+pub(crate) fn lines_shown(text: &str) -> String {
+    escaped(text, |it| it.is_control() && !matches!(it, '\n' | '\t'))
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for it in text.chars() {
+        if is_escaped(it) {
+            out.extend(it.escape_default());
+        } else {
+            out.push(it);
+        }
+    }
+    out
+}
+
 /// Prints results. That nobody reads them to the end, as with `head`, is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Stop> {
     let mut out = io::stdout().lock();

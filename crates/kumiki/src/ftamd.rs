@@ -59,6 +59,15 @@ struct Served {
         help_heading = "Limits"
     )]
     keep: String,
+    /// The most entries of a directory that is listed; one that has more is refused, for a part would be taken for all. kumiki ftam takes 100000
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100_000,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        help_heading = "Limits"
+    )]
+    entries: u32,
 }
 
 /// `kumiki ftamd`.
@@ -75,7 +84,9 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 "0" => Duration::ZERO,
                 text => option("--keep", text)?,
             };
-            serve(&wanted.serve.serve, Serves::Ftam { element }, keep)
+            let entries = usize::try_from(wanted.serve.entries).unwrap_or(usize::MAX);
+            let serves = Serves::Ftam { element, entries };
+            serve(&wanted.serve.serve, serves, keep)
         }
     }
 }

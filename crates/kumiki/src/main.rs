@@ -31,19 +31,12 @@ use commands::Stop;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
-    match commands::run(cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Stop::Input(why)) => {
-            eprintln!("kumiki: {why}");
-            ExitCode::from(2)
-        }
-        Err(Stop::Failed(why)) => {
-            eprintln!("kumiki: {why}");
-            ExitCode::from(1)
-        }
-        Err(Stop::Ended { status, why }) => {
-            eprintln!("kumiki: {why}");
-            ExitCode::from(status)
-        }
-    }
+    let (status, why) = match commands::run(cli.command) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Stop::Input(why)) => (2, why),
+        Err(Stop::Failed(why)) => (1, why),
+        Err(Stop::Ended { status, why }) => (status, why),
+    };
+    eprintln!("kumiki: {}", commands::lines_shown(&why));
+    ExitCode::from(status)
 }

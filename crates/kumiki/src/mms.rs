@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use kumiki_lab::live::Duration;
 use kumiki_lab::live::osi::{
     self, Call, Calls, ContentsType, Initiate, Lower, MmsSettings, Operation, PutMode,
 };
@@ -180,7 +179,7 @@ pub(crate) fn initiate(pdu: &str, outstanding: u32) -> Result<Initiate, Stop> {
 
 /// Whom `url` and the options mean.
 fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
-    let patience: Duration = option("--timeout", &common.timeout)?;
+    let patience = work::patience(&common.timeout)?;
     if url.carrier == osi::Carrier::Xot && url.x121.first().is_some_and(osi::X121::is_empty) {
         return Err(Stop::Input(
             "XOT calls an X.121 address; write it as in mms://host/FILE?carrier=xot&x121=12345"

@@ -48,6 +48,7 @@ pub mod x25;
 
 // What a caller of `run` needs of the crates below.
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};
+pub use kumiki_io::prompt::secret;
 pub use kumiki_io::unguessable;
 pub use kumiki_octets::Pattern;
 pub use report::{Form, Printer};

@@ -24,6 +24,7 @@ mod stage;
 mod tests;
 
 use kumiki_octets::Message;
+use kumiki_osi::ftam::GraphicString;
 use kumiki_osi::ftam::attributes::ReadAttributes;
 use kumiki_osi::ftam::contents::ContentsType;
 
@@ -209,19 +210,20 @@ impl Operation {
         }
     }
 
-    /// What it is, in a word and a name.
+    /// What it is, in a word and a name, whose control characters are escaped.
     #[must_use]
     pub fn title(&self) -> String {
+        let shown = |name: &str| GraphicString::from(name).to_string();
         let (word, name) = match self {
             Self::Get { name, .. } => ("get", name),
             Self::Put { name, .. } => ("put", name),
             Self::List { name } => ("list", name),
             Self::Stat { name } => ("stat", name),
-            Self::Rename { name, to } => return format!("rename {name} to {to}"),
+            Self::Rename { name, to } => return format!("rename {} to {}", shown(name), shown(to)),
             Self::Remove { name } => ("remove", name),
             Self::MakeDirectory { name } => ("make directory", name),
         };
-        format!("{word} {name}")
+        format!("{word} {}", shown(name))
     }
 }
 

@@ -14,7 +14,7 @@ use kumiki_osi::ftam::access::{
 };
 use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
 use kumiki_osi::ftam::file::{CreateRequest, Override};
-use kumiki_osi::ftam::{AccessRequest, Diagnostic, LockKeys, Moment, Password};
+use kumiki_osi::ftam::{AccessRequest, Diagnostic, LockKeys, Moment, Password, PermittedActions};
 
 use super::{Fault, Filestore, Login, Name, NewFile, User, informative};
 use interrupted::Most;
@@ -276,7 +276,11 @@ impl Guard {
                     passwords,
                     &ConcurrencyControl::default(),
                 )
-                .map_err(|_| Fault::permanent(3026, ""))?;
+                .map_err(|why| match why.identifier {
+                    // No password would help.
+                    3028 => why,
+                    _ => Fault::permanent(3026, ""),
+                })?;
                 if self.is_used(None, |held| *held == name) {
                     return Err(Fault::transient(3012, ""));
                 }
@@ -590,7 +594,15 @@ fn permit_new(
     let permitted = file.permitted_actions;
     if !access.is_within(permitted) {
         let more = access - AccessRequest::from_bits(permitted.bits());
-        return Err(Fault::permanent(3028, format!("{more} is not permitted")));
+        let looks = PermittedActions::READ | PermittedActions::READ_ATTRIBUTE;
+        // So it is with all files of a responder that only reads.
+        let why = if (permitted - looks).is_empty() {
+            ", for it can only be read"
+        } else {
+            ""
+        };
+        let text = format!("{more} is not permitted{why}");
+        return Err(Fault::permanent(3028, text));
     }
     if file.access_control.is_empty() {
         return Ok(());

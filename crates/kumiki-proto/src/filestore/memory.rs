@@ -315,7 +315,11 @@ impl Filestore for Memory {
         let within = behind.take_while(|(other, _)| other.is_within(name));
         let children = within.filter(|(other, _)| other.components().len() == depth);
         let shown = children.map(|(other, entry)| entry.attributes(other));
-        Ok(shown.take(most).collect())
+        let shown: Vec<_> = shown.take(most.saturating_add(1)).collect();
+        if shown.len() > most {
+            return Err(Fault::crowded(most));
+        }
+        Ok(shown)
     }
 
     fn create(

@@ -100,6 +100,12 @@ impl Fault {
         Self::transient(5029, text)
     }
 
+    /// 5027: a directory has more entries than can be told.
+    #[must_use]
+    pub fn crowded(most: usize) -> Self {
+        Self::permanent(5027, format!("the directory has more than {most} entries"))
+    }
+
     /// 6006: an interrupted transfer cannot be gone on with.
     #[must_use]
     pub fn docket(text: impl Into<String>) -> Self {
@@ -248,10 +254,10 @@ pub trait Filestore: Send {
     fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault>;
 
     /// The attributes of what is in a directory, each with the last component as its pathname, in the order of names. `most` is the
-    /// number that there is room for; those behind it are left out.
+    /// number that there is room for.
     ///
     /// # Errors
-    /// 3004 where it is no directory.
+    /// 3004 where it is no directory, [`Fault::crowded`] where it has more: a part of them would be taken for all.
     fn list(&mut self, user: &User, name: &Name, most: usize)
     -> Result<Vec<ReadAttributes>, Fault>;
 

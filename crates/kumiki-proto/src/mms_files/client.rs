@@ -689,6 +689,13 @@ impl Client {
             return;
         };
         let directory = name.clone();
+        let is_file = last.is_none()
+            && matches!(part.entries.as_slice(), [only] if listing::is_file(name, &only.filename));
+        if is_file {
+            // That it has nothing in it would be taken for an empty directory.
+            run.fail(Failure::local("this is a file, and no directory"));
+            return self.done(out);
+        }
         let end = part.entries.last().map(|it| it.filename.clone());
         for DirectoryEntry {
             filename,
@@ -697,7 +704,7 @@ impl Client {
         {
             if let Some((name, is_directory)) = listing::entry(&directory, &filename) {
                 run.entries
-                    .push(listing::attributes(&name, is_directory, &attributes));
+                    .push(listing::attributes(name, is_directory, &attributes));
             }
         }
         if run.entries.len() > MOST_ENTRIES {
@@ -753,7 +760,7 @@ fn named(operation: &Operation, is_directory: bool, of: &FileAttributes) -> Read
         | Operation::Remove { .. }
         | Operation::MakeDirectory { .. } => "",
     };
-    listing::attributes(name, is_directory, of)
+    listing::attributes(name.into(), is_directory, of)
 }
 
 /// fileOpen, at an octet of 32 bits.

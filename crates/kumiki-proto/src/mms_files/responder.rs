@@ -361,7 +361,7 @@ impl Responder {
             .map_err(of_fault)?;
         if !is_directory(&found) {
             let entry = DirectoryEntry {
-                filename: FileName(vec![name.to_string().into()]),
+                filename: FileName(name.pathname().components().to_vec()),
                 attributes: attributes_of(&found),
             };
             return Ok(FileDirectoryResponse {
@@ -369,16 +369,15 @@ impl Responder {
                 more_follows: false,
             });
         }
-        // One more than is told: so that it is seen where some would be missing.
         let most = self.config.entries;
-        let all = guard
-            .store()
-            .list(&self.user, &name, most.saturating_add(1))
-            .map_err(of_fault)?;
-        if all.len() > most {
-            return Err(ServiceError::new(ErrorClass::RESOURCE, 0)
-                .saying(format!("the directory has more than {most} entries")));
-        }
+        let all = guard.store().list(&self.user, &name, most);
+        let all = all.map_err(|fault| {
+            if fault == Fault::crowded(most) {
+                ServiceError::new(ErrorClass::RESOURCE, 0).saying(fault.text)
+            } else {
+                of_fault(fault)
+            }
+        })?;
         let named = all.iter().map(|it| entry(&name, it));
         let mut rest = named.collect::<Vec<_>>().into_iter().peekable();
         if let Some(after) = &list.continue_after {

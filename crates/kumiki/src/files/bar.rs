@@ -4,6 +4,8 @@ use std::io::IsTerminal as _;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::commands::{lines_shown, shown};
+
 /// A bar, or none.
 pub(crate) struct Bar {
     bar: Option<ProgressBar>,
@@ -37,7 +39,7 @@ impl Bar {
     pub(crate) fn begin(&mut self, title: &str) {
         self.before = self.at;
         if let Some(bar) = &self.bar {
-            bar.set_message(title.to_owned());
+            bar.set_message(shown(title));
             bar.set_position(0);
         }
     }
@@ -62,6 +64,7 @@ impl Bar {
 
     /// A line of its own.
     pub(crate) fn say(&self, line: &str) {
+        let line = lines_shown(line);
         match &self.bar {
             Some(bar) => bar.suspend(|| eprintln!("{line}")),
             None => eprintln!("{line}"),

@@ -7,6 +7,10 @@
 //! A name whose size or date has changed is a new file: names rotate. It is fetched again, beside the old one, which is never replaced. Files of
 //! which the responder tells neither size nor date are fetched each time, and are new where their checksum is.
 //!
+//! What breaks in the middle stays as a part, of one file, and the next run goes on with it as `get --resume` does; that file comes first then.
+//!
+//! A name that no file here can have is told, and the others are fetched.
+//!
 //! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
 
 use core::fmt::Write as _;
@@ -17,17 +21,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::live::osi::{
-    self, Call, ContentsType, Duration, Errand, Failure, Gain, Layer, Operation, Outcome, Progress,
+    self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress,
     Protocols, ReadAttributes,
 };
 use serde_json::{Map, Value, json};
 
 use super::bar::Bar;
-use super::local::{Part, Receipt, checksum, directory_of};
+use super::local::{Part, Receipt, checksum, digest, directory_of, path_shown};
 use super::show;
 use super::url::Url;
 use super::work::{Manner, broken, directory, look_at, narrated, status};
-use crate::commands::{Stop, print};
+use crate::commands::{Stop, print, shown};
 
 /// What is to be collected, and where it goes.
 #[derive(Args, Debug)]
@@ -63,6 +67,9 @@ const STATE: &str = ".kumiki-collect.json";
 
 /// Ranges of missing names that are told one by one.
 const MOST_GAPS: usize = 20;
+
+/// The longest name of a file, in bytes, as most file systems have it.
+const LONGEST: usize = 255;
 
 /// Exit status: nothing is new.
 const NOTHING_NEW: u8 = 10;
@@ -118,7 +125,7 @@ impl State {
     /// That of `path`, or an empty one where there is none.
     fn open(path: &Path, place: &str) -> Result<Self, Stop> {
         let said =
-            |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path.display()));
+            |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
         let lock = File::create(&lock_path).map_err(|why| said(&why))?;
@@ -173,7 +180,7 @@ impl State {
             std::fs::rename(&new, &self.path)?;
             File::open(directory_of(&self.path))?.sync_all()
         };
-        write().map_err(|why| format!("{}: {why}", self.path.display()))
+        write().map_err(|why| format!("{}: {why}", path_shown(&self.path)))
     }
 }
 
@@ -186,6 +193,18 @@ struct Job {
     size: Option<u64>,
     modified: Option<String>,
     changed: bool,
+}
+
+impl Job {
+    /// What a part is to be of, to be gone on with: a file that has changed at the responder is another one.
+    fn place(&self, state: &State, contents_type: Option<&ContentsType>) -> String {
+        let size = self
+            .size
+            .map_or_else(|| "?".to_owned(), |it| it.to_string());
+        let modified = self.modified.as_deref().unwrap_or("?");
+        let kind = contents_type.map_or_else(String::new, |it| format!(" as {it}"));
+        format!("{size} {modified} {} {}{kind}", state.place, self.remote)
+    }
 }
 
 /// What is waited for.
@@ -217,6 +236,10 @@ struct Collection<'a> {
     fetched: u64,
     found: u64,
     failed: Vec<(String, Failure)>,
+    /// The same for names that no file here can have.
+    unusable: Vec<(String, Failure)>,
+    /// The name of what has come of a file that is not whole.
+    part: PathBuf,
     /// It is of no use to go on.
     broken: Option<String>,
     bar: Bar,
@@ -239,11 +262,9 @@ impl Collection<'_> {
         if self.manner.quiet && event == "fetched" {
             return;
         }
-        let mut line = format!("{event} {name}");
+        let mut line = format!("{event} {}", shown(name));
         for (key, value) in more {
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
+            let text = value.as_str().map_or_else(|| value.to_string(), shown);
             // Writing to a text cannot fail.
             let _ = write!(line, ", {key} {text}");
         }
@@ -255,9 +276,14 @@ impl Collection<'_> {
         joined(self.call.calls.protocol(), &self.directory, name)
     }
 
+    /// Whether it is a file that is collected at all.
+    fn is_wanted(&self, name: &str, attributes: &ReadAttributes) -> bool {
+        !show::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
+    }
+
     /// Whether what the responder says of a file is new.
     fn consider(&mut self, name: &str, attributes: &ReadAttributes) {
-        if show::is_directory(attributes) || !name.starts_with(&self.wanted.prefix) {
+        if !self.is_wanted(name, attributes) {
             return;
         }
         let (size, modified) = (show::size(attributes), show::modified(attributes));
@@ -279,14 +305,17 @@ impl Collection<'_> {
     }
 
     /// Where a file goes: never where one is.
-    fn place(&self, name: &str) -> Result<PathBuf, String> {
+    fn place(&self, name: &str) -> Result<PathBuf, &'static str> {
         let last = name.rsplit('/').next().unwrap_or_default();
         if matches!(last, "" | "." | "..") || last.starts_with(STATE) || last.contains('\0') {
-            return Err("it has no name that a file here could have".to_owned());
+            return Err("it has no name that a file here could have");
         }
         let mut local = last.to_owned();
         let mut number = 1_u64;
         loop {
+            if local.len() > LONGEST {
+                return Err("its name is longer than that of a file here can be");
+            }
             let path = self.wanted.into.join(&local);
             if !self.taken.contains(&local) && path.symlink_metadata().is_err() {
                 return Ok(path);
@@ -333,11 +362,14 @@ impl Collection<'_> {
             self.say("unchanged", &job.name, &[]);
         } else {
             self.fetched += 1;
-            let more = [
+            let mut more = vec![
                 ("bytes", it.size.into()),
                 ("sha256", it.sha256.into()),
                 ("local", local.into()),
             ];
+            if it.resumed > 0 {
+                more.push(("resumed", it.resumed.into()));
+            }
             self.say("fetched", &job.name, &more);
         }
         if self.wanted.delete {
@@ -347,11 +379,53 @@ impl Collection<'_> {
 
     fn fail(&mut self, name: String, why: Failure) {
         self.say("failed", &name, &[("why", why.to_string().into())]);
-        // What this machine cannot keep it cannot keep of the next one either.
-        if why.layer == Layer::Local {
-            self.broken = Some(why.meaning.clone());
-        }
         self.failed.push((name, why));
+    }
+
+    /// What this machine cannot keep it cannot keep of the next one either.
+    fn lose(&mut self, name: String, why: Failure) {
+        self.broken = Some(why.meaning.clone());
+        self.fail(name, why);
+    }
+
+    /// A name that no file here can have; there may be such a one among many.
+    fn pass_over(&mut self, name: String, why: &str) {
+        let why = Failure::local(why);
+        self.say("failed", &name, &[("why", why.to_string().into())]);
+        self.unusable.push((name, why));
+    }
+
+    /// Begins to fetch a file, or goes on where an earlier run was interrupted.
+    fn begin(&self, job: &Job, path: &Path) -> Result<(Part, Receipt, u64), String> {
+        let place = job.place(&self.state, self.contents_type.as_ref());
+        let (part, receipt) = Part::begin_in(self.part.clone(), path, &place, true)?;
+        let mut part = part.with_checksum();
+        let restart_at = match self.call.calls.protocol() {
+            Protocols::Mms => part.known(),
+            Protocols::Ftam => {
+                let goes_on;
+                (part, goes_on) = part.recovering();
+                if !goes_on {
+                    part.begin_anew()?;
+                }
+                0
+            }
+        };
+        Ok((part, receipt, restart_at))
+    }
+
+    /// The file that an earlier run has left in the middle comes first: there is one part, and the next file would take it.
+    fn interrupted_first(&mut self) {
+        let kind = self.contents_type.as_ref();
+        let is_it = |job: &Job| Part::is_of(&self.part, &job.place(&self.state, kind));
+        if let Some(job) = self
+            .jobs
+            .iter()
+            .position(is_it)
+            .and_then(|at| self.jobs.remove(at))
+        {
+            self.jobs.push_front(job);
+        }
     }
 
     /// The next thing to fetch.
@@ -365,17 +439,18 @@ impl Collection<'_> {
                 self.say(why, &job.name, &[("size", size)]);
                 continue;
             }
-            let begun = self
-                .place(&job.name)
-                .and_then(|path| Ok((Part::begin(&path, &self.state.place, false)?, path)));
-            let ((part, receipt), path) = match begun {
+            let path = match self.place(&job.name) {
+                Ok(path) => path,
+                Err(why) => {
+                    self.pass_over(job.name, why);
+                    continue;
+                }
+            };
+            let (part, receipt, restart_at) = match self.begin(&job, &path) {
                 Ok(begun) => begun,
                 Err(why) => {
-                    self.fail(job.name, Failure::local(why));
-                    if self.broken.is_some() {
-                        return None;
-                    }
-                    continue;
+                    self.lose(job.name, Failure::local(why));
+                    return None;
                 }
             };
             self.bar.begin(&job.name);
@@ -383,8 +458,8 @@ impl Collection<'_> {
             let operation = Operation::Get {
                 name: job.remote.clone(),
                 contents_type: self.contents_type.clone(),
-                restart_at: 0,
-                sink: Box::new(part.with_checksum()),
+                restart_at,
+                sink: Box::new(part),
             };
             self.doing = Some(Doing::Fetching(job, path, receipt));
             return Some(operation);
@@ -449,10 +524,16 @@ impl Errand for Collection<'_> {
         self.told(&narrated(self.call.calls.protocol(), outcome));
         match (doing, &outcome.result) {
             (Doing::Listing, Ok(Gain::Entries(entries))) => {
-                let mut named: Vec<(String, &ReadAttributes)> = entries
-                    .iter()
-                    .filter_map(|entry| Some((show::name(entry)?, entry)))
-                    .collect();
+                let mut named: Vec<(String, &ReadAttributes)> = Vec::new();
+                for entry in entries {
+                    match (show::exact_name(entry), show::name(entry)) {
+                        (Some(name), _) => named.push((name, entry)),
+                        (None, Some(name)) if self.is_wanted(&name, entry) => {
+                            self.pass_over(name, "its name is no UTF-8");
+                        }
+                        (None, Some(_) | None) => {}
+                    }
+                }
                 named.sort_by(|one, other| one.0.cmp(&other.0));
                 let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
                 let known: Vec<&str> = self.state.files.keys().map(String::as_str).collect();
@@ -462,6 +543,7 @@ impl Errand for Collection<'_> {
                 for (name, entry) in named {
                     self.consider(&name, entry);
                 }
+                self.interrupted_first();
             }
             (Doing::Asking(name), Ok(Gain::Attributes(attributes))) => {
                 self.consider(&name, attributes);
@@ -473,6 +555,9 @@ impl Errand for Collection<'_> {
             }
             (Doing::Asking(name) | Doing::Removing(name), Err(why)) => {
                 self.fail(name, why.clone());
+            }
+            (Doing::Fetching(job, _, receipt), Err(why)) if receipt.read().is_lost => {
+                self.lose(job.name, why.clone());
             }
             (Doing::Fetching(job, _, _), Err(why)) => self.fail(job.name, why.clone()),
             (Doing::Listing | Doing::Asking(_), Ok(_)) => {}
@@ -567,11 +652,11 @@ pub(crate) fn run(
     let mut names = wanted.name.clone();
     if let Some(path) = &wanted.names {
         let text = std::fs::read_to_string(path)
-            .map_err(|why| Stop::Input(format!("--names: {}: {why}", path.display())))?;
+            .map_err(|why| Stop::Input(format!("--names: {}: {why}", path_shown(path))))?;
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         names.extend(lines.map(str::to_owned));
     }
-    let into = wanted.into.display();
+    let into = path_shown(&wanted.into);
     std::fs::create_dir_all(&wanted.into).map_err(|why| Stop::Failed(format!("{into}: {why}")))?;
     let path = wanted
         .state
@@ -583,6 +668,10 @@ pub(crate) fn run(
         .values()
         .map(|entry| entry.local.clone())
         .collect();
+    // One for each place: two collections may go to one directory, with a state each.
+    let digest = digest(url.place().as_bytes());
+    let part = format!("{STATE}-{}.part", digest.get(..8).unwrap_or_default());
+    let part = wanted.into.join(part);
     let mut collection = Collection {
         wanted,
         call,
@@ -599,6 +688,8 @@ pub(crate) fn run(
         fetched: 0,
         found: 0,
         failed: Vec::new(),
+        unusable: Vec::new(),
+        part,
         broken: None,
         bar: Bar::new(manner.quiet),
     };
@@ -609,11 +700,17 @@ pub(crate) fn run(
         return Err(Stop::Failed(why));
     }
     let stop = |status, why: String| Err(Stop::Ended { status, why });
-    let (fetched, failed) = (collection.fetched, collection.failed.len());
-    match collection.failed.first() {
-        Some((_, first)) if fetched == 0 => stop(
-            status(first, true),
-            format!("nothing was fetched, and {failed} failed: {first}"),
+    if collection.failed.is_empty() && !wanted.dry_run {
+        // What was left of a file that is not there any more.
+        Part::forget_left(&collection.part);
+    }
+    let fetched = collection.fetched;
+    let failed = collection.failed.len() + collection.unusable.len();
+    let first_failed = collection.failed.first();
+    match first_failed.or_else(|| collection.unusable.first()) {
+        Some((name, first)) if fetched == 0 => stop(
+            first_failed.map_or(SOME_FAILED, |(_, first)| status(first, true)),
+            format!("nothing was fetched, and {failed} failed, the first of them {name}: {first}"),
         ),
         Some((name, first)) => stop(
             SOME_FAILED,

@@ -6,22 +6,79 @@
 //! the responder says them, and the place that was asked for; with FTAM the number of the transfer and a checkpoint, for F-RECOVER. There the responder answers
 //! for it that the rest is of the same file. What comes before a checkpoint that is noted is on the disk. A file that is sent and is to be resumed has such a
 //! note beside it (`.NAME.kumiki-put`).
+//!
+//! A link is followed: the file it leads to is replaced, or made. What is no file (a device, a FIFO, a socket) is written to as standard output is.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_lab::live::osi::{Message, Page, Secured, Sink, Source};
 use sha2::{Digest as _, Sha256};
 
+use crate::commands::shown;
+
 /// Bytes that are compared at a time.
 const COMPARED: usize = 64 * 1024;
 
 /// Octets between checkpoints that are noted: what comes before one has to be on the disk, and that takes time.
 const NOTED_EVERY: u64 = 8 << 20;
+
+/// Links to links that are followed, as Linux follows them.
+const MOST_LINKS: usize = 40;
+
+/// What is where a file is to go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// A file, or nothing yet; where a link leads to.
+    File(PathBuf),
+    /// A device, a FIFO or a socket.
+    Stream(PathBuf),
+}
+
+impl Place {
+    /// What is at `target`.
+    pub(crate) fn of(target: &Path) -> Result<Self, String> {
+        let said = |why: &dyn core::fmt::Display| format!("{}: {why}", path_shown(target));
+        match std::fs::metadata(target) {
+            Ok(it) if it.is_dir() => Err(said(&"this is a directory")),
+            Ok(it) if !it.is_file() => Ok(Self::Stream(target.to_owned())),
+            Ok(_) => {
+                let is_link = target.symlink_metadata().is_ok_and(|it| it.is_symlink());
+                let file = if is_link {
+                    target.canonicalize().map_err(|why| said(&why))?
+                } else {
+                    target.to_owned()
+                };
+                Ok(Self::File(file))
+            }
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {
+                let mut at = target.to_owned();
+                for _ in 0..MOST_LINKS {
+                    if at.as_os_str().as_bytes().ends_with(b"/") {
+                        return Err(said(&"there is no such directory"));
+                    }
+                    let Ok(to) = std::fs::read_link(&at) else {
+                        return Ok(Self::File(at));
+                    };
+                    at = directory_of(&at).join(to);
+                }
+                Err(said(&"too many links"))
+            }
+            Err(why) => Err(said(&why)),
+        }
+    }
+}
+
+/// The name of a file, for people.
+pub(crate) fn path_shown(path: &Path) -> String {
+    shown(&path.to_string_lossy())
+}
 
 /// What came of a file, for whoever has given the sink away.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +95,8 @@ pub(crate) struct Received {
     pub(crate) is_there: bool,
     /// So many bytes were there already.
     pub(crate) resumed: u64,
+    /// This machine could not keep it.
+    pub(crate) is_lost: bool,
 }
 
 impl Receipt {
@@ -141,17 +200,26 @@ impl Part {
         place: &str,
         resume: bool,
     ) -> Result<(Self, Receipt), String> {
-        let part = part_of(target);
-        let said = |why: io::Error| format!("{}: {why}", part.display());
+        Self::begin_in(part_of(target), target, place, resume)
+    }
+
+    /// The same with an unfinished file of this name, in the same directory.
+    pub(crate) fn begin_in(
+        part: PathBuf,
+        target: &Path,
+        place: &str,
+        resume: bool,
+    ) -> Result<(Self, Receipt), String> {
+        let said = |why: io::Error| format!("{}: {why}", path_shown(&part));
         if target.is_dir() {
-            return Err(format!("{}: this is a directory", target.display()));
+            return Err(format!("{}: this is a directory", path_shown(target)));
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
         // It is emptied behind the lock: before it, it may be another's who fetches to the same place.
         let file = options.truncate(false).open(&part).map_err(said)?;
         // Two that fetch to the same place would make a mixture.
-        let taken = || format!("{}: somebody else is writing it", part.display());
+        let taken = || format!("{}: somebody else is writing it", path_shown(&part));
         file.try_lock().map_err(|_| taken())?;
         // Between opening and locking the other may have come to an end: then this is the finished file, under its own name.
         let named = std::fs::metadata(&part).map(|it| (it.dev(), it.ino()));
@@ -194,6 +262,31 @@ impl Part {
         (self, goes_on)
     }
 
+    /// Whether what was left under the name `part` is of `place`.
+    pub(crate) fn is_of(part: &Path, place: &str) -> bool {
+        let note = std::fs::read_to_string(note_of(part)).unwrap_or_default();
+        note.ends_with(&format!(" {}\n", place.escape_debug()))
+    }
+
+    /// Forgets what an earlier run has left.
+    pub(crate) fn begin_anew(&mut self) -> Result<(), String> {
+        self.old = 0;
+        self.file.set_len(0).map_err(|why| self.said(&why))
+    }
+
+    /// Removes what an earlier run has left under the name `part`, unless somebody is writing it.
+    pub(crate) fn forget_left(part: &Path) {
+        if File::open(part).is_ok_and(|file| file.try_lock().is_ok()) {
+            Self::forget(part);
+        }
+    }
+
+    /// Removes a part with its note. That they stay where this fails hurts nobody.
+    fn forget(part: &Path) {
+        let _ = std::fs::remove_file(part);
+        let _ = std::fs::remove_file(note_of(part));
+    }
+
     /// So many bytes are there, of a file of this place that is known by its size and date.
     pub(crate) fn known(&self) -> u64 {
         let note = std::fs::read_to_string(note_of(&self.part)).unwrap_or_default();
@@ -211,7 +304,8 @@ impl Part {
     }
 
     fn said(&self, why: &io::Error) -> String {
-        format!("{}: {why}", self.part.display())
+        self.receipt.with(|it| it.is_lost = true);
+        format!("{}: {why}", path_shown(&self.part))
     }
 
     /// Whether `octets` are what stands at `offset`.
@@ -335,7 +429,7 @@ impl Sink for Part {
             self.file.set_len(0).map_err(|why| self.said(&why))?;
             self.old = 0;
         }
-        std::fs::write(&path, note).map_err(|why| format!("{}: {why}", path.display()))?;
+        std::fs::write(&path, note).map_err(|why| self.said(&why))?;
         Ok(0)
     }
 
@@ -362,40 +456,83 @@ impl Drop for Part {
     fn drop(&mut self) {
         let is_empty = self.file.metadata().is_ok_and(|it| it.len() == 0);
         if !self.finished && (!self.resume || is_empty) {
-            // That it stays where this fails hurts nobody: it is under a name of its own.
-            let _ = std::fs::remove_file(&self.part);
-            let _ = std::fs::remove_file(note_of(&self.part));
+            Self::forget(&self.part);
         }
     }
 }
 
-/// Standard output.
-#[derive(Debug, Default)]
+/// Standard output, and what is written to as that is.
 pub(crate) struct Out {
+    to: Box<dyn io::Write + Send>,
+    name: String,
     written: u64,
+    receipt: Receipt,
+}
+
+impl Out {
+    /// Standard output.
+    pub(crate) fn standard() -> Self {
+        Self {
+            to: Box::new(io::stdout()),
+            name: "standard output".to_owned(),
+            written: 0,
+            receipt: Receipt::default(),
+        }
+    }
+
+    /// What is at `path` and is no file.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Receipt), String> {
+        let name = path_shown(path);
+        let opened =
+            std::fs::metadata(path).and_then(|it| -> io::Result<Box<dyn io::Write + Send>> {
+                if it.file_type().is_socket() {
+                    return Ok(Box::new(UnixStream::connect(path)?));
+                }
+                Ok(Box::new(OpenOptions::new().write(true).open(path)?))
+            });
+        let to = opened.map_err(|why| format!("{name}: {why}"))?;
+        let receipt = Receipt::default();
+        let out = Self {
+            to,
+            name,
+            written: 0,
+            receipt: receipt.clone(),
+        };
+        Ok((out, receipt))
+    }
+
+    fn said(&self, why: impl core::fmt::Display) -> String {
+        format!("{}: {why}", self.name)
+    }
 }
 
 impl Sink for Out {
     fn write(&mut self, offset: u64, mut data: Message) -> Result<(), String> {
-        let gap = || "standard output: what comes does not follow what came".to_owned();
+        let gap = "what comes does not follow what came";
         // Behind a checkpoint some of it comes once more, of the same file.
-        let again = self.written.checked_sub(offset).ok_or_else(gap)?;
+        let again = self.written.checked_sub(offset);
+        let again = again.ok_or_else(|| self.said(gap))?;
         let again = usize::try_from(again).unwrap_or(usize::MAX);
-        data.pop(again.min(data.len())).map_err(|_| gap())?;
-        let mut out = io::stdout().lock();
+        let again = data.pop(again.min(data.len()));
+        again.map_err(|_| self.said(gap))?;
         let mut done = Ok(());
         data.for_each(|octets| {
             if done.is_ok() {
-                done = out.write_all(octets);
+                done = self.to.write_all(octets);
             }
         });
         self.written = self.written.saturating_add(data.len() as u64);
-        done.map_err(|why| format!("standard output: {why}"))
+        done.map_err(|why| self.said(why))
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        let mut out = io::stdout().lock();
-        out.flush().map_err(|why| format!("standard output: {why}"))
+        self.to.flush().map_err(|why| self.said(why))?;
+        let size = self.written;
+        self.receipt.with(|it| {
+            it.size = size;
+            it.is_there = true;
+        });
+        Ok(())
     }
 }
 
@@ -420,7 +557,7 @@ pub(crate) fn note_beside(file: &Path) -> PathBuf {
 impl Contents {
     /// Opens a file.
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
-        let name = path.display().to_string();
+        let name = path_shown(path);
         let said = |why: io::Error| format!("{name}: {why}");
         let file = File::open(path).map_err(said)?;
         let metadata = file.metadata().map_err(said)?;
@@ -510,6 +647,11 @@ impl Source for Contents {
         data.truncate(filled);
         Ok(data)
     }
+}
+
+/// The checksum of octets.
+pub(crate) fn digest(octets: &[u8]) -> String {
+    hex(&Sha256::digest(octets))
 }
 
 /// The checksum of a file.

@@ -1,11 +1,13 @@
 //! Passwords, from wherever nobody else sees them: a file, the environment or the terminal. Never from an argument.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::{ErrorKind, IsTerminal as _, Read as _};
 use std::path::Path;
 
 use kumiki_lab::live::osi::Password;
+use kumiki_lab::live::secret;
 
-use crate::commands::Stop;
+use super::work::INTERRUPTED;
+use crate::commands::{Stop, shown};
 
 /// The longest password, in bytes.
 const LONGEST: u64 = 4096;
@@ -43,21 +45,42 @@ pub(crate) fn of(
         return Ok(None);
     };
     if !std::io::stdin().is_terminal() {
-        return Ok(None);
+        // None would be told as a wrong one, which it is not.
+        return Err(Stop::Input(format!(
+            "there is no password of {user}, and no terminal to ask at: it can come from --password-file FILE (an empty one, if there is none) or {variable}"
+        )));
     }
-    prompt(&format!("Password of {user}: ")).map(|text| Some(text.as_str().into()))
+    prompt(&format!("Password of {}: ", shown(user))).map(|text| Some(text.as_str().into()))
 }
 
 /// Asks at the terminal, without showing it.
 pub(crate) fn prompt(question: &str) -> Result<String, Stop> {
-    rpassword::prompt_password(question)
-        .map_err(|why| Stop::Input(format!("no password could be read: {why}")))
+    secret(question).map_err(|why| {
+        if why.kind() == ErrorKind::Interrupted {
+            return Stop::Ended {
+                status: INTERRUPTED,
+                why: "given up".to_owned(),
+            };
+        }
+        Stop::Input(format!("no password could be read: {why}"))
+    })
 }
 
 /// A new password: twice from the terminal, or a line of standard input.
 pub(crate) fn new(user: &str) -> Result<String, Stop> {
+    let password = typed(user)?;
+    if password.is_empty() {
+        return Err(Stop::Input(
+            "there is no password: with an empty one everybody who knows the name would be let in"
+                .to_owned(),
+        ));
+    }
+    Ok(password)
+}
+
+fn typed(user: &str) -> Result<String, Stop> {
     if std::io::stdin().is_terminal() {
-        let first = prompt(&format!("New password of {user}: "))?;
+        let first = prompt(&format!("New password of {}: ", shown(user)))?;
         if first != prompt("Again: ")? {
             return Err(Stop::Input("the two are not the same".to_owned()));
         }

@@ -2,7 +2,9 @@
 
 use core::fmt::Display;
 
-use kumiki_lab::live::osi::{Attribute, ContentsType, Form, GeneralizedTime, ReadAttributes};
+use kumiki_lab::live::osi::{
+    Attribute, ContentsType, Form, GeneralizedTime, Pathname, ReadAttributes,
+};
 use serde_json::{Map, Value};
 
 /// How many octets a file has, if that was said.
@@ -16,9 +18,20 @@ pub(crate) fn modified(attributes: &ReadAttributes) -> Option<String> {
     Some(time.as_str().to_owned())
 }
 
-/// Its name, if that was said.
+/// Its name, if that was said, with control characters escaped.
 pub(crate) fn name(attributes: &ReadAttributes) -> Option<String> {
     attributes.pathname.as_ref().map(ToString::to_string)
+}
+
+/// The same as it was said, to be asked for; none where it is no UTF-8.
+pub(crate) fn exact_name(attributes: &ReadAttributes) -> Option<String> {
+    let pathname = attributes.pathname.as_ref()?;
+    let parts: Option<Vec<&str>> = pathname.components().iter().map(|it| it.text()).collect();
+    let whole = parts?.join("/");
+    Some(match pathname {
+        Pathname::Incomplete(_) => whole,
+        Pathname::Complete(_) => format!("/{whole}"),
+    })
 }
 
 /// Whether it is a directory, as far as that was said.
@@ -59,7 +72,13 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
             out.push((name, text, value));
         }
     };
-    add("name", it.pathname.as_ref().map(text));
+    // JSON escapes by itself.
+    let exact = exact_name(it).map(Value::String);
+    let named = |it| {
+        let (shown, value) = text(it);
+        (shown, exact.clone().unwrap_or(value))
+    };
+    add("name", it.pathname.as_ref().map(named));
     add("object_type", it.object_type.as_ref().map(text));
     add("contents_type", it.contents_type.as_ref().map(kind));
     add("size", it.size.as_ref().map(|it| attribute(it, number)));

@@ -9,10 +9,11 @@ use kumiki_lab::live::osi::{
 };
 
 use super::bar::Bar;
-use super::local::{Contents, Out, Part, note_beside};
+use super::local::{Contents, Out, Part, Place, note_beside, path_shown};
 use super::show;
 use super::url::Url;
-use crate::commands::{Stop, print};
+use crate::commands::{Stop, lines_shown, print, shown};
+use crate::live::option;
 
 /// How much is told.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct Manner {
 }
 
 /// The exit status of what was given up.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The exit status that a failure has; `stood` where there was an association.
 pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
@@ -180,12 +181,25 @@ pub(crate) fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
             match (&first, end) {
                 (None, end) => first = Some(end),
                 // The first is told at the end of the program.
-                (Some(_), Stop::Ended { why, .. }) => eprintln!("kumiki: {why}"),
+                (Some(_), Stop::Ended { why, .. }) => {
+                    eprintln!("kumiki: {}", lines_shown(&why));
+                }
                 (Some(_), Stop::Input(_) | Stop::Failed(_)) => {}
             }
         }
     }
     first.map_or(Ok(()), Err)
+}
+
+/// How long an answer may take.
+pub(crate) fn patience(text: &str) -> Result<Duration, Stop> {
+    let patience: Duration = option("--timeout", text)?;
+    if patience == Duration::ZERO {
+        return Err(Stop::Input(
+            "--timeout: no answer comes within no time; write a time such as 30s".to_owned(),
+        ));
+    }
+    Ok(patience)
 }
 
 /// Where a file goes: none is standard output.
@@ -227,20 +241,33 @@ pub(crate) fn get(
                 "--resume goes on with a file, and standard output is none".to_owned(),
             ));
         }
-        None => Box::new(Out::default()),
-        Some(path) => {
-            let mut place = url.place();
-            if let Some(contents_type) = &contents_type {
-                place.push_str(&format!(" as {contents_type}"));
+        None => Box::new(Out::standard()),
+        Some(path) => match Place::of(path).map_err(Stop::Failed)? {
+            Place::Stream(path) if resume => {
+                return Err(Stop::Input(format!(
+                    "--resume goes on with a file, and {} is a device, a FIFO or a socket",
+                    path_shown(&path)
+                )));
             }
-            let (mut part, its) = Part::begin(path, &place, resume).map_err(Stop::Failed)?;
-            match call.calls.protocol() {
-                Protocols::Mms => restart_at = part.known(),
-                Protocols::Ftam => (part, goes_on) = part.recovering(),
+            Place::Stream(path) => {
+                let (out, its) = Out::open(&path).map_err(Stop::Failed)?;
+                receipt = Some(its);
+                Box::new(out)
             }
-            receipt = Some(its);
-            Box::new(part)
-        }
+            Place::File(path) => {
+                let mut place = url.place();
+                if let Some(contents_type) = &contents_type {
+                    place.push_str(&format!(" as {contents_type}"));
+                }
+                let (mut part, its) = Part::begin(&path, &place, resume).map_err(Stop::Failed)?;
+                match call.calls.protocol() {
+                    Protocols::Mms => restart_at = part.known(),
+                    Protocols::Ftam => (part, goes_on) = part.recovering(),
+                }
+                receipt = Some(its);
+                Box::new(part)
+            }
+        },
     };
     let get = Operation::Get {
         name: name.clone(),
@@ -263,7 +290,7 @@ pub(crate) fn get(
             0 => String::new(),
             octets => format!(", {octets} of them were there"),
         };
-        eprintln!("{}: {} bytes{resumed}", path.display(), it.size);
+        eprintln!("{}: {} bytes{resumed}", path_shown(path), it.size);
     }
     Ok(())
 }
@@ -327,7 +354,7 @@ pub(crate) fn put(
     if let (false, Some(Ok(Gain::Moved(octets)))) =
         (manner.quiet, outcomes.first().map(|it| it.result.clone()))
     {
-        eprintln!("{name}: {octets} bytes");
+        eprintln!("{}: {octets} bytes", shown(name));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use kumiki_lab::live::osi::{
     self, Call, Calls, ContentsType, FunctionalUnits, Lower, Operation, PutMode, Settings,
     StringClass,
 };
-use kumiki_lab::live::{Duration, unguessable};
+use kumiki_lab::live::unguessable;
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
@@ -217,7 +217,7 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
 
 /// The same; another run may go on with what this one begins, if it `resumes`.
 fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
-    let patience: Duration = option("--timeout", &common.timeout)?;
+    let patience = work::patience(&common.timeout)?;
     let element: Octets = option("--element", &common.element)?;
     let element = usize::try_from(element.count()).ok();
     let element = element.filter(|element| (1..=1 << 20).contains(element));
@@ -347,7 +347,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             )
         }
         What::Collect(it) => {
-            let call = call_of(&it.url, &it.common)?;
+            let call = resumed(&it.url, &it.common, true)?;
             let contents_type = it.form.map(As::contents_type);
             let manner = it.common.manner();
             collect::run(&call, &it.url, &it.options, contents_type, manner)

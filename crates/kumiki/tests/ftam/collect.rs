@@ -1,6 +1,8 @@
 //! What is new is fetched, once, and nothing that is here is lost.
 
 use super::harness::{Daemon, Folder, Ran};
+use super::line::{Cut, Line};
+use super::recovered::{did_not_begin_anew, long};
 
 struct Collector<'a> {
     folder: &'a Folder,
@@ -102,5 +104,93 @@ fn what_is_here_may_be_deleted_there() {
     ran.failed(6, &["nothing was fetched", "3004"]);
     let other = folder.ftam(&["collect", &daemon.url("other"), "--into", "in"]);
     other.failed(1, &["--state"]);
+    daemon.stop();
+}
+
+#[test]
+fn a_file_that_was_interrupted_is_gone_on_with_by_the_next_run() {
+    let folder = Folder::new("collect-goes-on");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = long(1_000_000);
+    dated(&folder, "root/m", &contents, 1_000_000_000);
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let collector = Collector {
+        folder: &folder,
+        url: line.url(""),
+    };
+    collector.run(&["--retries", "0"]).failed(3, &[]);
+    assert!(here(&folder).is_empty());
+    // What is new meanwhile does not take its place.
+    folder.write("root/a", b"a");
+    let ran = collector.run(&[]).well();
+    assert!(ran.err.contains("resumed"), "{ran:?}");
+    assert_eq!(line.connections(), 2);
+    did_not_begin_anew(&line, &contents);
+    assert!(folder.read("in/m") == contents);
+    assert_eq!(here(&folder), ["a", "m"]);
+    let state = [
+        ".kumiki-collect.json",
+        ".kumiki-collect.json.lock",
+        "a",
+        "m",
+    ];
+    assert_eq!(folder.names("in"), state);
+    daemon.stop();
+}
+
+#[test]
+fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
+    let folder = Folder::new("collect-changed");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let mut contents = long(1_000_000);
+    dated(&folder, "root/m", &contents, 1_000_000_000);
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let collector = Collector {
+        folder: &folder,
+        url: line.url(""),
+    };
+    collector.run(&["--retries", "0"]).failed(3, &[]);
+    assert_eq!(
+        folder.names("in").len(),
+        3,
+        "a lock, a part and its note"
+    );
+    contents[7] ^= 1;
+    // Another file of its name: what is kept is still of the old one.
+    folder.write("root/new", &contents);
+    std::fs::rename(folder.path("root/new"), folder.path("root/m")).unwrap();
+    dated(&folder, "root/m", &contents, 1_000_000_001);
+    let ran = collector.run(&[]).well();
+    assert!(!ran.err.contains("resumed"), "{ran:?}");
+    assert!(folder.read("in/m") == contents);
+    collector.run(&[]).failed(10, &[]);
+    // Nor does a part stay of a file that is not there any more.
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let collector = Collector {
+        folder: &folder,
+        url: line.url(""),
+    };
+    std::fs::remove_dir_all(folder.path("in")).unwrap();
+    collector.run(&["--retries", "0"]).failed(3, &[]);
+    std::fs::remove_file(folder.path("root/m")).unwrap();
+    collector.run(&[]).failed(10, &[]);
+    assert_eq!(folder.names("in"), [".kumiki-collect.json.lock"]);
+    daemon.stop();
+}
+
+#[test]
+fn a_finished_file_is_not_taken_for_the_part_of_another() {
+    let folder = Folder::new("collect-part");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let collector = Collector {
+        folder: &folder,
+        url: daemon.url(""),
+    };
+    folder.write("root/a.part", b"whole");
+    collector.run(&[]).well();
+    folder.write("root/a", b"another");
+    collector.run(&[]).well();
+    assert_eq!(here(&folder), ["a", "a.part"]);
+    assert_eq!(folder.read("in/a.part"), b"whole");
     daemon.stop();
 }

@@ -229,3 +229,41 @@ fn who_does_not_begin_is_dropped_and_who_are_too_many_are_not_taken() {
     assert!(log.contains("does not speak RFC 1006"), "{log}");
     daemon.stop();
 }
+
+#[test]
+fn a_responder_that_only_reads_says_so() {
+    let folder = Folder::new("read-only");
+    folder.write("root/x", b"x");
+    let daemon = Daemon::start(&folder, &["--anonymous", "--read-only"]);
+    for arguments in [
+        &["put", "root/x", &daemon.url("new")][..],
+        &["mkdir", &daemon.url("d")],
+    ] {
+        folder
+            .ftam(arguments)
+            .failed(6, &["the responder is read-only", "it may only read"]);
+    }
+    for arguments in [
+        &["put", "root/x", &daemon.url("x")][..],
+        &["rm", &daemon.url("x")],
+        &["mv", &daemon.url("x"), "y"],
+    ] {
+        folder.ftam(arguments).failed(6, &["it can only be read"]);
+    }
+    assert_eq!(folder.names("root"), ["x"]);
+    daemon.stop();
+}
+
+#[test]
+fn no_time_to_wait_is_refused() {
+    let folder = Folder::new("no-time");
+    for (program, url) in [
+        ("ftam", "ftam://127.0.0.1:1/"),
+        ("mms", "mms://127.0.0.1:1/"),
+    ] {
+        for time in ["0s", "0ms"] {
+            let ran = folder.kumiki(&[program, "ls", url, "--timeout", time]);
+            ran.failed(2, &["--timeout"]);
+        }
+    }
+}

@@ -140,6 +140,47 @@ fn what_is_new_is_collected_once() {
 }
 
 #[test]
+fn a_file_is_not_listed_as_an_empty_directory() {
+    let folder = Folder::new("mms ls of a file");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    std::fs::create_dir(folder.path("root/d")).unwrap();
+    folder.write("root/d/a", b"a");
+    std::fs::create_dir(folder.path("root/empty")).unwrap();
+    for file in ["d/a", "/d/a"] {
+        let ran = mms(&folder, &["ls", &daemon.url(file)]);
+        ran.failed(1, &["d/a", "this is a file"]);
+    }
+    assert!(
+        mms(&folder, &["ls", &daemon.url("d")])
+            .well()
+            .out
+            .ends_with(" a\n")
+    );
+    assert_eq!(mms(&folder, &["ls", &daemon.url("empty")]).well().out, "");
+    let ran = mms(&folder, &["collect", &daemon.url("d/a"), "--into", "in"]);
+    ran.failed(1, &["this is a file"]);
+}
+
+#[test]
+fn names_go_back_as_they_came_and_are_shown_escaped() {
+    let folder = Folder::new("mms names");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    std::fs::create_dir(folder.path("root/d")).unwrap();
+    folder.write("root/d/tab\t\u{1b}[31m", b"x");
+    let ran = mms(&folder, &["collect", &daemon.url("d"), "--into", "in"]).well();
+    assert!(ran.err.contains("fetched tab\\t\\u{1b}[31m"), "{ran:?}");
+    assert_eq!(folder.read("in/tab\t\u{1b}[31m"), b"x");
+    let url = daemon.url("d/tab%09%1b%5B31m");
+    let stat = mms(&folder, &["stat", &url]).well().out;
+    assert!(stat.contains("tab\\t\\u{1b}[31m"), "{stat}");
+    std::os::unix::fs::symlink("/dev/null", folder.path("null")).unwrap();
+    let ran = mms(&folder, &["get", &url, "null"]).well();
+    assert!(ran.err.contains("null: 1 bytes"), "{ran:?}");
+    assert!(folder.path("null").symlink_metadata().unwrap().is_symlink());
+    mms(&folder, &["get", "--resume", &url, "null"]).failed(2, &["a device"]);
+}
+
+#[test]
 fn a_capture_is_read_without_a_remark() {
     let folder = Folder::new("mms capture");
     let daemon = Daemon::start(&folder, &["--anonymous"]);

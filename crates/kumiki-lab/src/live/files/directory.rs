@@ -206,7 +206,7 @@ impl Directory {
 
     fn may_write(&self) -> Result<(), Fault> {
         if self.read_only {
-            return Err(Fault::permanent(11, "the store is read-only"));
+            return Err(Fault::permanent(11, "the responder is read-only"));
         }
         Ok(())
     }
@@ -359,27 +359,30 @@ impl Filestore for Directory {
             self.place(name)?;
         }
         let directory = self.directory(name.components()).map_err(bad)?;
-        let mut names = Vec::new();
+        let mut entries = Vec::new();
         for entry in Dir::read_from(&directory).map_err(bad)? {
             let entry = entry.map_err(bad)?;
             let octets = entry.file_name().to_bytes();
             let hidden = octets.starts_with(UNFINISHED.as_bytes());
-            if !hidden && octets != b"." && octets != b".." {
-                names.push(OsStr::from_bytes(octets).to_owned());
+            if hidden || octets == b"." || octets == b".." {
+                continue;
             }
-        }
-        names.sort();
-        let mut entries = Vec::new();
-        for last in names {
+            let last = OsStr::from_bytes(octets);
             // One that is gone since, and whatever is no file, is left out.
-            let Ok(stat) = statat(&directory, &last, AtFlags::SYMLINK_NOFOLLOW) else {
+            let Ok(stat) = statat(&directory, last, AtFlags::SYMLINK_NOFOLLOW) else {
                 continue;
             };
             let kind = FileType::from_raw_mode(stat.st_mode);
-            if entries.len() < most && matches!(kind, FileType::RegularFile | FileType::Directory) {
-                entries.push(self.describe(&last, &stat));
+            if !matches!(kind, FileType::RegularFile | FileType::Directory) {
+                continue;
             }
+            if entries.len() >= most {
+                return Err(Fault::crowded(most));
+            }
+            entries.push((last.to_owned(), self.describe(last, &stat)));
         }
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let entries = entries.into_iter().map(|(_, entry)| entry).collect();
         Ok(entries)
     }
 

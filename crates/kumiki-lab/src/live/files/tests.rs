@@ -86,6 +86,10 @@ fn no_link_leads_out_of_the_root_or_anywhere() {
             .map(|entry| entry.pathname.as_ref().unwrap().to_string())
             .collect();
         assert_eq!(names, ["a", "d"]);
+        // What does not fit is not cut.
+        assert_eq!(store.list(&user, &Name::default(), 2).unwrap().len(), 2);
+        let cut = store.list(&user, &Name::default(), 1);
+        assert_eq!(cut.unwrap_err(), Fault::crowded(1));
     }
     assert_eq!(files(&temp.path().join("outer")), ["secret"]);
 }

@@ -71,6 +71,8 @@ pub enum Serves {
     Ftam {
         /// Octets of one data element.
         element: usize,
+        /// The most entries of a directory that is sent.
+        entries: usize,
     },
     /// By MMS.
     Mms {
@@ -488,7 +490,7 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
     };
     let began = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(0);
     match &daemon.serves {
-        Serves::Ftam { element } => {
+        Serves::Ftam { element, entries } => {
             let config = Config {
                 association,
                 responder: ResponderConfig {
@@ -501,6 +503,7 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
                     groups: AttributeGroups::STORAGE,
                     element: *element,
                     longest_file: daemon.longest_file,
+                    entries: *entries,
                     ..ResponderConfig::default()
                 },
                 associations: 1,

@@ -128,8 +128,12 @@ impl<S: Filestore> Filestore for Journaled<S> {
         most: usize,
     ) -> Result<Vec<ReadAttributes>, Fault> {
         let done = self.store.list(user, name, most);
-        if done.is_ok() {
-            self.book.note(format!("listed {name}"));
+        match &done {
+            Ok(_) => self.book.note(format!("listed {name}")),
+            Err(why) if *why == Fault::crowded(most) => {
+                self.book.note(format!("did not list {name}: {}", why.text));
+            }
+            Err(_) => {}
         }
         done
     }

@@ -50,7 +50,7 @@ pub use reach::Host;
 pub use kumiki_graph::{Duration, Instant};
 pub use kumiki_octets::{Message, Page};
 pub use kumiki_osi::acse::{Names, Title};
-pub use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
+pub use kumiki_osi::ftam::attributes::{Attribute, Pathname, ReadAttributes};
 pub use kumiki_osi::ftam::contents::{ContentsType, StringClass};
 pub use kumiki_osi::ftam::{FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password};
 pub use kumiki_osi::mms::Initiate;

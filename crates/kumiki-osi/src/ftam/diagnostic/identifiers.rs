@@ -44,7 +44,7 @@ pub const IDENTIFIERS: &[Identifier] = &[
     of(8, "a consequence of an earlier error", "see the diagnostic before this one"),
     of(9, "resources are short for a while", "try again later, with fewer associations at once"),
     of(10, "the access is against the security of the virtual filestore", "give the passwords of the file, or ask for the right"),
-    of(11, "the access is against the security of the real filestore", "check owner and permissions of the file on the responder"),
+    of(11, "the access is against the security of the real filestore", "ask whoever runs the responder: it may only read, or owner and permissions of the file there do not let it"),
     of(12, "indications are waiting (ISODE's own)", "take them first"),
 
     of(1000, "parameter values contradict each other", "leave out what is not needed"),

@@ -44,7 +44,7 @@ pub struct Config {
     pub checkpoint_window: u32,
     /// The most octets that a file may become, if there is a limit.
     pub longest_file: Option<u64>,
-    /// The most entries that are sent of a directory.
+    /// The most entries of a directory that is sent; one that has more is refused.
     pub entries: usize,
 }
 
@@ -70,7 +70,7 @@ impl Default for Config {
             checkpoint_every: 256 * 1024,
             checkpoint_window: 4,
             longest_file: None,
-            entries: 10_000,
+            entries: 100_000,
         }
     }
 }
