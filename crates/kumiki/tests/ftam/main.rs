@@ -14,3 +14,4 @@ mod line;
 mod recovered;
 mod refusals;
 mod resumed;
+mod strangers;
