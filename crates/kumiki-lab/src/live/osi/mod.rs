@@ -38,6 +38,7 @@ pub mod daemon;
 mod ends;
 mod journal;
 mod line;
+mod objection;
 pub mod reach;
 mod tape;
 
