@@ -32,7 +32,7 @@ pub use key::{Key, ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protoc
 pub use link::{Agreement, Defect, LinkManage, LinkReport};
 pub use manage::{Manage, Problem, Report};
 pub use particular::Particular;
-pub use told::Told;
+pub use told::{Finder, Told};
 pub use unit_data::{UnitIndication, UnitRequest};
 
 /// A side's own name for a session; meaning belongs to the side that made it.

@@ -146,6 +146,16 @@ pub mod abort {
     /// A value that is not allowed.
     pub const INVALID_VALUE: u8 = 6;
 
+    /// The same of what is found here.
+    #[must_use]
+    pub const fn found(code: u8) -> &'static str {
+        match code {
+            UNRECOGNIZED_PPDU => "what came is no PPDU that could stand here",
+            UNRECOGNIZED_PARAMETER => "an unknown parameter in a PPDU",
+            _ => meaning(code),
+        }
+    }
+
     /// What a code means.
     #[must_use]
     pub const fn meaning(code: u8) -> &'static str {

@@ -188,7 +188,7 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
     }
     let password = password::of(VARIABLE, None, common.password_file.as_deref())?;
     let [called, ours] = url.x121;
-    Ok(Call {
+    let call = Call {
         host: url.host.clone(),
         lower: Lower {
             carrier: url.carrier,
@@ -212,7 +212,9 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
         },
         patience,
         pcap: common.pcap.clone(),
-    })
+    };
+    work::warn(&call);
+    Ok(call)
 }
 
 /// `kumiki mms`.

@@ -1,9 +1,39 @@
-//! What a peer's layer said when it refused, reset or ended something, in its own codes.
+//! What a peer's layer said when it refused, reset or ended something, in its own codes; or what a layer here found wrong in what came.
 
 use core::fmt;
 
 use kumiki_osi::acse::Diagnostic;
 use kumiki_osi::{presentation, session, x25};
+
+/// Who finds that a peer breaks the protocol: a layer of ours.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Finder {
+    /// Transport, with what frames its TPDUs on TCP.
+    Transport,
+    /// Session.
+    Session,
+    /// Presentation.
+    Presentation,
+    /// Association control.
+    Acse,
+    /// FTAM.
+    Ftam,
+    /// MMS.
+    Mms,
+}
+
+impl fmt::Display for Finder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Transport => "transport",
+            Self::Session => "session",
+            Self::Presentation => "presentation",
+            Self::Acse => "association control",
+            Self::Ftam => "FTAM",
+            Self::Mms => "MMS",
+        })
+    }
+}
 
 /// The codes of one layer; see [`Reason::Told`](super::Reason::Told).
 ///
@@ -51,6 +81,13 @@ pub enum Told {
     File {
         /// Error identifier; 0 where none was given.
         identifier: u16,
+    },
+    /// A layer here found that the peer broke its protocol.
+    Broken {
+        /// Which layer.
+        by: Finder,
+        /// What it found, in a few words.
+        found: &'static str,
     },
     /// MMS refused to begin: initiate-Error.
     Mms {
@@ -129,6 +166,7 @@ impl fmt::Display for Told {
             Self::AssociationAborted { provider: false } => {
                 f.write_str("association control: the peer's application aborted")
             }
+            Self::Broken { by, found } => write!(f, "{by}: the peer broke the protocol: {found}"),
             Self::File { identifier } => write!(f, "file service: error {identifier}"),
             Self::Mms { class, code } => {
                 let meaning = kumiki_osi::mms::ErrorClass(class.into()).meaning(code.into());

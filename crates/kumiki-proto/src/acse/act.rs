@@ -16,7 +16,7 @@ impl Acse {
         let why = why.unwrap_or(Reason::User);
         match todo {
             Do::Misuse => cx.drop("not possible in this state of the association"),
-            Do::Error => self.error(own, cx),
+            Do::Error => self.error(own, "an APDU where none of its kind can be", cx),
             Do::TakeAare => {
                 if let Some(opened) = opened {
                     self.take_aare(own, *opened, cx);
@@ -74,14 +74,16 @@ impl Acse {
     }
 
     /// ABRT, and the user is told.
-    pub(super) fn error(&mut self, own: Handle, cx: &mut Context<'_>) {
+    pub(super) fn error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
         let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
             return;
         };
         self.counters.errors += 1;
         send_abrt(own, &connection, source::PROVIDER, None, cx);
         if connection.state != State::WaitResponse {
-            Self::aborted(connection.above, connection.user, Reason::Protocol, cx);
+            let by = Finder::Acse;
+            let why = Reason::Told(Told::Broken { by, found });
+            Self::aborted(connection.above, connection.user, why, cx);
         }
     }
 
@@ -214,7 +216,7 @@ impl Acse {
                         cx.up(above, Indication::Values { session, values });
                     }
                     // No APDU rides on P-DATA.
-                    (false, true) => self.error(own, cx),
+                    (false, true) => self.error(own, "an APDU among data", cx),
                 }
             }
             Passing::Particular(what) if down => {

@@ -275,7 +275,7 @@ impl Acse {
         };
         let apdu = opened.data.take().map(Apdu::parse);
         let Some(Ok(Apdu::Response(aare))) = apdu else {
-            return self.error(own, cx);
+            return self.error(own, "an acceptance without an AARE", cx);
         };
         let data = said(aare.information, connection.own());
         let session = connection.user;

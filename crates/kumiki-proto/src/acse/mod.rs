@@ -28,7 +28,7 @@
 //! DN without an APDU are taken for RLRQ and RLRE without anything to say.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened,
+    Above, Accept, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened,
     Particular, Protocol, Reason, Request, Service, Shape, Told,
 };
 use kumiki_octets::Message;

@@ -199,7 +199,7 @@ impl Client {
     pub fn on_aborted(&mut self, reason: Reason) {
         self.stands = false;
         let failure = self.abort.take();
-        let failure = failure.unwrap_or_else(|| Failure::of_reason(reason));
+        let failure = failure.unwrap_or_else(|| Failure::of_reason(reason, Layer::Ftam));
         if !self.breaks(&failure) {
             self.end_all(failure);
         }
@@ -208,7 +208,7 @@ impl Client {
     /// The association has ended in order.
     pub fn on_closed(&mut self) {
         if self.run.is_some() || !self.plan.is_empty() {
-            self.end_all(Failure::of_reason(Reason::Down));
+            self.end_all(Failure::of_reason(Reason::Down, Layer::Ftam));
         }
         self.over = true;
     }
@@ -315,7 +315,9 @@ impl Client {
         )]
         match fpdu {
             Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort) => {
-                self.abort = Some(Failure::of_diagnostics(&abort.diagnostic));
+                let why = Failure::of_diagnostics(&abort.diagnostic);
+                // Who was not let in hears so by an abort too.
+                self.abort = Some(if self.stands { why.aborted() } else { why });
             }
             Fpdu::InitializeResponse(response) => {
                 self.abort = Some(Failure::of_diagnostics(&response.diagnostic));
@@ -524,6 +526,7 @@ impl Client {
                     meaning: format!("the responder did not agree to {unit}"),
                     remedy: "ask for it, and for a service class that has it".to_owned(),
                     transient: false,
+                    is_abort: false,
                     diagnostics: Vec::new(),
                 };
                 self.outcomes.push(Outcome {
@@ -585,7 +588,7 @@ impl Client {
             further_details: Some(kind.name().into()),
             ..diagnostic(1008)
         };
-        let failure = Failure::of_diagnostics(core::slice::from_ref(&diagnostic));
+        let failure = Failure::of_diagnostics(core::slice::from_ref(&diagnostic)).aborted();
         let abort = Abort {
             action_result: ActionResult::PermanentError,
             diagnostic: vec![diagnostic],

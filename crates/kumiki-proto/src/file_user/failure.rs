@@ -2,9 +2,11 @@
 
 use core::fmt;
 
-use kumiki_graph::{Reason, Told};
+use kumiki_graph::{Finder, Reason, Told};
+use kumiki_osi::acse;
 use kumiki_osi::ftam::{Diagnostic, DiagnosticType};
 use kumiki_osi::mms::{ErrorClass, Reject, ServiceError, file_error};
+use kumiki_osi::x25::{self, What, cause};
 
 /// Who says so.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -55,6 +57,8 @@ pub struct Failure {
     pub remedy: String,
     /// Trying again may help.
     pub transient: bool,
+    /// The peer broke a protocol, or aborted: nobody has refused anything.
+    pub is_abort: bool,
     /// All that FTAM said, in its order.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -69,6 +73,7 @@ impl Failure {
             meaning: meaning.into(),
             remedy: String::new(),
             transient: false,
+            is_abort: false,
             diagnostics: Vec::new(),
         }
     }
@@ -93,6 +98,7 @@ impl Failure {
                 meaning: "it was not done, and no reason was given".to_owned(),
                 remedy: "look into the log of the responder".to_owned(),
                 transient: false,
+                is_abort: false,
                 diagnostics: Vec::new(),
             };
         };
@@ -105,6 +111,7 @@ impl Failure {
             meaning: cause.to_string(),
             remedy: remedy.to_owned(),
             transient: cause.diagnostic_type == DiagnosticType::Transient,
+            is_abort: false,
             diagnostics: diagnostics.to_vec(),
         }
     }
@@ -142,6 +149,7 @@ impl Failure {
             meaning: format!("MMS: {error}"),
             remedy: remedy.to_owned(),
             transient,
+            is_abort: false,
             diagnostics: Vec::new(),
         }
     }
@@ -162,22 +170,14 @@ impl Failure {
             meaning: format!("MMS: {reject}"),
             remedy: remedy.to_owned(),
             transient: false,
+            is_abort: false,
             diagnostics: Vec::new(),
         }
     }
 
-    /// The same on an association of MMS: a protocol error is of that.
+    /// Why an association for `user`, FTAM or MMS, did not come about, or ended.
     #[must_use]
-    pub(crate) fn in_mms(mut self) -> Self {
-        if self.layer == Layer::Ftam {
-            self.layer = Layer::Mms;
-        }
-        self
-    }
-
-    /// Why an association did not come about, or ended.
-    #[must_use]
-    pub fn of_reason(reason: Reason) -> Self {
+    pub fn of_reason(reason: Reason, user: Layer) -> Self {
         let (layer, code, remedy) = match reason {
             Reason::User | Reason::NoSession => (Layer::Local, None, ""),
             Reason::BadAddress => (Layer::Local, None, "check host and port"),
@@ -193,19 +193,65 @@ impl Failure {
                 None,
                 "check host and line, and firewalls between",
             ),
-            Reason::Protocol => (Layer::Ftam, None, "take a capture and report it"),
-            Reason::Told(told) => of_told(told),
+            // Layers above X.25 say themselves what they have found.
+            Reason::Protocol => (Layer::Network, None, CAPTURE),
+            Reason::Told(told) => of_told(told, user),
+        };
+        let meaning = match reason {
+            // To people it is not a matter of layers.
+            Reason::Down => "the connection was lost".to_owned(),
+            Reason::User
+            | Reason::Reset
+            | Reason::Refused
+            | Reason::TimedOut
+            | Reason::Unreachable
+            | Reason::BadAddress
+            | Reason::NoResources
+            | Reason::Protocol
+            | Reason::NoSession
+            | Reason::Told(_) => reason.to_string(),
         };
         Self {
             layer,
             code,
-            meaning: reason.to_string(),
+            meaning,
             remedy: remedy.to_owned(),
             transient: matches!(
                 reason,
                 Reason::Reset | Reason::TimedOut | Reason::Unreachable | Reason::Down
             ),
+            is_abort: matches!(
+                reason,
+                Reason::Protocol
+                    | Reason::Told(
+                        Told::Broken { .. }
+                            | Told::TpduRejected(_)
+                            | Told::SessionAborted(_)
+                            | Told::PresentationAborted(_)
+                            | Told::AssociationAborted { .. }
+                    )
+            ),
             diagnostics: Vec::new(),
+        }
+    }
+
+    /// Whether the responder has nobody under the selectors that were called.
+    #[must_use]
+    pub const fn is_of_selectors(&self) -> bool {
+        matches!(
+            (self.layer, self.code),
+            (Layer::Transport, Some(2 | 3))
+                | (Layer::Session, Some(0x81 | 0x82))
+                | (Layer::Presentation, Some(3 | 7))
+        )
+    }
+
+    /// The same of an association that the peer has aborted.
+    #[must_use]
+    pub(crate) fn aborted(self) -> Self {
+        Self {
+            is_abort: true,
+            ..self
         }
     }
 }
@@ -213,10 +259,16 @@ impl Failure {
 const SELECTORS: &str =
     "check the selectors: those that the responder is configured with, octet by octet";
 
-fn of_told(told: Told) -> (Layer, Option<i64>, &'static str) {
+const CAPTURE: &str = "take a capture and report it";
+
+/// Application context name not supported (X.227).
+const WRONG_CONTEXT: acse::Diagnostic = acse::Diagnostic::User(2);
+
+fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
     match told {
+        Told::X25(told) => (Layer::Network, None, of_x25(told)),
         // Calls are no permanent circuits.
-        Told::X25(_) | Told::CircuitRefused(_) => (
+        Told::CircuitRefused(_) => (
             Layer::Network,
             None,
             "check the X.121 address and the facilities",
@@ -229,11 +281,7 @@ fn of_told(told: Told) -> (Layer, Option<i64>, &'static str) {
                 _ => "try again; ask whoever runs the responder",
             },
         ),
-        Told::TpduRejected(code) => (
-            Layer::Transport,
-            Some(code.into()),
-            "take a capture and report it",
-        ),
+        Told::TpduRejected(code) => (Layer::Transport, Some(code.into()), CAPTURE),
         Told::SessionRefused(code) => (
             Layer::Session,
             Some(code.into()),
@@ -242,11 +290,7 @@ fn of_told(told: Told) -> (Layer, Option<i64>, &'static str) {
                 _ => "ask whoever runs the responder",
             },
         ),
-        Told::SessionAborted(code) => (
-            Layer::Session,
-            Some(code.into()),
-            "take a capture and report it",
-        ),
+        Told::SessionAborted(code) => (Layer::Session, Some(code.into()), CAPTURE),
         Told::PresentationRefused(code) => (
             Layer::Presentation,
             Some(code.into()),
@@ -260,10 +304,15 @@ fn of_told(told: Told) -> (Layer, Option<i64>, &'static str) {
             why.map(i64::from),
             "the responder knows other document types, or none: check whether it is one for files",
         ),
-        Told::PresentationAborted(code) => (
-            Layer::Presentation,
-            Some(code.into()),
-            "take a capture and report it",
+        Told::PresentationAborted(code) => (Layer::Presentation, Some(code.into()), CAPTURE),
+        Told::Rejected { diagnostic, .. } if diagnostic == WRONG_CONTEXT => (
+            Layer::Acse,
+            None,
+            if user == Layer::Mms {
+                "the peer has no MMS under this address: check port and selectors, and whether it is one for FTAM (kumiki ftam)"
+            } else {
+                "the peer has no FTAM under this address: check port and selectors, and whether it is one for MMS (kumiki mms)"
+            },
         ),
         Told::Rejected { .. } => (
             Layer::Acse,
@@ -287,6 +336,52 @@ fn of_told(told: Told) -> (Layer, Option<i64>, &'static str) {
             kumiki_osi::ftam::diagnostic::Identifier::of(identifier.into())
                 .map_or("", |identifier| identifier.remedy),
         ),
+        Told::Broken { by, .. } => (
+            match by {
+                Finder::Transport => Layer::Transport,
+                Finder::Session => Layer::Session,
+                Finder::Presentation => Layer::Presentation,
+                Finder::Acse => Layer::Acse,
+                Finder::Ftam => Layer::Ftam,
+                Finder::Mms => Layer::Mms,
+            },
+            None,
+            CAPTURE,
+        ),
+    }
+}
+
+/// What helps where X.25 has no circuit, or has it no more.
+const fn of_x25(told: x25::Told) -> &'static str {
+    if !matches!(told.what, What::Clear) {
+        return "the circuit or the interface was reset: try again";
+    }
+    if told.is_by_dte() {
+        return match told.diagnostic {
+            x25::diagnostic::RESOURCES => "the host takes no more calls now: try later",
+            x25::diagnostic::TIMER_CALL => "who was called did not answer in time: try again",
+            _ => {
+                "who was called has cleared: check the X.121 address, and look into the log of the responder"
+            }
+        };
+    }
+    match told.cause {
+        cause::BUSY => "the host has no channel free: try later",
+        cause::CLEAR_CONGESTION => "the network is congested: try later",
+        cause::CLEAR_OUT_OF_ORDER | cause::ABSENT => {
+            "the host there or its line is down: try later, or ask whoever runs it"
+        }
+        cause::BARRED => {
+            "the network does not let this address call that one: check from-x121 and closed user groups"
+        }
+        cause::NOT_OBTAINABLE => "the network does not know the X.121 address: check it",
+        cause::CLEAR_REMOTE => "the host broke the protocol of X.25: take a capture and report it",
+        cause::CLEAR_LOCAL => {
+            "the network finds fault with what this end sent: take a capture and report it"
+        }
+        cause::RPOA => "the transit network is down: try later",
+        cause::CLEAR_INCOMPATIBLE => "the host does not take such calls: check the X.121 address",
+        _ => "ask the network what the cause means: check the X.121 address and the facilities",
     }
 }
 
@@ -306,3 +401,48 @@ impl fmt::Display for Failure {
 }
 
 impl core::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_helps_against_x25_depends_on_its_cause() {
+        let remedy = |what, cause, diagnostic| {
+            let told = x25::Told {
+                what,
+                cause,
+                diagnostic,
+            };
+            Failure::of_reason(Reason::Told(Told::X25(told)), Layer::Ftam).remedy
+        };
+        for (cause, part) in [
+            (0x01, "no channel free"),
+            (0x09, "is down"),
+            (0x0b, "from-x121"),
+            (0x0d, "does not know the X.121 address"),
+            (0x03, "facilities"),
+        ] {
+            let said = remedy(What::Clear, cause, 0);
+            assert!(said.contains(part), "{cause:02x}: {said}");
+        }
+        assert!(remedy(What::Clear, 0, 0).contains("who was called has cleared"));
+        assert!(remedy(What::Reset, 0x09, 0).contains("try again"));
+    }
+
+    #[test]
+    fn a_breach_is_told_by_the_layer_that_found_it_and_is_no_refusal() {
+        let told = |by, found| {
+            let told = Told::Broken { by, found };
+            Failure::of_reason(Reason::Told(told), Layer::Ftam)
+        };
+        let failure = told(Finder::Session, "octets that are no SPDU");
+        assert_eq!(
+            failure.to_string(),
+            "session: the peer broke the protocol: octets that are no SPDU; take a capture and report it"
+        );
+        assert!(failure.is_abort);
+        let refused = Failure::of_reason(Reason::Told(Told::Disconnected(3)), Layer::Ftam);
+        assert!(!refused.is_abort && refused.is_of_selectors());
+    }
+}

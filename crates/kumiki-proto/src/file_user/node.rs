@@ -1,8 +1,8 @@
 //! The node: calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Open, Particular, Protocol,
-    Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Address, Below, Context, Duration, Finder, Handle, Indication, Open, Particular,
+    Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi::Association;
 use kumiki_osi::ftam::Fpdu;
@@ -313,7 +313,10 @@ impl Protocol for FileClient {
                     Some(Fpdu::InitializeResponse(response)) => {
                         self.with(cx, |client, out| client.on_initialized(&response, out));
                     }
-                    _ => self.hang_up(Reason::Protocol, cx),
+                    _ => {
+                        let (by, found) = (Finder::Ftam, "an acceptance without F-INITIALIZE");
+                        self.hang_up(Reason::Told(Told::Broken { by, found }), cx);
+                    }
                 }
             }
             // One that was given up here may still be heard of.

@@ -1,8 +1,8 @@
 //! The node: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Instant, Mode, Offered,
-    Open, Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Instant, Mode,
+    Offered, Open, Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi::Association;
 use kumiki_osi::acse::Names;
@@ -224,7 +224,8 @@ impl FileServer {
         let initialize = association.initialize.take().map(|fpdu| *fpdu);
         let Some(Fpdu::InitializeRequest(request)) = initialize else {
             self.counters.refused += 1;
-            let reason = Reason::Protocol;
+            let (by, found) = (Finder::Ftam, "a call without F-INITIALIZE");
+            let reason = Reason::Told(Told::Broken { by, found });
             self.last_end = Some(End::Broken(reason));
             let abort = Request::Abort {
                 session: provider,

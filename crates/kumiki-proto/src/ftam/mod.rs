@@ -33,8 +33,8 @@
 //! **Errors.** What a peer must not send ends the association with F-P-ABORT, to the peer and, before `Aborted`, to the user.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Duration, Handle, Indication, Mode, Offered, Open, Opened,
-    Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Duration, Finder, Handle, Indication, Mode, Offered, Open,
+    Opened, Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi::ftam::contents::ContentsTypeName;
@@ -141,6 +141,8 @@ pub struct Counters {
     pub late: u64,
     /// Callers refused.
     pub refused: u64,
+    /// Those of them that wanted another application context.
+    pub strangers: u64,
     /// Protocol errors of peers.
     pub errors: u64,
 }
@@ -226,7 +228,10 @@ impl Ftam {
         let data = Some(connection::written(&abort));
         end(own, &connection, data, cx);
         connection.tell(abort, cx);
-        Self::aborted(connection.above, connection.user, Reason::Protocol, cx);
+        let by = Finder::Ftam;
+        let found = "an FPDU that cannot be read, or that has no place here";
+        let why = Reason::Told(Told::Broken { by, found });
+        Self::aborted(connection.above, connection.user, why, cx);
     }
 
     /// As [`Ftam::fail`], for an error of this number that the peer has made.

@@ -126,6 +126,7 @@ impl Ftam {
         let ours = Some(oids::APPLICATION_CONTEXT);
         if association.application_context != ours {
             self.counters.refused += 1;
+            self.counters.strangers += 1;
             let diagnostic = AssociationDiagnostic::User(WRONG_CONTEXT);
             let told = Told::Rejected {
                 permanent: true,

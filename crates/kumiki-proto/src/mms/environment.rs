@@ -77,6 +77,7 @@ impl Mms {
         };
         if association.application_context != Some(APPLICATION_CONTEXT) {
             self.counters.refused += 1;
+            self.counters.strangers += 1;
             return refuse(lower, rejected(WRONG_CONTEXT, true), None, cx);
         }
         if self.entries.len() >= self.config.associations as usize {
@@ -180,7 +181,8 @@ impl Mms {
             return;
         };
         let (Some(Ok(Pdu::InitiateResponse(said))), Some(context)) = (read, context) else {
-            return self.fail(own, Reason::Protocol, cx);
+            let (by, found) = (Finder::Mms, "an acceptance without an initiate-Response");
+            return self.fail(own, Reason::Told(Told::Broken { by, found }), cx);
         };
         let mut agreed = lesser(&connection.agreed, &said);
         agreed.services_supported = said.services_supported;

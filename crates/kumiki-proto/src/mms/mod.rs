@@ -23,8 +23,8 @@
 //! **Errors.** A PDU that cannot be read is rejected, and the association goes on.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Handle, Indication, Mode, Offered, Open, Opened, Particular,
-    Protocol, Reason, Request, Service, Shape, Told,
+    Above, Accept, Below, Context, Finder, Handle, Indication, Mode, Offered, Open, Opened,
+    Particular, Protocol, Reason, Request, Service, Shape, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi::mms::{
@@ -94,6 +94,8 @@ pub struct Counters {
     pub file_received: u64,
     /// Callers refused.
     pub refused: u64,
+    /// Those of them that wanted another application context.
+    pub strangers: u64,
     /// PDUs of peers rejected.
     pub rejected: u64,
     /// Rejects of peers.

@@ -1,8 +1,8 @@
 //! The node of the client: calls, does the plan, and ends.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Open, Particular, Protocol,
-    Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Address, Below, Context, Duration, Finder, Handle, Indication, Open, Particular,
+    Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi::Association;
 use kumiki_osi::mms::Initiate;
@@ -215,7 +215,11 @@ impl Protocol for FileClient {
                 let said = opened.association.and_then(|it| it.initiate);
                 match said {
                     Some(agreed) => self.with(cx, |client, out| client.on_opened(*agreed, out)),
-                    None => self.hang_up(Reason::Protocol, cx),
+                    None => {
+                        let (by, found) =
+                            (Finder::Mms, "an acceptance without an initiate-Response");
+                        self.hang_up(Reason::Told(Told::Broken { by, found }), cx);
+                    }
                 }
             }
             Indication::Particular { what, .. } => match *what {

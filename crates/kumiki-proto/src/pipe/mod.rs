@@ -120,6 +120,12 @@ impl Pipe {
         &self.counters
     }
 
+    /// Whether the session is over, for the user or for the peer too.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
     fn up(&self, indication: Indication, cx: &mut Context<'_>) {
         cx.up(self.above, indication);
     }

@@ -92,11 +92,20 @@ impl Presentation {
             return;
         };
         self.counters.errors += 1;
+        let code = reason;
         let reason = Some(reason);
         let arp = Abort::Provider { reason, event };
         end(own, connection.lower, Some(arp.emit()), cx);
         if connection.state != State::WaitResponse {
-            Self::aborted(connection.above, connection.user, Reason::Protocol, cx);
+            let by = Finder::Presentation;
+            let found = match event {
+                Some(event::CPA) if code == abort::UNRECOGNIZED_PPDU => {
+                    "an acceptance without a CPA PPDU"
+                }
+                _ => abort::found(code),
+            };
+            let why = Reason::Told(Told::Broken { by, found });
+            Self::aborted(connection.above, connection.user, why, cx);
         }
     }
 

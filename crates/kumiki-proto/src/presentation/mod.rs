@@ -31,7 +31,7 @@
 //! asked for ends the connection (`NoResources`), and of a refusal or an abort the user data is left out and counted.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened,
+    Above, Accept, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened,
     Particular, Protocol, Reason, Request, Service, Shape, Told,
 };
 use kumiki_octets::Message;

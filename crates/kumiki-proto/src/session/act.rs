@@ -29,7 +29,7 @@ impl Session {
         match (todo, spdu, primitive) {
             (Do::Nothing, ..) => {}
             (Do::Misuse, ..) => cx.drop("not possible in this state of the session"),
-            (Do::Error, ..) => self.error(own, Reason::Protocol, cx),
+            (Do::Error, spdu, _) => self.error(own, misplaced(spdu.as_ref()), cx),
             (Do::SendCn, ..) => self.send_cn(own, cx),
             (Do::TakeCn, Some(Spdu::Connect(cn)), _) => self.take_cn(own, cn, cx),
             (Do::SendCdo, ..) => self.send_cdo(own, cx),
@@ -117,8 +117,10 @@ impl Session {
     }
 
     /// AB for a protocol error, and the user is told.
-    pub(super) fn error(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
+    pub(super) fn error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
         self.counters.errors += 1;
+        let by = Finder::Session;
+        let why = Reason::Told(Told::Broken { by, found });
         self.give_up(own, transport::PROTOCOL_ERROR, why, cx);
     }
 
@@ -187,7 +189,11 @@ impl Session {
         let theirs = connection.units.has(FunctionalUnits::DUPLEX)
             || !connection.tokens.has(kumiki_osi::session::Tokens::DATA);
         if !theirs || enclosed.enclosure.is_some() && connection.segment.is_none() {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(
+                own,
+                "data of a side that has not the token, or a part where none can be",
+                cx,
+            );
         }
         let ends = enclosed.ends();
         let mut data = enclosed.data.unwrap_or_default();
@@ -195,7 +201,7 @@ impl Session {
         if !ends || !connection.gathered.is_empty() {
             connection.gathered.append(data);
             if connection.gathered.len() > LONGEST_CUT {
-                return self.error(own, Reason::Protocol, cx);
+                return self.error(own, "a message in parts that is too long", cx);
             }
             if !ends {
                 return;
@@ -268,7 +274,7 @@ impl Session {
         };
         let waits = connection.state == State::WaitDisconnect;
         if !waits && connection.collision != Collision::Met {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(own, "a DN SPDU that answers nothing", cx);
         }
         connection.collision = Collision::Answered;
         let (above, session, data) = (connection.above, connection.user, data.data);
@@ -313,7 +319,7 @@ impl Session {
             // Tokens that there are, and that the peer had.
             let there = connection.units.tokens();
             if !there.has(tokens) || connection.tokens.and(tokens).0 != 0 {
-                return self.error(own, Reason::Protocol, cx);
+                return self.error(own, "a GT SPDU with tokens that the peer has not", cx);
             }
             connection.tokens = connection.tokens.or(tokens);
             Primitive::GiveTokens {
@@ -337,7 +343,11 @@ impl Session {
         };
         let theirs = connection.tokens.and(kumiki_osi::session::Tokens::MINOR).0 == 0;
         if !theirs || point.number != connection.v_m {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(
+                own,
+                "an MIP SPDU without the token, or of another number",
+                cx,
+            );
         }
         connection.set_point(true);
         let sync = Primitive::SyncMinor {
@@ -353,7 +363,7 @@ impl Session {
             return;
         };
         if !connection.waits(number, true) {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(own, "an MIA SPDU for no point of ours", cx);
         }
         connection.v_a = number + 1;
         let reply = Primitive::SyncMinorReply {
@@ -379,7 +389,7 @@ impl Session {
             Resync::Restart | Resync::Set => connection.may_go_to(kind, number),
         };
         if !possible {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(own, "an RS SPDU to a point that cannot be", cx);
         }
         // Two that meet: one counts, and who has sent the other forgets it.
         if connection.state == State::WaitResyncAck && !connection.gives_way_to(kind, number) {
@@ -409,7 +419,7 @@ impl Session {
             return;
         };
         let Some((kind, asked, tokens)) = connection.resync.take() else {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(own, "an RA SPDU that answers nothing", cx);
         };
         // The called user chooses where it is free to; an abandon goes on behind what either side has used.
         let fits = match kind {
@@ -418,7 +428,7 @@ impl Session {
             Resync::Set => true,
         };
         if !fits {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(own, "an RA SPDU with another point than was asked for", cx);
         }
         cx.clear_timer(&mut connection.timer);
         connection.resynchronized(kind, ra.number);
@@ -554,4 +564,42 @@ fn tell(connection: &Connection, primitive: Primitive, cx: &mut Context<'_>) {
     let what = Box::new(Particular::Session(primitive));
     let session = connection.user;
     cx.up(connection.above, Indication::Particular { session, what });
+}
+
+/// What is wrong where the table has an error: an SPDU, if it could be read.
+pub(super) const fn misplaced(spdu: Option<&Spdu>) -> &'static str {
+    let Some(spdu) = spdu else {
+        return "octets that are no SPDU";
+    };
+    match spdu {
+        Spdu::Connect(_) => "a CN SPDU where it has no place",
+        Spdu::Accept(_) => "an AC SPDU where it has no place",
+        Spdu::Refuse(_) => "an RF SPDU where it has no place",
+        Spdu::Overflow(_) | Spdu::OverflowAccept { .. } => {
+            "an OA or CDO SPDU where it has no place"
+        }
+        Spdu::Finish(_) => "an FN SPDU where it has no place",
+        Spdu::Disconnect(_) => "a DN SPDU where it has no place",
+        Spdu::Abort(_) | Spdu::AbortAccept => "an AB or AA SPDU where it has no place",
+        Spdu::Data(_) => "a DT SPDU where it has no place",
+        Spdu::TypedData(_) => "a TD SPDU where it has no place",
+        Spdu::GiveTokens { .. } | Spdu::PleaseTokens { .. } => {
+            "a GT or PT SPDU where it has no place"
+        }
+        Spdu::MinorSync(_) | Spdu::MinorSyncAck { .. } => {
+            "an MIP or MIA SPDU where it has no place"
+        }
+        Spdu::Resync(_) | Spdu::ResyncAck(_) | Spdu::Prepare(_) => {
+            "an RS, RA or PR SPDU where it has no place"
+        }
+        Spdu::NotFinished(_)
+        | Spdu::Expedited(_)
+        | Spdu::GiveTokensConfirm(_)
+        | Spdu::GiveTokensAck
+        | Spdu::MajorSync(_)
+        | Spdu::MajorSyncAck { .. }
+        | Spdu::ExceptionReport { .. }
+        | Spdu::ExceptionData { .. }
+        | Spdu::Other { .. } => "an SPDU of a functional unit that was not agreed on",
+    }
 }

@@ -62,7 +62,7 @@ impl Session {
             return;
         };
         let Some(mut rest) = connection.data.take() else {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(own, "an OA SPDU without a reason for it", cx);
         };
         // A CDO's length has two octets; each takes what CN would.
         let mut begin = true;
@@ -222,7 +222,11 @@ impl Session {
             units.has(FunctionalUnits::DUPLEX) != units.has(FunctionalUnits::HALF_DUPLEX);
         // Without either there would be no data, and what we did not propose cannot be agreed on.
         if !is_duplex || ac.versions & version::TWO == 0 {
-            return self.error(own, Reason::Protocol, cx);
+            return self.error(
+                own,
+                "an AC SPDU without duplex or half-duplex, or not of version 2",
+                cx,
+            );
         }
         connection.units = units;
         connection.number_from(ac.initial.unwrap_or(1));

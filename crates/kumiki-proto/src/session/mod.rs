@@ -24,8 +24,8 @@
 //! kind, number and side (`connection.rs`).
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open,
-    Opened, Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered,
+    Open, Opened, Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi::session::{FunctionalUnits, Primitive};

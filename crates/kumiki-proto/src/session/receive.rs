@@ -110,7 +110,7 @@ impl Session {
                     users |= self.spdu(own, spdu, cx);
                 }
             }
-            Err(_) => self.on(own, Event::Invalid, Input::why(Reason::Protocol), cx),
+            Err(_) => self.on(own, Event::Invalid, Input::default(), cx),
         }
         if !users && let Some(connection) = self.connection(own) {
             connection.owed += 1;
@@ -155,9 +155,10 @@ impl Session {
             Some(_) => Event::Invalid,
             None => return false,
         };
+        let (by, found) = (Finder::Session, act::misplaced(Some(&spdu)));
         let input = Input {
             spdu: Some(spdu),
-            why: Some(Reason::Protocol),
+            why: Some(Reason::Told(Told::Broken { by, found })),
             ..Input::default()
         };
         let received = self.counters.received;

@@ -20,8 +20,8 @@
 //! "transport selector unknown".
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open,
-    Opened, Protocol, Quality, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered,
+    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi::{Association, Selector};

@@ -107,7 +107,7 @@ impl Tp0 {
         if !end || !connection.part.is_empty() {
             connection.part.append(data);
             if connection.part.len() > connection.tpdu_size.max(cotp::DEFAULT_SIZE_RFC1006) {
-                return self.protocol_error(own, cx);
+                return self.protocol_error(own, "a TPDU longer than agreed", cx);
             }
             if !end {
                 return self.grant_network(own, cx);
@@ -119,7 +119,16 @@ impl Tp0 {
         let front = data.front_at_least(cotp::header_len(li).min(total));
         match Tpdu::parse(front, total) {
             Ok((tpdu, header)) => self.tpdu(own, tpdu, header, data, cx),
-            Err(refused) => self.error(own, &refused, front.to_vec(), cx),
+            Err(refused) => {
+                let found = match refused.cause {
+                    Cause::TpduType => "a TPDU of no type of class 0",
+                    Cause::NotSpecified
+                    | Cause::ParameterCode
+                    | Cause::ParameterValue
+                    | Cause::Other(_) => "a TPDU that cannot be read",
+                };
+                self.error(own, (&refused, found), front.to_vec(), cx);
+            }
         }
         self.grant_network(own, cx);
     }
@@ -152,7 +161,13 @@ impl Tp0 {
     }
 
     /// A TPDU that cannot be read: ER with its beginning.
-    fn error(&mut self, own: Handle, refused: &Refused, front: Vec<u8>, cx: &mut Context<'_>) {
+    fn error(
+        &mut self,
+        own: Handle,
+        (refused, found): (&Refused, &'static str),
+        front: Vec<u8>,
+        cx: &mut Context<'_>,
+    ) {
         self.counters.errors += 1;
         if let Some(connection) = self.connection(own) {
             let invalid = front.get(..refused.up_to).unwrap_or(&front).to_vec();
@@ -163,11 +178,13 @@ impl Tp0 {
             });
             send(connection, &er, cx);
         }
-        self.on(own, Event::Invalid, Reason::Protocol, cx);
+        let (by, found) = (Finder::Transport, found);
+        let why = Reason::Told(Told::Broken { by, found });
+        self.on(own, Event::Invalid, why, cx);
     }
 
     /// A TPDU that can be read and has no place here.
-    fn protocol_error(&mut self, own: Handle, cx: &mut Context<'_>) {
+    fn protocol_error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
         let refused = Refused {
             why: kumiki_wire::Malformed::Short {
                 protocol: "TPDU",
@@ -177,7 +194,7 @@ impl Tp0 {
             cause: Cause::TpduType,
             up_to: 2,
         };
-        self.error(own, &refused, Vec::new(), cx);
+        self.error(own, (&refused, found), Vec::new(), cx);
     }
 
     fn take_dt(
@@ -194,12 +211,17 @@ impl Tp0 {
         };
         let (todo, _) = states::next(connection.state, Event::Dt);
         let too_long = connection.gathered.len() + data.len() > longest + header;
-        if todo != Do::Take
-            || data.len() > connection.tpdu_size
-            || too_long
-            || data.pop(header).is_err()
-        {
-            return self.protocol_error(own, cx);
+        let found = if todo != Do::Take {
+            Some("a DT TPDU before the connection stood")
+        } else if data.len() > connection.tpdu_size {
+            Some("a TPDU longer than agreed")
+        } else if too_long || data.pop(header).is_err() {
+            Some("a message longer than is taken")
+        } else {
+            None
+        };
+        if let Some(found) = found {
+            return self.protocol_error(own, found, cx);
         }
         if connection.gathered.is_empty() {
             connection.gathered = data;
@@ -258,7 +280,8 @@ impl Tp0 {
         let state = self.connection(own).map(|it| it.state);
         let row = state.map(|state| states::next(state, Event::Cr));
         let Some((Do::Offer, Some(next))) = row else {
-            return self.protocol_error(own, cx);
+            let found = "a CR TPDU on a connection that was asked for already";
+            return self.protocol_error(own, found, cx);
         };
         let called = cr.parameters.called;
         let size = self.agreed(cr);
@@ -341,7 +364,8 @@ impl Tp0 {
         // Its answer must be one to our CR: our reference, our class, and no larger TPDUs than we proposed.
         let is_answer = cc.dst_ref == connection.src_ref && cc.class == 0 && size <= most;
         if todo != Do::Confirm || !is_answer {
-            return self.protocol_error(own, cx);
+            let found = "a CC TPDU that is no answer to our CR";
+            return self.protocol_error(own, found, cx);
         }
         connection.dst_ref = cc.src_ref;
         connection.tpdu_size = size;

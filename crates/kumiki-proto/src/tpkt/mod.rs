@@ -18,8 +18,9 @@
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Handle, Indication, Mode,
-    Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Finder, Handle, Indication,
+    Mode, Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot,
+    Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_wire::tpkt;
@@ -400,7 +401,8 @@ impl Tpkt {
         };
         if connection.deliver(&mut self.counters.received, cx).is_err() {
             self.counters.malformed += 1;
-            self.close(own, Reason::Protocol, cx);
+            let (by, found) = (Finder::Transport, "octets that are no TPKT");
+            self.close(own, Reason::Told(Told::Broken { by, found }), cx);
         }
     }
 

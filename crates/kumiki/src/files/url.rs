@@ -148,6 +148,12 @@ impl Url {
             x121: [X121::NONE; 2],
         };
         url.parameters(query.unwrap_or_default(), scheme.parameters)?;
+        if url.carrier != Carrier::Xot && url.x121.iter().any(|it| !it.is_empty()) {
+            return Err(
+                "x121 and from-x121 are addresses of X.25: write carrier=xot beside them"
+                    .to_owned(),
+            );
+        }
         url.host.port = port.unwrap_or_else(|| url.carrier.port());
         Ok(url)
     }
@@ -375,6 +381,11 @@ mod tests {
             ("ftam://host/x?tsap=1", "there are tsel"),
             ("ftam://host/x?tpdu=100", "128, 256"),
             ("ftam://host/x?carrier=x25", "rfc1006 or xot"),
+            ("ftam://host/x?x121=12345", "write carrier=xot"),
+            (
+                "ftam://host/x?carrier=rfc1006&from-x121=1",
+                "write carrier=xot",
+            ),
             ("ftam://host/x?ssel=12345678901234567", "16 octets"),
         ] {
             let said = why(text);

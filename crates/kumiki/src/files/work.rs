@@ -9,7 +9,7 @@ use kumiki_lab::live::osi::{
 };
 
 use super::bar::Bar;
-use super::local::{Contents, Out, Part, Place, note_beside, path_shown};
+use super::local::{Contents, Out, Part, Place, note_beside, part_of, path_shown};
 use super::show;
 use super::url::Url;
 use crate::commands::{Stop, lines_shown, print, shown};
@@ -31,6 +31,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
     match (failure.layer, failure.code) {
         (Layer::Local, _) => 1,
+        _ if failure.is_abort => 7,
         (Layer::Network, _) => 3,
         (Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse, _) if stood => 7,
         (Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse, _) => 4,
@@ -42,6 +43,13 @@ pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
         (Layer::Ftam, None) if stood => 7,
         (Layer::Ftam, _) if stood => 6,
         (Layer::Ftam, _) => 5,
+    }
+}
+
+/// Warns of what is asked for and is beyond a standard.
+pub(crate) fn warn(call: &Call) {
+    if let Some(beyond) = call.lower.carrier.beyond(call.lower.tpdu_size) {
+        eprintln!("kumiki: {beyond}");
     }
 }
 
@@ -282,8 +290,12 @@ pub(crate) fn get(
         Protocols::Ftam | Protocols::Mms => vec![get],
     };
     let before = plan.len() - 1;
-    let outcomes = work(call, plan, manner, None)?;
-    all_done(outcomes.get(before..).unwrap_or_default())?;
+    work(call, plan, manner, None)
+        .and_then(|outcomes| all_done(outcomes.get(before..).unwrap_or_default()))
+        .map_err(|why| match &target {
+            Some(path) if resume => with_part(why, path),
+            Some(_) | None => why,
+        })?;
     if let (false, Some(path), Some(receipt)) = (manner.quiet, &target, &receipt) {
         let it = receipt.read();
         let resumed = match it.resumed {
@@ -293,6 +305,22 @@ pub(crate) fn get(
         eprintln!("{}: {} bytes{resumed}", path_shown(path), it.size);
     }
     Ok(())
+}
+
+/// What ended a transfer, with what it has left of `target` for another run.
+fn with_part(stop: Stop, target: &Path) -> Stop {
+    let part = part_of(target);
+    let size = std::fs::metadata(&part).map_or(0, |it| it.len());
+    match stop {
+        Stop::Ended { status, why } if size > 0 => Stop::Ended {
+            status,
+            why: format!(
+                "{why}; {size} bytes are kept in {}, and --resume goes on with them",
+                part.display()
+            ),
+        },
+        Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) => stop,
+    }
 }
 
 /// Under which name `file` is sent to a URL.

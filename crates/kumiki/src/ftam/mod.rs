@@ -247,7 +247,7 @@ fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
     };
     let random = unguessable().map_err(|why| Stop::Failed(format!("no random number: {why}")))?;
     let [called, ours] = url.x121;
-    Ok(Call {
+    let call = Call {
         host: url.host.clone(),
         lower: Lower {
             carrier: url.carrier,
@@ -275,7 +275,9 @@ fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
         }),
         patience,
         pcap: common.pcap.clone(),
-    })
+    };
+    work::warn(&call);
+    Ok(call)
 }
 
 /// The variable of the environment that has the password.

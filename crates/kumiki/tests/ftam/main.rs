@@ -16,4 +16,5 @@ mod passwords;
 mod recovered;
 mod refusals;
 mod resumed;
+mod strangers;
 mod targets;

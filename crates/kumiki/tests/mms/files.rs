@@ -238,3 +238,16 @@ fn tshark(folder: &Folder, port: &str) {
         }
     }
 }
+
+#[test]
+fn who_is_called_for_ftam_says_that_it_is_one_for_mms() {
+    let folder = Folder::new("not ftam");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let ran = folder.kumiki(&["ftam", "ls", &format!("ftam://{}/", daemon.at)]);
+    ran.failed(4, &["no FTAM under this address", "kumiki mms"]);
+    let log = daemon.running.line();
+    assert!(
+        log.contains("called for another application than MMS"),
+        "{log}"
+    );
+}

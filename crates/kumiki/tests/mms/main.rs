@@ -16,7 +16,7 @@ use harness::{Folder, Ran, Running};
 /// A responder on `root` of a folder.
 struct Daemon {
     /// Ends with this.
-    _running: Running,
+    running: Running,
     /// Address and port.
     at: String,
 }
@@ -29,10 +29,7 @@ impl Daemon {
         let line = running.line();
         let at = line.strip_prefix("listens at ").unwrap();
         let at = at.split_whitespace().next().unwrap().to_owned();
-        Self {
-            _running: running,
-            at,
-        }
+        Self { running, at }
     }
 
     fn url(&self, rest: &str) -> String {

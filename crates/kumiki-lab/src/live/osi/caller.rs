@@ -21,11 +21,12 @@ use kumiki_proto::file_user::{
 };
 use kumiki_proto::mms_files;
 use kumiki_proto::tpkt::Tpkt;
+use kumiki_proto::xot::Xot;
 
 use super::ends::{Calls, WAKE, caller, caller_mut};
-use super::line::{Line, Watcher};
+use super::line::{Line, Sight, Watcher};
 use super::reach::{Host, connected};
-use super::{Carrier, Lower, dropped, numbered, stack};
+use super::{Carrier, Lower, dropped, numbered, spelled, stack};
 use crate::live::{BATCH, LOOK, LiveError, system};
 
 /// How long a peer may take to end in order, and what was said last to leave.
@@ -186,6 +187,7 @@ impl Calling<'_> {
         let ends = (connection.local, connection.remote);
         self.errand
             .told(&format!("network: connected, {} to {}", ends.0, ends.1));
+        self.tell_how();
         let seed = unguessable().map_err(system("no random number"))?;
         let upper = Upper {
             called: call.called,
@@ -240,6 +242,20 @@ impl Calling<'_> {
             return Err(LiveError::Line(why.to_string()));
         }
         Ok(conversation.finish(&executor))
+    }
+
+    /// Tells how the responder is called.
+    fn tell_how(&mut self) {
+        let call = self.call;
+        for (whose, selectors) in [("called", &call.called), ("ours", &call.calling)] {
+            let spelled = spelled(selectors);
+            if !spelled.is_empty() {
+                self.errand.told(&format!("selectors {whose}: {spelled}"));
+            }
+        }
+        if let Some(beyond) = call.lower.carrier.beyond(call.lower.tpdu_size) {
+            self.errand.told(&format!("transport: {beyond}"));
+        }
     }
 
     /// There is no connection.
@@ -434,25 +450,47 @@ impl Conversation<'_, '_> {
         let of = self.calling.call.calls.protocol();
         let client = graph.and_then(|graph| caller(graph, self.node, of));
         let failure = client.and_then(|client| client.failure().cloned());
+        let call = self.calling.call;
         whole.failure = failure.map(|failure| {
-            if !self.stood && is_stranger(graph) {
-                return stranger(self.calling.call, &sight.first);
+            if self.stood || failure.layer == Layer::Local {
+                failure
+            } else if is_echo(&sight) {
+                echo(call)
+            } else if is_stranger(graph) {
+                stranger(call, &sight.first)
+            } else if is_first && sight.received == 0 {
+                mute(call, sight.is_down)
+            } else if failure.is_of_selectors() {
+                wrongly_called(call, failure)
+            } else {
+                failure
             }
-            let is_silent = is_first && sight.received == 0 && sight.is_down;
-            if is_silent && failure.layer != Layer::Local {
-                return silent_end(self.calling.call);
-            }
-            failure
         });
         Ended::Over
     }
 }
 
-/// Whether who answers does not speak RFC 1006.
+/// Whether who answers speaks neither RFC 1006 nor XOT: there is no packet before what is none.
 fn is_stranger(graph: Option<&Graph>) -> bool {
-    graph
-        .and_then(|graph| Some(graph.protocol::<Tpkt>(graph.node("tpkt")?)?.counters()))
-        .is_some_and(|counters| counters.malformed > 0)
+    let Some(graph) = graph else {
+        return false;
+    };
+    let tpkt = graph
+        .node("tpkt")
+        .and_then(|node| Some(graph.protocol::<Tpkt>(node)?.counters()));
+    let xot = graph
+        .node("xot")
+        .and_then(|node| Some(graph.protocol::<Xot>(node)?.counters()));
+    tpkt.is_some_and(|counters| counters.malformed > 0 && counters.received == 0)
+        || xot.is_some_and(|counters| counters.malformed > 0 && counters.received == 0)
+}
+
+/// The fewest octets by which an answer is told from what was said: in both carriers the types of the packets differ before.
+const TELLING: usize = 8;
+
+/// Whether who answers sends back what it gets.
+fn is_echo(sight: &Sight) -> bool {
+    sight.first.len() >= TELLING && sight.first_sent.starts_with(&sight.first)
 }
 
 /// A failure of the network, or of transport.
@@ -463,6 +501,7 @@ fn failure(layer: Layer, meaning: String, remedy: &str, transient: bool) -> Fail
         meaning,
         remedy: remedy.to_owned(),
         transient,
+        is_abort: false,
         diagnostics: Vec::new(),
     }
 }
@@ -485,8 +524,51 @@ fn stranger(call: &Call, first: &[u8]) -> Failure {
     failure(Layer::Network, meaning, "check the port", false)
 }
 
-fn silent_end(call: &Call) -> Failure {
-    let meaning = format!("{}: the connection was closed without an answer", call.host);
-    let remedy = "check the port, whether the responder lets this host call, and its limits";
-    failure(Layer::Transport, meaning, remedy, true)
+/// Who answers only sends back.
+fn echo(call: &Call) -> Failure {
+    let meaning = format!(
+        "{}: who answers sends back what it is sent, and is no responder",
+        call.host
+    );
+    failure(Layer::Network, meaning, "check the port", false)
+}
+
+/// Who took the connection has said nothing, and has closed it or not.
+fn mute(call: &Call, closed: bool) -> Failure {
+    let seconds = call.patience.as_nanos() / 1_000_000_000;
+    let carrier = match call.lower.carrier {
+        Carrier::Rfc1006 => "whether XOT is spoken there (carrier=xot)",
+        Carrier::Xot => "whether RFC 1006 is spoken there (then leave carrier=xot out)",
+    };
+    let (meaning, remedy) = if closed {
+        (
+            format!("{}: the connection was closed without an answer", call.host),
+            format!(
+                "check the port, {carrier}, whether the responder lets this host call, and its limits"
+            ),
+        )
+    } else {
+        (
+            format!(
+                "{}: who took the connection has never answered, in {seconds} s",
+                call.host
+            ),
+            format!("check the port, and {carrier}, or wait longer with --timeout"),
+        )
+    };
+    failure(Layer::Network, meaning, &remedy, true)
+}
+
+/// A refusal for the selectors, with what was called.
+fn wrongly_called(call: &Call, why: Failure) -> Failure {
+    let called = spelled(&call.called);
+    let called = if called.is_empty() {
+        "no selector was called".to_owned()
+    } else {
+        format!("called: {called}")
+    };
+    Failure {
+        meaning: format!("{}; {called}", why.meaning),
+        ..why
+    }
 }

@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use kumiki_graph::{Duration, Instant, NodeId, Protocol};
+use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{
     Bell, Clock as _, Ended, Executor, Pace, Plug, RealClock, Watch, Wish, unguessable,
@@ -36,14 +36,14 @@ use kumiki_proto::filestore::{
     Config, End, Fault, FileServer, Guard, ResponderConfig, Shelf, Table,
 };
 use kumiki_proto::mms_files;
-use kumiki_proto::presentation::Presentation;
-use kumiki_proto::session::Session;
-use kumiki_proto::tp0::Tp0;
+use kumiki_proto::pipe::Pipe;
 use kumiki_proto::tpkt::Tpkt;
+use kumiki_proto::xot::Xot;
 
 use super::ends::{WAKE, server_mut};
 use super::journal::{Book, Journaled};
 use super::line::{Connection, Line, Sight, Watcher};
+use super::objection::{Objection, layer, objection};
 use super::strangers::Strangers;
 use super::{Carrier, Initiate, Lower, Protocols, numbered, shown, stack};
 use crate::live::files::{Directory, Passwords, Quota};
@@ -666,12 +666,17 @@ impl Serve<'_> {
             }
         }
         let (_, is_down) = self.watcher.crossed();
-        if !stands && server.last_end().is_some() {
-            let since = *self.over.get_or_insert(now);
-            return is_down || now >= since + GRACE;
-        }
-        if !stands && is_down {
-            return true;
+        let is_ended = server.last_end().is_some();
+        if !stands {
+            // What was said last is still to be read there.
+            if is_ended || objection(graph, daemon.serves.protocol()).is_some() {
+                let since = *self.over.get_or_insert(now);
+                return is_down || now >= since + GRACE;
+            }
+            // Of a caller that has left, or that speaks something else, nothing can come.
+            if is_down || layer::<Pipe>(graph, "pipe").is_some_and(Pipe::is_over) {
+                return true;
+            }
         }
         let stopping = self.shared.stopping.load(Ordering::SeqCst);
         if !stands {
@@ -681,6 +686,9 @@ impl Serve<'_> {
         let too_long = daemon
             .longest
             .is_some_and(|longest| now >= Instant::ZERO + longest);
+        let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
+            return true;
+        };
         if (stopping || too_long) && !self.is_stopped {
             self.is_stopped = true;
             server.stop(if stopping {
@@ -742,7 +750,7 @@ impl Serve<'_> {
     }
 
     /// Why it ended, or why there was no association.
-    fn why(&self, graph: &mut kumiki_graph::Graph, sight: &Sight) -> String {
+    fn why(&self, graph: &mut Graph, sight: &Sight) -> String {
         let of = self.shared.daemon.serves.protocol();
         let last = server_mut(graph, self.node, of).and_then(|server| server.last_end().cloned());
         match last {
@@ -753,45 +761,41 @@ impl Serve<'_> {
             Some(End::Broken(reason)) => return format!("broken: {reason}"),
             None => {}
         }
-        let refused_by = [
+        let speaks = [
             (
-                "transport",
-                graph
-                    .node("tp0")
-                    .and_then(|node| Some(graph.protocol::<Tp0>(node)?.counters().refused)),
+                "RFC 1006",
+                layer::<Tpkt>(graph, "tpkt").is_some_and(|it| it.counters().malformed > 0),
             ),
             (
-                "session",
-                graph
-                    .node("session")
-                    .and_then(|node| Some(graph.protocol::<Session>(node)?.counters().refused)),
-            ),
-            (
-                "presentation",
-                graph.node("presentation").and_then(|node| {
-                    Some(graph.protocol::<Presentation>(node)?.counters().refused)
-                }),
+                "XOT",
+                layer::<Xot>(graph, "xot").is_some_and(|it| it.counters().malformed > 0),
             ),
         ];
-        let strange = graph
-            .node("tpkt")
-            .and_then(|node| graph.protocol::<Tpkt>(node));
-        if strange.is_some_and(|tpkt| tpkt.counters().malformed > 0) {
-            return format!(
-                "does not speak RFC 1006: \"{}\"",
-                sight.first.escape_ascii()
-            );
-        }
-        for (layer, refused) in refused_by {
-            if refused.is_some_and(|refused| refused > 0) {
-                let ours = shown(&self.shared.daemon.called);
-                let ours = if ours.is_empty() {
-                    ours
-                } else {
-                    format!(" ({ours})")
-                };
-                return format!("refused by {layer}: not called under our selectors{ours}");
+        for (carrier, malformed) in speaks {
+            if malformed {
+                return format!(
+                    "does not speak {carrier}: \"{}\"",
+                    sight.first.escape_ascii()
+                );
             }
+        }
+        if let Some((layer, objection)) = objection(graph, of) {
+            let ours = shown(&self.shared.daemon.called);
+            let ours = if ours.is_empty() {
+                ours
+            } else {
+                format!(" ({ours})")
+            };
+            return match objection {
+                Objection::Stranger => {
+                    format!("refused by {of}: called for another application than {of}")
+                }
+                Objection::Refused if layer.has_selector() => {
+                    format!("refused by {layer}: not called under our selectors{ours}")
+                }
+                Objection::Refused => format!("refused by {layer}"),
+                Objection::Broken => format!("the caller broke the protocol of {layer}"),
+            };
         }
         if self.is_late {
             "no association in time".to_owned()

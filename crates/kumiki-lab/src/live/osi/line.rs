@@ -23,6 +23,8 @@ pub(super) struct Sight {
     pub(super) sent: u64,
     /// What came first.
     pub(super) first: Vec<u8>,
+    /// What was sent first.
+    pub(super) first_sent: Vec<u8>,
     /// The peer has gone.
     pub(super) is_down: bool,
     /// The socket has no room for what is held back.
@@ -50,6 +52,16 @@ impl Watcher {
 
     fn with(&self, act: impl FnOnce(&mut Sight)) {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Keeps what came first of a direction.
+fn keep(first: &mut Vec<u8>, data: &Message) {
+    if first.len() < FIRST {
+        data.for_each(|octets| {
+            let room = FIRST.saturating_sub(first.len());
+            first.extend(octets.iter().take(room));
+        });
     }
 }
 
@@ -116,12 +128,7 @@ impl RealDevice for Line {
                 }
                 self.watcher.with(|sight| {
                     sight.received = sight.received.saturating_add(data.len() as u64);
-                    if sight.first.len() < FIRST {
-                        data.for_each(|octets| {
-                            let room = FIRST.saturating_sub(sight.first.len());
-                            sight.first.extend(octets.iter().take(room));
-                        });
-                    }
+                    keep(&mut sight.first, data);
                 });
             }
             Some(Arrival::Down) => self.watcher.with(|sight| sight.is_down = true),
@@ -139,6 +146,7 @@ impl RealDevice for Line {
             self.watcher.with(|sight| {
                 sight.sent = sight.sent.saturating_add(packet.len() as u64);
                 sight.is_full = true;
+                keep(&mut sight.first_sent, packet);
             });
         }
         Ok(sent)

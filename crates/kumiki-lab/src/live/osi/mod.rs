@@ -38,6 +38,7 @@ pub mod daemon;
 mod ends;
 mod journal;
 mod line;
+mod objection;
 pub mod reach;
 mod strangers;
 mod tape;
@@ -114,6 +115,17 @@ impl Carrier {
             Self::Rfc1006 => 8192,
             Self::Xot => 2048,
         }
+    }
+
+    /// What is to be said of TPDUs of `size`, if that is more than the standard has: X.224 section 13.3.4 ends at 2048 for class 0, and RFC 1006 has a
+    /// rule of its own.
+    #[must_use]
+    pub fn beyond(self, size: u16) -> Option<String> {
+        (self == Self::Xot && size > self.tpdu_size()).then(|| {
+            format!(
+                "TPDUs of {size} octets are beyond the standard on X.25: class 0 has up to 2048 (X.224 section 13.3.4), and a peer may refuse them"
+            )
+        })
     }
 }
 
@@ -274,6 +286,44 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
         name.push(format!(".{number}"));
     }
     name.into()
+}
+
+/// Selectors as octets, with what a person may have written them as: `tsel 0x0103 (#259)`.
+fn spelled(selectors: &Selectors) -> String {
+    let mut parts = Vec::new();
+    for (name, selector) in [
+        ("tsel", &selectors.transport),
+        ("ssel", &selectors.session),
+        ("psel", &selectors.presentation),
+    ] {
+        if let Some(selector) = selector {
+            parts.push(format!("{name} {}", in_octets(selector)));
+        }
+    }
+    parts.join(", ")
+}
+
+/// A selector as octets, and in its other forms.
+fn in_octets(selector: &Selector) -> String {
+    let octets = selector.octets();
+    let digits: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+    let number = core::str::from_utf8(octets)
+        .ok()
+        .filter(|text| text.bytes().all(|octet| octet.is_ascii_digit()))
+        .and_then(|text| text.parse::<u16>().ok());
+    let plain = !octets.is_empty()
+        && octets
+            .iter()
+            .all(|octet| octet.is_ascii_graphic() && *octet != b'"');
+    match (octets, number) {
+        (_, Some(number)) => format!("0x{digits} (the text {selector}; the number is #{number})"),
+        _ if plain => format!("0x{digits} (the text {selector})"),
+        ([high, low], None) => {
+            format!("0x{digits} (#{})", u16::from_be_bytes([*high, *low]))
+        }
+        (_, None) if octets.is_empty() => "empty".to_owned(),
+        (_, None) => format!("0x{digits}"),
+    }
 }
 
 /// Selectors of a responder, as its log shows them.

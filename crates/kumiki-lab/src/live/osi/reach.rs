@@ -42,6 +42,7 @@ fn failure(code: Option<i64>, meaning: String, remedy: &str, transient: bool) ->
         meaning,
         remedy: remedy.to_owned(),
         transient,
+        is_abort: false,
         diagnostics: Vec::new(),
     }
 }

@@ -271,11 +271,13 @@ fn what_cannot_be_taken_is_aborted_with_its_reason() {
         let mut pair = Pair::new(false);
         stand(&mut pair);
         pair.inject(1, &hex(tsdu));
-        assert_eq!(
-            pair.heard(1),
-            ["aborted: the peer broke the protocol"],
-            "{tsdu}"
-        );
+        let found = match &arp[..12] {
+            "30 06 800101" => "what came is no PPDU that could stand here",
+            "30 06 800102" => "a PPDU at the wrong time",
+            _ => "an invalid value in a PPDU parameter",
+        };
+        let told = format!("aborted: presentation: the peer broke the protocol: {found}");
+        assert_eq!(pair.heard(1), [told], "{tsdu}");
         let sent = pair.bench.sent_octets();
         let sent = &sent.last().unwrap()[7..];
         let expected = [&hex("19 0d 110103 c108")[..], &hex(arp)].concat();
