@@ -4,19 +4,19 @@ use kumiki_octets::Message;
 use kumiki_wire::ber::{MOST_DEPTH, Reader, chain};
 use kumiki_wire::ftam::data::{self, Syntax};
 use kumiki_wire::lapb::{self, Modulo};
-use kumiki_wire::{acse, cotp, ftam, mms, presentation, session, tpkt, x25, xot};
+use kumiki_wire::{acse, cotp, ftam, mms, presentation, session, tpkt, x25, x29, xot};
 
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
     name: "osi",
-    title: "every PDU of OSI, from LAPB to FTAM and MMS: read, write, read again",
+    title: "every PDU of OSI, from LAPB and X.29 to FTAM and MMS: read, write, read again",
     run: |octets| within_mb(64.0, || run(octets)),
 };
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
-    let which = draw.below(12);
+    let which = draw.below(13);
     // Where the pieces of a message end makes no difference.
     let cut = usize::from(draw.octet());
     let octets = draw.rest();
@@ -32,6 +32,7 @@ fn run(octets: &[u8]) {
         8 => elements(octets, cut),
         9 => ber(octets),
         11 => mms(octets, cut),
+        12 => x29(octets),
         _ => chains(octets, cut),
     }
 }
@@ -105,6 +106,17 @@ fn xot(octets: &[u8]) {
         setup.emit(&mut out);
         assert_eq!(out, octets);
     }
+}
+
+fn x29(octets: &[u8]) {
+    let _ = x29::user_data(octets);
+    let Ok(message) = x29::Message::parse(octets) else {
+        return;
+    };
+    let _ = message.to_string();
+    let out = message.to_vec();
+    let again = x29::Message::parse(&out).expect("it was written");
+    assert_eq!(again, message);
 }
 
 fn cotp(octets: &[u8]) {

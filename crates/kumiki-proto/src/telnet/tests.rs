@@ -1,6 +1,8 @@
 //! A server's side of Telnet, with the client played by the test.
 
 use kumiki_graph::{Accept, DeviceId, Mode, NodeId, Open, Report};
+use proptest::collection;
+use proptest::prelude::*;
 
 use super::*;
 use crate::pipe::{self, Pipe};
@@ -113,4 +115,24 @@ fn what_is_taken_out_of_the_stream_is_granted_anew() {
         })
         .sum();
     assert_eq!(granted, 4);
+}
+
+proptest! {
+    #[test]
+    fn how_any_stream_is_cut_makes_no_difference(
+        octets in collection::vec(
+            prop_oneof![Just(255_u8), 240..=254_u8, Just(13), Just(10), Just(0), any::<u8>()],
+            0..200,
+        ),
+        most in 1..20_usize,
+    ) {
+        let heard = |most: usize| {
+            let (mut bench, user, device, _) = served();
+            for piece in octets.chunks(most) {
+                bench.octets(device, piece);
+            }
+            (characters(&mut bench, user), bench.sent_octets().concat())
+        };
+        prop_assert_eq!(heard(most), heard(octets.len().max(1)));
+    }
 }
