@@ -150,11 +150,7 @@ fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
         url: line.url(""),
     };
     collector.run(&["--retries", "0"]).failed(3, &[]);
-    assert_eq!(
-        folder.names("in").len(),
-        3,
-        "a lock, a part and its note"
-    );
+    assert_eq!(folder.names("in").len(), 3, "a lock, a part and its note");
     contents[7] ^= 1;
     // Another file of its name: what is kept is still of the old one.
     folder.write("root/new", &contents);
