@@ -120,10 +120,10 @@ impl Pipe {
         &self.counters
     }
 
-    /// Whether the session is over, for the user or for the peer too.
+    /// Whether the user has left the session, or it is over: it says nothing more.
     #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.phase == Phase::Over
+    pub const fn is_left(&self) -> bool {
+        matches!(self.phase, Phase::Over | Phase::Open { released: true, .. })
     }
 
     fn up(&self, indication: Indication, cx: &mut Context<'_>) {

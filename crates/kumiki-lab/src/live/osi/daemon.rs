@@ -674,7 +674,8 @@ impl Serve<'_> {
                 return is_down || now >= since + GRACE;
             }
             // Of a caller that has left, or that speaks something else, nothing can come.
-            if is_down || layer::<Pipe>(graph, "pipe").is_some_and(Pipe::is_over) {
+            let is_left = layer::<Pipe>(graph, "pipe").is_some_and(Pipe::is_left);
+            if is_down || is_left && !self.watcher.sight().is_full {
                 return true;
             }
         }
