@@ -1,0 +1,367 @@
+//! One association that somebody else has asked for: its graph, in its thread, from the first octet to the line in the log.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+
+use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol};
+use kumiki_io::executor::GraphId;
+use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
+use kumiki_osi::Association as Upper;
+use kumiki_osi::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
+use kumiki_proto::filestore::{Config, End, Fault, FileServer, Guard, ResponderConfig};
+use kumiki_proto::mms_files;
+use kumiki_proto::pipe::Pipe;
+use kumiki_proto::tpkt::Tpkt;
+use kumiki_proto::xot::Xot;
+
+use super::super::ends::{WAKE, server_mut};
+use super::super::journal::Book;
+use super::super::line::{Connection, Line, Sight, Watcher};
+use super::super::objection::{Objection, layer, objection};
+use super::super::{Carrier, Lower, numbered, shown, stack};
+use super::{Daemon, How, Serves, Shared, Told, date};
+use crate::live::{BATCH, LOOK, LiveError, system};
+
+/// How long a peer may take to hang up when all is said.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The longest message of session that is taken, in octets: nobody who may call has more of our memory than this and what is read ahead.
+const LONGEST: u32 = 4 << 20;
+
+/// The node on top.
+fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
+    let association = Upper {
+        called: daemon.called,
+        called_names: daemon.names.clone(),
+        ..Upper::default()
+    };
+    let began = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(0);
+    match &daemon.serves {
+        Serves::Ftam { element, entries } => {
+            let config = Config {
+                association,
+                responder: ResponderConfig {
+                    units: if daemon.keeps() {
+                        ResponderConfig::UNITS
+                    } else {
+                        ResponderConfig::UNITS - FunctionalUnits::RECOVERY
+                    },
+                    // A directory keeps nothing of the security group.
+                    groups: AttributeGroups::STORAGE,
+                    element: *element,
+                    longest_file: daemon.longest_file,
+                    entries: *entries,
+                    ..ResponderConfig::default()
+                },
+                associations: 1,
+                idle: daemon.idle,
+                // Each association has a clock of its own.
+                kept: Duration::ZERO,
+                began,
+            };
+            Box::new(FileServer::new(config, guard))
+        }
+        Serves::Mms { initiate, user } => {
+            let config = mms_files::Config {
+                association,
+                initiate: *initiate,
+                responder: mms_files::ResponderConfig {
+                    longest_file: daemon.longest_file,
+                    ..mms_files::ResponderConfig::default()
+                },
+                user: user.clone(),
+                associations: 1,
+                idle: daemon.idle,
+                began,
+            };
+            Box::new(mms_files::FileServer::new(config, guard))
+        }
+    }
+}
+
+/// One association, in its thread.
+pub(super) struct Serve<'a> {
+    number: u64,
+    remote: SocketAddr,
+    shared: &'a Shared,
+    teller: &'a Sender<Told>,
+    clock: RealClock,
+    node: NodeId,
+    host: GraphId,
+    watcher: Watcher,
+    book: Book,
+    has_begun: bool,
+    is_stopped: bool,
+    /// It took too long to begin.
+    is_late: bool,
+    /// Since when it is over but for what is to leave.
+    over: Option<Instant>,
+}
+
+impl Serve<'_> {
+    /// Serves a caller; gives the line for the log, and how it ended.
+    pub(super) fn run(
+        number: u64,
+        socket: TcpStream,
+        remote: SocketAddr,
+        carrier: Carrier,
+        shared: &Shared,
+        teller: &Sender<Told>,
+    ) -> Result<(String, How), LiveError> {
+        let daemon = &shared.daemon;
+        let local = socket.local_addr().map_err(system("the connection"))?;
+        let clock = RealClock::start();
+        let book = Book::default();
+        let guard = shared.guard(book.clone())?;
+        let server = server(daemon, guard);
+        let lower = Lower {
+            carrier,
+            tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
+            x121: daemon.x121,
+            patience: daemon.begin,
+            longest: LONGEST,
+            ..Lower::default()
+        };
+        let seed = unguessable().map_err(system("no random number"))?;
+        let of = daemon.serves.protocol();
+        let (graph, device) = stack(of, ("server", server), &lower, (local, remote), seed)?;
+        let node = graph.node("server");
+        let node = node.ok_or_else(|| LiveError::Line("the stack has no server".to_owned()))?;
+        let connection = Connection {
+            socket,
+            local,
+            remote,
+            called: true,
+        };
+        let pcap = daemon.pcap.as_deref();
+        let pcap = pcap.map(|path| numbered(path, number));
+        let (line, watcher) = Line::new(connection, clock, pcap.as_deref())
+            .map_err(|why| LiveError::Line(why.to_string()))?;
+        let pace = Pace {
+            batch: BATCH,
+            ..Pace::default()
+        };
+        let mut executor = Executor::new(clock, pace);
+        let host = executor.add_graph("server", graph);
+        let real = executor
+            .add_real(Box::new(line))
+            .map_err(system("no descriptor to wait for the connection"))?;
+        executor.plug(Plug::Device(host, device), Plug::Real(real));
+        shared
+            .bells
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(number, executor.bell());
+        executor.start()?;
+        let mut serve = Serve {
+            number,
+            remote,
+            shared,
+            teller,
+            clock,
+            node,
+            host,
+            watcher,
+            book,
+            has_begun: false,
+            is_stopped: false,
+            is_late: false,
+            over: None,
+        };
+        let ended = loop {
+            let ended = executor.run(LOOK, |executor| serve.look(executor));
+            if ended != Ended::TimedOut {
+                break ended;
+            }
+        };
+        if ended == Ended::DeviceFailed
+            && let Some((_, why)) = executor.failure()
+        {
+            return Err(LiveError::Line(why.to_string()));
+        }
+        Ok(serve.finish(&mut executor))
+    }
+
+    fn who(&self) -> String {
+        let journal = self.book.read();
+        let (number, remote) = (self.number, self.remote);
+        match (&journal.user, &journal.refused) {
+            (Some(user), _) if user.is_empty() => format!("{number} {remote}"),
+            (Some(user), _) => format!("{number} {user}@{remote}"),
+            (None, Some(user)) => format!("{number} {remote} (as {user:?})"),
+            (None, None) => format!("{number} {remote}"),
+        }
+    }
+
+    /// Looks around after a pass; true where all is over.
+    fn look(&mut self, executor: &mut Executor<RealClock>) -> bool {
+        let now = self.clock.now();
+        let Some(graph) = executor.graph_mut(self.host) else {
+            return true;
+        };
+        let daemon = &self.shared.daemon;
+        let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
+            return true;
+        };
+        let stands = server.associations() > 0;
+        if stands && !self.has_begun {
+            self.has_begun = true;
+            if daemon.verbose {
+                let line = format!("{} {}: the association stands", date(), self.who());
+                // Nobody listens any more only when the program ends.
+                let _ = self.teller.send(Told::Line(line));
+            }
+        }
+        let (_, is_down) = self.watcher.crossed();
+        let is_ended = server.last_end().is_some();
+        if !stands {
+            // What was said last is still to be read there.
+            if is_ended || objection(graph, daemon.serves.protocol()).is_some() {
+                let since = *self.over.get_or_insert(now);
+                return is_down || now >= since + GRACE;
+            }
+            // Of a caller that has left, or that speaks something else, nothing can come.
+            let is_left = layer::<Pipe>(graph, "pipe").is_some_and(Pipe::is_left);
+            if is_down || is_left && !self.watcher.sight().is_full {
+                return true;
+            }
+        }
+        let stopping = self.shared.stopping.load(Ordering::SeqCst);
+        if !stands {
+            self.is_late = now >= Instant::ZERO + daemon.begin;
+            return stopping || self.is_late;
+        }
+        let too_long = daemon
+            .longest
+            .is_some_and(|longest| now >= Instant::ZERO + longest);
+        let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
+            return true;
+        };
+        if (stopping || too_long) && !self.is_stopped {
+            self.is_stopped = true;
+            server.stop(if stopping {
+                Fault::transient(2, "the responder ends")
+            } else {
+                Fault::transient(1013, "the time of the association is over")
+            });
+            graph.wake(now, self.node, WAKE);
+        } else if server.is_claimed() {
+            graph.wake(now, self.node, WAKE);
+        }
+        false
+    }
+
+    fn finish(&self, executor: &mut Executor<RealClock>) -> (String, How) {
+        let took = self.clock.now().saturating_since(Instant::ZERO);
+        let tenths = took.as_nanos() / 100_000_000;
+        let sight = self.watcher.sight();
+        let why = match executor.graph_mut(self.host) {
+            Some(graph) => self.why(graph, &sight),
+            None => String::new(),
+        };
+        if self.shared.daemon.verbose {
+            let lines = executor.graph(self.host).map(super::super::dropped);
+            for line in lines.unwrap_or_default() {
+                let line = format!("{} {}: {line}", date(), self.who());
+                // Nobody listens any more only when the program ends.
+                let _ = self.teller.send(Told::Line(line));
+            }
+        }
+        let did = if self.has_begun {
+            format!("{}; ", self.book.read().shown())
+        } else {
+            String::new()
+        };
+        let line = format!(
+            "{} {}: {did}{}.{} s; {why}",
+            date(),
+            self.who(),
+            tenths / 10,
+            tenths % 10
+        );
+        (line, self.how(executor))
+    }
+
+    fn how(&self, executor: &mut Executor<RealClock>) -> How {
+        if self.has_begun {
+            return How::Stood;
+        }
+        let of = self.shared.daemon.serves.protocol();
+        let graph = executor.graph_mut(self.host);
+        let server = graph.and_then(|graph| server_mut(graph, self.node, of));
+        match server.as_ref().and_then(|server| server.last_end()) {
+            Some(End::Refused(_)) => How::Refused,
+            Some(End::InOrder | End::Aborted(_) | End::Stopped(_) | End::Broken(_)) | None => {
+                How::Without
+            }
+        }
+    }
+
+    /// Why it ended, or why there was no association.
+    fn why(&self, graph: &mut Graph, sight: &Sight) -> String {
+        let of = self.shared.daemon.serves.protocol();
+        let last = server_mut(graph, self.node, of).and_then(|server| server.last_end().cloned());
+        match last {
+            Some(End::InOrder) => return "ended in order".to_owned(),
+            Some(End::Refused(said)) => return format!("not let in: {}", texts(&said)),
+            Some(End::Aborted(said)) => return format!("aborted by the caller: {}", texts(&said)),
+            Some(End::Stopped(said)) => return format!("aborted from here: {}", texts(&said)),
+            Some(End::Broken(reason)) => return format!("broken: {reason}"),
+            None => {}
+        }
+        let speaks = [
+            (
+                "RFC 1006",
+                layer::<Tpkt>(graph, "tpkt").is_some_and(|it| it.counters().malformed > 0),
+            ),
+            (
+                "XOT",
+                layer::<Xot>(graph, "xot").is_some_and(|it| it.counters().malformed > 0),
+            ),
+        ];
+        for (carrier, malformed) in speaks {
+            if malformed {
+                return format!(
+                    "does not speak {carrier}: \"{}\"",
+                    sight.first.escape_ascii()
+                );
+            }
+        }
+        if let Some((layer, objection)) = objection(graph, of) {
+            let ours = shown(&self.shared.daemon.called);
+            let ours = if ours.is_empty() {
+                ours
+            } else {
+                format!(" ({ours})")
+            };
+            return match objection {
+                Objection::Stranger => {
+                    format!("refused by {of}: called for another application than {of}")
+                }
+                Objection::Refused if layer.has_selector() => {
+                    format!("refused by {layer}: not called under our selectors{ours}")
+                }
+                Objection::Refused => format!("refused by {layer}"),
+                Objection::Broken => format!("the caller broke the protocol of {layer}"),
+            };
+        }
+        if self.is_late {
+            "no association in time".to_owned()
+        } else if sight.received == 0 {
+            "hung up without a word".to_owned()
+        } else {
+            "hung up before an association stood".to_owned()
+        }
+    }
+}
+
+/// Diagnostics in words.
+fn texts(said: &[Diagnostic]) -> String {
+    if said.is_empty() {
+        return "no reason given".to_owned();
+    }
+    let texts: Vec<String> = said.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
