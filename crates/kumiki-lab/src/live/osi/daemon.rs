@@ -631,6 +631,8 @@ impl Serve<'_> {
             // Of a caller that has left, or that speaks something else, nothing can come.
             let is_left = layer::<Pipe>(graph, "pipe").is_some_and(Pipe::is_left);
             if is_down || is_left && !self.watcher.sight().is_full {
+                // Layers wait for a caller as long as this does.
+                self.is_late = !is_down && now >= Instant::ZERO + daemon.begin;
                 return true;
             }
         }
