@@ -178,12 +178,14 @@ fn a_segment_full_of_small_tpkts_is_read_to_its_end_and_the_next_one_too() {
     let next = 7 + u32::try_from(first.len()).unwrap();
     let segments = [segment(true, 7, first), segment(true, next, second)];
     let packets = ours(&pcap(1, &segments));
-    let tpkts = packets
+    let tpdus = packets
         .iter()
         .flat_map(|packet| &packet.layers)
-        .filter(|layer| layer.protocol == "tpkt");
-    assert_eq!(tpkts.count(), 1000);
-    assert!(packets.iter().all(|packet| packet.rest.is_empty()));
+        .filter(|layer| layer.protocol == "cotp");
+    assert_eq!(tpdus.count(), 1000);
+    let rest = packets.iter().flat_map(|packet| &packet.rest);
+    let given_up: Vec<_> = rest.filter(|rest| rest.why.contains("layers")).collect();
+    assert!(given_up.is_empty(), "{given_up:?}");
     let wrong: Vec<String> = packets.iter().flat_map(bad).collect();
     assert_eq!(wrong, [""; 0]);
 }

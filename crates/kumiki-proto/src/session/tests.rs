@@ -362,7 +362,10 @@ fn an_abort_of_a_user_is_told_apart_from_one_of_the_layer() {
     // AC where a session stands.
     pair.bench
         .octets(pair.devices[1], &hex("0300000d 02f080 0e04 14020002"));
-    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol "]);
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: session: the peer broke the protocol: an AC SPDU where it has no place "]
+    );
     pair.exchange();
     assert_eq!(
         pair.heard(0),

@@ -324,7 +324,10 @@ fn a_tpdu_of_another_class_is_answered_with_its_beginning() {
     pair.bench.octets(b, &hex("03000009 04 60 0001 05"));
     let seen = pair.bench.sent_octets();
     assert_eq!(seen, [hex("0300000d 08 70 0001 02 c1 02 0460")]);
-    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol"]);
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: transport: the peer broke the protocol: a TPDU of no type of class 0"]
+    );
 }
 
 #[test]
@@ -333,7 +336,10 @@ fn a_stream_that_is_no_tpkt_ends_at_once() {
     pair.stand();
     let [_, b] = pair.devices;
     pair.bench.octets(b, b"GET / HTTP/1.1");
-    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol"]);
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: transport: the peer broke the protocol: octets that are no TPKT"]
+    );
 }
 
 #[test]
@@ -348,7 +354,10 @@ fn a_tsdu_longer_than_allowed_is_an_error() {
     let end = true;
     pair.say(0, Request::Data { session, data, end });
     pair.exchange();
-    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol"]);
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: transport: the peer broke the protocol: a message longer than is taken"]
+    );
 }
 
 /// Over X.25, whose credit is exact: what is handed over without is gone.

@@ -1,6 +1,7 @@
 //! `kumiki ftam` and `kumiki ftamd` as processes, over the loopback interface.
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     reason = "a test may stop where something is not as it should be"
 )]
 #![cfg(target_os = "linux")]

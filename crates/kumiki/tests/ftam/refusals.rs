@@ -76,7 +76,7 @@ fn who_guesses_passwords_has_few_tries() {
     let log = daemon.log();
     assert!(log.contains("127.0.0.1: dropped for 60 s"), "{log}");
     // Nothing is said to him, the right password included.
-    get("right").failed(4, &["closed without an answer", "limits"]);
+    get("right").failed(3, &["closed without an answer", "limits"]);
     daemon.stop();
 }
 

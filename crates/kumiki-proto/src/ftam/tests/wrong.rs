@@ -29,13 +29,15 @@ impl Pair {
     fn failed(&mut self, user: usize, number: u16) {
         self.exchange();
         let heard = self.heard(user);
-        let ours = ["F-P-ABORT request", "aborted: the peer broke the protocol"];
+        let ours = ["F-P-ABORT request", BROKEN];
         assert_eq!(heard, ours);
         let theirs = format!("aborted: file service: error {number}");
         assert_eq!(self.heard(1 - user), ["F-P-ABORT request", &theirs]);
         assert_eq!(self.node(user).counters().errors, 1);
     }
 }
+
+const BROKEN: &str = "aborted: FTAM: the peer broke the protocol: an FPDU that cannot be read, or that has no place here";
 
 #[test]
 fn an_fpdu_at_the_wrong_time_ends_the_association() {
@@ -130,7 +132,7 @@ proptest! {
         let heard = pair.heard(user);
         let errors = pair.node(user).counters().errors;
         if parse_all(&Message::from_octets(&octets)).is_err() && errors == 1 {
-            let ours = ["F-P-ABORT request", "aborted: the peer broke the protocol"];
+            let ours = ["F-P-ABORT request", BROKEN];
             prop_assert_eq!(heard, ours);
             let theirs = ["F-P-ABORT request", "aborted: file service: error 1010"];
             prop_assert_eq!(pair.heard(1 - user), theirs);

@@ -187,7 +187,10 @@ fn a_part_of_a_release_is_not_taken_for_all_of_it() {
     // FN with an enclosure item that says: it begins here.
     let part = hex("03000013 02f080 090a 110101 190101 c1025851");
     pair.bench.octets(pair.devices[1], &part);
-    assert_eq!(pair.heard(1), ["aborted: the peer broke the protocol "]);
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: session: the peer broke the protocol: an FN SPDU where it has no place "]
+    );
 }
 
 #[test]
