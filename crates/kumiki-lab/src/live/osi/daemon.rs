@@ -7,7 +7,7 @@
 //! A caller that has no association within [`Daemon::begin`] is dropped.
 //!
 //! **Interrupted transfers** are kept in the table for [`Daemon::keep`], with their locks and their open files, and any association of the same user can go on with
-//! them. Who lets callers in looks after their age. Where the association that a transfer was on still seems to stand, its thread gives it up within [`LOOK`], and
+//! them. Who lets callers in looks after their age. Where the association that a transfer was on still seems to stand, its thread gives it up in a fraction of a second, and
 //! the one that asks waits for that.
 //!
 //! **Left out**: interrupted transfers that outlive the program.
