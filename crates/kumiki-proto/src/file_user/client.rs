@@ -46,8 +46,10 @@ pub struct Client {
     broken: Option<recovery::Broken>,
     recoveries: u32,
     activity: i64,
-    /// The next operation begins anew, whatever an earlier run has left of it.
+    /// The next operation begins anew, whatever was moved of it before.
     is_anew: bool,
+    /// What was begun anew last and was not told yet, and why.
+    anew: Option<(String, Failure)>,
     /// The association stands.
     stands: bool,
     /// It is kept when the plan is done.
@@ -86,6 +88,7 @@ impl Client {
             recoveries,
             activity,
             is_anew: false,
+            anew: None,
             stands: false,
             held: false,
             ending: false,

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`Operation`], [`Outcome`] | what can be done, and what came of it |
 //! | [`Failure`] | why not: layer, code, meaning, remedy |
-//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one |
+//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one, and goes on or begins anew there |
 //! | [`FileClient`] | the node |
 
 mod client;
@@ -62,7 +62,7 @@ pub trait Source: Send {
         None
     }
 
-    /// The transfer can be gone on with from here; none: that of the earlier run cannot, and all of the file is sent.
+    /// The transfer can be gone on with from here; none: what was sent before counts for nothing, and all of the file is sent.
     fn secured(&mut self, at: Option<Secured>) {
         let _ = at;
     }
@@ -97,7 +97,7 @@ pub trait Sink: Send {
         None
     }
 
-    /// The transfer can be gone on with from here; none: that of the earlier run cannot, and all of the file comes.
+    /// The transfer can be gone on with from here; none: what is there already is perhaps of another file, and all of the file comes.
     fn secured(&mut self, at: Option<Secured>) {
         let _ = at;
     }
@@ -197,7 +197,7 @@ impl Operation {
         }
     }
 
-    /// It can be gone on with from here, or not with that of the earlier run.
+    /// It can be gone on with from here, or is begun anew.
     fn secured(&mut self, at: Option<Secured>) {
         match self {
             Self::Get { sink, .. } => sink.secured(at),

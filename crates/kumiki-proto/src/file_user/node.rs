@@ -132,6 +132,11 @@ impl FileClient {
         is_broken.then(|| core::mem::replace(&mut self.client, nothing()))
     }
 
+    /// What was begun anew since this was asked, and why: [`Client::take_anew`].
+    pub fn take_anew(&mut self) -> Option<(String, Failure)> {
+        self.client.take_anew()
+    }
+
     /// One that keeps the association for what is wanted of it.
     #[must_use]
     pub fn held(mut self) -> Self {

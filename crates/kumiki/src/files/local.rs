@@ -4,7 +4,7 @@
 //! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
 //! the responder meanwhile is not put together from two. Beside the part (`NAME.part.of`) is kept by what the rest alone can be had: with MMS size and date, as
 //! the responder says them, and the place that was asked for; with FTAM the number of the transfer and a checkpoint, for F-RECOVER. There the responder answers
-//! for it that the rest is of the same file. What comes before a checkpoint that is noted is on the disk. A file that is sent and is to be resumed has such a
+//! for it that the rest is of the same file; where it does not, all comes once more, and is compared. What comes before a checkpoint that is noted is on the disk. A file that is sent and is to be resumed has such a
 //! note beside it (`.NAME.kumiki-put`).
 //!
 //! A link is followed: the file it leads to is replaced, or made. What is no file (a device, a FIFO, a socket) is written to as standard output is.
@@ -157,6 +157,7 @@ impl Note {
     fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> io::Result<()>) {
         let Some(at) = at else {
             let _ = std::fs::remove_file(&self.path);
+            self.next = 0;
             return;
         };
         if at.offset < self.next {
@@ -444,6 +445,8 @@ impl Sink for Part {
         if at.is_none() {
             self.interrupted = None;
             self.receipt.with(|it| it.resumed = 0);
+            // What came is compared with what comes, as that of an earlier run is.
+            self.old = self.old.max(self.size);
         }
         if let Some(note) = &mut self.note {
             note.keep(at, || self.file.sync_data());
@@ -466,7 +469,18 @@ pub(crate) struct Out {
     to: Box<dyn io::Write + Send>,
     name: String,
     written: u64,
+    /// The checksum of what was written.
+    digest: Sha256,
+    /// All of the file comes once more, and perhaps it is another one.
+    again: Option<Again>,
     receipt: Receipt,
+}
+
+/// How far what comes once more was compared with what was written, and its checksum up to there.
+#[derive(Default)]
+struct Again {
+    compared: u64,
+    digest: Sha256,
 }
 
 impl Out {
@@ -476,6 +490,8 @@ impl Out {
             to: Box::new(io::stdout()),
             name: "standard output".to_owned(),
             written: 0,
+            digest: Sha256::new(),
+            again: None,
             receipt: Receipt::default(),
         }
     }
@@ -496,6 +512,8 @@ impl Out {
             to,
             name,
             written: 0,
+            digest: Sha256::new(),
+            again: None,
             receipt: receipt.clone(),
         };
         Ok((out, receipt))
@@ -504,11 +522,46 @@ impl Out {
     fn said(&self, why: impl core::fmt::Display) -> String {
         format!("{}: {why}", self.name)
     }
+
+    /// Takes into account what comes once more of a file that is begun anew, and judges it as soon as all that was written has come.
+    fn compare(&mut self, offset: u64, data: &Message) -> Result<(), String> {
+        let Some(again) = self.again.as_mut().filter(|it| it.compared == offset) else {
+            return Ok(());
+        };
+        let mut left = usize::try_from(self.written - again.compared).unwrap_or(usize::MAX);
+        data.for_each(|octets| {
+            let (these, _) = octets.split_at_checked(left).unwrap_or((octets, &[]));
+            again.digest.update(these);
+            left -= these.len();
+            again.compared = again.compared.saturating_add(these.len() as u64);
+        });
+        if again.compared < self.written {
+            return Ok(());
+        }
+        self.judge()
+    }
+
+    /// Whether what has come once more is what was written.
+    fn judge(&mut self) -> Result<(), String> {
+        let Some(again) = self.again.take() else {
+            return Ok(());
+        };
+        if again.compared == self.written
+            && again.digest.finalize() == self.digest.clone().finalize()
+        {
+            return Ok(());
+        }
+        Err(self.said(format!(
+            "the file has changed at the responder, and {} bytes of the one before are written already; fetch it once more, to a file",
+            self.written
+        )))
+    }
 }
 
 impl Sink for Out {
     fn write(&mut self, offset: u64, mut data: Message) -> Result<(), String> {
         let gap = "what comes does not follow what came";
+        self.compare(offset, &data)?;
         // Behind a checkpoint some of it comes once more, of the same file.
         let again = self.written.checked_sub(offset);
         let again = again.ok_or_else(|| self.said(gap))?;
@@ -519,6 +572,7 @@ impl Sink for Out {
         data.for_each(|octets| {
             if done.is_ok() {
                 done = self.to.write_all(octets);
+                self.digest.update(octets);
             }
         });
         self.written = self.written.saturating_add(data.len() as u64);
@@ -526,6 +580,7 @@ impl Sink for Out {
     }
 
     fn finish(&mut self) -> Result<(), String> {
+        self.judge()?;
         self.to.flush().map_err(|why| self.said(why))?;
         let size = self.written;
         self.receipt.with(|it| {
@@ -533,6 +588,12 @@ impl Sink for Out {
             it.is_there = true;
         });
         Ok(())
+    }
+
+    fn secured(&mut self, at: Option<Secured>) {
+        if at.is_none() && self.written > 0 {
+            self.again = Some(Again::default());
+        }
     }
 }
 
@@ -701,5 +762,23 @@ mod tests {
         let mut other = begin("mms://d:102/2.dat");
         assert_eq!(opened(&mut other, 3), 0);
         assert_eq!(std::fs::read(part_of(&target)).unwrap(), b"");
+    }
+    #[test]
+    fn what_was_written_is_compared_with_what_comes_anew() {
+        let again = |parts: &[(u64, &[u8])]| {
+            let (mut out, receipt) = Out::open(Path::new("/dev/null")).unwrap();
+            out.write(0, Message::from_octets(b"abcd")).unwrap();
+            out.secured(None);
+            for &(offset, octets) in parts {
+                out.write(offset, Message::from_octets(octets))?;
+            }
+            out.finish().map(|()| receipt.read().size)
+        };
+        assert_eq!(again(&[(0, b"abc"), (3, b"def")]), Ok(6));
+        assert_eq!(again(&[(0, b"abcd")]), Ok(4));
+        for other in [&[(0, &b"abXdef"[..])][..], &[(0, b"abc")], &[]] {
+            let why = again(other).unwrap_err();
+            assert!(why.contains("4 bytes of the one before"), "{why}");
+        }
     }
 }

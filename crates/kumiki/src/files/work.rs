@@ -92,6 +92,10 @@ impl Errand for Plan {
         self.bar.say(&broken(title, why, wait));
     }
 
+    fn anew(&mut self, title: &str, why: &Failure) {
+        self.bar.say(&anew(title, why));
+    }
+
     fn told(&mut self, line: &str) {
         if self.verbose {
             self.bar.say(line);
@@ -106,6 +110,11 @@ pub(crate) fn broken(title: &str, why: &Failure, wait: Duration) -> String {
         "kumiki: {title}: {}; it goes on in {seconds} s",
         why.meaning
     )
+}
+
+/// That something is not gone on with and begins anew, in a line.
+pub(crate) fn anew(title: &str, why: &Failure) -> String {
+    format!("kumiki: {title}: {}; it begins anew", why.meaning)
 }
 
 /// What came of an operation, in a line.

@@ -1,7 +1,7 @@
 //! One association that we ask for, and what is done on it; another one where it breaks in a transfer that can be recovered.
 //!
 //! **Going on.** A connection is good for one association, so what was under way moves to the graph of another connection, and sends F-RECOVER there. Before
-//! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`].
+//! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`]. Where F-RECOVER is refused it is begun anew.
 //!
 //! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer that does not answer within
 //! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::patience`] while something is wanted of it
@@ -76,6 +76,11 @@ pub trait Errand {
     /// What is under way has broken for this reason, and goes on on another connection after this time.
     fn broken(&mut self, title: &str, why: &Failure, wait: Duration) {
         let _ = (title, why, wait);
+    }
+
+    /// What was interrupted is not gone on with, for this reason, and begins anew on the connection that stands.
+    fn anew(&mut self, title: &str, why: &Failure) {
+        let _ = (title, why);
     }
 
     /// Something that a person may want to know.
@@ -392,6 +397,9 @@ impl Conversation<'_, '_> {
             calling
                 .errand
                 .told(&format!("{of}: the association stands, with {agreed}"));
+        }
+        if let Some((title, why)) = client.take_anew() {
+            calling.errand.anew(&title, &why);
         }
         calling.hear(client.outcomes());
         calling.errand.progress(client.progress());

@@ -54,6 +54,8 @@ pub(super) trait Caller {
     fn want(&mut self, want: Want);
     /// What is to go on on another association, where this one has broken.
     fn take_broken(&mut self) -> Option<Client>;
+    /// What was begun anew, and why it was not gone on with.
+    fn take_anew(&mut self) -> Option<(String, Failure)>;
 }
 
 /// By which all these nodes are woken.
@@ -106,6 +108,10 @@ impl Caller for file_user::FileClient {
     fn take_broken(&mut self) -> Option<Client> {
         Self::take_broken(self)
     }
+
+    fn take_anew(&mut self) -> Option<(String, Failure)> {
+        Self::take_anew(self)
+    }
 }
 
 impl Caller for mms_files::FileClient {
@@ -154,6 +160,11 @@ impl Caller for mms_files::FileClient {
 
     fn take_broken(&mut self) -> Option<Client> {
         // What is left of a file is asked for anew.
+        None
+    }
+
+    fn take_anew(&mut self) -> Option<(String, Failure)> {
+        // Nothing is recovered, so nothing is refused that.
         None
     }
 }
