@@ -193,7 +193,7 @@ impl Failure {
                 None,
                 "check host and line, and firewalls between",
             ),
-            // Layers above X.25 say themselves what they have found.
+            // Those of OSI say themselves what they have found.
             Reason::Protocol => (Layer::Network, None, CAPTURE),
             Reason::Told(told) => of_told(told, user),
         };
@@ -338,6 +338,7 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
         ),
         Told::Broken { by, .. } => (
             match by {
+                Finder::Lapb | Finder::X25 | Finder::Xot => Layer::Network,
                 Finder::Transport => Layer::Transport,
                 Finder::Session => Layer::Session,
                 Finder::Presentation => Layer::Presentation,
