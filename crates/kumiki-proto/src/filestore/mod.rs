@@ -5,7 +5,7 @@
 //! | Specification | ISO 8571-2 (virtual filestore), 8571-3 (service). The text was not at hand: rules that are recalled and not seen in a capture are marked |
 //! | Above | any [`Filestore`]: [`Memory`] here, real directories elsewhere |
 //! | Below | the file service: FTAM's provider |
-//! | Left out | version 2 (F-LIST, F-CHANGE-PREFIX and what came with them), FTAM-4, file access data units other than whole files and FTAM-2's records, locks on them, commitment control, charging, consecutive and concurrent access, undoing F-CHANGE-ATTRIB when a group fails |
+//! | Left out | version 2 (F-LIST, F-CHANGE-PREFIX and what came with them), FTAM-4, file access data units other than whole files and FTAM-2's records, locks on them, commitment control, charging, consecutive and concurrent access |
 //!
 //! | read | for |
 //! |---|---|
