@@ -366,7 +366,7 @@ fn spoken(connection: &Connection, data: UserData) -> Option<Message> {
 }
 
 /// What became of contexts, if some were refused.
-fn refused_contexts(results: &[ContextResult]) -> Option<Told> {
+pub(super) fn refused_contexts(results: &[ContextResult]) -> Option<Told> {
     let refused = results.iter().filter(|result| !result.is_accepted());
     let first = refused.clone().next()?;
     let count = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);

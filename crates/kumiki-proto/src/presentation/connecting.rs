@@ -3,6 +3,7 @@
 use kumiki_wire::Malformed;
 use kumiki_wire::presentation::{Accept as Cpa, Connect as Cp, Refuse as Cpr};
 
+use super::act::refused_contexts;
 use super::connection::{has_twins, negotiate};
 use super::*;
 
@@ -102,8 +103,12 @@ impl Presentation {
         let cp = match Cp::parse(offered.data.take().unwrap_or_default()) {
             Ok(cp) => cp,
             Err(why) => {
-                self.counters.errors += 1;
-                return self.refuse(lower, code(&why), Vec::new(), cx);
+                let code = code(&why);
+                self.refuse(lower, code, Vec::new(), cx);
+                if code != refusal::VERSION {
+                    self.errs("a CP PPDU that cannot be read");
+                }
+                return;
             }
         };
         let mut association = offered.association.take().unwrap_or_default();
@@ -116,8 +121,8 @@ impl Presentation {
         };
         let (above, user, spoken) = (listener.above, listener.user, listener.spoken.clone());
         if has_twins(&cp.contexts) {
-            self.counters.errors += 1;
-            return self.refuse(lower, refusal::NOT_SPECIFIED, Vec::new(), cx);
+            self.refuse(lower, refusal::NOT_SPECIFIED, Vec::new(), cx);
+            return self.errs("two contexts with one identifier");
         }
         let results = negotiate(&spoken, &cp.contexts, self.config.contexts as usize);
         // It is a context as others are, but that it needs no number.
@@ -138,8 +143,8 @@ impl Presentation {
             Some(Ok(value)) => (value.context, Some(value.data)),
             None => (first(&connection, &spoken), None),
             Some(Err(_)) => {
-                self.counters.errors += 1;
-                return self.refuse(lower, refusal::USER_DATA, connection.results, cx);
+                self.refuse(lower, refusal::USER_DATA, connection.results, cx);
+                return self.errs("user data in no context that was proposed");
             }
         };
         let (contexts, results) = connection.seen_from(first);
@@ -172,6 +177,13 @@ impl Presentation {
         })
     }
 
+    /// The caller that was refused has broken the protocol, so.
+    const fn errs(&mut self, found: &'static str) {
+        self.counters.errors += 1;
+        let by = Finder::Presentation;
+        self.refusal = Some(Told::Broken { by, found });
+    }
+
     /// CPR of this layer's own.
     fn refuse(
         &mut self,
@@ -181,6 +193,8 @@ impl Presentation {
         cx: &mut Context<'_>,
     ) {
         self.counters.refused += 1;
+        let contexts = refused_contexts(&results).filter(|_| reason == refusal::USER_DATA);
+        self.refusal = Some(contexts.unwrap_or(Told::PresentationRefused(reason)));
         let cpr = Cpr {
             results,
             reason: Some(reason),
@@ -272,6 +286,7 @@ impl Presentation {
             | Reason::Down
             | Reason::NoSession => None,
         };
+        self.refusal = reason.map(Told::PresentationRefused);
         let data = wrapped(&connection, fitting(data, cx), cx);
         let cpr = Cpr {
             responding: connection.called,

@@ -118,6 +118,7 @@ pub struct Presentation {
     config: Config,
     entries: Sessions<Entry>,
     counters: Counters,
+    refusal: Option<Told>,
 }
 
 /// What comes with an event.
@@ -160,6 +161,12 @@ impl Presentation {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Why a caller was refused last: what was told the last caller that was refused, or what was found in what it said.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<Told> {
+        self.refusal
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {

@@ -269,6 +269,7 @@ impl Session {
         cx: &mut Context<'_>,
     ) {
         self.counters.refused += 1;
+        self.refusal = Some(Told::SessionRefused(reason));
         let Some(connection) = self.connection(own) else {
             return;
         };

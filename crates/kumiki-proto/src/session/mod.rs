@@ -121,6 +121,7 @@ pub struct Session {
     config: Config,
     entries: Sessions<Entry>,
     counters: Counters,
+    refusal: Option<Told>,
 }
 
 impl Session {
@@ -137,6 +138,12 @@ impl Session {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Why a caller was refused last: what was told the last caller that was refused.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<Told> {
+        self.refusal
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {

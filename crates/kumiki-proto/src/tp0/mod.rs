@@ -123,6 +123,7 @@ pub struct Tp0 {
     entries: Sessions<Entry>,
     last_ref: u16,
     counters: Counters,
+    refusal: Option<Told>,
 }
 
 impl Tp0 {
@@ -139,6 +140,12 @@ impl Tp0 {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Why a caller was refused last: what was told the last caller that was refused.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<Told> {
+        self.refusal
     }
 
     /// A reference that is not 0. Nobody looks connections up by it in class 0.
@@ -258,6 +265,7 @@ impl Tp0 {
     /// DR, and the end of the network connection.
     fn refuse(&mut self, own: Handle, code: u8, cx: &mut Context<'_>) {
         self.counters.refused += 1;
+        self.refusal = Some(Told::Disconnected(code));
         if let Some(connection) = self.connection(own) {
             let dr = Tpdu::Disconnect(Disconnect {
                 dst_ref: connection.dst_ref,
