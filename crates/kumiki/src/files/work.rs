@@ -472,3 +472,21 @@ pub(crate) fn directory(name: &str) -> String {
     let name = name.strip_suffix('/').unwrap_or(name);
     if name.is_empty() { "." } else { name }.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_mms_rejects_is_a_protocol_error_and_what_a_service_cannot_do_is_none() {
+        let of = |code| Failure {
+            layer: Layer::Mms,
+            code,
+            ..Failure::local("anything")
+        };
+        // A reject has no code of a service.
+        assert_eq!(status(&of(None), true), 7);
+        assert_eq!(status(&of(Some(7)), true), 6);
+        assert_eq!(status(&of(Some(2)), false), 5);
+    }
+}
