@@ -213,7 +213,7 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
         patience,
         pcap: common.pcap.clone(),
     };
-    work::warn(&call);
+    work::warn(call.lower.carrier, call.lower.tpdu_size);
     Ok(call)
 }
 

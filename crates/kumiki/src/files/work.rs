@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use kumiki_lab::live::osi::{
-    self, Association, Call, ContentsType, Duration, Errand, Failure, Gain, Layer, Operation,
-    Outcome, Protocols, PutMode,
+    self, Association, Call, Carrier, ContentsType, Duration, Errand, Failure, Gain, Layer,
+    Operation, Outcome, Protocols, PutMode,
 };
 
 use super::bar::Bar;
@@ -47,8 +47,8 @@ pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
 }
 
 /// Warns of what is asked for and is beyond a standard.
-pub(crate) fn warn(call: &Call) {
-    if let Some(beyond) = call.lower.carrier.beyond(call.lower.tpdu_size) {
+pub(crate) fn warn(carrier: Carrier, tpdu_size: u16) {
+    if let Some(beyond) = carrier.beyond(tpdu_size) {
         eprintln!("kumiki: {beyond}");
     }
 }

@@ -276,7 +276,7 @@ fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
         patience,
         pcap: common.pcap.clone(),
     };
-    work::warn(&call);
+    work::warn(call.lower.carrier, call.lower.tpdu_size);
     Ok(call)
 }
 

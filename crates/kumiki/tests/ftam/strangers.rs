@@ -263,7 +263,13 @@ fn tpdus_beyond_the_standard_are_warned_of() {
     let beyond = "TPDUs of 8192 octets are beyond the standard on X.25";
     assert_eq!(list("&tpdu=8192").matches(beyond).count(), 1);
     assert!(!list("&tpdu=2048").contains("beyond"));
-    daemon.stop();
+    assert!(!daemon.stop().err.contains("beyond"));
+    // The responder says it in the same words, and of X.25 alone.
+    for (carrier, times) in [("--xot", 1), ("--listen", 0)] {
+        let daemon = Daemon::on(&folder, carrier, &["--anonymous", "--tpdu", "8192"]);
+        let ran = daemon.stop();
+        assert_eq!(ran.err.matches(beyond).count(), times, "{ran:?}");
+    }
 }
 
 #[test]
