@@ -114,7 +114,8 @@ pub(crate) fn broken(title: &str, why: &Failure, wait: Duration) -> String {
 
 /// That something is not gone on with and begins anew, in a line.
 pub(crate) fn anew(title: &str, why: &Failure) -> String {
-    format!("kumiki: {title}: {}; it begins anew", why.meaning)
+    let Failure { layer, meaning, .. } = why;
+    format!("kumiki: {title}: {layer}: {meaning}; it begins anew")
 }
 
 /// What came of an operation, in a line.

@@ -244,7 +244,7 @@ fn moved(folder: &Folder, words: &[&str], target: Option<&str>, meanwhile: impl 
 /// It has begun anew once, and says why.
 #[track_caller]
 fn began_anew(ran: &Ran) {
-    let said = |line: &&str| line.contains("6004") && line.ends_with("it begins anew");
+    let said = |line: &&str| line.contains(" x: FTAM: 6004 ") && line.ends_with("it begins anew");
     assert_eq!(ran.err.lines().filter(said).count(), 1, "{ran:?}");
 }
 
