@@ -230,14 +230,14 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 &it.url,
                 it.target.as_deref(),
                 it.resume,
-                None,
+                (None, false),
                 manner,
             )
         }
         What::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
-            let how = (ContentsType::binary(), PutMode::Replace);
+            let how = (ContentsType::binary(), PutMode::Replace, false);
             work::put(&call, &it.file, &name, how, false, manner)
         }
         What::Ls(it) => {

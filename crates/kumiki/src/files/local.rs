@@ -4,8 +4,9 @@
 //! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
 //! the responder meanwhile is not put together from two. Beside the part (`NAME.part.of`) is kept by what the rest alone can be had: with MMS size and date, as
 //! the responder says them, and the place that was asked for; with FTAM the number of the transfer and a checkpoint, for F-RECOVER. There the responder answers
-//! for it that the rest is of the same file; where it does not, all comes once more, and is compared. What comes before a checkpoint that is noted is on the disk. A file that is sent and is to be resumed has such a
-//! note beside it (`.NAME.kumiki-put`).
+//! for it that the rest is of the same file; where it does not, all comes once more, and is compared. What comes before a checkpoint that is noted is on the
+//! disk. A file that is sent and is to be resumed has such a note beside it (`.NAME.kumiki-put`). What is compared, and counted, are octets as they are
+//! transferred; a text whose lines are to end otherwise here is converted when all of it is there.
 //!
 //! A link is followed: the file it leads to is replaced, or made. What is no file (a device, a FIFO, a socket) is written to as standard output is.
 
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kumiki_lab::live::osi::{Message, Page, Secured, Sink, Source};
 use sha2::{Digest as _, Sha256};
 
+use super::newlines::{Localiser, globalise, localise};
 use crate::commands::shown;
 
 /// Bytes that are compared at a time.
@@ -187,6 +189,8 @@ pub(crate) struct Part {
     size: u64,
     resume: bool,
     checksum: bool,
+    /// Its lines end with CR LF as it comes, and with LF when it is there.
+    is_text: bool,
     finished: bool,
     receipt: Receipt,
     /// How far it is, where it can be recovered by another run.
@@ -244,6 +248,7 @@ impl Part {
             size: 0,
             resume,
             checksum: false,
+            is_text: false,
             finished: false,
             receipt: receipt.clone(),
             note: None,
@@ -302,6 +307,22 @@ impl Part {
     pub(crate) fn with_checksum(mut self) -> Self {
         self.checksum = true;
         self
+    }
+
+    /// Ends lines as they end here when it is there.
+    pub(crate) fn with_newlines(mut self, is_text: bool) -> Self {
+        self.is_text = is_text;
+        self
+    }
+
+    /// Converts what has come, if it is to be.
+    fn localised(&mut self) -> io::Result<()> {
+        if self.is_text {
+            // What it says of octets is not true of them any more.
+            let _ = std::fs::remove_file(note_of(&self.part));
+            self.size = localise(&self.file)?;
+        }
+        Ok(())
     }
 
     fn said(&self, why: &io::Error) -> String {
@@ -392,6 +413,7 @@ impl Sink for Part {
         let done = self
             .file
             .set_len(self.size)
+            .and_then(|()| self.localised())
             .and_then(|()| self.file.sync_all())
             .and_then(|()| self.digest())
             .and_then(|digest| {
@@ -473,6 +495,8 @@ pub(crate) struct Out {
     digest: Sha256,
     /// All of the file comes once more, and perhaps it is another one.
     again: Option<Again>,
+    /// What makes CR LF to LF, where it is to be.
+    localiser: Option<Localiser>,
     receipt: Receipt,
 }
 
@@ -492,6 +516,7 @@ impl Out {
             written: 0,
             digest: Sha256::new(),
             again: None,
+            localiser: None,
             receipt: Receipt::default(),
         }
     }
@@ -514,9 +539,16 @@ impl Out {
             written: 0,
             digest: Sha256::new(),
             again: None,
+            localiser: None,
             receipt: receipt.clone(),
         };
         Ok((out, receipt))
+    }
+
+    /// Ends lines as they end here.
+    pub(crate) fn with_newlines(mut self, is_text: bool) -> Self {
+        self.localiser = is_text.then(Localiser::default);
+        self
     }
 
     fn said(&self, why: impl core::fmt::Display) -> String {
@@ -571,8 +603,15 @@ impl Sink for Out {
         let mut done = Ok(());
         data.for_each(|octets| {
             if done.is_ok() {
-                done = self.to.write_all(octets);
                 self.digest.update(octets);
+                done = match &mut self.localiser {
+                    Some(localiser) => {
+                        let mut local = Vec::with_capacity(octets.len());
+                        localiser.take(octets, &mut local);
+                        self.to.write_all(&local)
+                    }
+                    None => self.to.write_all(octets),
+                };
             }
         });
         self.written = self.written.saturating_add(data.len() as u64);
@@ -581,7 +620,12 @@ impl Sink for Out {
 
     fn finish(&mut self) -> Result<(), String> {
         self.judge()?;
-        self.to.flush().map_err(|why| self.said(why))?;
+        let mut rest = Vec::new();
+        if let Some(localiser) = &mut self.localiser {
+            localiser.end(&mut rest);
+        }
+        let done = self.to.write_all(&rest).and_then(|()| self.to.flush());
+        done.map_err(|why| self.said(why))?;
         let size = self.written;
         self.receipt.with(|it| {
             it.size = size;
@@ -603,6 +647,8 @@ pub(crate) struct Contents {
     name: String,
     /// Its size when it was opened.
     pub(crate) size: u64,
+    /// What was known of it when it was opened; nothing of standard input.
+    seen: Option<std::fs::Metadata>,
     note: Option<Note>,
     interrupted: Option<Secured>,
 }
@@ -630,6 +676,7 @@ impl Contents {
             file,
             name,
             size,
+            seen: Some(metadata),
             note: None,
             interrupted: None,
         })
@@ -637,14 +684,27 @@ impl Contents {
 
     /// Keeps a note beside `path` by which another run can recover the transfer to `place`, and goes on with what an earlier one has left of the same file.
     pub(crate) fn recovering(mut self, path: &Path, place: &str) -> Result<Self, String> {
-        let metadata = self.file.metadata();
-        let it = metadata.map_err(|why| format!("{}: {why}", self.name))?;
+        let no_file = || format!("{}: this is no file", self.name);
+        let it = self.seen.as_ref().ok_or_else(no_file)?;
         let (seconds, nanos) = (it.mtime(), it.mtime_nsec());
         let (size, number, place) = (it.len(), it.ino(), place.escape_debug());
         let of = format!("{size} {seconds}.{nanos} {number} {place}");
         let note = Note::new(note_beside(path), of);
-        self.interrupted = note.read().filter(|at| at.offset <= size);
+        self.interrupted = note.read().filter(|at| at.offset <= self.size);
         self.note = Some(note);
+        Ok(self)
+    }
+
+    /// Ends lines as they end between systems, if that `is_text`: in a file without a name, so that it can go on by octets.
+    pub(crate) fn with_newlines(mut self, is_text: bool) -> Result<Self, String> {
+        if !is_text {
+            return Ok(self);
+        }
+        let sent = tempfile::tempfile().and_then(|sent| {
+            self.size = globalise(&self.file, &sent)?;
+            Ok(sent)
+        });
+        self.file = sent.map_err(|why| format!("{}: {why}", self.name))?;
         Ok(self)
     }
 
@@ -659,6 +719,7 @@ impl Contents {
             file,
             name,
             size,
+            seen: None,
             note: None,
             interrupted: None,
         })

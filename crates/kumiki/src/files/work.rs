@@ -240,13 +240,13 @@ pub(crate) fn target(url: &Url, target: Option<&Path>) -> Result<Option<PathBuf>
     }
 }
 
-/// Fetches the file of a URL.
+/// Fetches the file of a URL. Lines that end with CR LF there end with LF here, if that `is_text`.
 pub(crate) fn get(
     call: &Call,
     url: &Url,
     to: Option<&Path>,
     resume: bool,
-    contents_type: Option<ContentsType>,
+    (contents_type, is_text): (Option<ContentsType>, bool),
     manner: Manner,
 ) -> Result<(), Stop> {
     let name = url.name.clone();
@@ -259,7 +259,7 @@ pub(crate) fn get(
                 "--resume goes on with a file, and standard output is none".to_owned(),
             ));
         }
-        None => Box::new(Out::standard()),
+        None => Box::new(Out::standard().with_newlines(is_text)),
         Some(path) => match Place::of(path).map_err(Stop::Failed)? {
             Place::Stream(path) if resume => {
                 return Err(Stop::Input(format!(
@@ -270,7 +270,7 @@ pub(crate) fn get(
             Place::Stream(path) => {
                 let (out, its) = Out::open(&path).map_err(Stop::Failed)?;
                 receipt = Some(its);
-                Box::new(out)
+                Box::new(out.with_newlines(is_text))
             }
             Place::File(path) => {
                 let mut place = url.place();
@@ -283,7 +283,7 @@ pub(crate) fn get(
                     Protocols::Ftam => (part, goes_on) = part.recovering(),
                 }
                 receipt = Some(its);
-                Box::new(part)
+                Box::new(part.with_newlines(is_text))
             }
         },
     };
@@ -352,12 +352,12 @@ pub(crate) fn put_name(file: &Path, url: &Url) -> Result<String, Stop> {
     Ok(name)
 }
 
-/// Sends a file, or standard input. With `resume` it goes on with what an earlier run has left, and leaves a note for another one.
+/// Sends a file, or standard input. Lines that end with LF here end with CR LF there, if that `is_text`. With `resume` it goes on with what an earlier run has left, and leaves a note for another one.
 pub(crate) fn put(
     call: &Call,
     file: &Path,
     name: &str,
-    (contents_type, mode): (ContentsType, PutMode),
+    (contents_type, mode, is_text): (ContentsType, PutMode, bool),
     resume: bool,
     manner: Manner,
 ) -> Result<(), Stop> {
@@ -369,12 +369,17 @@ pub(crate) fn put(
             ));
         }
         (true, false) => Contents::of_standard_input(),
-        (false, false) => Contents::of(file),
-        (false, true) => Contents::of(file).and_then(|contents| {
-            let place = format!("{mode:?} as {contents_type} {} {name}", call.host);
-            contents.recovering(file, &place)
-        }),
+        (false, _) => Contents::of(file),
     };
+    let contents = contents.and_then(|contents| contents.with_newlines(is_text));
+    let contents = contents.and_then(|contents| {
+        if !resume {
+            return Ok(contents);
+        }
+        let ends = if is_text { " with CR LF" } else { "" };
+        let place = format!("{mode:?} as {contents_type}{ends} {} {name}", call.host);
+        contents.recovering(file, &place)
+    });
     let contents = contents.map_err(Stop::Failed)?;
     let size = contents.size;
     let put = Operation::Put {

@@ -125,6 +125,9 @@ struct Get {
     /// Open it as this; as whatever it is unless given
     #[arg(long = "as", value_name = "TYPE")]
     form: Option<As>,
+    /// Open it as text, and end its lines as they end here: CR LF becomes LF
+    #[arg(long, conflicts_with = "form")]
+    text: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -143,6 +146,9 @@ struct Put {
     /// What it is
     #[arg(long = "as", value_name = "TYPE", value_enum, default_value_t = As::Binary)]
     form: As,
+    /// It is text, whose lines end as they end between systems: LF becomes CR LF
+    #[arg(long, conflicts_with = "form")]
+    text: bool,
     /// Note how far it is (.FILE.kumiki-put, beside the file), and go on from there the next time, where the responder has kept what it has
     #[arg(long)]
     resume: bool,
@@ -291,13 +297,14 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
             let call = resumed(&it.url, &it.common, it.resume)?;
-            let contents_type = it.form.map(As::contents_type);
+            let form = if it.text { Some(As::Text) } else { it.form };
+            let contents_type = form.map(As::contents_type);
             work::get(
                 &call,
                 &it.url,
                 it.target.as_deref(),
                 it.resume,
-                contents_type,
+                (contents_type, it.text),
                 it.common.manner(),
             )
         }
@@ -309,7 +316,8 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 Mode::Replace => PutMode::Replace,
                 Mode::Append => PutMode::Append,
             };
-            let how = (it.form.contents_type(), mode);
+            let form = if it.text { As::Text } else { it.form };
+            let how = (form.contents_type(), mode, it.text);
             work::put(&call, &it.file, &name, how, it.resume, it.common.manner())
         }
         What::Ls(it) => work::list(
