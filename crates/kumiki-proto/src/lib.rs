@@ -30,6 +30,7 @@ pub mod acse;
 pub mod arp;
 pub mod atm_arp;
 mod cpcs;
+mod entries;
 pub mod eth;
 pub mod fddi;
 pub mod file_user;
