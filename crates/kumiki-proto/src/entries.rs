@@ -146,7 +146,7 @@ impl<C, W> Entries<C, W> {
 }
 
 /// What ends `own` below, which is `lower` there. Before it has been confirmed, only our own handle names it.
-fn ending(own: Handle, lower: Handle, reason: Reason, data: Option<Message>) -> Request {
+pub(crate) fn ending(own: Handle, lower: Handle, reason: Reason, data: Option<Message>) -> Request {
     if lower == Handle::default() {
         return Request::Cancel { user: own };
     }

@@ -17,7 +17,7 @@ use kumiki_osi::mms::{
 
 use super::*;
 use crate::acse::{self, Acse};
-use crate::file_user::{Failure, Gain, Layer, Operation, PutMode, Sink, Source};
+use crate::file_user::{Failure, Gain, Layer, Operation, Plan, PutMode, Sink, Source};
 use crate::filestore::tests::{name, today};
 use crate::filestore::{End, Guard, Memory, User};
 use crate::loopback::{self, Loopback};
@@ -247,9 +247,9 @@ fn run_as(usual: Usual, memory: Memory, plan: Vec<Operation>) -> Graph {
     }
 }
 
-fn client(graph: &Graph) -> &Client {
+fn client(graph: &Graph) -> &Plan {
     let node = graph.node("client").unwrap();
-    graph.protocol::<FileClient>(node).unwrap().client()
+    graph.protocol::<FileClient>(node).unwrap().client().plan()
 }
 
 fn server(graph: &mut Graph) -> &mut FileServer {

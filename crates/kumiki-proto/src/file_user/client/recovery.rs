@@ -32,7 +32,7 @@ impl Client {
 
     /// The association is no good any more, for this reason: as though it had broken.
     pub fn on_lost(&mut self, why: Failure) {
-        self.stands = false;
+        self.plan.stands = false;
         let lost = Failure {
             transient: true,
             ..why.clone()
@@ -81,7 +81,7 @@ impl Client {
     /// Whether what is under way could go on on another association.
     pub(in crate::file_user) fn can_go_on(&self) -> bool {
         let run = self.run.as_ref().is_some_and(|run| run.can_go_on());
-        run && !self.over && self.recoveries > 0
+        run && !self.plan.is_over() && self.recoveries > 0
     }
 
     /// No other association is wanted any more.
@@ -146,7 +146,7 @@ impl Client {
             return false;
         };
         run.operation.secured(None);
-        self.plan.push_front(run.operation);
+        self.plan.put_back(run.operation);
         self.is_anew = true;
         true
     }

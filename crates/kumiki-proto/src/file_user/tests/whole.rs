@@ -194,9 +194,9 @@ pub(super) fn step(graph: &mut Graph, task: TaskId, now: &mut Instant) -> bool {
     true
 }
 
-pub(super) fn client(graph: &Graph) -> &Client {
+pub(super) fn client(graph: &Graph) -> &Plan {
     let node = graph.node("client").unwrap();
-    graph.protocol::<FileClient>(node).unwrap().client()
+    graph.protocol::<FileClient>(node).unwrap().client().plan()
 }
 
 #[test]
