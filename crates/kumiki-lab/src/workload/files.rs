@@ -392,9 +392,9 @@ impl Protocol for FileKeeper {
         if self.config.file.way == Way::Put {
             self.reader.pop(&indication, cx);
         }
-        let before = *self.server.counters();
+        let before = *self.server.door().counters();
         self.server.pop(below, indication, cx);
-        let after = self.server.counters();
+        let after = self.server.door().counters();
         // Each F-DATA request is a call of the program, which reads its RAM disk.
         let octets = after.octets_sent.saturating_sub(before.octets_sent);
         let elements = after.elements_sent.saturating_sub(before.elements_sent);

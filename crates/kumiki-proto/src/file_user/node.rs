@@ -9,6 +9,7 @@ use kumiki_osi::ftam::Fpdu;
 
 use super::{Client, Failure, Operation, Settings};
 use crate::entries::{abort_below, ending};
+use crate::filestore::door::WAKE;
 use crate::filestore::{Do, perform};
 
 /// The file service.
@@ -82,13 +83,7 @@ pub struct FileClient {
 
 impl FileClient {
     /// The token by which whoever runs the node has it look at what is wanted.
-    pub const WAKE: Token = Token {
-        session: Handle {
-            index: u32::MAX,
-            generation: u32::MAX,
-        },
-        kind: 0,
-    };
+    pub const WAKE: Token = WAKE;
 
     /// One that does `plan` as soon as it is started.
     #[must_use]

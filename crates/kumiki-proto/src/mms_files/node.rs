@@ -10,6 +10,7 @@ use kumiki_osi::mms::Initiate;
 use super::{CLIENT_SERVICES, Client, Do, MMS, Settings, perform};
 use crate::entries::ending;
 use crate::file_user::{Failure, Operation, Want};
+use crate::filestore::door::WAKE;
 
 /// Nothing has come for too long.
 const WAITED: u32 = 1;
@@ -61,13 +62,7 @@ const OWN: Handle = Handle {
 
 impl FileClient {
     /// The token by which whoever runs the node has it look at what is wanted.
-    pub const WAKE: Token = Token {
-        session: Handle {
-            index: u32::MAX,
-            generation: u32::MAX,
-        },
-        kind: 0,
-    };
+    pub const WAKE: Token = WAKE;
 
     /// One that does `plan` as soon as it is started.
     #[must_use]

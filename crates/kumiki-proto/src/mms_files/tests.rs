@@ -269,7 +269,7 @@ fn is_well(graph: &mut Graph) {
         assert!(outcome.result.is_ok(), "{outcome:?}");
     }
     let server = server(graph);
-    assert_eq!(server.last_end(), Some(&End::InOrder));
+    assert_eq!(server.door().last_end(), Some(&End::InOrder));
     assert_eq!(server.associations(), 0);
     assert_eq!(server.guard().selections(), 0);
 }
@@ -512,7 +512,7 @@ fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
         assert!(!shelf.0.lock().unwrap().1);
         let server = server(&mut graph);
         assert_eq!(server.associations(), 0);
-        assert_eq!(server.counters().aborted, 1, "{what}");
+        assert_eq!(server.door().counters().aborted, 1, "{what}");
         assert_eq!(server.guard().selections(), 0);
         let found = server
             .guard()
@@ -674,7 +674,7 @@ fn silence_ends_an_association() {
         now = at;
         graph.fire(now);
     }
-    assert_eq!(server(&mut graph).counters().idle, 1);
+    assert_eq!(server(&mut graph).door().counters().idle, 1);
     assert_eq!(server(&mut graph).associations(), 0);
     assert!(
         client(&graph)

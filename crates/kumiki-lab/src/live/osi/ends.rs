@@ -168,7 +168,7 @@ impl Server for filestore::FileServer {
     }
 
     fn last_end(&self) -> Option<&End> {
-        Self::last_end(self)
+        self.door().last_end()
     }
 
     fn stop(&mut self, why: Fault) {
@@ -186,7 +186,7 @@ impl Server for mms_files::FileServer {
     }
 
     fn last_end(&self) -> Option<&End> {
-        Self::last_end(self)
+        self.door().last_end()
     }
 
     fn stop(&mut self, why: Fault) {

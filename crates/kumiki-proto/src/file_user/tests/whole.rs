@@ -268,7 +268,7 @@ fn a_transfer_goes_on_although_the_responder_has_not_heard_that_it_broke() {
     assert!(shelf.taken() == content);
     let server: &FileServer = graph.protocol(graph.node("server").unwrap()).unwrap();
     assert_eq!(server.associations(), 0);
-    assert_eq!(server.counters().aborted, 2);
+    assert_eq!(server.door().counters().aborted, 2);
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_transfer_that_breaks_goes_on_where_it_was() {
     // What was sent again is less than the file.
     assert!(cut.gone < 2700, "{}", cut.gone);
     let server: &FileServer = graph.protocol(graph.node("server").unwrap()).unwrap();
-    assert_eq!(server.counters().aborted, 6);
+    assert_eq!(server.door().counters().aborted, 6);
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn what_is_interrupted_and_not_recovered_is_given_up_after_a_while() {
     let mut graph = graph;
     let node = graph.node("server").unwrap();
     let server: &mut FileServer = graph.protocol_mut(node).unwrap();
-    assert_eq!(server.counters().aborted, 2);
+    assert_eq!(server.door().counters().aborted, 2);
     assert_eq!(server.guard().interrupted(), 0);
     assert_eq!(server.guard().selections(), 0);
 }
