@@ -2,7 +2,8 @@
 //! silent, and how it ended.
 
 use kumiki_graph::{
-    Below, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot, Token,
+    Accept, Below, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot,
+    Token,
 };
 use kumiki_osi::Association;
 use kumiki_osi::acse::Names;
@@ -184,12 +185,26 @@ impl Door {
     }
 }
 
-/// Makes an answer of what a caller has said: who answers is who was called, where it has no name of its own.
-pub(crate) fn answer(association: &mut Association, own: &Names) {
+/// Lets the caller of a `session` in, which is `user` here. The answer is what it has said, but for who answers: who was called, where there is no name of our `own`.
+pub(crate) fn accept(
+    below: Below,
+    (session, user): (Handle, Handle),
+    mut association: Box<Association>,
+    own: &Names,
+    cx: &mut Context<'_>,
+) {
+    association.authentication = None;
     association.calling = association.called;
     association.calling_names = if *own == Names::default() {
         association.called_names.clone()
     } else {
         own.clone()
     };
+    let accept = Accept {
+        session,
+        user,
+        association: Some(association),
+        ..Accept::default()
+    };
+    cx.down(below, Request::Accept(Box::new(accept)));
 }

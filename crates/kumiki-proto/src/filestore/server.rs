@@ -1,7 +1,7 @@
 //! The node: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Instant, Offered,
+    Above, Below, Context, Credit, Duration, Finder, Handle, Indication, Instant, Offered,
     Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi::Association;
@@ -9,7 +9,7 @@ use kumiki_osi::ftam::file::RecoverRequest;
 use kumiki_osi::ftam::regime::InitializeResponse;
 use kumiki_osi::ftam::{Diagnostic, Fpdu, Primitive, StateResult};
 
-use super::door::{Door, End, LISTENER, WAKE, answer};
+use super::door::{Door, End, LISTENER, WAKE, accept};
 use super::responder::{Config as ResponderConfig, Responder};
 use super::{Do, Fault, Guard, User};
 use crate::entries::abort_below;
@@ -177,15 +177,8 @@ impl FileServer {
             Handle::default()
         };
         association.initialize = Some(Box::new(Fpdu::InitializeResponse(Box::new(response))));
-        answer(&mut association, &self.config.association.called_names);
-        association.authentication = None;
-        let accept = Accept {
-            session: provider,
-            user,
-            association: Some(association),
-            ..Accept::default()
-        };
-        cx.down(FILES, Request::Accept(Box::new(accept)));
+        let own = &self.config.association.called_names;
+        accept(FILES, (provider, user), association, own, cx);
         self.rest(user, cx);
     }
 

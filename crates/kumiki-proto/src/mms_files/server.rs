@@ -1,8 +1,8 @@
 //! The node of the server: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Duration, Handle, Indication, Offered, Particular, Protocol,
-    Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Below, Context, Duration, Handle, Indication, Offered, Particular, Protocol, Reason,
+    Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi::Association;
 use kumiki_osi::acse::{Credential, Diagnostic as AssociationDiagnostic};
@@ -12,7 +12,7 @@ use kumiki_osi::mms::{Initiate, PASSWORD_MECHANISM};
 use super::responder::{Config as ResponderConfig, Responder};
 use super::{Do, MMS, SERVER_SERVICES, perform};
 use crate::entries::abort_below;
-use crate::filestore::door::{Door, LISTENER, WAKE, answer};
+use crate::filestore::door::{Door, LISTENER, WAKE, accept};
 use crate::filestore::{End, Fault, Guard, Login};
 use crate::sessions::Sessions;
 
@@ -152,14 +152,8 @@ impl FileServer {
             responder,
             idle: TimerSlot::default(),
         });
-        answer(&mut association, &self.config.association.called_names);
-        let accept = Accept {
-            session,
-            user,
-            association: Some(association),
-            ..Accept::default()
-        };
-        cx.down(MMS, Request::Accept(Box::new(accept)));
+        let own = &self.config.association.called_names;
+        accept(MMS, (session, user), association, own, cx);
         self.rest(user, cx);
     }
 
