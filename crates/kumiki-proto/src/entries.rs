@@ -79,18 +79,19 @@ impl<C, W> Entries<C, W> {
         }
     }
 
-    /// What a user means that names it by its own handle; a connection is whose `of` says.
+    /// What a user means that names it by its own handle, else a handle that names nothing; a connection is whose `of` says.
     pub(crate) fn named(
         &self,
         above: Above,
         user: Handle,
         of: impl Fn(&C) -> (Above, Handle),
-    ) -> Option<Handle> {
+    ) -> Handle {
         let whose = |entry: &Entry<C, W>| match entry {
             Entry::Connection(it) => of(it),
             Entry::Listener(it) => (it.above, it.user),
         };
-        self.find(|entry| whose(entry) == (above, user))
+        let found = self.find(|entry| whose(entry) == (above, user));
+        found.unwrap_or_default()
     }
 
     /// The connections that are `wanted`, in the order of their places.
@@ -102,16 +103,16 @@ impl<C, W> Entries<C, W> {
         all.collect()
     }
 
-    /// Something stands below. Of a listener its user is told, and what is nobody's any more is ended; what is a connection's is given back.
+    /// Something stands below. Of a listener its user is told, and what is nobody's any more is ended; a connection is given back with it.
     pub(crate) fn on_opened(
         &mut self,
         opened: Box<Opened>,
         below: Below,
         cx: &mut Context<'_>,
-    ) -> Option<Box<Opened>> {
+    ) -> Option<(&mut C, Box<Opened>)> {
         let own = opened.user;
         match self.get(own) {
-            Some(Entry::Connection(_)) => return Some(opened),
+            Some(Entry::Connection(connection)) => return Some((connection, opened)),
             Some(Entry::Listener(listener)) => {
                 listener.lower = opened.provider;
                 let told = Opened {

@@ -71,12 +71,10 @@ impl Acse {
 
     pub(super) fn connected(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        let Some(opened) = self.entries.on_opened(opened, PRESENTATION, cx) else {
+        let Some((connection, opened)) = self.entries.on_opened(opened, PRESENTATION, cx) else {
             return;
         };
-        if let Some(connection) = self.connection(own) {
-            connection.lower = opened.provider;
-        }
+        connection.lower = opened.provider;
         let input = Input {
             opened: Some(opened),
             ..Input::default()

@@ -240,10 +240,8 @@ impl Protocol for Acse {
                 data,
             } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
-                match self.entries.named(from, user, |it| (it.above, it.user)) {
-                    Some(own) => self.abort(own, Reason::User, None, cx),
-                    None => cx.drop("no such association"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, None, cx);
             }
             Request::Data { session, .. } => {
                 if let Some(connection) = self.connection(session) {

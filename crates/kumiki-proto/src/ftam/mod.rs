@@ -273,10 +273,8 @@ impl Protocol for Ftam {
                 session, reason, ..
             } => self.abort(session, reason, None, cx),
             Request::Cancel { user } => {
-                match self.entries.named(from, user, |it| (it.above, it.user)) {
-                    Some(own) => self.abort(own, Reason::User, None, cx),
-                    None => cx.drop("no such association"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, None, cx);
             }
             Request::Expedited { .. }
             | Request::Manage(_)

@@ -317,12 +317,10 @@ impl Ftam {
     /// F-INITIALIZE confirm, or a listener that listens.
     pub(super) fn opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        let Some(mut opened) = self.entries.on_opened(opened, ACSE, cx) else {
+        let Some((connection, mut opened)) = self.entries.on_opened(opened, ACSE, cx) else {
             return;
         };
-        if let Some(connection) = self.connection(own) {
-            connection.lower = opened.provider;
-        }
+        connection.lower = opened.provider;
         let mut association = opened.association.take().unwrap_or_default();
         let read = self.read_one(opened.data.take());
         let Some(connection) = self.connection(own) else {

@@ -170,10 +170,8 @@ impl Protocol for Mms {
                 session, reason, ..
             } => self.abort(session, reason, cx),
             Request::Cancel { user } => {
-                match self.entries.named(from, user, |it| (it.above, it.user)) {
-                    Some(own) => self.abort(own, Reason::User, cx),
-                    None => cx.drop("no such association"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, cx);
             }
             // Answers are bounded by what was asked for, and requests of the peer by what was agreed.
             Request::Credit { .. } => {}

@@ -58,12 +58,10 @@ impl Presentation {
 
     pub(super) fn session_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        let Some(opened) = self.entries.on_opened(opened, SESSION, cx) else {
+        let Some((connection, opened)) = self.entries.on_opened(opened, SESSION, cx) else {
             return;
         };
-        if let Some(connection) = self.connection(own) {
-            connection.lower = opened.provider;
-        }
+        connection.lower = opened.provider;
         let input = Input {
             opened: Some(opened),
             ..Input::default()

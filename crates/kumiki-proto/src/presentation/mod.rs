@@ -246,10 +246,8 @@ impl Protocol for Presentation {
                 data,
             } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
-                match self.entries.named(from, user, |it| (it.above, it.user)) {
-                    Some(own) => self.abort(own, Reason::User, None, cx),
-                    None => cx.drop("no such connection"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, None, cx);
             }
             Request::Particular { session, what } => match *what {
                 Particular::Session(primitive) => {

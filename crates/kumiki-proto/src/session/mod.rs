@@ -348,10 +348,8 @@ impl Protocol for Session {
                 data,
             } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
-                match self.entries.named(from, user, |it| (it.above, it.user)) {
-                    Some(own) => self.abort(own, Reason::User, None, cx),
-                    None => cx.drop("no such session"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, None, cx);
             }
             Request::Particular { session, what } => self.particular(session, *what, cx),
             Request::Expedited { .. } => cx.drop("expedited data was not agreed on"),

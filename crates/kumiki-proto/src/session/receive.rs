@@ -7,14 +7,12 @@ use super::*;
 impl Session {
     pub(super) fn transport_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        let Some(opened) = self.entries.on_opened(opened, TRANSPORT, cx) else {
+        let Some((connection, opened)) = self.entries.on_opened(opened, TRANSPORT, cx) else {
             return;
         };
-        if let Some(connection) = self.connection(own) {
-            connection.lower = opened.provider;
-            connection.local = opened.local;
-            connection.remote = opened.remote;
-        }
+        connection.lower = opened.provider;
+        connection.local = opened.local;
+        connection.remote = opened.remote;
         self.on(own, Event::TConCnf, Input::default(), cx);
     }
 

@@ -436,10 +436,8 @@ impl Protocol for Tp0 {
                 session, reason, ..
             } => self.abort(session, reason, cx),
             Request::Cancel { user } => {
-                match self.entries.named(from, user, |it| (it.above, it.user)) {
-                    Some(own) => self.abort(own, Reason::User, cx),
-                    None => cx.drop("no such connection"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, cx);
             }
             Request::Release { .. } => cx.drop("class 0 has no release"),
             Request::Expedited { .. } => cx.drop("class 0 has no expedited data"),

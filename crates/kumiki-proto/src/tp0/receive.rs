@@ -7,12 +7,10 @@ use super::*;
 impl Tp0 {
     pub(super) fn network_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        let Some(opened) = self.entries.on_opened(opened, NETWORK, cx) else {
+        let Some((connection, opened)) = self.entries.on_opened(opened, NETWORK, cx) else {
             return;
         };
-        if let Some(connection) = self.connection(own) {
-            connection.lower = opened.provider;
-        }
+        connection.lower = opened.provider;
         self.on(own, Event::NetworkConfirm, Reason::User, cx);
     }
 
