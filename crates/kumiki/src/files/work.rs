@@ -60,7 +60,14 @@ pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
     }
 }
 
-/// Whom `url` means, over such a line; as whom, `calls` says. Warns of what is asked for and is beyond a standard.
+/// Warns of what is asked for and is beyond a standard.
+pub(crate) fn warn(carrier: Carrier, tpdu_size: u16) {
+    if let Some(beyond) = carrier.beyond(tpdu_size) {
+        eprintln!("kumiki: {beyond}");
+    }
+}
+
+/// Whom `url` means, over such a line; as whom, `calls` says.
 pub(crate) fn call(
     url: &Url,
     line: &Line,
@@ -81,7 +88,6 @@ pub(crate) fn call(
         x121: ours,
         ..Lower::default()
     };
-    let beyond = lower.carrier.beyond(lower.tpdu_size);
     let call = Call {
         host: url.host.clone(),
         lower,
@@ -94,9 +100,7 @@ pub(crate) fn call(
         patience,
         pcap: line.pcap.clone(),
     };
-    if let Some(beyond) = beyond {
-        eprintln!("kumiki: {beyond}");
-    }
+    warn(call.lower.carrier, call.lower.tpdu_size);
     Ok(call)
 }
 
