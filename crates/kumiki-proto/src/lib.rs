@@ -82,3 +82,5 @@ pub mod xtp;
 
 #[cfg(test)]
 mod test_bench;
+#[cfg(test)]
+mod test_cut;

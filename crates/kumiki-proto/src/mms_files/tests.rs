@@ -2,10 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use kumiki_graph::{
-    Above, Below, Context, Duration, Graph, Handle, Indication, Instant, Mode, Protocol, Reason,
-    Request, Service, Shape,
-};
+use kumiki_graph::{Duration, Graph, Instant, Protocol};
 use kumiki_octets::Message;
 use kumiki_osi::Association;
 use kumiki_osi::acse::{Authentication, Credential};
@@ -24,74 +21,10 @@ use crate::loopback::{self, Loopback};
 use crate::mms::{self as environment, Mms};
 use crate::presentation::{self, Presentation};
 use crate::session::{self, Session};
+use crate::test_cut::Cut;
 use crate::tp0::{self, Tp0};
 
 const LAYERS: [&str; 6] = ["mms", "acse", "presentation", "session", "tp0", "cut"];
-
-/// Cuts the line between both ends when so many messages have gone over it.
-#[derive(Default)]
-struct Cut {
-    after: Option<usize>,
-    gone: usize,
-    ends: Vec<(Handle, Handle)>,
-    listener: Handle,
-}
-
-impl Protocol for Cut {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        if let Request::Accept(accept) = &request {
-            self.ends.push((accept.user, accept.session));
-        }
-        if let Request::Open(open) = &request
-            && matches!(open.mode, Mode::Passive { .. })
-        {
-            self.listener = open.user;
-        }
-        let is_data = matches!(request, Request::Data { .. });
-        cx.down(Below(0), request);
-        self.gone += usize::from(is_data);
-        if is_data && self.after == Some(self.gone) {
-            let (reason, data) = (Reason::Down, None);
-            for (user, session) in core::mem::take(&mut self.ends) {
-                cx.down(
-                    Below(0),
-                    Request::Abort {
-                        session,
-                        reason,
-                        data: None,
-                    },
-                );
-                let session = user;
-                cx.up(
-                    Above(0),
-                    Indication::Aborted {
-                        session,
-                        reason,
-                        data: data.clone(),
-                    },
-                );
-            }
-        }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        if let Indication::Opened(opened) = &indication
-            && opened.user != self.listener
-        {
-            self.ends.push((opened.user, opened.provider));
-        }
-        cx.up(Above(0), indication);
-    }
-}
 
 /// A sink that a test can look into; it goes on behind what is there where the size is the one it knows.
 #[derive(Clone, Default)]
@@ -197,10 +130,7 @@ fn run(memory: Memory, plan: Vec<Operation>) -> Graph {
 fn run_as(usual: Usual, memory: Memory, plan: Vec<Operation>) -> Graph {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    let cut = Cut {
-        after: usual.cut,
-        ..Cut::default()
-    };
+    let cut = Cut::behind(usual.cut.into_iter().collect(), false);
     let loopback = Loopback::new(loopback::Config::default());
     let server = FileServer::new(usual.server, Guard::new(Box::new(memory)));
     let nodes: [(&str, Box<dyn Protocol>); 9] = [
