@@ -12,11 +12,13 @@
 //! | [`Operation`], [`Outcome`] | what can be done, and what came of it |
 //! | [`Failure`] | why not: layer, code, meaning, remedy |
 //! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one, and goes on or begins anew there |
+//! | [`Plan`] | what is still to be done and what came of the rest: of MMS's client, too |
 //! | [`FileClient`] | the node |
 
 mod client;
 mod failure;
 mod node;
+mod plan;
 mod run;
 mod settings;
 mod stage;
@@ -31,6 +33,7 @@ use kumiki_osi::ftam::contents::ContentsType;
 pub use client::Client;
 pub use failure::{Failure, Layer};
 pub use node::{Config, FileClient, Want};
+pub use plan::Plan;
 pub use settings::Settings;
 
 /// A place from which a transfer can go on, also by another run of a program.
@@ -253,6 +256,25 @@ pub enum Gain {
     Entries(Vec<ReadAttributes>),
     /// The attributes of a file.
     Attributes(Box<ReadAttributes>),
+}
+
+impl Gain {
+    /// What `operation` gives when it is done: so many octets, these entries or attributes, whichever it is about.
+    pub(crate) fn of(
+        operation: &Operation,
+        moved: u64,
+        entries: Vec<ReadAttributes>,
+        attributes: Option<Box<ReadAttributes>>,
+    ) -> Self {
+        match operation {
+            Operation::Get { .. } | Operation::Put { .. } => Self::Moved(moved),
+            Operation::List { .. } => Self::Entries(entries),
+            Operation::Stat { .. } => Self::Attributes(attributes.unwrap_or_default()),
+            Operation::Rename { .. }
+            | Operation::Remove { .. }
+            | Operation::MakeDirectory { .. } => Self::Done,
+        }
+    }
 }
 
 /// How far it is.

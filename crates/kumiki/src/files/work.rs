@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use kumiki_lab::live::osi::{
-    self, Association, Call, Carrier, ContentsType, Duration, Errand, Failure, Gain, Layer,
-    Operation, Outcome, Protocols, PutMode,
+    self, Association, Call, Calls, Carrier, ContentsType, Duration, Errand, Failure, Gain, Layer,
+    Lower, Operation, Outcome, Protocols, PutMode,
 };
 
 use super::bar::Bar;
@@ -16,12 +17,25 @@ use crate::commands::{Stop, lines_shown, print, shown};
 use crate::live::option;
 
 /// How much is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// What the layers do.
+    /// Tell what the layers do
+    #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Nothing about what went well.
+    /// No progress, and nothing about what went well
+    #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// How a responder is waited for, and what is kept of that.
+#[derive(Args, Debug)]
+pub(crate) struct Line {
+    /// How long an answer may take, and nothing may come
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    timeout: String,
+    /// Write what crosses the connection to this file, as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
 }
 
 /// The exit status of what was given up.
@@ -51,6 +65,43 @@ pub(crate) fn warn(carrier: Carrier, tpdu_size: u16) {
     if let Some(beyond) = carrier.beyond(tpdu_size) {
         eprintln!("kumiki: {beyond}");
     }
+}
+
+/// Whom `url` means, over such a line; as whom, `calls` says.
+pub(crate) fn call(
+    url: &Url,
+    line: &Line,
+    calls: impl FnOnce() -> Result<Calls, Stop>,
+) -> Result<Call, Stop> {
+    let patience = patience(&line.timeout)?;
+    let [called, ours] = url.x121;
+    if url.carrier == Carrier::Xot && called.is_empty() {
+        let scheme = url.scheme;
+        return Err(Stop::Input(format!(
+            "XOT calls an X.121 address; write it as in {scheme}://host/FILE?carrier=xot&x121=12345"
+        )));
+    }
+    let lower = Lower {
+        carrier: url.carrier,
+        tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
+        patience,
+        x121: ours,
+        ..Lower::default()
+    };
+    let call = Call {
+        host: url.host.clone(),
+        lower,
+        x121: called,
+        called: url.called,
+        calling: url.calling,
+        names: url.names.clone(),
+        application_context: url.context,
+        calls: calls()?,
+        patience,
+        pcap: line.pcap.clone(),
+    };
+    warn(call.lower.carrier, call.lower.tpdu_size);
+    Ok(call)
 }
 
 /// A plan with its end known beforehand.
@@ -210,7 +261,7 @@ pub(crate) fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
 }
 
 /// How long an answer may take.
-pub(crate) fn patience(text: &str) -> Result<Duration, Stop> {
+fn patience(text: &str) -> Result<Duration, Stop> {
     let patience: Duration = option("--timeout", text)?;
     if patience == Duration::ZERO {
         return Err(Stop::Input(

@@ -278,8 +278,8 @@ impl Calling<'_> {
         if client.wants_again() {
             return Ended::Broken { client, stood };
         }
-        self.hear(client.outcomes());
-        self.whole.failure = client.failure().cloned();
+        self.hear(client.plan().outcomes());
+        self.whole.failure = client.plan().failure().cloned();
         Ended::Over
     }
 
@@ -391,7 +391,7 @@ impl Conversation<'_, '_> {
         let Some(client) = caller_mut(graph, self.node, of) else {
             return true;
         };
-        if client.stands() && !self.stood {
+        if client.plan().stands() && !self.stood {
             self.stood = true;
             let agreed = client.agreed();
             calling
@@ -401,8 +401,8 @@ impl Conversation<'_, '_> {
         if let Some((title, why)) = client.take_anew() {
             calling.errand.anew(&title, &why);
         }
-        calling.hear(client.outcomes());
-        calling.errand.progress(client.progress());
+        calling.hear(client.plan().outcomes());
+        calling.errand.progress(client.plan().progress());
         if let Some(broken) = client.take_broken() {
             self.broken = Some(Box::new(broken));
             return true;
@@ -411,7 +411,7 @@ impl Conversation<'_, '_> {
         if crossed != self.crossed.0 {
             self.crossed = (crossed, now);
         }
-        if client.is_over() {
+        if client.plan().is_over() {
             // What was said last is still to leave, where the peer takes it.
             let since = *self.over.get_or_insert(now);
             let full = self.watcher.sight().is_full;
@@ -457,7 +457,7 @@ impl Conversation<'_, '_> {
         }
         let of = self.calling.call.calls.protocol();
         let client = graph.and_then(|graph| caller(graph, self.node, of));
-        let failure = client.and_then(|client| client.failure().cloned());
+        let failure = client.and_then(|client| client.plan().failure().cloned());
         let call = self.calling.call;
         whole.failure = failure.map(|failure| {
             if self.stood || failure.layer == Layer::Local {

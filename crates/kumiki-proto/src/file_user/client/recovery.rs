@@ -36,7 +36,7 @@ impl Client {
 
     /// The association is no good any more, for this reason: as though it had broken.
     pub fn on_lost(&mut self, why: Failure) {
-        self.stands = false;
+        self.plan.stands = false;
         let lost = Failure {
             transient: true,
             ..why.clone()
@@ -85,7 +85,7 @@ impl Client {
     /// Whether what is under way could go on on another association.
     pub(in crate::file_user) fn can_go_on(&self) -> bool {
         let run = self.run.as_ref().is_some_and(|run| run.can_go_on());
-        run && !self.over && self.recoveries > 0
+        run && !self.plan.is_over() && self.recoveries > 0
     }
 
     /// No other association is wanted any more.
@@ -154,11 +154,11 @@ impl Client {
         let Some(mut run) = self.run.take_if(|run| run.is_refused()) else {
             return false;
         };
-        self.progress.octets = self.progress.octets.saturating_sub(run.counted());
+        self.plan.progress.octets = self.plan.progress.octets.saturating_sub(run.counted());
         let why = run.failure.take();
         self.anew = why.map(|why| (run.operation.title(), why));
         run.operation.secured(None);
-        self.plan.push_front(run.operation);
+        self.plan.put_back(run.operation);
         self.is_anew = true;
         true
     }

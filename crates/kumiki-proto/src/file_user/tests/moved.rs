@@ -282,7 +282,7 @@ fn interrupted(old: &[u8], operation: Operation) -> Client {
     loop {
         let client: &mut FileClient = first.protocol_mut(own).unwrap();
         if let Some(broken) = client.take_broken() {
-            assert!(broken.progress().octets > 200_000);
+            assert!(broken.plan().progress().octets > 200_000);
             return broken;
         }
         assert!(step(&mut first, task, &mut now));
