@@ -11,7 +11,7 @@ use std::thread::spawn;
 pub(crate) enum Cut {
     /// By its ends.
     Never,
-    /// For both ends, after so many octets both ways.
+    /// For both ends, after so many octets both ways; what has crossed arrives.
     After(u64),
     /// For the caller alone: the responder hears nothing of it.
     Silently(u64),
@@ -129,10 +129,17 @@ fn carry(
                 let waited = changed.wait_while(lock.lock().unwrap(), |it| !*it);
                 drop(waited.unwrap());
             }
-            let _ = caller.shutdown(Shutdown::Both);
+            let ends = if is_cut && matches!(cut, Cut::After(_)) {
+                Shutdown::Write
+            } else {
+                Shutdown::Both
+            };
+            let _ = caller.shutdown(ends);
             if !(is_cut && matches!(cut, Cut::Silently(_))) {
-                let _ = responder.shutdown(Shutdown::Both);
+                let _ = responder.shutdown(ends);
             }
+            // A socket that is closed with octets unread takes back what its peer has not read yet, and how much that is depends on the machine.
+            while ends == Shutdown::Write && from.read(&mut octets).is_ok_and(|len| len > 0) {}
         });
     }
 }

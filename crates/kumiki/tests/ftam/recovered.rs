@@ -54,7 +54,9 @@ fn what_is_fetched_goes_on_on_another_connection() {
     assert!(logs[2].contains("read x (4000000 octets)"), "{logs:?}");
     // No capture has replaced another one.
     assert_eq!(folder.names("."), ["b", "root", "tape", "tape.2", "tape.3"]);
-    assert!(folder.read("tape").len() > 1_000_000);
+    // Each octet is on one of them; what was on its way when the connection broke is on none, and came again.
+    let taped = ["tape", "tape.2", "tape.3"].map(|tape| folder.read(tape).len());
+    assert!(taped.iter().sum::<usize>() > contents.len(), "{taped:?}");
     daemon.stop();
 }
 
