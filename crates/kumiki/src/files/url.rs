@@ -299,6 +299,9 @@ fn decoded(what: &str, text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::{collection, sample};
+
     use super::*;
 
     fn url(text: &str) -> Url {
@@ -390,6 +393,74 @@ mod tests {
         ] {
             let said = why(text);
             assert!(said.contains(part), "{text}: {said}");
+        }
+    }
+
+    /// Pieces of which URLs are made, and others.
+    fn pieces() -> impl Strategy<Value = String> {
+        const KNOWN: &[&str] = &[
+            "ftam",
+            "mms",
+            "://",
+            "/",
+            "?",
+            "&",
+            "=",
+            "@",
+            ":",
+            "[",
+            "]",
+            "::1",
+            "%",
+            "%20",
+            "%ff",
+            "host",
+            "102",
+            "tsel",
+            "from-psel",
+            "title",
+            "1.17.4",
+            "qualifier",
+            "tpdu",
+            "2048",
+            "carrier",
+            "xot",
+            "x121",
+            "12345",
+            "0x01",
+            "#259",
+            "\"a\"",
+        ];
+        let piece = prop_oneof![sample::select(KNOWN).prop_map(str::to_owned), ".{0,6}"];
+        collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_url_or_refused_with_a_reason(text in pieces(), scheme in 0..3) {
+            let text = match scheme {
+                0 => format!("ftam://h{text}"),
+                1 => format!("mms://h{text}"),
+                _ => text,
+            };
+            for read in [text.parse::<Url>(), Url::of_mms(&text)] {
+                match read {
+                    Ok(url) => {
+                        prop_assert!(url.host.port > 0 && !url.host.name.is_empty());
+                        prop_assert_eq!(url.scheme, text.split(':').next().unwrap());
+                    }
+                    Err(why) => prop_assert!(!why.is_empty()),
+                }
+            }
+        }
+
+        #[test]
+        fn every_name_can_be_written(user: String, name: String) {
+            let escaped = |text: &str| -> String {
+                text.bytes().map(|octet| format!("%{octet:02x}")).collect()
+            };
+            let it = url(&format!("ftam://{}@h/{}", escaped(&user), escaped(&name)));
+            prop_assert_eq!((it.user, it.name), (Some(user), name));
         }
     }
 }
