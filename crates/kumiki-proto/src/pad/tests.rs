@@ -754,7 +754,7 @@ fn a_selection_may_be_made_for_the_terminal() {
 }
 
 /// The end of the terminal's side, while the terminal reads nothing of what the host says.
-fn full(drains: bool) -> (Scene, Handle, usize) {
+fn full_until_now(drains: bool) -> (Scene, Handle, usize) {
     let config = Config {
         drains,
         ..with("2:0")
@@ -780,6 +780,12 @@ fn full(drains: bool) -> (Scene, Handle, usize) {
     let down = Indication::Report(Box::new(Report::Down));
     scene.bench.indicate(scene.tty, down);
     scene.run();
+    (scene, session, sent)
+}
+
+/// The same, a minute later.
+fn full(drains: bool) -> (Scene, Handle, usize) {
+    let (mut scene, session, sent) = full_until_now(drains);
     scene.pass(Duration::from_secs(60));
     (scene, session, sent)
 }
@@ -809,6 +815,16 @@ fn a_terminal_that_reads_late_loses_nothing_at_its_end() {
 fn a_terminal_that_has_vanished_is_not_waited_for() {
     let (mut scene, session, _) = full(false);
     assert_eq!(scene.told(session).len(), 1);
+    assert!(scene.pad().is_over());
+    // Nor where the host ends the call.
+    let (mut scene, session, _) = full_until_now(false);
+    let (reason, data) = (Reason::User, None);
+    scene.say(Request::Abort {
+        session,
+        reason,
+        data,
+    });
+    assert!(scene.pad().is_over());
 }
 
 #[test]
