@@ -335,11 +335,11 @@ impl World {
         match self.kind {
             Kind::Ftam => {
                 let client: &FileClient = self.graph.protocol(node).unwrap();
-                (client.is_over(), client.client().failure().cloned())
+                (client.is_over(), client.client().plan().failure().cloned())
             }
             Kind::Mms => {
                 let client: &mms_files::FileClient = self.graph.protocol(node).unwrap();
-                (client.is_over(), client.client().failure().cloned())
+                (client.is_over(), client.client().plan().failure().cloned())
             }
         }
     }

@@ -30,6 +30,7 @@ pub mod acse;
 pub mod arp;
 pub mod atm_arp;
 mod cpcs;
+mod entries;
 pub mod eth;
 pub mod fddi;
 pub mod file_user;
@@ -81,3 +82,5 @@ pub mod xtp;
 
 #[cfg(test)]
 mod test_bench;
+#[cfg(test)]
+mod test_cut;

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Key,
-    NodeId, Protocol, Report, Request, Service, Shape, TaskId, Unit,
+    Above, Below, Context, Credit, DeviceId, Duration, Finder, Graph, Handle, Indication, Instant,
+    Key, NodeId, Protocol, Reason, Report, Request, Service, Shape, TaskId, Told, Unit,
 };
 use kumiki_octets::Message;
 
@@ -312,6 +312,11 @@ impl Bench {
             .and_then(|(_, account)| account.drops.get(reason).copied())
             .unwrap_or(0)
     }
+}
+
+/// What is told where this layer has found that the peer broke its protocol.
+pub(crate) const fn told_broken(by: Finder, found: &'static str) -> Reason {
+    Reason::Told(Told::Broken { by, found })
 }
 
 /// The octets that hexadecimal text says; blanks do not count.

@@ -4,11 +4,11 @@ use clap::{Args, Subcommand};
 use kumiki_lab::live::Duration;
 use kumiki_lab::live::files::hash;
 use kumiki_lab::live::osi::Serves;
-use kumiki_lab::quantity::Octets;
 
 use crate::commands::{Stop, print};
 use crate::files::daemon::{self, serve};
 use crate::files::password;
+use crate::ftam::element;
 use crate::live::option;
 
 /// Rounds of PBKDF2-HMAC-SHA256 for new entries, as OWASP has recommended since 2023.
@@ -75,11 +75,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     match &wanted.what {
         Some(What::Password { user, rounds }) => entry(user, *rounds),
         None => {
-            let element: Octets = option("--element", &wanted.serve.element)?;
-            let element = usize::try_from(element.count()).ok();
-            let element = element.filter(|element| (1..=1 << 20).contains(element));
-            let element = element
-                .ok_or_else(|| Stop::Input("--element: 1 B to 1 MiB is expected".to_owned()))?;
+            let element = element(&wanted.serve.element)?;
             let keep = match wanted.serve.keep.as_str() {
                 "0" => Duration::ZERO,
                 text => option("--keep", text)?,

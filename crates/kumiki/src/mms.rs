@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use kumiki_lab::live::osi::{
-    self, Call, Calls, ContentsType, Initiate, Lower, MmsSettings, Operation, PutMode,
+    self, Call, Calls, ContentsType, Initiate, MmsSettings, Operation, PutMode,
 };
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
 use crate::files::url::Url;
-use crate::files::work::{self, Manner};
+use crate::files::work::{self, Line, Manner};
 use crate::files::{collect, password};
 use crate::live::option;
 
@@ -51,33 +51,16 @@ struct Common {
     /// The password for association control is the first line of this file; else it is that of KUMIKI_MMS_PASSWORD; else there is none
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// How long an answer may take, and nothing may come
-    #[arg(long, value_name = "TIME", default_value = "30s")]
-    timeout: String,
-    /// Write what crosses the connection to this file, as pcapng
-    #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
+    #[command(flatten)]
+    line: Line,
     /// The longest PDU that is proposed; a file comes in pieces of it
     #[arg(long, value_name = "SIZE", default_value = "65000B")]
     pdu: String,
     /// The most pieces of a file that are asked for at a time; more than one makes use of a long line, with responders that answer in order
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     window: u32,
-    /// Tell what the layers do
-    #[arg(short, long)]
-    verbose: bool,
-    /// No progress, and nothing about what went well
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-impl Common {
-    const fn manner(&self) -> Manner {
-        Manner {
-            verbose: self.verbose,
-            quiet: self.quiet,
-        }
-    }
+    #[command(flatten)]
+    manner: Manner,
 }
 
 #[derive(Args, Debug)]
@@ -179,42 +162,16 @@ pub(crate) fn initiate(pdu: &str, outstanding: u32) -> Result<Initiate, Stop> {
 
 /// Whom `url` and the options mean.
 fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
-    let patience = work::patience(&common.timeout)?;
-    if url.carrier == osi::Carrier::Xot && url.x121.first().is_some_and(osi::X121::is_empty) {
-        return Err(Stop::Input(
-            "XOT calls an X.121 address; write it as in mms://host/FILE?carrier=xot&x121=12345"
-                .to_owned(),
-        ));
-    }
-    let password = password::of(VARIABLE, None, common.password_file.as_deref())?;
-    let [called, ours] = url.x121;
-    let call = Call {
-        host: url.host.clone(),
-        lower: Lower {
-            carrier: url.carrier,
-            tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
-            patience,
-            x121: ours,
-            ..Lower::default()
-        },
-        x121: called,
-        called: url.called,
-        calling: url.calling,
-        names: url.names.clone(),
-        application_context: url.context,
-        calls: Calls::Mms {
+    work::call(url, &common.line, || {
+        Ok(Calls::Mms {
+            password: password::of(VARIABLE, None, common.password_file.as_deref())?,
             initiate: initiate(&common.pdu, common.window)?,
             settings: MmsSettings {
                 window: common.window,
                 ..MmsSettings::default()
             },
-            password,
-        },
-        patience,
-        pcap: common.pcap.clone(),
-    };
-    work::warn(&call);
-    Ok(call)
+        })
+    })
 }
 
 /// `kumiki mms`.
@@ -224,41 +181,41 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::get(
                 &call,
                 &it.url,
                 it.target.as_deref(),
                 it.resume,
-                None,
+                (None, false),
                 manner,
             )
         }
         What::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
-            let how = (ContentsType::binary(), PutMode::Replace);
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
+            let how = (ContentsType::binary(), PutMode::Replace, false);
             work::put(&call, &it.file, &name, how, false, manner)
         }
         What::Ls(it) => {
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::list(&call, &it.url, it.json, manner)
         }
         What::Stat(it) => {
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::stat(&call, &it.url, it.json, manner)
         }
         What::Mv(it) => {
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::rename(&call, &it.url, &it.to, manner)
         }
         What::Rm(it) => {
             let operations = work::names(&it.url, &it.more, |name| Operation::Remove { name })?;
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::plain(&call, operations, manner)
         }
         What::Collect(it) => {
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner());
+            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             collect::run(&call, &it.url, &it.options, None, manner)
         }
     }

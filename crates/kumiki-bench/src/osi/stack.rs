@@ -207,7 +207,7 @@ pub(crate) fn done(
     octets: usize,
 ) -> Result<bool, String> {
     let client: &FileClient = graph.protocol(node).ok_or("no client")?;
-    let client = client.client();
+    let client = client.client().plan();
     if let Some(failure) = client.failure() {
         return Err(failure.to_string());
     }

@@ -138,7 +138,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
         let mut end = End::new(Box::new(stack::server(shape)), shape, called)?;
         end.run(|graph, user| {
             let server: Option<&FileServer> = graph.protocol(user);
-            server.is_none_or(|it| it.associations() == 0 && it.last_end().is_some())
+            server.is_none_or(|it| it.associations() == 0 && it.door().last_end().is_some())
         })
     });
     let client = stack::client(shape);

@@ -8,6 +8,12 @@ use kumiki_osi::{presentation, session, x25};
 /// Who finds that a peer breaks the protocol: a layer of ours.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Finder {
+    /// LAPB.
+    Lapb,
+    /// X.25's packet layer.
+    X25,
+    /// XOT.
+    Xot,
     /// Transport, with what frames its TPDUs on TCP.
     Transport,
     /// Session.
@@ -25,6 +31,9 @@ pub enum Finder {
 impl fmt::Display for Finder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Lapb => "LAPB",
+            Self::X25 => "X.25",
+            Self::Xot => "XOT",
             Self::Transport => "transport",
             Self::Session => "session",
             Self::Presentation => "presentation",

@@ -260,13 +260,13 @@ impl FileUser {
     /// Octets of it that were moved.
     #[must_use]
     pub const fn moved(&self) -> u64 {
-        self.client.client().progress().octets
+        self.client.client().plan().progress().octets
     }
 
     /// What went wrong, in words.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        let client = self.client.client();
+        let client = self.client.client().plan();
         let operations = client.outcomes().iter();
         let failed = operations.filter_map(|outcome| outcome.result.as_ref().err());
         failed
@@ -294,12 +294,12 @@ impl Protocol for FileUser {
         if matches!(indication, Indication::Opened(_)) {
             self.opened.get_or_insert_with(|| cx.now());
         }
-        let before = self.client.client().progress();
+        let before = self.client.client().plan().progress();
         if self.config.file.way == Way::Get {
             self.reader.pop(&indication, cx);
         }
         self.client.pop(below, indication, cx);
-        let after = self.client.client().progress();
+        let after = self.client.client().plan().progress();
         if self.config.file.way == Way::Put {
             // Each F-DATA request is a call of the program, which reads its RAM disk.
             let octets = after.octets.saturating_sub(before.octets);
@@ -392,9 +392,9 @@ impl Protocol for FileKeeper {
         if self.config.file.way == Way::Put {
             self.reader.pop(&indication, cx);
         }
-        let before = *self.server.counters();
+        let before = *self.server.door().counters();
         self.server.pop(below, indication, cx);
-        let after = self.server.counters();
+        let after = self.server.door().counters();
         // Each F-DATA request is a call of the program, which reads its RAM disk.
         let octets = after.octets_sent.saturating_sub(before.octets_sent);
         let elements = after.elements_sent.saturating_sub(before.elements_sent);

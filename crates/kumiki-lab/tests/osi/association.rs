@@ -15,7 +15,7 @@ use kumiki_osi::ftam::regime::InitializeRequest;
 use kumiki_osi::ftam::{Fpdu, FunctionalUnits, Kind, Password, Primitive};
 use kumiki_proto::acse::{self, Acse};
 use kumiki_proto::file_user::{
-    self, Client, FileClient, Operation, PutMode, Settings as Wishes, Sink,
+    self, FileClient, Operation, Plan, PutMode, Settings as Wishes, Sink,
 };
 use kumiki_proto::filestore::{self, FileServer, Guard, Memory};
 use kumiki_proto::ftam::{self, Ftam};
@@ -121,9 +121,14 @@ fn run(network: Network, wishes: Wishes, memory: Memory, plan: Vec<Operation>) -
     bench
 }
 
-fn client(bench: &Bench) -> &Client {
+fn client(bench: &Bench) -> &Plan {
     let node: NodeId = bench.graph.node(&of(NEAR, "client")).unwrap();
-    bench.graph.protocol::<FileClient>(node).unwrap().client()
+    bench
+        .graph
+        .protocol::<FileClient>(node)
+        .unwrap()
+        .client()
+        .plan()
 }
 
 /// What tshark may remark: connections of TCP begin and end, and it knows no data types of documents. The last is its answer to an

@@ -40,7 +40,7 @@ impl Acse {
                 }
             }
             Do::TellClosed => {
-                if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
+                if let Some(connection) = self.entries.forget(own) {
                     let session = connection.user;
                     cx.up(connection.above, Indication::Closed { session });
                 }
@@ -62,7 +62,7 @@ impl Acse {
                 }
             }
             Do::SendAbrt => {
-                if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
+                if let Some(connection) = self.entries.forget(own) {
                     send_abrt(own, &connection, source::USER, data, cx);
                 }
             }
@@ -75,7 +75,7 @@ impl Acse {
 
     /// ABRT, and the user is told.
     pub(super) fn error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+        let Some(connection) = self.entries.forget(own) else {
             return;
         };
         self.counters.errors += 1;
@@ -83,13 +83,13 @@ impl Acse {
         if connection.state != State::WaitResponse {
             let by = Finder::Acse;
             let why = Reason::Told(Told::Broken { by, found });
-            Self::aborted(connection.above, connection.user, why, cx);
+            tell_aborted(connection.above, connection.user, why, None, cx);
         }
     }
 
     /// The presentation connection is over, or never was.
     fn ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+        let Some(connection) = self.entries.forget(own) else {
             return;
         };
         let waits = connection.state == State::WaitAare;
@@ -106,15 +106,7 @@ impl Acse {
             _ => (why, None),
         };
         let data = information.and_then(|it| said(it, connection.own()));
-        let session = connection.user;
-        cx.up(
-            connection.above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
+        tell_aborted(connection.above, connection.user, reason, data, cx);
     }
 
     /// RLRQ or RLRE, or neither beside FN or DN.
@@ -238,23 +230,12 @@ pub(super) fn send_abrt(
     data: Option<Message>,
     cx: &mut Context<'_>,
 ) {
-    if connection.lower == Handle::default() {
-        return cx.down(PRESENTATION, Request::Cancel { user: own });
-    }
     let abrt = Apdu::Abort(Abort {
         source,
         diagnostic: None,
         information: informed(connection.own(), false, data),
     });
-    let (session, reason, data) = (connection.lower, Reason::User, Some(abrt.emit()));
-    cx.down(
-        PRESENTATION,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    end_below(PRESENTATION, (own, connection.lower), Some(abrt.emit()), cx);
 }
 
 /// User data as user information, in the context `own`.

@@ -14,16 +14,11 @@ impl Acse {
     pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
         let user = open.user;
         if self.entries.len() >= self.config.associations as usize {
-            return Self::aborted(above, user, Reason::NoResources, cx);
+            return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
         let mut association = open.association.unwrap_or_default();
         if let Mode::Passive { .. } = open.mode {
-            let listener = Listener {
-                above,
-                user,
-                lower: Handle::default(),
-                first: association.contexts.first().map(|it| it.abstract_syntax),
-            };
+            let first = association.contexts.first().map(|it| it.abstract_syntax);
             // A user that names no context is offered all, and this one among them.
             if !association.contexts.is_empty() {
                 let id = next_odd(&association.contexts);
@@ -31,7 +26,7 @@ impl Acse {
                 association.contexts.insert(0, control);
             }
             let open = Open {
-                user: self.entries.insert(Entry::Listener(listener)),
+                user: self.entries.listen(above, user, first),
                 association: Some(association),
                 data: None,
                 ..open
@@ -40,7 +35,7 @@ impl Acse {
         }
         let Some(name) = association.application_context else {
             cx.drop("an association without an application context");
-            return Self::aborted(above, user, Reason::Refused, cx);
+            return tell_aborted(above, user, Reason::Refused, None, cx);
         };
         let control = Proposed::basic(next_odd(&association.contexts), ABSTRACT_SYNTAX);
         let connection = Connection {
@@ -66,7 +61,7 @@ impl Acse {
         association.contexts.insert(0, control);
         self.counters.asked += 1;
         let open = Open {
-            user: self.entries.insert(Entry::Connection(Box::new(connection))),
+            user: self.entries.keep(connection),
             association: Some(association),
             data: Some(Apdu::Request(aarq).emit()),
             ..open
@@ -76,45 +71,24 @@ impl Acse {
 
     pub(super) fn connected(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        match self.entries.get(own) {
-            Some(Entry::Listener(listener)) => {
-                listener.lower = opened.provider;
-                let told = Opened {
-                    user: listener.user,
-                    provider: own,
-                    ..*opened
-                };
-                cx.up(listener.above, Indication::Opened(Box::new(told)));
-            }
-            Some(Entry::Connection(connection)) => {
-                connection.lower = opened.provider;
-                let input = Input {
-                    opened: Some(opened),
-                    ..Input::default()
-                };
-                self.on(own, Event::Aare, input, cx);
-            }
-            None => {
-                let (session, reason, data) = (opened.provider, Reason::User, None);
-                cx.down(
-                    PRESENTATION,
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
-            }
-        }
+        let Some((connection, opened)) = self.entries.on_opened(opened, PRESENTATION, cx) else {
+            return;
+        };
+        connection.lower = opened.provider;
+        let input = Input {
+            opened: Some(opened),
+            ..Input::default()
+        };
+        self.on(own, Event::Aare, input, cx);
     }
 
     /// A-ASSOCIATE indication.
     pub(super) fn take_aarq(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
         let lower = offered.provider;
-        let Some(Entry::Listener(listener)) = self.entries.get(offered.user) else {
+        let Some(listener) = self.entries.listener(offered.user) else {
             return refuse(lower, None, cx);
         };
-        let (above, user, first) = (listener.above, listener.user, listener.first);
+        let (above, user, first) = (listener.above, listener.user, listener.wants);
         let mut association = offered.association.take().unwrap_or_default();
         // Without a context of association control there is nobody to understand an APDU.
         let is_first = association
@@ -173,7 +147,7 @@ impl Acse {
         self.counters.offered += 1;
         let offered = Offered {
             user,
-            provider: self.entries.insert(Entry::Connection(Box::new(connection))),
+            provider: self.entries.keep(connection),
             association: Some(association),
             data,
             ..offered
@@ -185,7 +159,7 @@ impl Acse {
         let own = accept.session;
         let waits = self.connection(own).map(|it| it.state) == Some(State::WaitResponse);
         if !waits {
-            return Self::aborted(above, accept.user, Reason::NoSession, cx);
+            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         }
         let input = Input {
             accept: Some(accept),
@@ -239,7 +213,7 @@ impl Acse {
         data: Option<Message>,
         cx: &mut Context<'_>,
     ) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+        let Some(connection) = self.entries.forget(own) else {
             return;
         };
         let (permanent, diagnostic) = if let Reason::Told(Told::Rejected {
@@ -278,19 +252,12 @@ impl Acse {
             return self.error(own, "an acceptance without an AARE", cx);
         };
         let data = said(aare.information, connection.own());
-        let session = connection.user;
+        let user = connection.user;
         if aare.result != AssociateResult::Accepted {
             // It should have come in a CPR, without a presentation connection.
             let reason = rejected(aare.result, aare.diagnostic);
-            cx.up(
-                connection.above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
+            tell_aborted(connection.above, user, reason, data, cx);
+            if let Some(connection) = self.entries.forget(own) {
                 send_abrt(own, &connection, source::PROVIDER, None, cx);
             }
             return;
@@ -307,7 +274,7 @@ impl Acse {
         association.calling_names = aare.responding;
         association.authentication = aare.authentication;
         let opened = Opened {
-            user: session,
+            user,
             provider: own,
             association: Some(association),
             data,
@@ -319,15 +286,8 @@ impl Acse {
 
 /// The offer of presentation `session` is refused, with an APDU in the refusal's data.
 fn refuse(session: Handle, apdu: Option<Apdu>, cx: &mut Context<'_>) {
-    let (reason, data) = (Reason::Refused, apdu.map(Apdu::emit));
-    cx.down(
-        PRESENTATION,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    let data = apdu.map(Apdu::emit);
+    abort_below(PRESENTATION, session, Reason::Refused, data, cx);
 }
 
 /// The next odd number: those are the initiator's to give.

@@ -40,7 +40,7 @@ use kumiki_osi::{Association, Oid};
 use kumiki_wire::acse::{Abort, Apdu, Information, Release, reason, source};
 use kumiki_wire::presentation::Form;
 
-use crate::sessions::Sessions;
+use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
 mod act;
 mod associating;
@@ -78,22 +78,6 @@ pub struct Counters {
     pub rejected: u64,
     /// Protocol errors of peers.
     pub errors: u64,
-}
-
-/// What a handle names.
-#[derive(Debug)]
-enum Entry {
-    Listener(Listener),
-    Connection(Box<Connection>),
-}
-
-#[derive(Debug)]
-struct Listener {
-    above: Above,
-    user: Handle,
-    lower: Handle,
-    /// The abstract syntax that its user names first.
-    first: Option<Oid>,
 }
 
 /// One association.
@@ -136,7 +120,8 @@ impl Connection {
 #[derive(Debug, Default)]
 pub struct Acse {
     config: Config,
-    entries: Sessions<Entry>,
+    /// A listener wants the abstract syntax that its user names first.
+    entries: Entries<Connection, Option<Oid>>,
     counters: Counters,
 }
 
@@ -177,10 +162,7 @@ impl Acse {
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        match self.entries.get(handle)? {
-            Entry::Connection(connection) => Some(connection),
-            Entry::Listener(_) => None,
-        }
+        self.entries.connection(handle)
     }
 
     /// An event and what came with it: the table says what is done.
@@ -195,56 +177,23 @@ impl Acse {
         self.act(own, todo, input, cx);
     }
 
-    /// The end of an open, or of an association that there is not.
-    fn aborted(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
-        let data = None;
-        cx.up(
-            above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
-    }
-
     fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        match self.entries.get(own) {
-            Some(Entry::Connection(_)) => {
-                let input = Input {
-                    data,
-                    why: Some(reason),
-                    ..Input::default()
-                };
-                self.on(own, Event::AbrReq, input, cx);
-            }
-            Some(Entry::Listener(listener)) => {
-                let (session, data) = (listener.lower, None);
-                // Before presentation has confirmed it, only our own handle names it there.
-                let request = if session == Handle::default() {
-                    Request::Cancel { user: own }
-                } else {
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    }
-                };
-                self.entries.remove(own);
-                self.refuse_offers(own, cx);
-                cx.down(PRESENTATION, request);
-            }
-            None => cx.drop("no such association"),
+        if let Some(request) = self.entries.unlisten(own, reason) {
+            self.refuse_offers(own, cx);
+            return cx.down(PRESENTATION, request);
         }
+        let input = Input {
+            data,
+            why: Some(reason),
+            ..Input::default()
+        };
+        self.on(own, Event::AbrReq, input, cx);
     }
 
     /// Those whom the user of a listener has not answered are rejected, for now.
     fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let pending = self.entries.all(|entry| match entry {
-            Entry::Connection(it) => it.state == State::WaitResponse && it.listener == listener,
-            Entry::Listener(_) => false,
-        });
-        for own in pending.collect::<Vec<_>>() {
+        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
+        for own in self.entries.connections(offered) {
             self.abort(own, Reason::NoResources, None, cx);
         }
     }
@@ -291,14 +240,8 @@ impl Protocol for Acse {
                 data,
             } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
-                let own = self.entries.find(|entry| match entry {
-                    Entry::Connection(it) => it.above == from && it.user == user,
-                    Entry::Listener(it) => it.above == from && it.user == user,
-                });
-                match own {
-                    Some(own) => self.abort(own, Reason::User, None, cx),
-                    None => cx.drop("no such association"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, None, cx);
             }
             Request::Data { session, .. } => {
                 if let Some(connection) = self.connection(session) {
@@ -344,9 +287,7 @@ impl Protocol for Acse {
                 reason,
                 data,
             } => {
-                if let Some(Entry::Listener(listener)) = self.entries.get(session) {
-                    Self::aborted(listener.above, listener.user, reason, cx);
-                    self.entries.remove(session);
+                if self.entries.on_ended(session, reason, cx) {
                     return;
                 }
                 let input = Input {

@@ -5,8 +5,6 @@
 
 mod recovery;
 
-use std::collections::VecDeque;
-
 use kumiki_graph::Reason;
 use kumiki_octets::Message;
 use kumiki_osi::ftam::attributes::{Pathname, ReadAttributes};
@@ -21,7 +19,7 @@ use kumiki_osi::ftam::{
 
 use super::run::{Moving, Run, response};
 use super::stage::{Stage, leaving, stages};
-use super::{Failure, Gain, Layer, Operation, Outcome, Progress, Secured, Settings};
+use super::{Failure, Gain, Layer, Operation, Plan, Secured, Settings};
 use crate::filestore::{Do, Form, Lengths};
 
 /// The most entries of a directory that are kept.
@@ -33,34 +31,26 @@ const MOST_CHECKPOINTS: usize = 1 << 20;
 /// The initiator's side of one association.
 pub struct Client {
     settings: Settings,
-    plan: VecDeque<Operation>,
+    plan: Plan,
     units: FunctionalUnits,
     groups: AttributeGroups,
     window: usize,
     credit: u32,
     run: Option<Box<Run>>,
-    outcomes: Vec<Outcome>,
-    progress: Progress,
-    refusal: Option<Failure>,
     abort: Option<Failure>,
     broken: Option<recovery::Broken>,
     recoveries: u32,
     activity: i64,
-    /// The next operation begins anew, whatever an earlier run has left of it.
+    /// The next operation begins anew, whatever was moved of it before.
     is_anew: bool,
-    /// The association stands.
-    stands: bool,
-    /// It is kept when the plan is done.
-    held: bool,
-    ending: bool,
-    over: bool,
+    /// What was begun anew last and was not told yet, and why.
+    anew: Option<(String, Failure)>,
 }
 
 impl core::fmt::Debug for Client {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Client")
             .field("plan", &self.plan)
-            .field("outcomes", &self.outcomes)
             .finish_non_exhaustive()
     }
 }
@@ -72,70 +62,49 @@ impl Client {
         let (recoveries, activity) = (settings.recoveries, settings.activity);
         Self {
             settings,
-            plan: plan.into(),
+            plan: Plan::new(plan),
             units: FunctionalUnits::NONE,
             groups: AttributeGroups::NONE,
             window: 1,
             credit: 0,
             run: None,
-            outcomes: Vec::new(),
-            progress: Progress::default(),
-            refusal: None,
             abort: None,
             broken: None,
             recoveries,
             activity,
             is_anew: false,
-            stands: false,
-            held: false,
-            ending: false,
-            over: false,
+            anew: None,
         }
     }
 
     /// Keeps the association when the plan is done, for what [`Client::add`] brings, until [`Client::end`].
     pub const fn hold(&mut self) {
-        self.held = true;
+        self.plan.held = true;
     }
 
     /// Adds to the plan.
     pub fn add(&mut self, operation: Operation, out: &mut Vec<Do>) {
-        if self.over || self.ending {
-            let why = || Failure::local("the association has ended");
-            self.outcomes.push(Outcome {
-                title: operation.title(),
-                result: Err(self.refusal.clone().unwrap_or_else(why)),
-            });
-            self.progress.over += 1;
-            return;
-        }
-        self.plan.push_back(operation);
+        self.plan.add(operation);
         self.go_on(out);
     }
 
     /// Ends the association in order when the plan is done.
     pub fn end(&mut self, out: &mut Vec<Do>) {
-        self.held = false;
+        self.plan.held = false;
         self.go_on(out);
     }
 
     /// Begins what is next, where nothing is under way.
     fn go_on(&mut self, out: &mut Vec<Do>) {
-        if self.stands && self.run.is_none() && !self.ending && !self.over {
+        if self.plan.may_begin() && self.run.is_none() {
             self.advance(out);
         }
-    }
-
-    /// Whether the association stands.
-    #[must_use]
-    pub const fn stands(&self) -> bool {
-        self.stands && !self.over
     }
 
     /// Whether the association stands and nothing is to be done.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.stands() && !self.ending && self.run.is_none() && self.plan.is_empty()
+        self.plan.may_begin() && self.run.is_none() && self.plan.is_empty()
     }
 
     /// What is being done.
@@ -156,28 +125,10 @@ impl Client {
         self.settings.request()
     }
 
-    /// What came of the operations that are over.
+    /// What is still to be done, and what came of the rest.
     #[must_use]
-    pub fn outcomes(&self) -> &[Outcome] {
-        &self.outcomes
-    }
-
-    /// How far it is.
-    #[must_use]
-    pub const fn progress(&self) -> Progress {
-        self.progress
-    }
-
-    /// Why there was no association, or it ended too soon.
-    #[must_use]
-    pub const fn failure(&self) -> Option<&Failure> {
-        self.refusal.as_ref()
-    }
-
-    /// Whether all is done and the association is gone.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.over
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// F-INITIALIZE response.
@@ -189,7 +140,7 @@ impl Client {
         self.units = response.functional_units & self.settings.units;
         self.groups = response.attribute_groups & self.settings.groups;
         self.window = usize::try_from(response.checkpoint_window.max(1)).unwrap_or(1);
-        self.stands = true;
+        self.plan.stands = true;
         if !self.recover(out) {
             self.advance(out);
         }
@@ -197,7 +148,7 @@ impl Client {
 
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
-        self.stands = false;
+        self.plan.stands = false;
         let failure = self.abort.take();
         let failure = failure.unwrap_or_else(|| Failure::of_reason(reason, Layer::Ftam));
         if !self.breaks(&failure) {
@@ -210,20 +161,13 @@ impl Client {
         if self.run.is_some() || !self.plan.is_empty() {
             self.end_all(Failure::of_reason(Reason::Down, Layer::Ftam));
         }
-        self.over = true;
+        self.plan.over = true;
     }
 
     /// Gives up: cancels a transfer under way, does nothing else of the plan, and ends in order.
     pub fn give_up(&mut self, out: &mut Vec<Do>) {
         let given_up = || Failure::local("given up");
-        for operation in core::mem::take(&mut self.plan) {
-            self.outcomes.push(Outcome {
-                title: operation.title(),
-                result: Err(given_up()),
-            });
-            self.progress.over += 1;
-        }
-        self.held = false;
+        self.plan.give_up(&given_up());
         if self.forget_broken().is_some() {
             return self.end_all(given_up());
         }
@@ -239,7 +183,7 @@ impl Client {
 
     /// Ends the association at once: F-U-ABORT.
     pub fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
-        if self.over {
+        if self.plan.is_over() {
             return;
         }
         let abort = Abort {
@@ -261,7 +205,7 @@ impl Client {
 
     /// A data element of the open document's own type.
     pub fn on_data(&mut self, data: Message, out: &mut Vec<Do>) {
-        self.progress.elements += 1;
+        self.plan.progress.elements += 1;
         self.on_string(data, out);
         out.push(Do::Grant(1));
     }
@@ -271,7 +215,7 @@ impl Client {
         match primitive {
             Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, out),
             Primitive::Data(element) => {
-                self.progress.elements += 1;
+                self.plan.progress.elements += 1;
                 match element {
                     DataElement::Octets(octets) | DataElement::Text { octets, .. } => {
                         self.on_string(octets, out);
@@ -317,7 +261,7 @@ impl Client {
             Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort) => {
                 let why = Failure::of_diagnostics(&abort.diagnostic);
                 // Who was not let in hears so by an abort too.
-                self.abort = Some(if self.stands { why.aborted() } else { why });
+                self.abort = Some(if self.plan.stands { why.aborted() } else { why });
             }
             Fpdu::InitializeResponse(response) => {
                 self.abort = Some(Failure::of_diagnostics(&response.diagnostic));
@@ -390,7 +334,7 @@ impl Client {
         if let (true, Fpdu::RecoverResponse(response)) = (entered, &fpdu) {
             (run.selected, run.open) = (true, true);
             let again = run.recovered(response, self.units);
-            self.progress.octets = self.progress.octets.saturating_sub(again);
+            self.plan.progress.octets = self.plan.progress.octets.saturating_sub(again);
         }
         if let Fpdu::OpenResponse(opened) = &fpdu {
             run.opened(opened);
@@ -501,9 +445,8 @@ impl Client {
 
     /// Begins the next operation; false at the end of the plan, which ends the association.
     fn begin(&mut self, out: &mut Vec<Do>) -> bool {
-        let Some(operation) = self.plan.pop_front() else {
-            if !self.ending && !self.over && !self.held {
-                self.ending = true;
+        let Some(operation) = self.plan.next() else {
+            if self.plan.ends() {
                 out.push(Fpdu::TerminateRequest(Box::default()).into());
             }
             return false;
@@ -529,11 +472,7 @@ impl Client {
                     is_abort: false,
                     diagnostics: Vec::new(),
                 };
-                self.outcomes.push(Outcome {
-                    title: operation.title(),
-                    result: Err(failure),
-                });
-                self.progress.over += 1;
+                self.plan.note(operation.title(), Err(failure));
             }
         }
         true
@@ -546,41 +485,22 @@ impl Client {
         let Some(run) = self.run.take() else {
             return;
         };
-        let title = run.operation.title();
-        let result = match run.failure {
-            Some(failure) => Err(failure),
-            None => Ok(match run.operation {
-                Operation::Get { .. } | Operation::Put { .. } => Gain::Moved(run.moved),
-                Operation::List { .. } => Gain::Entries(run.entries),
-                Operation::Stat { .. } => Gain::Attributes(run.attributes.unwrap_or_default()),
-                Operation::Rename { .. }
-                | Operation::Remove { .. }
-                | Operation::MakeDirectory { .. } => Gain::Done,
-            }),
-        };
-        self.outcomes.push(Outcome { title, result });
-        self.progress.over += 1;
+        let gain = Gain::of(&run.operation, run.moved, run.entries, run.attributes);
+        let result = run.failure.map_or(Ok(gain), Err);
+        self.plan.note(run.operation.title(), result);
     }
 
     /// Nothing more can be done.
     fn end_all(&mut self, failure: Failure) {
-        if self.over {
+        if self.plan.is_over() {
             return;
         }
         if let Some(run) = &mut self.run {
             run.fail(failure.clone());
             self.finish();
         }
-        for operation in core::mem::take(&mut self.plan) {
-            self.outcomes.push(Outcome {
-                title: operation.title(),
-                result: Err(failure.clone()),
-            });
-            self.progress.over += 1;
-        }
-        self.refusal = Some(failure);
+        self.plan.fail(failure);
         self.broken = None;
-        self.over = true;
     }
 
     fn protocol_error(&mut self, kind: Kind, out: &mut Vec<Do>) {
@@ -628,7 +548,7 @@ impl Client {
             Ok(()) => {
                 run.offset = end;
                 run.moved += len;
-                self.progress.octets += len;
+                self.plan.progress.octets += len;
             }
             Err(why) => self.cancel(Failure::local(why), out),
         }
@@ -735,8 +655,8 @@ impl Client {
                 Ok(Some((string, len))) => {
                     run.offset = run.offset.saturating_add(len);
                     run.moved = run.moved.max(run.offset);
-                    self.progress.octets += len;
-                    self.progress.elements += 1;
+                    self.plan.progress.octets += len;
+                    self.plan.progress.elements += 1;
                     self.credit -= 1;
                     out.push(match form {
                         Form::Records(class) => {

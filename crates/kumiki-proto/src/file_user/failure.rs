@@ -154,7 +154,7 @@ impl Failure {
         }
     }
 
-    /// What MMS rejected.
+    /// What MMS rejected. The device says that our protocol is wrong, or that it has no such service: not that something could not be done.
     #[must_use]
     pub fn of_reject(reject: &Reject) -> Self {
         let remedy = match (reject.pdu.0, reject.code) {
@@ -166,7 +166,8 @@ impl Failure {
         };
         Self {
             layer: Layer::Mms,
-            code: Some(reject.code),
+            // It is no error of a service: its numbers, which are a pair, stand in the text.
+            code: None,
             meaning: format!("MMS: {reject}"),
             remedy: remedy.to_owned(),
             transient: false,
@@ -193,7 +194,7 @@ impl Failure {
                 None,
                 "check host and line, and firewalls between",
             ),
-            // Layers above X.25 say themselves what they have found.
+            // Those of OSI say themselves what they have found.
             Reason::Protocol => (Layer::Network, None, CAPTURE),
             Reason::Told(told) => of_told(told, user),
         };
@@ -338,6 +339,7 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
         ),
         Told::Broken { by, .. } => (
             match by {
+                Finder::Lapb | Finder::X25 | Finder::Xot => Layer::Network,
                 Finder::Transport => Layer::Transport,
                 Finder::Session => Layer::Session,
                 Finder::Presentation => Layer::Presentation,
@@ -428,6 +430,18 @@ mod tests {
         }
         assert!(remedy(What::Clear, 0, 0).contains("who was called has cleared"));
         assert!(remedy(What::Reset, 0x09, 0).contains("try again"));
+    }
+
+    #[test]
+    fn a_reject_has_its_numbers_in_its_text_and_no_code_of_a_service() {
+        let failure = Failure::of_reject(&Reject {
+            invoke: Some(1),
+            pdu: kumiki_osi::mms::RejectedPdu::CONFIRMED_REQUEST,
+            code: Reject::UNRECOGNIZED_SERVICE,
+        });
+        assert_eq!((failure.layer, failure.code), (Layer::Mms, None));
+        let said = failure.to_string();
+        assert!(said.contains("(reject reason 1.1)"), "{said}");
     }
 
     #[test]

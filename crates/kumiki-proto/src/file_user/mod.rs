@@ -11,12 +11,14 @@
 //! |---|---|
 //! | [`Operation`], [`Outcome`] | what can be done, and what came of it |
 //! | [`Failure`] | why not: layer, code, meaning, remedy |
-//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one |
+//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one, and goes on or begins anew there |
+//! | [`Plan`] | what is still to be done and what came of the rest: of MMS's client, too |
 //! | [`FileClient`] | the node |
 
 mod client;
 mod failure;
 mod node;
+mod plan;
 mod run;
 mod settings;
 mod stage;
@@ -31,6 +33,7 @@ use kumiki_osi::ftam::contents::ContentsType;
 pub use client::Client;
 pub use failure::{Failure, Layer};
 pub use node::{Config, FileClient, Want};
+pub use plan::Plan;
 pub use settings::Settings;
 
 /// A place from which a transfer can go on, also by another run of a program.
@@ -62,7 +65,7 @@ pub trait Source: Send {
         None
     }
 
-    /// The transfer can be gone on with from here; none: that of the earlier run cannot, and all of the file is sent.
+    /// The transfer can be gone on with from here; none: what was sent before counts for nothing, and all of the file is sent.
     fn secured(&mut self, at: Option<Secured>) {
         let _ = at;
     }
@@ -97,7 +100,7 @@ pub trait Sink: Send {
         None
     }
 
-    /// The transfer can be gone on with from here; none: that of the earlier run cannot, and all of the file comes.
+    /// The transfer can be gone on with from here; none: what is there already is perhaps of another file, and all of the file comes.
     fn secured(&mut self, at: Option<Secured>) {
         let _ = at;
     }
@@ -197,7 +200,7 @@ impl Operation {
         }
     }
 
-    /// It can be gone on with from here, or not with that of the earlier run.
+    /// It can be gone on with from here, or is begun anew.
     fn secured(&mut self, at: Option<Secured>) {
         match self {
             Self::Get { sink, .. } => sink.secured(at),
@@ -253,6 +256,25 @@ pub enum Gain {
     Entries(Vec<ReadAttributes>),
     /// The attributes of a file.
     Attributes(Box<ReadAttributes>),
+}
+
+impl Gain {
+    /// What `operation` gives when it is done: so many octets, these entries or attributes, whichever it is about.
+    pub(crate) fn of(
+        operation: &Operation,
+        moved: u64,
+        entries: Vec<ReadAttributes>,
+        attributes: Option<Box<ReadAttributes>>,
+    ) -> Self {
+        match operation {
+            Operation::Get { .. } | Operation::Put { .. } => Self::Moved(moved),
+            Operation::List { .. } => Self::Entries(entries),
+            Operation::Stat { .. } => Self::Attributes(attributes.unwrap_or_default()),
+            Operation::Rename { .. }
+            | Operation::Remove { .. }
+            | Operation::MakeDirectory { .. } => Self::Done,
+        }
+    }
 }
 
 /// How far it is.

@@ -8,6 +8,8 @@ use kumiki_osi::Association;
 use kumiki_osi::ftam::Fpdu;
 
 use super::{Client, Failure, Operation, Settings};
+use crate::entries::{abort_below, ending};
+use crate::filestore::door::WAKE;
 use crate::filestore::{Do, perform};
 
 /// The file service.
@@ -81,13 +83,7 @@ pub struct FileClient {
 
 impl FileClient {
     /// The token by which whoever runs the node has it look at what is wanted.
-    pub const WAKE: Token = Token {
-        session: Handle {
-            index: u32::MAX,
-            generation: u32::MAX,
-        },
-        kind: 0,
-    };
+    pub const WAKE: Token = WAKE;
 
     /// One that does `plan` as soon as it is started.
     #[must_use]
@@ -132,6 +128,11 @@ impl FileClient {
         is_broken.then(|| core::mem::replace(&mut self.client, nothing()))
     }
 
+    /// What was begun anew since this was asked, and why: [`Client::take_anew`].
+    pub fn take_anew(&mut self) -> Option<(String, Failure)> {
+        self.client.take_anew()
+    }
+
     /// One that keeps the association for what is wanted of it.
     #[must_use]
     pub fn held(mut self) -> Self {
@@ -159,7 +160,7 @@ impl FileClient {
     /// Whether all is done and the association is gone.
     #[must_use]
     pub const fn is_over(&self) -> bool {
-        self.client.is_over()
+        self.client.plan().is_over()
     }
 
     fn with(&mut self, cx: &mut Context<'_>, act: impl FnOnce(&mut Client, &mut Vec<Do>)) {
@@ -210,7 +211,7 @@ impl FileClient {
             match want {
                 Want::Do(operation) => self.client.add(operation, &mut out),
                 Want::End => self.client.end(&mut out),
-                Want::GiveUp if self.client.stands() => self.client.give_up(&mut out),
+                Want::GiveUp if self.client.plan().stands() => self.client.give_up(&mut out),
                 Want::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
                 Want::Abort(why) => self.client.abort(why, &mut out),
                 Want::Lost(why) if self.client.can_go_on() => lost = Some(why),
@@ -224,7 +225,7 @@ impl FileClient {
         }
         match self.provider {
             Some(provider) => perform(provider, out, cx),
-            None if self.client.is_over() && self.calls => {
+            None if self.client.plan().is_over() && self.calls => {
                 self.calls = false;
                 cx.down(FILES, Request::Cancel { user: self.own });
             }
@@ -241,15 +242,8 @@ impl FileClient {
 
     /// The same, and the client does not hear of it.
     fn drop_call(&mut self, reason: Reason, cx: &mut Context<'_>) {
-        let request = match self.provider {
-            Some(session) => Request::Abort {
-                session,
-                reason,
-                data: None,
-            },
-            None => Request::Cancel { user: self.own },
-        };
-        cx.down(FILES, request);
+        let provider = self.provider.unwrap_or_default();
+        cx.down(FILES, ending(self.own, provider, reason, None));
         (self.provider, self.calls) = (None, false);
     }
 
@@ -293,16 +287,7 @@ impl Protocol for FileClient {
         match indication {
             Indication::Opened(opened) if opened.user != self.own => {
                 // One that was given up stands after all.
-                let session = opened.provider;
-                let (reason, data) = (Reason::User, None);
-                cx.down(
-                    FILES,
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
+                abort_below(FILES, opened.provider, Reason::User, None, cx);
             }
             Indication::Opened(opened) => {
                 self.provider = Some(opened.provider);

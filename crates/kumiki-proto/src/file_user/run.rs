@@ -57,7 +57,7 @@ pub(super) struct Run {
     pub(super) recovering: bool,
     /// An earlier run has begun the transfer, and secured so many checkpoints. Where those before the last are is not known.
     pub(super) floor: usize,
-    /// F-RECOVER for that has no good answer yet: without one all is begun anew.
+    /// F-RECOVER for that has no good answer yet.
     pub(super) resuming: bool,
 }
 

@@ -167,7 +167,7 @@ impl Pair {
             steps += 1;
             assert!(steps < 100_000, "they never end");
         }
-        assert!(self.client.is_over(), "stalled: {:?}", self.client);
+        assert!(self.client.plan().is_over(), "stalled: {:?}", self.client);
         assert_eq!(self.guard.selections(), 0);
         self
     }
@@ -181,7 +181,10 @@ impl Pair {
     }
 
     fn failure(&self, at: usize) -> &Failure {
-        self.client.outcomes()[at].result.as_ref().unwrap_err()
+        self.client.plan().outcomes()[at]
+            .result
+            .as_ref()
+            .unwrap_err()
     }
 }
 
@@ -246,7 +249,7 @@ fn a_plan_is_done_in_order_grouped_or_not() {
             Operation::Remove { name: named("d") },
         ];
         let pair = Pair::new(settings, small(), Memory::new(), plan).run();
-        let outcomes = pair.client.outcomes();
+        let outcomes = pair.client.plan().outcomes();
         let gains: Vec<&Gain> = outcomes
             .iter()
             .map(|it| it.result.as_ref().unwrap())
@@ -266,7 +269,7 @@ fn a_plan_is_done_in_order_grouped_or_not() {
         assert_eq!(entries.len(), 1);
         assert_eq!(entries[0].pathname, Some("g".into()));
         assert_eq!(*gains[8], Gain::Entries(Vec::new()));
-        assert_eq!(pair.client.progress().over, 10);
+        assert_eq!(pair.client.plan().progress().over, 10);
     }
 }
 
@@ -275,7 +278,7 @@ fn an_empty_file_goes_both_ways() {
     let shelf = Shelf::default();
     let plan = vec![put("e", PutMode::New, b""), get("e", &shelf)];
     let mut pair = Pair::new(Settings::default(), small(), Memory::new(), plan).run();
-    assert_eq!(pair.client.outcomes()[1].result, Ok(Gain::Moved(0)));
+    assert_eq!(pair.client.plan().outcomes()[1].result, Ok(Gain::Moved(0)));
     assert_eq!(pair.contents("e"), Some(Vec::new()));
     assert!(shelf.is_finished());
 }
@@ -328,7 +331,7 @@ fn what_fails_says_why_and_the_plan_goes_on() {
         "{shown}"
     );
     assert!(shown.ends_with("list the directory; check case, version and directory in the name"));
-    assert_eq!(pair.client.outcomes()[6].result, Ok(Gain::Moved(1)));
+    assert_eq!(pair.client.plan().outcomes()[6].result, Ok(Gain::Moved(1)));
 }
 
 #[test]
@@ -348,7 +351,10 @@ fn a_store_that_fills_up_cancels_and_keeps_what_was_there() {
     let pair = Pair::new(settings, small(), store, plan).run();
     assert_eq!(pair.failure(0).code, Some(5029));
     assert!(pair.failure(0).transient);
-    assert_eq!(pair.client.outcomes()[1].result, Ok(Gain::Moved(500)));
+    assert_eq!(
+        pair.client.plan().outcomes()[1].result,
+        Ok(Gain::Moved(500))
+    );
     assert_eq!(shelf.taken(), b"old");
 }
 
@@ -392,7 +398,7 @@ fn a_get_that_goes_on_skips_what_is_there() {
     }];
     let pair = Pair::new(Settings::default(), small(), store, plan).run();
     assert_eq!(shelf.taken(), contents);
-    assert_eq!(pair.client.outcomes()[0].result, Ok(Gain::Moved(70)));
+    assert_eq!(pair.client.plan().outcomes()[0].result, Ok(Gain::Moved(70)));
 }
 
 /// Checkpoints on the way, and a responder that wants to begin again from one.
@@ -414,7 +420,7 @@ fn a_transfer_restarts_from_a_checkpoint() {
     client.on_initialized(&response, &mut wishes);
     let mut restarted = false;
     let mut rounds = 0;
-    while !client.is_over() {
+    while !client.plan().is_over() {
         rounds += 1;
         assert!(rounds < 100, "they never end");
         let mut answers = Vec::new();
@@ -460,7 +466,7 @@ fn a_transfer_restarts_from_a_checkpoint() {
         }
     }
     assert!(restarted);
-    assert_eq!(client.outcomes()[0].result, Ok(Gain::Moved(2000)));
+    assert_eq!(client.plan().outcomes()[0].result, Ok(Gain::Moved(2000)));
     let user = crate::filestore::User::default();
     let (file, _) = guard.store().read_from(&user, &name("a"), today()).unwrap();
     assert!(guard.store().read(file, 0, 3000).unwrap().to_vec() == contents);
@@ -478,7 +484,7 @@ fn a_refused_login_is_what_every_operation_failed_of() {
         name: "a".to_owned(),
     }];
     let pair = Pair::new(settings, small(), store, plan);
-    assert!(pair.client.is_over());
+    assert!(pair.client.plan().is_over());
     assert_eq!(pair.failure(0).code, Some(2020));
     assert!(pair.failure(0).remedy.contains("password"));
 }
@@ -518,7 +524,7 @@ fn giving_up_cancels_and_ends_in_order() {
     pair.client.give_up(&mut out);
     pair.send(Side::Initiator, out);
     let pair = pair.run();
-    let outcomes = pair.client.outcomes();
+    let outcomes = pair.client.plan().outcomes();
     assert_eq!(outcomes.len(), 2);
     assert!(outcomes.iter().all(|outcome| outcome.result.is_err()));
     assert!(!shelf.is_finished());

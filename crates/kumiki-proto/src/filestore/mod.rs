@@ -5,20 +5,22 @@
 //! | Specification | ISO 8571-2 (virtual filestore), 8571-3 (service). The text was not at hand: rules that are recalled and not seen in a capture are marked |
 //! | Above | any [`Filestore`]: [`Memory`] here, real directories elsewhere |
 //! | Below | the file service: FTAM's provider |
-//! | Left out | version 2 (F-LIST, F-CHANGE-PREFIX and what came with them), FTAM-4, file access data units other than whole files and FTAM-2's records, locks on them, commitment control, charging, consecutive and concurrent access, undoing F-CHANGE-ATTRIB when a group fails |
+//! | Left out | version 2 (F-LIST, F-CHANGE-PREFIX and what came with them), FTAM-4, file access data units other than whole files and FTAM-2's records, locks on them, commitment control, charging, consecutive and concurrent access |
 //!
 //! | read | for |
 //! |---|---|
 //! | [`Filestore`], [`Fault`] | what a store does, and how it says no |
 //! | [`Guard`] | who may: locks, permitted actions, access passwords and interrupted transfers, for all stores in one place |
 //! | [`Responder`] | one association: takes primitives, gives primitives; no graph, no clock |
-//! | [`FileServer`] | the node: many associations, their limits |
+//! | [`FileServer`] | the node: many associations |
+//! | [`Door`] | their limits, and how they ended: of MMS's node, too |
 //!
 //! **Atomic writing.** What is written is in the store under its name when F-TRANSFER-END is answered, all of it or nothing. A
 //! transfer that is cancelled or breaks leaves the file as it was, also where F-CREATE overrode it with its old attributes: that empties the
 //! file only if nothing was written by F-DESELECT. A file that F-CREATE has made is gone again where a transfer was cancelled or the association
 //! has broken, and nothing was written to it.
 
+pub(crate) mod door;
 mod exchange;
 mod form;
 mod guard;
@@ -41,14 +43,15 @@ use kumiki_osi::ftam::{
 };
 use thiserror::Error;
 
+pub use door::{Counters, Door, End};
 pub use exchange::Do;
 pub use form::{Form, Lengths};
 pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;
 pub use name::Name;
 pub use responder::{Config as ResponderConfig, Responder};
-pub use server::{Config, Counters, End, FileServer};
-pub(crate) use server::{EPOCH, perform};
+pub(crate) use server::perform;
+pub use server::{Config, FileServer};
 
 /// Why a store, or who guards it, does not do what was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

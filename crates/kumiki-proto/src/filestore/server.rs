@@ -1,30 +1,23 @@
 //! The node: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Instant, Mode,
-    Offered, Open, Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Below, Context, Credit, Duration, Finder, Handle, Indication, Instant, Offered,
+    Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi::Association;
-use kumiki_osi::acse::Names;
 use kumiki_osi::ftam::file::RecoverRequest;
 use kumiki_osi::ftam::regime::InitializeResponse;
-use kumiki_osi::ftam::{Diagnostic, Fpdu, Moment, Primitive, StateResult};
+use kumiki_osi::ftam::{Diagnostic, Fpdu, Primitive, StateResult};
 
+use super::door::{Door, End, LISTENER, WAKE, accept};
 use super::responder::{Config as ResponderConfig, Responder};
 use super::{Do, Fault, Guard, User};
+use crate::entries::abort_below;
 use crate::sessions::Sessions;
 
 /// The file service.
 const FILES: Below = Below(0);
 
-/// The handle of the passive open.
-const LISTENER: Handle = Handle {
-    index: u32::MAX,
-    generation: u32::MAX,
-};
-
-/// Nothing has come of an association for too long.
-const IDLE: u32 = 0;
 /// Interrupted transfers have become older.
 const AGE: u32 = 1;
 /// Who has the transfer that is to be recovered may have given it up by now.
@@ -66,40 +59,6 @@ impl Default for Config {
     }
 }
 
-/// How an association ended, or why there was none.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum End {
-    /// In order.
-    InOrder,
-    /// It was refused: what was said.
-    Refused(Vec<Diagnostic>),
-    /// The initiator's user aborted it: what was said.
-    Aborted(Vec<Diagnostic>),
-    /// It was aborted from here: what was said.
-    Stopped(Vec<Diagnostic>),
-    /// A layer below, or the network, ended it.
-    Broken(Reason),
-}
-
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Associations accepted.
-    pub accepted: u64,
-    /// Associations refused.
-    pub refused: u64,
-    /// Associations that ended in order.
-    pub closed: u64,
-    /// Associations that broke or were aborted.
-    pub aborted: u64,
-    /// Associations ended because nothing came.
-    pub idle: u64,
-    /// Data elements sent.
-    pub elements_sent: u64,
-    /// Octets in them.
-    pub octets_sent: u64,
-}
-
 #[derive(Debug)]
 struct Session {
     provider: Handle,
@@ -126,44 +85,33 @@ struct Held {
 pub struct FileServer {
     config: Config,
     guard: Guard,
-    listener: Option<Handle>,
     sessions: Sessions<Session>,
-    counters: Counters,
-    failed: Option<Reason>,
+    door: Door,
     /// Runs while there are interrupted transfers, to this moment.
     age: TimerSlot,
     due: Option<Instant>,
-    last_end: Option<End>,
-    stopping: Option<Fault>,
 }
 
 impl FileServer {
     /// The token by which whoever runs the node has it do what [`FileServer::stop`] said, and give up what is [claimed](FileServer::is_claimed).
-    pub const WAKE: Token = Token {
-        session: LISTENER,
-        kind: 0,
-    };
+    pub const WAKE: Token = WAKE;
 
     /// One for the store that `guard` has.
     #[must_use]
     pub fn new(config: Config, guard: Guard) -> Self {
         Self {
+            door: Door::new(config.associations, config.idle, config.began),
             config,
             guard,
-            listener: None,
             sessions: Sessions::default(),
-            counters: Counters::default(),
-            failed: None,
             age: TimerSlot::default(),
             due: None,
-            last_end: None,
-            stopping: None,
         }
     }
 
     /// All associations are to be aborted for this reason, when the node is woken with [`FileServer::WAKE`].
     pub fn stop(&mut self, why: Fault) {
-        self.stopping = Some(why);
+        self.door.stop(why);
     }
 
     /// Whether what an association has under way is recovered by its user elsewhere, at another node that shares the table: then the node is to be woken with
@@ -172,16 +120,10 @@ impl FileServer {
         !self.guard.claimed().is_empty()
     }
 
-    /// How the association that ended last did so, or why there was none.
+    /// What came of its callers.
     #[must_use]
-    pub const fn last_end(&self) -> Option<&End> {
-        self.last_end.as_ref()
-    }
-
-    /// What happened.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.counters
+    pub const fn door(&self) -> &Door {
+        &self.door
     }
 
     /// How many associations there are.
@@ -195,25 +137,6 @@ impl FileServer {
         &mut self.guard
     }
 
-    /// Why nobody can call, if so.
-    #[must_use]
-    pub const fn failure(&self) -> Option<Reason> {
-        self.failed
-    }
-
-    /// Whether it can be called.
-    #[must_use]
-    pub const fn is_listening(&self) -> bool {
-        self.listener.is_some()
-    }
-
-    fn date(&self, now: Instant) -> Moment {
-        let since = now.saturating_since(Instant::default()).as_nanos() / 1_000_000_000;
-        let since = i64::try_from(since).unwrap_or(i64::MAX);
-        let seconds = self.config.began.saturating_add(since);
-        Moment::from_unix_seconds(seconds).unwrap_or(EPOCH)
-    }
-
     fn on_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
         let Offered {
             provider,
@@ -223,34 +146,24 @@ impl FileServer {
         let mut association = association.unwrap_or_default();
         let initialize = association.initialize.take().map(|fpdu| *fpdu);
         let Some(Fpdu::InitializeRequest(request)) = initialize else {
-            self.counters.refused += 1;
             let (by, found) = (Finder::Ftam, "a call without F-INITIALIZE");
             let reason = Reason::Told(Told::Broken { by, found });
-            self.last_end = Some(End::Broken(reason));
-            let abort = Request::Abort {
-                session: provider,
-                reason,
-                data: None,
-            };
-            cx.down(FILES, abort);
-            return;
+            self.door.refused(End::Broken(reason));
+            return abort_below(FILES, provider, reason, None, cx);
         };
         let mut responder = Responder::new(self.config.responder.clone());
-        let most = usize::try_from(self.config.associations).unwrap_or(usize::MAX);
-        let response = if self.sessions.len() < most {
-            responder.initialize(&request, &mut self.guard)
-        } else {
-            let fault = Fault::transient(9, "too many associations");
-            InitializeResponse {
+        let response = match self.door.has_room(self.sessions.len()) {
+            Ok(()) => responder.initialize(&request, &mut self.guard),
+            Err(fault) => InitializeResponse {
                 state_result: StateResult::Failure,
                 action_result: fault.result(),
                 diagnostic: vec![fault.diagnostic()],
                 ..InitializeResponse::default()
-            }
+            },
         };
         let stands = response.state_result == StateResult::Success;
         let user = if stands {
-            self.counters.accepted += 1;
+            self.door.counters.accepted += 1;
             self.sessions.insert(Session {
                 provider,
                 responder,
@@ -260,42 +173,19 @@ impl FileServer {
                 held: None,
             })
         } else {
-            self.counters.refused += 1;
-            self.last_end = Some(End::Refused(response.diagnostic.clone()));
+            self.door.refused(End::Refused(response.diagnostic.clone()));
             Handle::default()
         };
         association.initialize = Some(Box::new(Fpdu::InitializeResponse(Box::new(response))));
-        // Who answers is who was called, where it has no name of its own.
         let own = &self.config.association.called_names;
-        let called = association.called_names.clone();
-        association.calling = association.called;
-        association.calling_names = if *own == Names::default() {
-            called
-        } else {
-            own.clone()
-        };
-        association.authentication = None;
-        let accept = Accept {
-            session: provider,
-            user,
-            association: Some(association),
-            ..Accept::default()
-        };
-        cx.down(FILES, Request::Accept(Box::new(accept)));
+        accept(FILES, (provider, user), association, own, cx);
         self.rest(user, cx);
     }
 
     /// Begins to wait anew.
     fn rest(&mut self, user: Handle, cx: &mut Context<'_>) {
-        if self.config.idle > Duration::ZERO
-            && let Some(session) = self.sessions.get(user)
-        {
-            let token = Token {
-                session: user,
-                kind: IDLE,
-            };
-            let deadline = cx.now() + self.config.idle;
-            cx.set_timer(&mut session.idle, token, deadline);
+        if let Some(session) = self.sessions.get(user) {
+            self.door.wait(user, &mut session.idle, cx);
         }
     }
 
@@ -320,8 +210,8 @@ impl FileServer {
         });
         for wish in &out {
             if let Do::Data(data) = wish {
-                self.counters.elements_sent += 1;
-                self.counters.octets_sent += data.len() as u64;
+                self.door.counters.elements_sent += 1;
+                self.door.counters.octets_sent += data.len() as u64;
             }
         }
         perform(provider, out, cx);
@@ -378,7 +268,7 @@ impl FileServer {
             }
             return;
         }
-        let now = self.date(cx.now());
+        let now = self.door.date(cx.now());
         self.with(by, cx, |responder, guard, out| {
             let request = Primitive::Pdu(Fpdu::RecoverRequest(request));
             responder.on(request, now, guard, out);
@@ -411,8 +301,7 @@ impl FileServer {
         let gone = self.sessions.get(user).and_then(|it| it.gone.take());
         if let Some(said) = gone {
             self.sessions.remove(user);
-            self.counters.aborted += 1;
-            self.last_end = Some(End::Stopped(said));
+            self.door.ended(End::Stopped(said));
         }
     }
 
@@ -427,30 +316,16 @@ impl FileServer {
             cx.clear_timer(&mut held.timer);
         }
         if session.responder.is_over() && session.aborted.is_none() {
-            self.counters.closed += 1;
-            self.last_end = Some(End::InOrder);
+            self.door.ended(End::InOrder);
         } else {
-            self.counters.aborted += 1;
             session.responder.on_broken(&mut self.guard);
-            self.last_end = Some(match session.aborted {
+            self.door.ended(match session.aborted {
                 Some(said) => End::Aborted(said),
                 None => End::Broken(reason.unwrap_or(Reason::Down)),
             });
         }
     }
 }
-
-/// 1970-01-01, where a clock says nothing that a date can be made of.
-pub(crate) const EPOCH: Moment = Moment {
-    year: 1970,
-    month: 1,
-    day: 1,
-    hour: 0,
-    minute: 0,
-    second: 0,
-    nanosecond: 0,
-    zone: kumiki_osi::ftam::time::Zone::Offset(0),
-};
 
 /// Hands what a user wants to have done to the provider.
 pub(crate) fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
@@ -487,14 +362,8 @@ impl Protocol for FileServer {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let backlog = self.config.associations;
-        let open = Open {
-            user: LISTENER,
-            mode: Mode::Passive { backlog },
-            association: Some(Box::new(self.config.association.clone())),
-            ..Open::default()
-        };
-        cx.down(FILES, Request::Open(Box::new(open)));
+        let association = self.config.association.clone();
+        self.door.listen(association, FILES, cx);
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
@@ -503,7 +372,6 @@ impl Protocol for FileServer {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
-            Indication::Opened(opened) => self.listener = Some(opened.provider),
             Indication::Offered(offered) => self.on_offered(*offered, cx),
             Indication::Data { session, data, .. } => {
                 self.with(session, cx, |responder, guard, out| {
@@ -515,7 +383,7 @@ impl Protocol for FileServer {
                 let Particular::File(primitive) = *what else {
                     return cx.drop("not of the file service");
                 };
-                let now = self.date(cx.now());
+                let now = self.door.date(cx.now());
                 if let Primitive::Pdu(Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort)) =
                     &primitive
                     && let Some(session) = self.sessions.get(session)
@@ -536,12 +404,11 @@ impl Protocol for FileServer {
                     responder.on_credit(credit.messages, guard, out);
                 });
             }
+            // It can be called.
+            Indication::Opened(_) => {}
             Indication::Aborted {
                 session, reason, ..
-            } if session == LISTENER => {
-                self.listener = None;
-                self.failed = Some(reason);
-            }
+            } if session == LISTENER => self.door.failure = Some(reason),
             Indication::Aborted {
                 session, reason, ..
             } => self.end(session, Some(reason), cx),
@@ -572,7 +439,7 @@ impl Protocol for FileServer {
             for (user, activity) in self.guard.claimed() {
                 self.supersede(&user, activity, None, cx);
             }
-            if let Some(why) = self.stopping.take() {
+            if let Some(why) = self.door.stops() {
                 for user in self.sessions.handles() {
                     self.with(user, cx, |responder, guard, out| {
                         responder.stop(why.clone(), guard, out);
@@ -582,7 +449,7 @@ impl Protocol for FileServer {
             }
             return;
         }
-        self.counters.idle += 1;
+        self.door.counters.idle += 1;
         self.with(token.session, cx, |responder, guard, out| {
             responder.expire(guard, out);
         });

@@ -8,14 +8,14 @@ use kumiki_osi::Oid;
 use kumiki_osi::ftam::access::{
     AccessControlElement, FaduIdentity, FaduOperation, Lock, PerAction,
 };
-use kumiki_osi::ftam::attributes::{Attribute, CreateAttributes};
+use kumiki_osi::ftam::attributes::{Attribute, ChangeAttributes, CreateAttributes};
 use kumiki_osi::ftam::bulk::{Restart, WriteRequest};
 use kumiki_osi::ftam::contents::{
     ContentsType, ContentsTypeName, DocumentParameter, Significance, StringClass, StringParameter,
 };
 use kumiki_osi::ftam::file::{
-    BeginGroupRequest, CreateRequest, OpenRequest, Override, ReadAttribRequest, RecoverRequest,
-    RecoveryMode, SelectRequest,
+    BeginGroupRequest, ChangeAttribRequest, CreateRequest, OpenRequest, Override,
+    ReadAttribRequest, RecoverRequest, RecoveryMode, SelectRequest,
 };
 use kumiki_osi::ftam::regime::InitializeRequest;
 use kumiki_osi::ftam::{
@@ -238,6 +238,49 @@ fn a_group_below_its_threshold_leaves_nothing_behind() {
     let user = User::default();
     let gone = guard.store().attributes(&user, &name("new")).unwrap_err();
     assert_eq!(gone.identifier, 3004);
+}
+
+#[test]
+fn what_a_group_below_its_threshold_has_changed_is_put_back() {
+    let change = |to: &str| {
+        Fpdu::ChangeAttribRequest(Box::new(ChangeAttribRequest {
+            attributes: ChangeAttributes {
+                pathname: Some(to.into()),
+                ..ChangeAttributes::default()
+            },
+        }))
+    };
+    let directory = Fpdu::OpenRequest(Box::new(OpenRequest {
+        contents_type: Some(ContentsType::directory(AttributeNames::PATHNAME)),
+        ..OpenRequest::default()
+    }));
+    let access = AccessRequest::READ | AccessRequest::CHANGE_ATTRIBUTE;
+    // What fails behind it undoes it where the threshold says so, and leaves it where not.
+    for (threshold, there, gone) in [(5, "a", "c"), (3, "c", "a")] {
+        let mut guard = store(b"x");
+        let mut responder = responder(ResponderConfig::default(), &mut guard);
+        let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold });
+        let group = vec![
+            begin,
+            select("a", access),
+            change("b"),
+            change("c"),
+            directory.clone(),
+            Fpdu::DeselectRequest(Box::default()),
+            Fpdu::EndGroupRequest,
+        ];
+        let out = say(&mut responder, &mut guard, group);
+        let user = User::default();
+        let store = guard.store();
+        assert!(store.attributes(&user, &name(there)).is_ok(), "{threshold}");
+        let missing = store.attributes(&user, &name(gone)).unwrap_err();
+        assert_eq!(missing.identifier, 3004);
+        assert!(store.attributes(&user, &name("b")).is_err());
+        if threshold == 5 {
+            assert_eq!(errors(&out), [1016, 5036]);
+            assert_eq!(guard.selections(), 0);
+        }
+    }
 }
 
 #[test]

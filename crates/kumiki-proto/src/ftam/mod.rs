@@ -46,7 +46,7 @@ use kumiki_osi::ftam::{
 use kumiki_osi::presentation::Value;
 use kumiki_osi::{Association, Oid};
 
-use crate::sessions::Sessions;
+use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
 mod connection;
 mod document;
@@ -147,25 +147,11 @@ pub struct Counters {
     pub errors: u64,
 }
 
-/// What a handle names.
-#[derive(Debug)]
-enum Entry {
-    Listener(Listener),
-    Connection(Box<Connection>),
-}
-
-#[derive(Debug)]
-struct Listener {
-    above: Above,
-    user: Handle,
-    lower: Handle,
-}
-
 /// The layer.
 #[derive(Debug, Default)]
 pub struct Ftam {
     config: Config,
-    entries: Sessions<Entry>,
+    entries: Entries<Connection>,
     counters: Counters,
 }
 
@@ -186,33 +172,14 @@ impl Ftam {
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        match self.entries.get(handle)? {
-            Entry::Connection(connection) => Some(connection),
-            Entry::Listener(_) => None,
-        }
+        self.entries.connection(handle)
     }
 
     /// Gives up an association.
     fn forget(&mut self, own: Handle, cx: &mut Context<'_>) -> Option<Box<Connection>> {
-        self.connection(own)?;
-        let Some(Entry::Connection(mut connection)) = self.entries.remove(own) else {
-            return None;
-        };
+        let mut connection = self.entries.forget(own)?;
         cx.clear_timer(&mut connection.timer);
         Some(connection)
-    }
-
-    /// The end of an open, or of an association that there is not.
-    fn aborted(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
-        let data = None;
-        cx.up(
-            above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
     }
 
     /// F-P-ABORT, to both sides.
@@ -226,12 +193,12 @@ impl Ftam {
             diagnostic: vec![diagnostic],
         }));
         let data = Some(connection::written(&abort));
-        end(own, &connection, data, cx);
+        end_below(ACSE, (own, connection.lower), data, cx);
         connection.tell(abort, cx);
         let by = Finder::Ftam;
         let found = "an FPDU that cannot be read, or that has no place here";
         let why = Reason::Told(Told::Broken { by, found });
-        Self::aborted(connection.above, connection.user, why, cx);
+        tell_aborted(connection.above, connection.user, why, None, cx);
     }
 
     /// As [`Ftam::fail`], for an error of this number that the peer has made.
@@ -258,21 +225,6 @@ fn permanent(observer: Side, number: i64, details: String) -> Diagnostic {
         suggested_delay: None,
         further_details: Some(details.into()),
     }
-}
-
-/// Ends the association below.
-fn end(own: Handle, connection: &Connection, data: Option<Message>, cx: &mut Context<'_>) {
-    let request = if connection.lower == Handle::default() {
-        Request::Cancel { user: own }
-    } else {
-        let (session, reason) = (connection.lower, Reason::User);
-        Request::Abort {
-            session,
-            reason,
-            data,
-        }
-    };
-    cx.down(ACSE, request);
 }
 
 /// Error identifiers of ISO 8571-3, of those that are said here.
@@ -321,14 +273,8 @@ impl Protocol for Ftam {
                 session, reason, ..
             } => self.abort(session, reason, None, cx),
             Request::Cancel { user } => {
-                let own = self.entries.find(|entry| match entry {
-                    Entry::Connection(it) => it.above == from && it.user == user,
-                    Entry::Listener(it) => it.above == from && it.user == user,
-                });
-                match own {
-                    Some(own) => self.abort(own, Reason::User, None, cx),
-                    None => cx.drop("no such association"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, None, cx);
             }
             Request::Expedited { .. }
             | Request::Manage(_)
@@ -341,7 +287,7 @@ impl Protocol for Ftam {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
-            Indication::Opened(opened) => self.opened(*opened, cx),
+            Indication::Opened(opened) => self.opened(opened, cx),
             Indication::Offered(offered) => self.offered(*offered, cx),
             Indication::Values { session, values } => self.came(session, values, cx),
             Indication::Particular { session, what } => match *what {

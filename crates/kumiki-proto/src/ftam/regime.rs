@@ -23,23 +23,21 @@ impl Ftam {
     pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
         let user = open.user;
         if self.entries.len() >= self.config.associations as usize {
-            return Self::aborted(above, user, Reason::NoResources, cx);
+            return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
         let mut association = open.association.unwrap_or_default();
         self.propose(&mut association.contexts);
         association.application_context = Some(oids::APPLICATION_CONTEXT);
         let asked = association.initialize.take();
-        let (entry, data) = if let Mode::Passive { .. } = open.mode {
-            let lower = Handle::default();
-            let listener = Listener { above, user, lower };
-            (Entry::Listener(listener), None)
+        let (own, data) = if let Mode::Passive { .. } = open.mode {
+            (self.entries.listen(above, user, ()), None)
         } else {
             let mut request = match asked.map(|fpdu| *fpdu) {
                 None => InitializeRequest::default(),
                 Some(Fpdu::InitializeRequest(request)) => *request,
                 Some(_) => {
                     cx.drop("an open without F-INITIALIZE request");
-                    return Self::aborted(above, user, Reason::Refused, cx);
+                    return tell_aborted(above, user, Reason::Refused, None, cx);
                 }
             };
             self.fill(&mut request);
@@ -52,10 +50,10 @@ impl Ftam {
             }
             self.counters.sent += 1;
             let data = Some(written(&fpdu));
-            (Entry::Connection(Box::new(connection)), data)
+            (self.entries.keep(connection), data)
         };
         let open = Open {
-            user: self.entries.insert(entry),
+            user: own,
             association: Some(association),
             data,
             ..open
@@ -118,8 +116,8 @@ impl Ftam {
     /// F-INITIALIZE indication.
     pub(super) fn offered(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
         let lower = offered.provider;
-        let Some(Entry::Listener(listener)) = self.entries.get(offered.user) else {
-            return refuse(lower, Reason::Refused, None, cx);
+        let Some(listener) = self.entries.listener(offered.user) else {
+            return abort_below(ACSE, lower, Reason::Refused, None, cx);
         };
         let (above, user) = (listener.above, listener.user);
         let mut association = offered.association.take().unwrap_or_default();
@@ -132,7 +130,7 @@ impl Ftam {
                 permanent: true,
                 diagnostic,
             };
-            return refuse(lower, Reason::Told(told), None, cx);
+            return abort_below(ACSE, lower, Reason::Told(told), None, cx);
         }
         let deny = |action_result, number, details: &str| {
             let diagnostic = permanent(Side::Responder, number, details.to_owned());
@@ -179,7 +177,7 @@ impl Ftam {
             association.session.tokens.unwrap_or_default(),
         );
         association.initialize = Some(Box::new(fpdu));
-        let own = self.entries.insert(Entry::Connection(Box::new(connection)));
+        let own = self.entries.keep(connection);
         let deadline = cx.now() + self.config.patience;
         let token = Token {
             session: own,
@@ -204,7 +202,7 @@ impl Ftam {
         let own = accept.session;
         let waits = self.connection(own).map(|it| it.phase) == Some(Phase::Offered);
         if !waits {
-            return Self::aborted(above, accept.user, Reason::NoSession, cx);
+            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         }
         let mut association = accept.association.unwrap_or_default();
         let response = match association.initialize.take().map(|fpdu| *fpdu) {
@@ -317,22 +315,12 @@ impl Ftam {
     }
 
     /// F-INITIALIZE confirm, or a listener that listens.
-    pub(super) fn opened(&mut self, mut opened: Opened, cx: &mut Context<'_>) {
+    pub(super) fn opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        let lower = opened.provider;
-        match self.entries.get(own) {
-            Some(Entry::Listener(listener)) => {
-                listener.lower = lower;
-                let told = Opened {
-                    user: listener.user,
-                    provider: own,
-                    ..opened
-                };
-                return cx.up(listener.above, Indication::Opened(Box::new(told)));
-            }
-            Some(Entry::Connection(connection)) => connection.lower = lower,
-            None => return refuse(lower, Reason::User, None, cx),
-        }
+        let Some((connection, mut opened)) = self.entries.on_opened(opened, ACSE, cx) else {
+            return;
+        };
+        connection.lower = opened.provider;
         let mut association = opened.association.take().unwrap_or_default();
         let read = self.read_one(opened.data.take());
         let Some(connection) = self.connection(own) else {
@@ -348,8 +336,7 @@ impl Ftam {
         };
         if response.state_result == StateResult::Failure {
             // Association control should have refused, too.
-            let data = None;
-            end(own, connection, data, cx);
+            end_below(ACSE, (own, connection.lower), None, cx);
             let fpdu = Fpdu::InitializeResponse(response);
             return self.over(own, Reason::Refused, Some(fpdu), cx);
         }
@@ -378,7 +365,7 @@ impl Ftam {
             provider: own,
             association: Some(association),
             data: None,
-            ..opened
+            ..*opened
         };
         cx.up(connection.above, Indication::Opened(Box::new(told)));
         connection.flush(cx);
@@ -474,7 +461,7 @@ impl Ftam {
         if connection.phase == Phase::Ending {
             cx.up(connection.above, Indication::Closed { session });
         } else {
-            Self::aborted(connection.above, session, Reason::Down, cx);
+            tell_aborted(connection.above, session, Reason::Down, None, cx);
         }
     }
 
@@ -486,64 +473,51 @@ impl Ftam {
         fpdu: Option<Fpdu>,
         cx: &mut Context<'_>,
     ) {
-        match self.entries.get(own) {
-            None => cx.drop("no such association"),
-            Some(Entry::Listener(listener)) => {
-                let session = listener.lower;
-                let request = if session == Handle::default() {
-                    Request::Cancel { user: own }
-                } else {
-                    let data = None;
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    }
-                };
-                self.entries.remove(own);
-                self.refuse_offers(own, cx);
-                cx.down(ACSE, request);
-            }
-            Some(Entry::Connection(connection)) if connection.phase == Phase::Offered => {
-                let (action, number) = if reason == Reason::NoResources {
-                    (ActionResult::TransientError, error::SHORT_OF_RESOURCES)
-                } else {
-                    (ActionResult::PermanentError, 0)
-                };
-                let diagnostic = Diagnostic {
-                    diagnostic_type: if action == ActionResult::TransientError {
-                        DiagnosticType::Transient
-                    } else {
-                        DiagnosticType::Permanent
-                    },
-                    error_identifier: number,
-                    error_observer: Entity::RespondingUser,
-                    ..Diagnostic::default()
-                };
-                self.reject(own, &failure(action, vec![diagnostic]), cx);
-            }
-            Some(Entry::Connection(_)) => {
-                if let Some(connection) = self.forget(own, cx) {
-                    let fpdu = fpdu.unwrap_or_else(|| {
-                        Fpdu::UserAbort(Box::new(Abort {
-                            action_result: ActionResult::PermanentError,
-                            diagnostic: Vec::new(),
-                        }))
-                    });
-                    self.counters.sent += 1;
-                    end(own, &connection, Some(written(&fpdu)), cx);
-                }
-            }
+        if let Some(request) = self.entries.unlisten(own, reason) {
+            self.refuse_offers(own, cx);
+            return cx.down(ACSE, request);
         }
+        if self.connection(own).map(|it| it.phase) == Some(Phase::Offered) {
+            return self.refuse_offer(own, reason, cx);
+        }
+        let Some(connection) = self.forget(own, cx) else {
+            return cx.drop("no such association");
+        };
+        let fpdu = fpdu.unwrap_or_else(|| {
+            Fpdu::UserAbort(Box::new(Abort {
+                action_result: ActionResult::PermanentError,
+                diagnostic: Vec::new(),
+            }))
+        });
+        self.counters.sent += 1;
+        end_below(ACSE, (own, connection.lower), Some(written(&fpdu)), cx);
+    }
+
+    /// The user does not take what was offered: for now, where it has no room.
+    fn refuse_offer(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        let (action, kind, number) = if reason == Reason::NoResources {
+            let number = error::SHORT_OF_RESOURCES;
+            (
+                ActionResult::TransientError,
+                DiagnosticType::Transient,
+                number,
+            )
+        } else {
+            (ActionResult::PermanentError, DiagnosticType::Permanent, 0)
+        };
+        let diagnostic = Diagnostic {
+            diagnostic_type: kind,
+            error_identifier: number,
+            error_observer: Entity::RespondingUser,
+            ..Diagnostic::default()
+        };
+        self.reject(own, &failure(action, vec![diagnostic]), cx);
     }
 
     /// Those whom the user of a listener has not answered are refused, for now.
     fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let pending = self.entries.all(|entry| match entry {
-            Entry::Connection(it) => it.phase == Phase::Offered && it.listener == listener,
-            Entry::Listener(_) => false,
-        });
-        for own in pending.collect::<Vec<_>>() {
+        let offered = |it: &Connection| (it.phase, it.listener) == (Phase::Offered, listener);
+        for own in self.entries.connections(offered) {
             self.abort(own, Reason::NoResources, None, cx);
         }
     }
@@ -556,9 +530,7 @@ impl Ftam {
         data: Option<Message>,
         cx: &mut Context<'_>,
     ) {
-        if let Some(Entry::Listener(listener)) = self.entries.get(own) {
-            Self::aborted(listener.above, listener.user, reason, cx);
-            self.entries.remove(own);
+        if self.entries.on_ended(own, reason, cx) {
             return;
         }
         let opening = self.connection(own).map(|it| it.phase) == Some(Phase::Opening);
@@ -588,7 +560,7 @@ impl Ftam {
             self.counters.received += 1;
         }
         if connection.phase != Phase::Offered {
-            Self::aborted(connection.above, connection.user, reason, cx);
+            tell_aborted(connection.above, connection.user, reason, None, cx);
         }
     }
 
@@ -669,16 +641,6 @@ fn refuse_with(session: Handle, response: &InitializeResponse, cx: &mut Context<
         diagnostic: AssociationDiagnostic::User(NO_REASON),
     };
     let fpdu = Fpdu::InitializeResponse(Box::new(response.clone()));
-    refuse(session, Reason::Told(told), Some(written(&fpdu)), cx);
-}
-
-fn refuse(session: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-    cx.down(
-        ACSE,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    let (reason, data) = (Reason::Told(told), Some(written(&fpdu)));
+    abort_below(ACSE, session, reason, data, cx);
 }

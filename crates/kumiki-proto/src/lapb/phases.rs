@@ -1,6 +1,6 @@
 //! Set-up, clearing and reset of the link; frames before anybody looks at numbers.
 
-use kumiki_graph::{Context, Handle, Indication, Reason};
+use kumiki_graph::{Context, Finder, Handle, Indication, Reason, Told};
 use kumiki_octets::Message;
 use kumiki_wire::lapb::{Control, Header, Reject, function};
 
@@ -14,6 +14,12 @@ pub(super) struct Frame {
     /// Whether it is a response of the peer's, and not a command.
     pub(super) response: bool,
     pub(super) information: Message,
+}
+
+/// The peer has broken the protocol, so.
+const fn broken(found: &'static str) -> Reason {
+    let by = Finder::Lapb;
+    Reason::Told(Told::Broken { by, found })
 }
 
 /// What is wrong with a frame, in the letters of FRMR.
@@ -107,7 +113,7 @@ impl Lapb {
                 self.let_go(cx);
             }
             Step::PeerResets => self.peer_resets(poll, cx),
-            Step::Reset => self.reset(Reason::Protocol, cx),
+            Step::Reset => self.reset(broken("it refuses a frame of ours (FRMR)"), cx),
             Step::Take => self.take(frame, cx),
             Step::RejectAgain if !response && poll => self.send_frmr(true, cx),
             Step::RejectAgain => self.ignore(cx),
@@ -235,11 +241,21 @@ impl Lapb {
 
     fn peer_resets(&mut self, poll: bool, cx: &mut Context<'_>) {
         self.counters.resets += 1;
+        let reason = match self.phase {
+            // It is the answer to our FRMR.
+            Phase::Rejecting => self.why_rejected(),
+            Phase::Disconnected
+            | Phase::Offered
+            | Phase::Setup
+            | Phase::Transfer
+            | Phase::Resetting
+            | Phase::Disconnecting => Reason::Reset,
+        };
         self.phase = Phase::Resetting;
         self.sabm_poll = poll;
         self.v = Variables::default();
         self.timers.stop_all(cx);
-        self.tell_reset(Reason::Reset, cx);
+        self.tell_reset(reason, cx);
     }
 
     /// The user resets the link, or answers a reset.
@@ -317,6 +333,17 @@ impl Lapb {
         self.send_frmr(!frame.response && frame.control.poll(), cx);
     }
 
+    /// What we have refused by FRMR.
+    const fn why_rejected(&self) -> Reason {
+        let Reject { x, y, z, .. } = self.reject;
+        broken(match (x, y, z) {
+            (true, _, _) => "a frame with information that it may not have, or too little of it",
+            (_, true, _) => "a frame with more information than is taken",
+            (_, _, true) => "N(R) of a frame that was not sent",
+            (false, false, false) => "a control field that is not defined",
+        })
+    }
+
     fn send_frmr(&mut self, poll: bool, cx: &mut Context<'_>) {
         self.counters.frmr_sent += 1;
         let mut information = Message::new();
@@ -347,7 +374,7 @@ impl Lapb {
                 self.command(function::DISC, cx);
                 self.timers.start(Timer::T1, self.config.t1, cx);
             }
-            Phase::Rejecting if last => self.reset(Reason::Protocol, cx),
+            Phase::Rejecting if last => self.reset(self.why_rejected(), cx),
             Phase::Rejecting => self.send_frmr(false, cx),
             Phase::Transfer if last => self.reset(Reason::TimedOut, cx),
             Phase::Transfer => self.poll(cx),

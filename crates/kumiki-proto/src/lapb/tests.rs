@@ -1,8 +1,8 @@
-use kumiki_graph::Duration;
+use kumiki_graph::{Duration, Finder};
 use proptest::prelude::*;
 
 use super::*;
-use crate::test_bench::hex;
+use crate::test_bench::{hex, told_broken};
 
 pub(crate) mod wire;
 
@@ -421,6 +421,11 @@ fn a_frame_that_cannot_be_is_rejected_and_the_link_is_reset() {
         ("01 61", "08"),
         ("03 00 01", "01"),
     ] {
+        let found = match why {
+            "03" => "a frame with information that it may not have, or too little of it",
+            "08" => "N(R) of a frame that was not sent",
+            _ => "a control field that is not defined",
+        };
         let mut wire = standing(Config::default(), dce(Config::default()));
         wire.inject(B, &hex(frame));
         wire.pass(ms(10));
@@ -434,6 +439,10 @@ fn a_frame_that_cannot_be_is_rejected_and_the_link_is_reset() {
         assert_eq!(octets[4..], hex(why)[..], "{frame}");
         // Who is rejected sends SABM, and the link stands again.
         assert_eq!((wire.resets(A), wire.resets(B)), (1, 1), "{frame}");
+        let told = |found| Some(told_broken(Finder::Lapb, found));
+        let refused = "it refuses a frame of ours (FRMR)";
+        assert_eq!(wire.why_reset(B), told(found), "{frame}");
+        assert_eq!(wire.why_reset(A), told(refused), "{frame}");
         let session = wire.session(A).unwrap();
         wire.say(A, data(session, b"on"));
         wire.pass(ms(5));

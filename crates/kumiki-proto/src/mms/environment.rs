@@ -21,7 +21,7 @@ impl Mms {
     pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
         let user = open.user;
         if self.entries.len() >= self.config.associations as usize {
-            return Self::aborted(above, user, Reason::NoResources, cx);
+            return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
         let mut association = open.association.unwrap_or_default();
         if association.contexts.is_empty() {
@@ -36,23 +36,16 @@ impl Mms {
             .get_or_insert(APPLICATION_CONTEXT);
         let ours = association.initiate.take();
         let ours = ours.map_or(self.config.initiate, |it| *it);
-        let lower = Handle::default();
-        let (entry, data) = if let Mode::Passive { .. } = open.mode {
-            let listener = Listener {
-                above,
-                user,
-                lower,
-                ours,
-            };
-            (Entry::Listener(listener), None)
+        let (own, data) = if let Mode::Passive { .. } = open.mode {
+            (self.entries.listen(above, user, ours), None)
         } else {
             self.counters.sent += 1;
             let data = kumiki_wire::mms::emit(Pdu::InitiateRequest(ours));
             let connection = new(above, user, State::Opening, ours);
-            (Entry::Connection(Box::new(connection)), Some(data))
+            (self.entries.keep(connection), Some(data))
         };
         let open = Open {
-            user: self.entries.insert(entry),
+            user: own,
             association: Some(association),
             data,
             ..open
@@ -63,10 +56,10 @@ impl Mms {
     /// initiate indication.
     pub(super) fn offered(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
         let lower = offered.provider;
-        let Some(Entry::Listener(listener)) = self.entries.get(offered.user) else {
-            return refuse(lower, Reason::Refused, None, cx);
+        let Some(listener) = self.entries.listener(offered.user) else {
+            return abort_below(ACSE, lower, Reason::Refused, None, cx);
         };
-        let (above, user, ours) = (listener.above, listener.user, listener.ours);
+        let (above, user, ours) = (listener.above, listener.user, listener.wants);
         let mut association = offered.association.take().unwrap_or_default();
         let rejected = |code, permanent| {
             let diagnostic = Diagnostic::User(code);
@@ -78,11 +71,11 @@ impl Mms {
         if association.application_context != Some(APPLICATION_CONTEXT) {
             self.counters.refused += 1;
             self.counters.strangers += 1;
-            return refuse(lower, rejected(WRONG_CONTEXT, true), None, cx);
+            return abort_below(ACSE, lower, rejected(WRONG_CONTEXT, true), None, cx);
         }
         if self.entries.len() >= self.config.associations as usize {
             self.counters.refused += 1;
-            return refuse(lower, rejected(NO_REASON, false), None, cx);
+            return abort_below(ACSE, lower, rejected(NO_REASON, false), None, cx);
         }
         let error = |code| Some(ServiceError::new(ErrorClass::INITIATE, code));
         let read = offered.data.take().map(kumiki_wire::mms::parse);
@@ -106,7 +99,7 @@ impl Mms {
         if let Some(error) = wrong {
             self.counters.refused += 1;
             let data = kumiki_wire::mms::emit(Pdu::InitiateError(error));
-            return refuse(lower, rejected(NO_REASON, true), Some(data), cx);
+            return abort_below(ACSE, lower, rejected(NO_REASON, true), Some(data), cx);
         }
         let mut connection = new(above, Handle::default(), State::Offered, ours);
         connection.agreed = agreed;
@@ -115,7 +108,7 @@ impl Mms {
         connection.listener = offered.user;
         connection.context = context.unwrap_or(0);
         association.initiate = Some(Box::new(agreed));
-        let own = self.entries.insert(Entry::Connection(Box::new(connection)));
+        let own = self.entries.keep(connection);
         self.counters.received += 1;
         let offered = Offered {
             user,
@@ -132,7 +125,7 @@ impl Mms {
         let own = accept.session;
         let waits = self.connection(own).map(|it| it.state) == Some(State::Offered);
         let Some(connection) = self.connection(own).filter(|_| waits) else {
-            return Self::aborted(above, accept.user, Reason::NoSession, cx);
+            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         };
         connection.user = accept.user;
         connection.state = State::Standing;
@@ -158,22 +151,12 @@ impl Mms {
     }
 
     /// initiate confirm, or a listener that listens.
-    pub(super) fn opened(&mut self, mut opened: Opened, cx: &mut Context<'_>) {
+    pub(super) fn opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        let lower = opened.provider;
-        match self.entries.get(own) {
-            Some(Entry::Listener(listener)) => {
-                listener.lower = lower;
-                let told = Opened {
-                    user: listener.user,
-                    provider: own,
-                    ..opened
-                };
-                return cx.up(listener.above, Indication::Opened(Box::new(told)));
-            }
-            Some(Entry::Connection(connection)) => connection.lower = lower,
-            None => return refuse(lower, Reason::User, None, cx),
-        }
+        let Some((connection, mut opened)) = self.entries.on_opened(opened, ACSE, cx) else {
+            return;
+        };
+        connection.lower = opened.provider;
         let mut association = opened.association.take().unwrap_or_default();
         let read = opened.data.take().map(kumiki_wire::mms::parse);
         let context = context(&association);
@@ -195,7 +178,7 @@ impl Mms {
             provider: own,
             association: Some(association),
             data: None,
-            ..opened
+            ..*opened
         };
         cx.up(connection.above, Indication::Opened(Box::new(told)));
         let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
@@ -205,9 +188,9 @@ impl Mms {
 
     /// Ends an association that cannot be; the user is told.
     fn fail(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
-        if let Some(connection) = self.forget(own) {
-            end(own, &connection, cx);
-            Self::aborted(connection.above, connection.user, reason, cx);
+        if let Some(connection) = self.entries.forget(own) {
+            end_below(ACSE, (own, connection.lower), None, cx);
+            tell_aborted(connection.above, connection.user, reason, None, cx);
         }
     }
 
@@ -254,13 +237,13 @@ impl Mms {
         let Some(todo) = self.cell(own, event) else {
             return cx.drop("no such association");
         };
-        let Some(connection) = self.forget(own) else {
+        let Some(connection) = self.entries.forget(own) else {
             return;
         };
         let session = connection.user;
         match todo {
             Do::TellClosed => cx.up(connection.above, Indication::Closed { session }),
-            Do::TellAborted => Self::aborted(connection.above, session, reason, cx),
+            Do::TellAborted => tell_aborted(connection.above, session, reason, None, cx),
             Do::Forget
             | Do::Misuse
             | Do::Reject
@@ -285,9 +268,7 @@ impl Mms {
         data: Option<Message>,
         cx: &mut Context<'_>,
     ) {
-        if let Some(Entry::Listener(listener)) = self.entries.get(own) {
-            Self::aborted(listener.above, listener.user, reason, cx);
-            self.entries.remove(own);
+        if self.entries.on_ended(own, reason, cx) {
             return;
         }
         // What cannot be read does not matter any more.
@@ -304,40 +285,26 @@ impl Mms {
 
     /// The user aborts, refuses what was offered, or ends its listening.
     pub(super) fn abort(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
-        match self.entries.get(own) {
-            None => cx.drop("no such association"),
-            Some(Entry::Listener(listener)) => {
-                let (session, data) = (listener.lower, None);
-                let request = if session == Handle::default() {
-                    Request::Cancel { user: own }
-                } else {
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    }
-                };
-                self.entries.remove(own);
-                let pending = self.entries.all(|entry| match entry {
-                    Entry::Connection(it) => it.state == State::Offered && it.listener == own,
-                    Entry::Listener(_) => false,
-                });
-                for offered in pending.collect::<Vec<_>>() {
-                    self.abort(offered, Reason::NoResources, cx);
-                }
-                cx.down(ACSE, request);
-            }
-            Some(Entry::Connection(_)) => {
-                let Some(connection) = self.forget(own) else {
-                    return;
-                };
-                if connection.state == State::Offered {
-                    self.counters.refused += 1;
-                    refuse(connection.lower, reason, None, cx);
-                } else {
-                    end(own, &connection, cx);
-                }
-            }
+        if let Some(request) = self.entries.unlisten(own, reason) {
+            self.refuse_offers(own, cx);
+            return cx.down(ACSE, request);
+        }
+        let Some(connection) = self.entries.forget(own) else {
+            return cx.drop("no such association");
+        };
+        if connection.state == State::Offered {
+            self.counters.refused += 1;
+            abort_below(ACSE, connection.lower, reason, None, cx);
+        } else {
+            end_below(ACSE, (own, connection.lower), None, cx);
+        }
+    }
+
+    /// Those whom the user of a listener has not answered are refused, for now.
+    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
+        let offered = |it: &Connection| (it.state, it.listener) == (State::Offered, listener);
+        for own in self.entries.connections(offered) {
+            self.abort(own, Reason::NoResources, cx);
         }
     }
 }
@@ -395,30 +362,4 @@ fn context(association: &Association) -> Option<i64> {
     standing
         .find(|it| it.abstract_syntax == ABSTRACT_SYNTAX)
         .map(|it| it.id)
-}
-
-/// Ends the association below.
-fn end(own: Handle, connection: &Connection, cx: &mut Context<'_>) {
-    let request = if connection.lower == Handle::default() {
-        Request::Cancel { user: own }
-    } else {
-        let (session, reason, data) = (connection.lower, Reason::User, None);
-        Request::Abort {
-            session,
-            reason,
-            data,
-        }
-    };
-    cx.down(ACSE, request);
-}
-
-fn refuse(session: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-    cx.down(
-        ACSE,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
 }

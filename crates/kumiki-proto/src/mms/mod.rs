@@ -32,7 +32,7 @@ use kumiki_osi::mms::{
 };
 use kumiki_osi::presentation::Values;
 
-use crate::sessions::Sessions;
+use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
 mod connection;
 mod environment;
@@ -102,26 +102,12 @@ pub struct Counters {
     pub rejects: u64,
 }
 
-/// What a handle names.
-#[derive(Debug)]
-enum Entry {
-    Listener(Listener),
-    Connection(Box<Connection>),
-}
-
-#[derive(Debug)]
-struct Listener {
-    above: Above,
-    user: Handle,
-    lower: Handle,
-    ours: Initiate,
-}
-
 /// The layer.
 #[derive(Debug, Default)]
 pub struct Mms {
     config: Config,
-    entries: Sessions<Entry>,
+    /// A listener wants to agree to this, at most.
+    entries: Entries<Connection, Initiate>,
     counters: Counters,
 }
 
@@ -142,32 +128,7 @@ impl Mms {
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        match self.entries.get(handle)? {
-            Entry::Connection(connection) => Some(connection),
-            Entry::Listener(_) => None,
-        }
-    }
-
-    /// Gives up an association.
-    fn forget(&mut self, own: Handle) -> Option<Box<Connection>> {
-        self.connection(own)?;
-        match self.entries.remove(own)? {
-            Entry::Connection(connection) => Some(connection),
-            Entry::Listener(_) => None,
-        }
-    }
-
-    /// The end of an open, or of an association that there is not.
-    fn aborted(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
-        let data = None;
-        cx.up(
-            above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
+        self.entries.connection(handle)
     }
 
     /// What the table says of an event; the state is the next one already.
@@ -209,14 +170,8 @@ impl Protocol for Mms {
                 session, reason, ..
             } => self.abort(session, reason, cx),
             Request::Cancel { user } => {
-                let own = self.entries.find(|entry| match entry {
-                    Entry::Connection(it) => it.above == from && it.user == user,
-                    Entry::Listener(it) => it.above == from && it.user == user,
-                });
-                match own {
-                    Some(own) => self.abort(own, Reason::User, cx),
-                    None => cx.drop("no such association"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, cx);
             }
             // Answers are bounded by what was asked for, and requests of the peer by what was agreed.
             Request::Credit { .. } => {}
@@ -232,7 +187,7 @@ impl Protocol for Mms {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
-            Indication::Opened(opened) => self.opened(*opened, cx),
+            Indication::Opened(opened) => self.opened(opened, cx),
             Indication::Offered(offered) => self.offered(*offered, cx),
             Indication::Values { session, values } => self.came(session, values, cx),
             Indication::Credit { session, credit } => {

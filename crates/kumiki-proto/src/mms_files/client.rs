@@ -16,7 +16,7 @@ use kumiki_osi::mms::{
 use super::listing;
 use super::serving::{Served, Serving, answer};
 use super::{Do, piece};
-use crate::file_user::{Failure, Gain, Layer, Operation, Outcome, Progress};
+use crate::file_user::{Failure, Gain, Layer, Operation, Plan};
 
 /// The most entries of a directory that are kept.
 const MOST_ENTRIES: usize = 100_000;
@@ -90,25 +90,17 @@ impl Run {
 /// The client's side of one association.
 pub struct Client {
     settings: Settings,
-    plan: VecDeque<Operation>,
+    plan: Plan,
     agreed: Option<Initiate>,
     credit: u32,
     next: u32,
     run: Option<Box<Run>>,
-    outcomes: Vec<Outcome>,
-    progress: Progress,
-    refusal: Option<Failure>,
-    stands: bool,
-    held: bool,
-    ending: bool,
-    over: bool,
 }
 
 impl core::fmt::Debug for Client {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Client")
             .field("plan", &self.plan)
-            .field("outcomes", &self.outcomes)
             .finish_non_exhaustive()
     }
 }
@@ -119,53 +111,35 @@ impl Client {
     pub fn new(settings: Settings, plan: Vec<Operation>) -> Self {
         Self {
             settings,
-            plan: plan.into(),
+            plan: Plan::new(plan),
             agreed: None,
             credit: 0,
             next: 1,
             run: None,
-            outcomes: Vec::new(),
-            progress: Progress::default(),
-            refusal: None,
-            stands: false,
-            held: false,
-            ending: false,
-            over: false,
         }
     }
 
     /// Keeps the association when the plan is done, for what [`Client::add`] brings, until [`Client::end`].
     pub const fn hold(&mut self) {
-        self.held = true;
+        self.plan.held = true;
     }
 
     /// Adds to the plan.
     pub fn add(&mut self, operation: Operation, out: &mut Vec<Do>) {
-        if self.over || self.ending {
-            let why = || Failure::local("the association has ended");
-            let why = self.refusal.clone().unwrap_or_else(why);
-            return self.note(operation.title(), Err(why));
-        }
-        self.plan.push_back(operation);
+        self.plan.add(operation);
         self.go_on(out);
     }
 
     /// Ends the association in order when the plan is done.
     pub fn end(&mut self, out: &mut Vec<Do>) {
-        self.held = false;
+        self.plan.held = false;
         self.go_on(out);
-    }
-
-    /// Whether the association stands.
-    #[must_use]
-    pub const fn stands(&self) -> bool {
-        self.stands && !self.over
     }
 
     /// Whether the association stands and nothing is to be done.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.stands() && !self.ending && self.run.is_none() && self.plan.is_empty()
+        self.plan.may_begin() && self.run.is_none() && self.plan.is_empty()
     }
 
     /// What was agreed on, once the association stands.
@@ -174,34 +148,16 @@ impl Client {
         self.agreed.as_ref()
     }
 
-    /// What came of the operations that are over.
+    /// What is still to be done, and what came of the rest.
     #[must_use]
-    pub fn outcomes(&self) -> &[Outcome] {
-        &self.outcomes
-    }
-
-    /// How far it is.
-    #[must_use]
-    pub const fn progress(&self) -> Progress {
-        self.progress
-    }
-
-    /// Why there was no association, or it ended too soon.
-    #[must_use]
-    pub const fn failure(&self) -> Option<&Failure> {
-        self.refusal.as_ref()
-    }
-
-    /// Whether all is done and the association is gone.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.over
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// The association stands.
     pub fn on_opened(&mut self, agreed: Initiate, out: &mut Vec<Do>) {
         self.agreed = Some(agreed);
-        self.stands = true;
+        self.plan.stands = true;
         self.go_on(out);
     }
 
@@ -214,7 +170,7 @@ impl Client {
 
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
-        self.stands = false;
+        self.plan.stands = false;
         self.end_all(Failure::of_reason(reason, Layer::Mms));
     }
 
@@ -223,12 +179,12 @@ impl Client {
         if self.run.is_some() || !self.plan.is_empty() {
             self.end_all(Failure::of_reason(Reason::Down, Layer::Mms));
         }
-        self.over = true;
+        self.plan.over = true;
     }
 
     /// The server wants to end.
     pub fn on_released(&mut self, out: &mut Vec<Do>) {
-        if !self.ending {
+        if !self.plan.is_ending() {
             out.push(Do::Release);
         }
     }
@@ -236,10 +192,7 @@ impl Client {
     /// Gives up: ends a transfer under way, does nothing else of the plan, and ends in order.
     pub fn give_up(&mut self, out: &mut Vec<Do>) {
         let given_up = || Failure::local("given up");
-        for operation in core::mem::take(&mut self.plan) {
-            self.note(operation.title(), Err(given_up()));
-        }
-        self.held = false;
+        self.plan.give_up(&given_up());
         if let Some(run) = &mut self.run {
             run.fail(given_up());
             if run.waiting.is_empty() {
@@ -251,45 +204,35 @@ impl Client {
 
     /// Ends the association at once.
     pub fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
-        if !self.over {
+        if !self.plan.is_over() {
             out.push(Do::Abort);
             self.end_all(why);
         }
     }
 
-    fn note(&mut self, title: String, result: Result<Gain, Failure>) {
-        self.outcomes.push(Outcome { title, result });
-        self.progress.over += 1;
-    }
-
     /// Nothing more can be done.
     fn end_all(&mut self, failure: Failure) {
-        if self.over {
+        if self.plan.is_over() {
             return;
         }
         if let Some(mut run) = self.run.take() {
             run.fail(failure.clone());
             self.finish(*run);
         }
-        for operation in core::mem::take(&mut self.plan) {
-            self.note(operation.title(), Err(failure.clone()));
-        }
-        self.refusal = Some(failure);
-        self.over = true;
+        self.plan.fail(failure);
     }
 
     /// Begins what is next, where nothing is under way.
     fn go_on(&mut self, out: &mut Vec<Do>) {
-        while self.stands && self.run.is_none() && !self.ending && !self.over {
-            let Some(operation) = self.plan.pop_front() else {
-                if !self.held {
-                    self.ending = true;
+        while self.plan.may_begin() && self.run.is_none() {
+            let Some(operation) = self.plan.next() else {
+                if self.plan.ends() {
                     out.push(Do::Release);
                 }
                 return;
             };
             if self.credit == 0 {
-                self.plan.push_front(operation);
+                self.plan.put_back(operation);
                 return;
             }
             self.begin(operation, out);
@@ -332,7 +275,7 @@ impl Client {
                     source_file: own.clone(),
                     destination_file: name.as_str().into(),
                 }));
-                self.progress.expected = source.size();
+                self.plan.progress.expected = source.size();
                 (Phase::Obtaining(Serving::new(own, most)), request)
             }
             Operation::List { name } => (Phase::Listing(None), list(name, None)),
@@ -349,7 +292,7 @@ impl Client {
             }
             Operation::MakeDirectory { .. } => {
                 let failure = Failure::local("MMS has no service that makes directories");
-                return self.note(operation.title(), Err(failure));
+                return self.plan.note(operation.title(), Err(failure));
             }
         };
         self.run = Some(Box::new(Run {
@@ -368,20 +311,10 @@ impl Client {
     }
 
     fn finish(&mut self, run: Run) {
-        let title = run.operation.title();
-        let result = match run.failure {
-            Some(failure) => Err(failure),
-            None => Ok(match run.operation {
-                Operation::Get { .. } | Operation::Put { .. } => Gain::Moved(run.moved),
-                Operation::List { .. } => Gain::Entries(run.entries),
-                Operation::Stat { .. } => Gain::Attributes(run.attributes.unwrap_or_default()),
-                Operation::Rename { .. }
-                | Operation::Remove { .. }
-                | Operation::MakeDirectory { .. } => Gain::Done,
-            }),
-        };
-        self.progress.expected = None;
-        self.note(title, result);
+        let gain = Gain::of(&run.operation, run.moved, run.entries, run.attributes);
+        let result = run.failure.map_or(Ok(gain), Err);
+        self.plan.progress.expected = None;
+        self.plan.note(run.operation.title(), result);
     }
 
     /// The operation is over.
@@ -502,8 +435,8 @@ impl Client {
         match serving.answer(invoke, request, &mut **source, out) {
             Served::Octets(new) => {
                 run.moved = serving.moved;
-                self.progress.octets += new;
-                self.progress.elements += u64::from(new > 0);
+                self.plan.progress.octets += new;
+                self.plan.progress.elements += u64::from(new > 0);
             }
             Served::Failed(why) => run.fail(Failure::local(why)),
         }
@@ -624,7 +557,7 @@ impl Client {
                 self.ask(Request::FileClose(frsm), out);
             }
             Ok(_) => {
-                self.progress.expected = Some(size.saturating_sub(run.at));
+                self.plan.progress.expected = Some(size.saturating_sub(run.at));
                 self.read_on(out);
             }
             Err(why) => {
@@ -649,8 +582,8 @@ impl Client {
                     Ok(()) => {
                         run.at = run.at.saturating_add(len);
                         run.moved = run.moved.saturating_add(len);
-                        self.progress.octets += len;
-                        self.progress.elements += 1;
+                        self.plan.progress.octets += len;
+                        self.plan.progress.elements += 1;
                     }
                     Err(why) => run.fail(Failure::local(why)),
                 }

@@ -21,6 +21,7 @@
 //! |---|---|
 //! | [`Client`], [`FileClient`] | the plan as a state machine; the node |
 //! | [`Responder`], [`FileServer`] | one association as the server sees it; the node |
+//! | [`Plan`](crate::file_user::Plan), [`Door`](crate::filestore::Door) | what client and server have in common with those of FTAM |
 
 mod client;
 mod listing;

@@ -8,7 +8,9 @@ use kumiki_osi::Association;
 use kumiki_osi::mms::Initiate;
 
 use super::{CLIENT_SERVICES, Client, Do, MMS, Settings, perform};
+use crate::entries::ending;
 use crate::file_user::{Failure, Operation, Want};
+use crate::filestore::door::WAKE;
 
 /// Nothing has come for too long.
 const WAITED: u32 = 1;
@@ -60,13 +62,7 @@ const OWN: Handle = Handle {
 
 impl FileClient {
     /// The token by which whoever runs the node has it look at what is wanted.
-    pub const WAKE: Token = Token {
-        session: Handle {
-            index: u32::MAX,
-            generation: u32::MAX,
-        },
-        kind: 0,
-    };
+    pub const WAKE: Token = WAKE;
 
     /// One that does `plan` as soon as it is started.
     #[must_use]
@@ -109,7 +105,7 @@ impl FileClient {
     /// Whether all is done and the association is gone.
     #[must_use]
     pub const fn is_over(&self) -> bool {
-        self.client.is_over()
+        self.client.plan().is_over()
     }
 
     fn with(&mut self, cx: &mut Context<'_>, act: impl FnOnce(&mut Client, &mut Vec<Do>)) {
@@ -141,14 +137,14 @@ impl FileClient {
             match want {
                 Want::Do(operation) => self.client.add(operation, &mut out),
                 Want::End => self.client.end(&mut out),
-                Want::GiveUp if self.client.stands() => self.client.give_up(&mut out),
+                Want::GiveUp if self.client.plan().stands() => self.client.give_up(&mut out),
                 Want::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
                 Want::Abort(why) | Want::Lost(why) => self.client.abort(why, &mut out),
             }
         }
         match self.provider {
             Some(provider) => perform(provider, out, cx),
-            None if self.client.is_over() && self.calls => {
+            None if self.client.plan().is_over() && self.calls => {
                 self.calls = false;
                 cx.down(MMS, Request::Cancel { user: OWN });
             }
@@ -159,15 +155,8 @@ impl FileClient {
 
     /// Ends the association, or what was to become one.
     fn hang_up(&mut self, reason: Reason, cx: &mut Context<'_>) {
-        let request = match self.provider {
-            Some(session) => Request::Abort {
-                session,
-                reason,
-                data: None,
-            },
-            None => Request::Cancel { user: OWN },
-        };
-        cx.down(MMS, request);
+        let provider = self.provider.unwrap_or_default();
+        cx.down(MMS, ending(OWN, provider, reason, None));
         self.gone(reason);
     }
 

@@ -1,27 +1,20 @@
 //! The node of the server: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Duration, Handle, Indication, Instant, Mode, Offered, Open,
-    Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Below, Context, Duration, Handle, Indication, Offered, Particular, Protocol, Reason,
+    Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi::Association;
-use kumiki_osi::acse::{Credential, Diagnostic as AssociationDiagnostic, Names};
+use kumiki_osi::acse::{Credential, Diagnostic as AssociationDiagnostic};
 use kumiki_osi::ftam::{GraphicString, Moment, Password};
 use kumiki_osi::mms::{Initiate, PASSWORD_MECHANISM};
 
 use super::responder::{Config as ResponderConfig, Responder};
 use super::{Do, MMS, SERVER_SERVICES, perform};
-use crate::filestore::{Counters, EPOCH, End, Fault, Guard, Login};
+use crate::entries::abort_below;
+use crate::filestore::door::{Door, LISTENER, WAKE, accept};
+use crate::filestore::{End, Fault, Guard, Login};
 use crate::sessions::Sessions;
-
-/// The handle of the passive open.
-const LISTENER: Handle = Handle {
-    index: u32::MAX,
-    generation: u32::MAX,
-};
-
-/// Nothing has come of an association for too long.
-const IDLE: u32 = 0;
 
 /// X.227, Associate-source-diagnostic: no reason given, authentication failed, authentication required.
 const NO_REASON: u8 = 1;
@@ -73,51 +66,34 @@ struct Session {
 pub struct FileServer {
     config: Config,
     guard: Guard,
-    listener: Option<Handle>,
     sessions: Sessions<Session>,
-    counters: Counters,
-    failed: Option<Reason>,
-    last_end: Option<End>,
-    stopping: Option<Fault>,
+    door: Door,
 }
 
 impl FileServer {
     /// The token by which whoever runs the node has it do what [`FileServer::stop`] said.
-    pub const WAKE: Token = Token {
-        session: LISTENER,
-        kind: 0,
-    };
+    pub const WAKE: Token = WAKE;
 
     /// One for the store that `guard` has.
     #[must_use]
     pub fn new(config: Config, guard: Guard) -> Self {
         Self {
+            door: Door::new(config.associations, config.idle, config.began),
             config,
             guard,
-            listener: None,
             sessions: Sessions::default(),
-            counters: Counters::default(),
-            failed: None,
-            last_end: None,
-            stopping: None,
         }
     }
 
     /// All associations are to be aborted for this reason, when the node is woken with [`FileServer::WAKE`].
     pub fn stop(&mut self, why: Fault) {
-        self.stopping = Some(why);
+        self.door.stop(why);
     }
 
-    /// How the association that ended last did so, or why there was none.
+    /// What came of its callers.
     #[must_use]
-    pub const fn last_end(&self) -> Option<&End> {
-        self.last_end.as_ref()
-    }
-
-    /// What happened.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.counters
+    pub const fn door(&self) -> &Door {
+        &self.door
     }
 
     /// How many associations there are.
@@ -129,25 +105,6 @@ impl FileServer {
     /// The store and who guards it.
     pub const fn guard(&mut self) -> &mut Guard {
         &mut self.guard
-    }
-
-    /// Why nobody can call, if so.
-    #[must_use]
-    pub const fn failure(&self) -> Option<Reason> {
-        self.failed
-    }
-
-    /// Whether it can be called.
-    #[must_use]
-    pub const fn is_listening(&self) -> bool {
-        self.listener.is_some()
-    }
-
-    fn date(&self, now: Instant) -> Moment {
-        let since = now.saturating_since(Instant::default()).as_nanos() / 1_000_000_000;
-        let since = i64::try_from(since).unwrap_or(i64::MAX);
-        let seconds = self.config.began.saturating_add(since);
-        Moment::from_unix_seconds(seconds).unwrap_or(EPOCH)
     }
 
     fn on_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
@@ -165,12 +122,8 @@ impl FileServer {
             account: None,
             password: given.as_ref(),
         };
-        let most = usize::try_from(self.config.associations).unwrap_or(usize::MAX);
-        let let_in = if self.sessions.len() < most {
-            self.guard.authenticate(&login)
-        } else {
-            Err(Fault::transient(9, "too many associations"))
-        };
+        let has_room = self.door.has_room(self.sessions.len());
+        let let_in = has_room.and_then(|()| self.guard.authenticate(&login));
         let agreed = association.initiate.take();
         let (user, agreed) = match (let_in, agreed) {
             (Ok(user), Some(agreed)) => (user, agreed),
@@ -183,58 +136,31 @@ impl FileServer {
                     None => NO_REASON,
                 };
                 let permanent = fault.as_ref().is_none_or(|it| !it.transient);
-                self.counters.refused += 1;
                 let said = fault.map(|it| it.diagnostic()).into_iter().collect();
-                self.last_end = Some(End::Refused(said));
+                self.door.refused(End::Refused(said));
                 let told = Told::Rejected {
                     permanent,
                     diagnostic: AssociationDiagnostic::User(diagnostic),
                 };
-                let abort = Request::Abort {
-                    session,
-                    reason: Reason::Told(told),
-                    data: None,
-                };
-                return cx.down(MMS, abort);
+                return abort_below(MMS, session, Reason::Told(told), None, cx);
             }
         };
-        self.counters.accepted += 1;
+        self.door.counters.accepted += 1;
         let responder = Responder::new(self.config.responder.clone(), user, &agreed);
         let user = self.sessions.insert(Session {
             provider: session,
             responder,
             idle: TimerSlot::default(),
         });
-        // Who answers is who was called, where it has no name of its own.
         let own = &self.config.association.called_names;
-        let called = association.called_names.clone();
-        association.calling = association.called;
-        association.calling_names = if *own == Names::default() {
-            called
-        } else {
-            own.clone()
-        };
-        let accept = Accept {
-            session,
-            user,
-            association: Some(association),
-            ..Accept::default()
-        };
-        cx.down(MMS, Request::Accept(Box::new(accept)));
+        accept(MMS, (session, user), association, own, cx);
         self.rest(user, cx);
     }
 
     /// Begins to wait anew.
     fn rest(&mut self, user: Handle, cx: &mut Context<'_>) {
-        if self.config.idle > Duration::ZERO
-            && let Some(session) = self.sessions.get(user)
-        {
-            let token = Token {
-                session: user,
-                kind: IDLE,
-            };
-            let deadline = cx.now() + self.config.idle;
-            cx.set_timer(&mut session.idle, token, deadline);
+        if let Some(session) = self.sessions.get(user) {
+            self.door.wait(user, &mut session.idle, cx);
         }
     }
 
@@ -245,7 +171,7 @@ impl FileServer {
         cx: &mut Context<'_>,
         act: impl FnOnce(&mut Responder, Moment, &mut Guard, &mut Vec<Do>),
     ) {
-        let now = self.date(cx.now());
+        let now = self.door.date(cx.now());
         let Some(session) = self.sessions.get(user) else {
             return cx.drop("no such association");
         };
@@ -262,8 +188,7 @@ impl FileServer {
         });
         if let Some(mut session) = self.sessions.remove(user) {
             cx.clear_timer(&mut session.idle);
-            self.counters.aborted += 1;
-            self.last_end = Some(End::Stopped(vec![why.diagnostic()]));
+            self.door.ended(End::Stopped(vec![why.diagnostic()]));
         }
     }
 
@@ -274,21 +199,14 @@ impl FileServer {
         };
         cx.clear_timer(&mut session.idle);
         session.responder.on_broken(&mut self.guard);
-        match reason {
-            None => {
-                self.counters.closed += 1;
-                self.last_end = Some(End::InOrder);
-            }
+        self.door.ended(match reason {
+            None => End::InOrder,
             // Some clients end by an abort as others do by conclude.
             Some(Reason::Told(Told::AssociationAborted { provider: false })) => {
-                self.counters.aborted += 1;
-                self.last_end = Some(End::Aborted(Vec::new()));
+                End::Aborted(Vec::new())
             }
-            Some(reason) => {
-                self.counters.aborted += 1;
-                self.last_end = Some(End::Broken(reason));
-            }
-        }
+            Some(reason) => End::Broken(reason),
+        });
     }
 }
 
@@ -303,19 +221,12 @@ impl Protocol for FileServer {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let backlog = self.config.associations;
         let mut association = self.config.association.clone();
         association.initiate = Some(Box::new(Initiate {
             services_supported: SERVER_SERVICES,
             ..self.config.initiate
         }));
-        let open = Open {
-            user: LISTENER,
-            mode: Mode::Passive { backlog },
-            association: Some(Box::new(association)),
-            ..Open::default()
-        };
-        cx.down(MMS, Request::Open(Box::new(open)));
+        self.door.listen(association, MMS, cx);
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
@@ -324,7 +235,6 @@ impl Protocol for FileServer {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
-            Indication::Opened(opened) => self.listener = Some(opened.provider),
             Indication::Offered(offered) => self.on_offered(*offered, cx),
             Indication::Particular { session, what } => {
                 let Particular::Mms(pdu) = *what else {
@@ -344,12 +254,11 @@ impl Protocol for FileServer {
                     responder.on_released(guard, out);
                 });
             }
+            // It can be called.
+            Indication::Opened(_) => {}
             Indication::Aborted {
                 session, reason, ..
-            } if session == LISTENER => {
-                self.listener = None;
-                self.failed = Some(reason);
-            }
+            } if session == LISTENER => self.door.failure = Some(reason),
             Indication::Aborted {
                 session, reason, ..
             } => self.end(session, Some(reason), cx),
@@ -367,14 +276,14 @@ impl Protocol for FileServer {
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         if token == Self::WAKE {
-            if let Some(why) = self.stopping.take() {
+            if let Some(why) = self.door.stops() {
                 for user in self.sessions.handles() {
                     self.stop_one(user, &why, cx);
                 }
             }
             return;
         }
-        self.counters.idle += 1;
+        self.door.counters.idle += 1;
         let why = Fault::transient(1013, "nothing came for too long");
         self.stop_one(token.session, &why, cx);
     }

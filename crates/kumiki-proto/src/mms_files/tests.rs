@@ -2,10 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use kumiki_graph::{
-    Above, Below, Context, Duration, Graph, Handle, Indication, Instant, Mode, Protocol, Reason,
-    Request, Service, Shape,
-};
+use kumiki_graph::{Duration, Graph, Instant, Protocol};
 use kumiki_octets::Message;
 use kumiki_osi::Association;
 use kumiki_osi::acse::{Authentication, Credential};
@@ -17,81 +14,17 @@ use kumiki_osi::mms::{
 
 use super::*;
 use crate::acse::{self, Acse};
-use crate::file_user::{Failure, Gain, Layer, Operation, PutMode, Sink, Source};
+use crate::file_user::{Failure, Gain, Layer, Operation, Plan, PutMode, Sink, Source};
 use crate::filestore::tests::{name, today};
 use crate::filestore::{End, Guard, Memory, User};
 use crate::loopback::{self, Loopback};
 use crate::mms::{self as environment, Mms};
 use crate::presentation::{self, Presentation};
 use crate::session::{self, Session};
+use crate::test_cut::Cut;
 use crate::tp0::{self, Tp0};
 
 const LAYERS: [&str; 6] = ["mms", "acse", "presentation", "session", "tp0", "cut"];
-
-/// Cuts the line between both ends when so many messages have gone over it.
-#[derive(Default)]
-struct Cut {
-    after: Option<usize>,
-    gone: usize,
-    ends: Vec<(Handle, Handle)>,
-    listener: Handle,
-}
-
-impl Protocol for Cut {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        if let Request::Accept(accept) = &request {
-            self.ends.push((accept.user, accept.session));
-        }
-        if let Request::Open(open) = &request
-            && matches!(open.mode, Mode::Passive { .. })
-        {
-            self.listener = open.user;
-        }
-        let is_data = matches!(request, Request::Data { .. });
-        cx.down(Below(0), request);
-        self.gone += usize::from(is_data);
-        if is_data && self.after == Some(self.gone) {
-            let (reason, data) = (Reason::Down, None);
-            for (user, session) in core::mem::take(&mut self.ends) {
-                cx.down(
-                    Below(0),
-                    Request::Abort {
-                        session,
-                        reason,
-                        data: None,
-                    },
-                );
-                let session = user;
-                cx.up(
-                    Above(0),
-                    Indication::Aborted {
-                        session,
-                        reason,
-                        data: data.clone(),
-                    },
-                );
-            }
-        }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        if let Indication::Opened(opened) = &indication
-            && opened.user != self.listener
-        {
-            self.ends.push((opened.user, opened.provider));
-        }
-        cx.up(Above(0), indication);
-    }
-}
 
 /// A sink that a test can look into; it goes on behind what is there where the size is the one it knows.
 #[derive(Clone, Default)]
@@ -197,10 +130,7 @@ fn run(memory: Memory, plan: Vec<Operation>) -> Graph {
 fn run_as(usual: Usual, memory: Memory, plan: Vec<Operation>) -> Graph {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    let cut = Cut {
-        after: usual.cut,
-        ..Cut::default()
-    };
+    let cut = Cut::behind(usual.cut.into_iter().collect(), false);
     let loopback = Loopback::new(loopback::Config::default());
     let server = FileServer::new(usual.server, Guard::new(Box::new(memory)));
     let nodes: [(&str, Box<dyn Protocol>); 9] = [
@@ -247,9 +177,9 @@ fn run_as(usual: Usual, memory: Memory, plan: Vec<Operation>) -> Graph {
     }
 }
 
-fn client(graph: &Graph) -> &Client {
+fn client(graph: &Graph) -> &Plan {
     let node = graph.node("client").unwrap();
-    graph.protocol::<FileClient>(node).unwrap().client()
+    graph.protocol::<FileClient>(node).unwrap().client().plan()
 }
 
 fn server(graph: &mut Graph) -> &mut FileServer {
@@ -269,7 +199,7 @@ fn is_well(graph: &mut Graph) {
         assert!(outcome.result.is_ok(), "{outcome:?}");
     }
     let server = server(graph);
-    assert_eq!(server.last_end(), Some(&End::InOrder));
+    assert_eq!(server.door().last_end(), Some(&End::InOrder));
     assert_eq!(server.associations(), 0);
     assert_eq!(server.guard().selections(), 0);
 }
@@ -512,7 +442,7 @@ fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
         assert!(!shelf.0.lock().unwrap().1);
         let server = server(&mut graph);
         assert_eq!(server.associations(), 0);
-        assert_eq!(server.counters().aborted, 1, "{what}");
+        assert_eq!(server.door().counters().aborted, 1, "{what}");
         assert_eq!(server.guard().selections(), 0);
         let found = server
             .guard()
@@ -674,7 +604,7 @@ fn silence_ends_an_association() {
         now = at;
         graph.fire(now);
     }
-    assert_eq!(server(&mut graph).counters().idle, 1);
+    assert_eq!(server(&mut graph).door().counters().idle, 1);
     assert_eq!(server(&mut graph).associations(), 0);
     assert!(
         client(&graph)

@@ -19,7 +19,7 @@ pub(super) fn cleared(reason: Reason) -> String {
         Reason::Told(Told::X25(told)) => format!("CLR DER C:{} D:{}", told.cause, told.diagnostic),
         Reason::BadAddress => "CLR NP".to_owned(),
         Reason::NoResources => "CLR NC".to_owned(),
-        Reason::Protocol => "CLR ERR".to_owned(),
+        Reason::Protocol | Reason::Told(Told::Broken { .. }) => "CLR ERR".to_owned(),
         Reason::TimedOut | Reason::Refused | Reason::Unreachable | Reason::Down => {
             format!("CLR DER {reason}")
         }
@@ -113,6 +113,9 @@ mod tests {
         }
         assert_eq!(reset(said(What::Reset, 7, 0)), "RESET NC C:7 D:0");
         assert_eq!(reset(said(What::Reset, 0, 1)), "RESET DTE C:0 D:1");
+        let (by, found) = (kumiki_graph::Finder::X25, "invalid P(S)");
+        let broken = Reason::Told(Told::Broken { by, found });
+        assert_eq!(cleared(broken), "CLR ERR");
         assert_eq!(cleared(Reason::BadAddress), "CLR NP");
     }
 }

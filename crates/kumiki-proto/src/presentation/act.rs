@@ -43,7 +43,7 @@ impl Presentation {
                 self.take_primitive(own, primitive, cx);
             }
             (Do::TellClosed, ..) => {
-                if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
+                if let Some(connection) = self.entries.forget(own) {
                     let session = connection.user;
                     cx.up(connection.above, Indication::Closed { session });
                 }
@@ -60,8 +60,8 @@ impl Presentation {
             }
             (Do::SendAru, ..) => self.send_aru(own, data, cx),
             (Do::Cancel, ..) => {
-                if let Some(Entry::Connection(connection)) = self.entries.remove(own) {
-                    end(own, connection.lower, None, cx);
+                if let Some(connection) = self.entries.forget(own) {
+                    end_below(SESSION, (own, connection.lower), None, cx);
                 }
             }
             (Do::TakeCpa | Do::TakePrimitive | Do::SendCpa | Do::SendPrimitive, ..) => {
@@ -88,14 +88,14 @@ impl Presentation {
     }
 
     fn fail(&mut self, own: Handle, reason: u8, event: Option<u8>, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+        let Some(connection) = self.entries.forget(own) else {
             return;
         };
         self.counters.errors += 1;
         let code = reason;
         let reason = Some(reason);
         let arp = Abort::Provider { reason, event };
-        end(own, connection.lower, Some(arp.emit()), cx);
+        end_below(SESSION, (own, connection.lower), Some(arp.emit()), cx);
         if connection.state != State::WaitResponse {
             let by = Finder::Presentation;
             let found = match event {
@@ -105,13 +105,13 @@ impl Presentation {
                 _ => abort::found(code),
             };
             let why = Reason::Told(Told::Broken { by, found });
-            Self::aborted(connection.above, connection.user, why, cx);
+            tell_aborted(connection.above, connection.user, why, None, cx);
         }
     }
 
     /// The session connection is over, or never was.
     fn ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+        let Some(connection) = self.entries.forget(own) else {
             return;
         };
         let said = data.filter(|data| !data.is_empty());
@@ -122,15 +122,7 @@ impl Presentation {
             (_, Some(said)) => aborted(&connection, why, said),
             (_, None) => (why, None),
         };
-        let session = connection.user;
-        cx.up(
-            connection.above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
+        tell_aborted(connection.above, connection.user, reason, data, cx);
     }
 
     /// What a CPR says.
@@ -205,7 +197,7 @@ impl Presentation {
 
     /// A user's data that no SPDU can carry: what was asked for is not done, so the connection ends, and the user hears of it.
     fn too_long(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+        let Some(connection) = self.entries.forget(own) else {
             return;
         };
         cx.drop("user data too long for its SPDU");
@@ -213,8 +205,14 @@ impl Presentation {
             contexts: Vec::new(),
             data: None,
         };
-        end(own, connection.lower, Some(aru.emit()), cx);
-        Self::aborted(connection.above, connection.user, Reason::NoResources, cx);
+        end_below(SESSION, (own, connection.lower), Some(aru.emit()), cx);
+        tell_aborted(
+            connection.above,
+            connection.user,
+            Reason::NoResources,
+            None,
+            cx,
+        );
     }
 
     fn take_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
@@ -232,7 +230,7 @@ impl Presentation {
     }
 
     fn send_aru(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(connection)) = self.entries.remove(own) else {
+        let Some(connection) = self.entries.forget(own) else {
             return;
         };
         let data = fitting(data, MOST_USER_DATA - HEADERS, cx);
@@ -243,7 +241,7 @@ impl Presentation {
             Vec::new()
         };
         let aru = Abort::User { contexts, data };
-        end(own, connection.lower, Some(aru.emit()), cx);
+        end_below(SESSION, (own, connection.lower), Some(aru.emit()), cx);
     }
 
     /// What session has and presentation passes on: only its user data is wrapped.
@@ -331,21 +329,6 @@ pub(super) fn fitting(data: Option<Message>, most: usize, cx: &mut Context<'_>) 
     data.filter(|_| fits)
 }
 
-/// Ends the session connection, with `data` where it stands.
-fn end(own: Handle, session: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-    let request = if session == Handle::default() {
-        Request::Cancel { user: own }
-    } else {
-        let reason = Reason::User;
-        Request::Abort {
-            session,
-            reason,
-            data,
-        }
-    };
-    cx.down(SESSION, request);
-}
-
 /// What an ARU or ARP says; what is neither goes up as it came.
 fn aborted(connection: &Connection, why: Reason, said: Message) -> (Reason, Option<Message>) {
     match Abort::parse(said.clone()) {
@@ -366,7 +349,7 @@ fn spoken(connection: &Connection, data: UserData) -> Option<Message> {
 }
 
 /// What became of contexts, if some were refused.
-fn refused_contexts(results: &[ContextResult]) -> Option<Told> {
+pub(super) fn refused_contexts(results: &[ContextResult]) -> Option<Told> {
     let refused = results.iter().filter(|result| !result.is_accepted());
     let first = refused.clone().next()?;
     let count = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);

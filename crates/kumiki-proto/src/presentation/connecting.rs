@@ -3,6 +3,7 @@
 use kumiki_wire::Malformed;
 use kumiki_wire::presentation::{Accept as Cpa, Connect as Cp, Refuse as Cpr};
 
+use super::act::refused_contexts;
 use super::connection::{has_twins, negotiate};
 use super::*;
 
@@ -12,30 +13,27 @@ impl Presentation {
         let contexts = open.association.as_deref().map(|it| it.contexts.clone());
         let contexts = contexts.unwrap_or_default();
         if self.entries.len() >= self.config.connections as usize {
-            return Self::aborted(above, user, Reason::NoResources, cx);
+            return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
         if let Mode::Passive { .. } = open.mode {
             let called = open.association.as_deref().map(|it| it.called);
-            let listener = Listener {
-                above,
-                user,
-                lower: Handle::default(),
+            let wants = Wants {
                 called: called.unwrap_or_default(),
                 spoken: contexts.iter().map(|it| it.abstract_syntax).collect(),
             };
             let open = Open {
-                user: self.entries.insert(Entry::Listener(Box::new(listener))),
+                user: self.entries.listen(above, user, wants),
                 data: None,
                 ..open
             };
             return cx.down(SESSION, Request::Open(Box::new(open)));
         }
         if contexts.len() > self.config.contexts as usize {
-            return Self::aborted(above, user, Reason::NoResources, cx);
+            return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
         if has_twins(&contexts) {
             cx.drop("two contexts of one number");
-            return Self::aborted(above, user, Reason::Refused, cx);
+            return tell_aborted(above, user, Reason::Refused, None, cx);
         }
         let selectors = open
             .association
@@ -52,7 +50,7 @@ impl Presentation {
             ..Cp::default()
         };
         let open = Open {
-            user: self.entries.insert(Entry::Connection(Box::new(connection))),
+            user: self.entries.keep(connection),
             data: Some(cp.emit()),
             ..open
         };
@@ -61,36 +59,15 @@ impl Presentation {
 
     pub(super) fn session_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        match self.entries.get(own) {
-            Some(Entry::Listener(listener)) => {
-                listener.lower = opened.provider;
-                let told = Opened {
-                    user: listener.user,
-                    provider: own,
-                    ..*opened
-                };
-                cx.up(listener.above, Indication::Opened(Box::new(told)));
-            }
-            Some(Entry::Connection(connection)) => {
-                connection.lower = opened.provider;
-                let input = Input {
-                    opened: Some(opened),
-                    ..Input::default()
-                };
-                self.on(own, Event::Cpa, input, cx);
-            }
-            None => {
-                let (session, reason, data) = (opened.provider, Reason::User, None);
-                cx.down(
-                    SESSION,
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
-            }
-        }
+        let Some((connection, opened)) = self.entries.on_opened(opened, SESSION, cx) else {
+            return;
+        };
+        connection.lower = opened.provider;
+        let input = Input {
+            opened: Some(opened),
+            ..Input::default()
+        };
+        self.on(own, Event::Cpa, input, cx);
     }
 
     /// S-CONNECT indication: CP.
@@ -102,22 +79,28 @@ impl Presentation {
         let cp = match Cp::parse(offered.data.take().unwrap_or_default()) {
             Ok(cp) => cp,
             Err(why) => {
-                self.counters.errors += 1;
-                return self.refuse(lower, code(&why), Vec::new(), cx);
+                let code = code(&why);
+                self.refuse(lower, code, Vec::new(), cx);
+                if code != refusal::VERSION {
+                    self.errs("a CP PPDU that cannot be read");
+                }
+                return;
             }
         };
         let mut association = offered.association.take().unwrap_or_default();
         association.called.presentation = cp.called;
         association.calling.presentation = cp.calling;
         let called = association.called;
-        let handle = self.listener(&called).unwrap_or_default();
-        let Some(Entry::Listener(listener)) = self.entries.get(handle) else {
+        let handle = self.entries.called(|it| it.called.fit(&called));
+        let handle = handle.unwrap_or_default();
+        let Some(listener) = self.entries.listener(handle) else {
             return self.refuse(lower, refusal::ADDRESS_UNKNOWN, Vec::new(), cx);
         };
-        let (above, user, spoken) = (listener.above, listener.user, listener.spoken.clone());
+        let (above, user) = (listener.above, listener.user);
+        let spoken = listener.wants.spoken.clone();
         if has_twins(&cp.contexts) {
-            self.counters.errors += 1;
-            return self.refuse(lower, refusal::NOT_SPECIFIED, Vec::new(), cx);
+            self.refuse(lower, refusal::NOT_SPECIFIED, Vec::new(), cx);
+            return self.errs("two contexts with one identifier");
         }
         let results = negotiate(&spoken, &cp.contexts, self.config.contexts as usize);
         // It is a context as others are, but that it needs no number.
@@ -138,8 +121,8 @@ impl Presentation {
             Some(Ok(value)) => (value.context, Some(value.data)),
             None => (first(&connection, &spoken), None),
             Some(Err(_)) => {
-                self.counters.errors += 1;
-                return self.refuse(lower, refusal::USER_DATA, connection.results, cx);
+                self.refuse(lower, refusal::USER_DATA, connection.results, cx);
+                return self.errs("user data in no context that was proposed");
             }
         };
         let (contexts, results) = connection.seen_from(first);
@@ -153,7 +136,7 @@ impl Presentation {
             let both = association.session.functional_units.and(units);
             association.session.functional_units = both;
         }
-        let own = self.entries.insert(Entry::Connection(Box::new(connection)));
+        let own = self.entries.keep(connection);
         let offered = Offered {
             user,
             provider: own,
@@ -164,12 +147,11 @@ impl Presentation {
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
-    /// Whose the called address is.
-    fn listener(&self, called: &Selectors) -> Option<Handle> {
-        self.entries.best(|entry| match entry {
-            Entry::Listener(it) => it.called.fit(called),
-            Entry::Connection(_) => None,
-        })
+    /// The caller that was refused has broken the protocol, so.
+    const fn errs(&mut self, found: &'static str) {
+        self.counters.errors += 1;
+        let by = Finder::Presentation;
+        self.refusal = Some(Told::Broken { by, found });
     }
 
     /// CPR of this layer's own.
@@ -181,27 +163,21 @@ impl Presentation {
         cx: &mut Context<'_>,
     ) {
         self.counters.refused += 1;
+        let contexts = refused_contexts(&results).filter(|_| reason == refusal::USER_DATA);
+        self.refusal = Some(contexts.unwrap_or(Told::PresentationRefused(reason)));
         let cpr = Cpr {
             results,
             reason: Some(reason),
             ..Cpr::default()
         };
-        let (reason, data) = (Reason::User, Some(cpr.emit()));
-        cx.down(
-            SESSION,
-            Request::Abort {
-                session,
-                reason,
-                data,
-            },
-        );
+        abort_below(SESSION, session, Reason::User, Some(cpr.emit()), cx);
     }
 
     pub(super) fn accept(&mut self, above: Above, accept: Box<Accept>, cx: &mut Context<'_>) {
         let own = accept.session;
         let waits = self.connection(own).map(|it| it.state) == Some(State::WaitResponse);
         if !waits {
-            return Self::aborted(above, accept.user, Reason::NoSession, cx);
+            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         }
         let input = Input {
             accept: Some(accept),
@@ -234,7 +210,7 @@ impl Presentation {
         if cpa.len() > MOST_USER_DATA {
             self.entries.remove(own);
             self.refuse(lower, refusal::LOCAL_LIMIT, results, cx);
-            return Self::aborted(above, accept.user, Reason::NoResources, cx);
+            return tell_aborted(above, accept.user, Reason::NoResources, None, cx);
         }
         let accept = Accept {
             session: lower,
@@ -253,7 +229,7 @@ impl Presentation {
         data: Option<Message>,
         cx: &mut Context<'_>,
     ) {
-        let Some(Entry::Connection(mut connection)) = self.entries.remove(own) else {
+        let Some(mut connection) = self.entries.forget(own) else {
             return;
         };
         self.counters.refused += 1;
@@ -272,6 +248,7 @@ impl Presentation {
             | Reason::Down
             | Reason::NoSession => None,
         };
+        self.refusal = reason.map(Told::PresentationRefused);
         let data = wrapped(&connection, fitting(data, cx), cx);
         let cpr = Cpr {
             responding: connection.called,
@@ -280,15 +257,8 @@ impl Presentation {
             data,
             ..Cpr::default()
         };
-        let (session, reason, data) = (connection.lower, Reason::User, Some(cpr.emit()));
-        cx.down(
-            SESSION,
-            Request::Abort {
-                session,
-                reason,
-                data,
-            },
-        );
+        let (session, data) = (connection.lower, Some(cpr.emit()));
+        abort_below(SESSION, session, Reason::User, data, cx);
     }
 
     /// P-CONNECT confirm.

@@ -39,7 +39,7 @@ use kumiki_osi::presentation::{ContextId, ContextResult, Values, abort, refusal}
 use kumiki_osi::session::Primitive;
 use kumiki_osi::{Oid, Selectors};
 
-use crate::sessions::Sessions;
+use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
 mod act;
 mod connecting;
@@ -94,18 +94,9 @@ pub struct Counters {
     pub errors: u64,
 }
 
-/// What a handle names.
+/// What a user wants that waits to be called.
 #[derive(Debug)]
-enum Entry {
-    Listener(Box<Listener>),
-    Connection(Box<Connection>),
-}
-
-#[derive(Debug)]
-struct Listener {
-    above: Above,
-    user: Handle,
-    lower: Handle,
+struct Wants {
     /// Those under which its user wants to be called; one that is not said does not matter.
     called: Selectors,
     /// The abstract syntaxes that its user speaks.
@@ -116,8 +107,9 @@ struct Listener {
 #[derive(Debug, Default)]
 pub struct Presentation {
     config: Config,
-    entries: Sessions<Entry>,
+    entries: Entries<Connection, Wants>,
     counters: Counters,
+    refusal: Option<Told>,
 }
 
 /// What comes with an event.
@@ -162,11 +154,14 @@ impl Presentation {
         &self.counters
     }
 
+    /// Why a caller was refused last: what was told the last caller that was refused, or what was found in what it said.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<Told> {
+        self.refusal
+    }
+
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        match self.entries.get(handle)? {
-            Entry::Connection(connection) => Some(connection),
-            Entry::Listener(_) => None,
-        }
+        self.entries.connection(handle)
     }
 
     /// An event and what came with it: the table says what is done.
@@ -181,56 +176,23 @@ impl Presentation {
         self.act(own, todo, input, cx);
     }
 
-    /// The end of an open, or of a session that there is not.
-    fn aborted(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
-        let data = None;
-        cx.up(
-            above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
-    }
-
     fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        match self.entries.get(own) {
-            Some(Entry::Connection(_)) => {
-                let input = Input {
-                    data,
-                    why: Some(reason),
-                    ..Input::default()
-                };
-                self.on(own, Event::AbortReq, input, cx);
-            }
-            Some(Entry::Listener(listener)) => {
-                let (session, data) = (listener.lower, None);
-                // Before session has confirmed it, only our own handle names it there.
-                let request = if session == Handle::default() {
-                    Request::Cancel { user: own }
-                } else {
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    }
-                };
-                self.entries.remove(own);
-                self.refuse_offers(own, cx);
-                cx.down(SESSION, request);
-            }
-            None => cx.drop("no such connection"),
+        if let Some(request) = self.entries.unlisten(own, reason) {
+            self.refuse_offers(own, cx);
+            return cx.down(SESSION, request);
         }
+        let input = Input {
+            data,
+            why: Some(reason),
+            ..Input::default()
+        };
+        self.on(own, Event::AbortReq, input, cx);
     }
 
     /// Those whom the user of a listener has not answered hear that nobody is there any more.
     fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let pending = self.entries.all(|entry| match entry {
-            Entry::Connection(it) => it.state == State::WaitResponse && it.listener == listener,
-            Entry::Listener(_) => false,
-        });
-        for own in pending.collect::<Vec<_>>() {
+        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
+        for own in self.entries.connections(offered) {
             let told = Told::PresentationRefused(refusal::NO_ACCESS_POINT);
             self.abort(own, Reason::Told(told), None, cx);
         }
@@ -243,9 +205,7 @@ impl Presentation {
         data: Option<Message>,
         cx: &mut Context<'_>,
     ) {
-        if let Some(Entry::Listener(listener)) = self.entries.get(own) {
-            Self::aborted(listener.above, listener.user, why, cx);
-            self.entries.remove(own);
+        if self.entries.on_ended(own, why, cx) {
             return;
         }
         let input = Input {
@@ -293,14 +253,8 @@ impl Protocol for Presentation {
                 data,
             } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
-                let own = self.entries.find(|entry| match entry {
-                    Entry::Connection(it) => it.above == from && it.user == user,
-                    Entry::Listener(it) => it.above == from && it.user == user,
-                });
-                match own {
-                    Some(own) => self.abort(own, Reason::User, None, cx),
-                    None => cx.drop("no such connection"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, None, cx);
             }
             Request::Particular { session, what } => match *what {
                 Particular::Session(primitive) => {

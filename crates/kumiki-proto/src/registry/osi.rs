@@ -4,9 +4,9 @@ use kumiki_graph::{Coalesce, Duration};
 use kumiki_osi::ftam::FunctionalUnits as FileUnits;
 use kumiki_osi::session::FunctionalUnits;
 
-use super::Place;
 use super::kinds::Built;
 use super::reader::Reader;
+use super::{BuildError, Place};
 use crate::acse::{self, Acse};
 use crate::ftam::{self, Ftam};
 use crate::lif::{self, Flow, Lif};
@@ -51,6 +51,19 @@ const FILE_UNITS: &[(&str, FileUnits)] = &[
     ("recovery", FileUnits::RECOVERY),
     ("restart-data-transfer", FileUnits::RESTART_DATA_TRANSFER),
 ];
+
+/// How many connections a layer keeps.
+fn connections(settings: &Reader<'_>, most: &mut u32) -> Result<(), BuildError> {
+    let range = 1..=1_000_000;
+    settings.number("connections", "the most connections at a time", range, most)
+}
+
+/// How many associations a layer keeps.
+fn associations(settings: &Reader<'_>, most: &mut u32) -> Result<(), BuildError> {
+    let range = 1..=1_000_000;
+    let meaning = "the most associations at a time";
+    settings.number("associations", meaning, range, most)
+}
 
 pub(super) fn tpkt(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = tpkt::Config::default();
@@ -111,12 +124,7 @@ pub(super) fn tp0(settings: &Reader<'_>, _: Place<'_>) -> Built {
         SOME,
         &mut config.patience,
     )?;
-    settings.number(
-        "connections",
-        "the most connections at a time",
-        1..=1_000_000,
-        &mut config.connections,
-    )?;
+    connections(settings, &mut config.connections)?;
     Ok(Box::new(Tp0::new(config)))
 }
 
@@ -145,12 +153,7 @@ pub(super) fn session(settings: &Reader<'_>, _: Place<'_>) -> Built {
         512..=1 << 24,
         &mut config.longest_connect,
     )?;
-    settings.number(
-        "connections",
-        "the most connections at a time",
-        1..=1_000_000,
-        &mut config.connections,
-    )?;
+    connections(settings, &mut config.connections)?;
     Ok(Box::new(Session::new(config)))
 }
 
@@ -162,23 +165,13 @@ pub(super) fn presentation(settings: &Reader<'_>, _: Place<'_>) -> Built {
         1..=128,
         &mut config.contexts,
     )?;
-    settings.number(
-        "connections",
-        "the most connections at a time",
-        1..=1_000_000,
-        &mut config.connections,
-    )?;
+    connections(settings, &mut config.connections)?;
     Ok(Box::new(Presentation::new(config)))
 }
 
 pub(super) fn acse(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = acse::Config::default();
-    settings.number(
-        "associations",
-        "the most associations at a time",
-        1..=1_000_000,
-        &mut config.associations,
-    )?;
+    associations(settings, &mut config.associations)?;
     Ok(Box::new(Acse::new(config)))
 }
 
@@ -211,12 +204,7 @@ pub(super) fn ftam(settings: &Reader<'_>, _: Place<'_>) -> Built {
         SOME,
         &mut config.patience,
     )?;
-    settings.number(
-        "associations",
-        "the most associations at a time",
-        1..=1_000_000,
-        &mut config.associations,
-    )?;
+    associations(settings, &mut config.associations)?;
     Ok(Box::new(Ftam::new(config)))
 }
 
@@ -239,12 +227,7 @@ pub(super) fn mms(settings: &Reader<'_>, _: Place<'_>) -> Built {
     )?;
     config.initiate.max_serv_outstanding_calling = outstanding.into();
     config.initiate.max_serv_outstanding_called = outstanding.into();
-    settings.number(
-        "associations",
-        "the most associations at a time",
-        1..=1_000_000,
-        &mut config.associations,
-    )?;
+    associations(settings, &mut config.associations)?;
     Ok(Box::new(Mms::new(config)))
 }
 

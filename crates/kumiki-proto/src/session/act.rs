@@ -131,33 +131,13 @@ impl Session {
         why: Option<(Reason, Option<Message>)>,
         cx: &mut Context<'_>,
     ) {
-        let Some(Entry::Connection(mut connection)) = self.entries.remove(own) else {
+        let Some(mut connection) = self.entries.forget(own) else {
             return;
         };
         cx.clear_timer(&mut connection.timer);
-        if connection.state == State::WaitTransport {
-            cx.down(TRANSPORT, Request::Cancel { user: own });
-        } else {
-            let (session, reason, data) = (connection.lower, Reason::User, None);
-            cx.down(
-                TRANSPORT,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-        }
+        end_below(TRANSPORT, (own, connection.lower), None, cx);
         if let Some((reason, data)) = why.filter(|_| connection.knows()) {
-            let session = connection.user;
-            cx.up(
-                connection.above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            tell_aborted(connection.above, connection.user, reason, data, cx);
         }
     }
 

@@ -133,18 +133,12 @@ impl Session {
         let below = connection.association.as_deref();
         called.transport = below.and_then(|it| it.called.transport);
         called.session = connection.called.as_deref().and_then(|it| it.called);
-        let handle = self.entries.best(|entry| match entry {
-            Entry::Listener(it) => it.called.fit(&called),
-            Entry::Connection(_) => None,
-        });
+        let handle = self.entries.called(|wanted| wanted.fit(&called));
         let handle = handle.unwrap_or_default();
-        let listener = match self.entries.get(handle) {
-            Some(Entry::Listener(it)) => Some((it.above, it.user)),
-            Some(Entry::Connection(_)) | None => None,
-        };
-        let Some((above, user)) = listener else {
+        let Some(listener) = self.entries.listener(handle) else {
             return self.refuse(own, refusal::SELECTOR_UNKNOWN, None, cx);
         };
+        let (above, user) = (listener.above, listener.user);
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -269,6 +263,7 @@ impl Session {
         cx: &mut Context<'_>,
     ) {
         self.counters.refused += 1;
+        self.refusal = Some(Told::SessionRefused(reason));
         let Some(connection) = self.connection(own) else {
             return;
         };

@@ -31,7 +31,7 @@ use kumiki_octets::Message;
 use kumiki_osi::session::{FunctionalUnits, Primitive};
 use kumiki_osi::{Selector, Selectors};
 
-use crate::sessions::Sessions;
+use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
 mod act;
 mod connecting;
@@ -99,28 +99,14 @@ pub struct Counters {
     pub purged: u64,
 }
 
-/// What a handle names.
-#[derive(Debug)]
-enum Entry {
-    Listener(Listener),
-    Connection(Box<Connection>),
-}
-
-#[derive(Debug)]
-struct Listener {
-    above: Above,
-    user: Handle,
-    lower: Handle,
-    /// Those under which its user wants to be called; one that is not said does not matter.
-    called: Selectors,
-}
-
 /// The layer.
 #[derive(Debug, Default)]
 pub struct Session {
     config: Config,
-    entries: Sessions<Entry>,
+    /// A listener wants to be called under these; one that is not said does not matter.
+    entries: Entries<Connection, Selectors>,
     counters: Counters,
+    refusal: Option<Told>,
 }
 
 impl Session {
@@ -139,11 +125,14 @@ impl Session {
         &self.counters
     }
 
+    /// Why a caller was refused last: what was told the last caller that was refused.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<Told> {
+        self.refusal
+    }
+
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        match self.entries.get(handle)? {
-            Entry::Connection(connection) => Some(connection),
-            Entry::Listener(_) => None,
-        }
+        self.entries.connection(handle)
     }
 
     fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
@@ -159,41 +148,30 @@ impl Session {
             None
         };
         if let Some(reason) = why {
-            let (session, data) = (user, None);
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            return;
+            return tell_aborted(above, user, reason, None, cx);
         }
-        let entry = match open.mode {
-            Mode::Passive { .. } => Entry::Listener(Listener {
-                above,
-                user,
-                lower: Handle::default(),
+        let own = match open.mode {
+            Mode::Passive { .. } => {
                 // What is above it, it does not know.
-                called: Selectors {
+                let called = Selectors {
                     presentation: None,
                     ..open
                         .association
                         .as_deref()
                         .map_or_else(Selectors::default, |it| it.called)
-                },
-            }),
+                };
+                self.entries.listen(above, user, called)
+            }
             Mode::Active => {
                 let mut connection = Connection::new(above, State::WaitTransport, true);
                 connection.user = user;
                 connection.association.clone_from(&open.association);
                 connection.data = open.data;
-                Entry::Connection(Box::new(connection))
+                self.entries.keep(connection)
             }
         };
         let open = Open {
-            user: self.entries.insert(entry),
+            user: own,
             data: None,
             ..open
         };
@@ -206,16 +184,7 @@ impl Session {
             .connection(own)
             .filter(|it| it.state == State::WaitResponse)
         else {
-            let (session, reason, data) = (accept.user, Reason::NoSession, None);
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            return;
+            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         };
         connection.user = accept.user;
         connection.association = accept.association;
@@ -236,43 +205,28 @@ impl Session {
     }
 
     fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+        if let Some(request) = self.entries.unlisten(own, Reason::User) {
+            self.refuse_offers(own, cx);
+            return cx.down(TRANSPORT, request);
+        }
         let input = Input {
             data,
             why: Some(reason),
             ..Input::default()
         };
-        match self.entries.get(own) {
-            Some(Entry::Connection(connection)) if connection.state == State::WaitResponse => {
-                self.on(own, Event::SConRspRefuse, input, cx);
-            }
-            Some(Entry::Connection(_)) => self.on(own, Event::SUAbReq, input, cx),
-            Some(Entry::Listener(listener)) => {
-                let session = listener.lower;
-                // Before transport has confirmed it, only our own handle names it there.
-                let request = if session == Handle::default() {
-                    Request::Cancel { user: own }
-                } else {
-                    Request::Abort {
-                        session,
-                        reason: Reason::User,
-                        data: None,
-                    }
-                };
-                self.entries.remove(own);
-                self.refuse_offers(own, cx);
-                cx.down(TRANSPORT, request);
-            }
-            None => cx.drop("no such session"),
-        }
+        let state = self.connection(own).map(|it| it.state);
+        let event = if state == Some(State::WaitResponse) {
+            Event::SConRspRefuse
+        } else {
+            Event::SUAbReq
+        };
+        self.on(own, event, input, cx);
     }
 
     /// Those whom the user of a listener has not answered hear that nobody is there any more.
     fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let pending = self.entries.all(|entry| match entry {
-            Entry::Connection(it) => it.state == State::WaitResponse && it.listener == listener,
-            Entry::Listener(_) => false,
-        });
-        for own in pending.collect::<Vec<_>>() {
+        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
+        for own in self.entries.connections(offered) {
             let code = kumiki_osi::session::refusal::USER_NOT_ATTACHED;
             self.refuse(own, code, None, cx);
         }
@@ -401,14 +355,8 @@ impl Protocol for Session {
                 data,
             } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
-                let own = self.entries.find(|entry| match entry {
-                    Entry::Connection(it) => it.above == from && it.user == user,
-                    Entry::Listener(it) => it.above == from && it.user == user,
-                });
-                match own {
-                    Some(own) => self.abort(own, Reason::User, None, cx),
-                    None => cx.drop("no such session"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, None, cx);
             }
             Request::Particular { session, what } => self.particular(session, *what, cx),
             Request::Expedited { .. } => cx.drop("expedited data was not agreed on"),
@@ -422,7 +370,7 @@ impl Protocol for Session {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
-            Indication::Opened(opened) => self.transport_opened(&opened, cx),
+            Indication::Opened(opened) => self.transport_opened(opened, cx),
             Indication::Offered(offered) => self.transport_offered(*offered, cx),
             Indication::Data { session, data, .. } => self.came(session, data, cx),
             Indication::Credit { session, credit } => {

@@ -5,37 +5,15 @@ use kumiki_wire::session::{Spdu, parse};
 use super::*;
 
 impl Session {
-    pub(super) fn transport_opened(&mut self, opened: &Opened, cx: &mut Context<'_>) {
+    pub(super) fn transport_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        match self.entries.get(own) {
-            Some(Entry::Listener(listener)) => {
-                listener.lower = opened.provider;
-                let told = Opened {
-                    user: listener.user,
-                    provider: own,
-                    local: opened.local,
-                    ..Opened::default()
-                };
-                cx.up(listener.above, Indication::Opened(Box::new(told)));
-            }
-            Some(Entry::Connection(connection)) => {
-                connection.lower = opened.provider;
-                connection.local = opened.local;
-                connection.remote = opened.remote;
-                self.on(own, Event::TConCnf, Input::default(), cx);
-            }
-            None => {
-                let (session, reason, data) = (opened.provider, Reason::User, None);
-                cx.down(
-                    TRANSPORT,
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
-            }
-        }
+        let Some((connection, opened)) = self.entries.on_opened(opened, TRANSPORT, cx) else {
+            return;
+        };
+        connection.lower = opened.provider;
+        connection.local = opened.local;
+        connection.remote = opened.remote;
+        self.on(own, Event::TConCnf, Input::default(), cx);
     }
 
     /// A transport connection is taken from whoever makes one, for only its CN says what the caller wants.
@@ -43,28 +21,19 @@ impl Session {
         let listens = self.entries.get(offered.user).is_some();
         if !listens || self.entries.len() >= self.config.connections as usize {
             self.counters.refused += 1;
-            let (session, data) = (offered.provider, None);
             let reason = if listens {
                 Reason::NoResources
             } else {
                 Reason::BadAddress
             };
-            cx.down(
-                TRANSPORT,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            return;
+            return abort_below(TRANSPORT, offered.provider, reason, None, cx);
         }
         let mut connection = Connection::new(Above(0), State::WaitConnect, false);
         connection.lower = offered.provider;
         connection.local = offered.local;
         connection.remote = offered.remote;
         connection.association = offered.association;
-        let own = self.entries.insert(Entry::Connection(Box::new(connection)));
+        let own = self.entries.keep(connection);
         let accept = Accept {
             session: offered.provider,
             user: own,
@@ -75,18 +44,7 @@ impl Session {
     }
 
     pub(super) fn transport_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
-        if let Some(Entry::Listener(listener)) = self.entries.get(own) {
-            let (session, reason, data) = (listener.user, why, None);
-            cx.up(
-                listener.above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            self.entries.remove(own);
-        } else if self.connection(own).is_some() {
+        if !self.entries.on_ended(own, why, cx) && self.connection(own).is_some() {
             self.on(own, Event::TDisInd, Input::why(why), cx);
         }
     }

@@ -114,22 +114,14 @@ impl Session {
             return;
         };
         let knows = connection.knows();
-        let (above, session, data) = (connection.above, connection.user, None);
+        let (above, user) = (connection.above, connection.user);
         let ab = Abort {
             transport: Some(transport::RELEASE | item),
             ..Abort::default()
         };
         self.last_word(own, Spdu::Abort(ab), cx);
         if knows {
-            let reason = why;
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            tell_aborted(above, user, why, None, cx);
         }
     }
 

@@ -27,7 +27,7 @@ use kumiki_octets::Message;
 use kumiki_osi::{Association, Selector};
 use kumiki_wire::cotp::{self, Cause, Disconnect, Parameters, Refused, Tpdu, reason};
 
-use crate::sessions::Sessions;
+use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
 mod connection;
 mod receive;
@@ -101,28 +101,15 @@ pub struct Counters {
     pub errors: u64,
 }
 
-/// What a handle names.
-#[derive(Debug)]
-enum Entry {
-    Listener(Listener),
-    Connection(Box<Connection>),
-}
-
-#[derive(Debug)]
-struct Listener {
-    above: Above,
-    user: Handle,
-    lower: Handle,
-    selector: Option<Selector>,
-}
-
 /// The layer.
 #[derive(Debug, Default)]
 pub struct Tp0 {
     config: Config,
-    entries: Sessions<Entry>,
+    /// A listener wants callers of its selector.
+    entries: Entries<Connection, Option<Selector>>,
     last_ref: u16,
     counters: Counters,
+    refusal: Option<Told>,
 }
 
 impl Tp0 {
@@ -141,6 +128,12 @@ impl Tp0 {
         &self.counters
     }
 
+    /// Why a caller was refused last: what was told the last caller that was refused.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<Told> {
+        self.refusal
+    }
+
     /// A reference that is not 0. Nobody looks connections up by it in class 0.
     fn reference(&mut self) -> u16 {
         self.last_ref = self.last_ref.wrapping_add(1).max(1);
@@ -148,35 +141,18 @@ impl Tp0 {
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        match self.entries.get(handle)? {
-            Entry::Connection(connection) => Some(connection),
-            Entry::Listener(_) => None,
-        }
+        self.entries.connection(handle)
     }
 
     fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
-        let (user, session) = (open.user, open.user);
+        let user = open.user;
         if self.entries.len() >= self.config.connections as usize {
-            let (reason, data) = (Reason::NoResources, None);
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            return;
+            return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
         let association = open.association.as_deref();
         let called = association.and_then(|it| it.called.transport);
-        let entry = match open.mode {
-            Mode::Passive { .. } => Entry::Listener(Listener {
-                above,
-                user,
-                lower: Handle::default(),
-                selector: called,
-            }),
+        let own = match open.mode {
+            Mode::Passive { .. } => self.entries.listen(above, user, called),
             Mode::Active => {
                 let reference = self.reference();
                 let mut connection = Connection::new(above, State::WaitNetwork, reference);
@@ -185,7 +161,7 @@ impl Tp0 {
                 connection.calling = association.and_then(|it| it.calling.transport);
                 connection.association = open.association;
                 connection.wanted = open.quality.receive_buffer.unwrap_or(self.config.window);
-                Entry::Connection(Box::new(connection))
+                self.entries.keep(connection)
             }
         };
         let data = match self.config.network {
@@ -193,7 +169,7 @@ impl Tp0 {
             Network::Rfc1006 => None,
         };
         let open = Open {
-            user: self.entries.insert(entry),
+            user: own,
             quality: below(open.quality),
             association: None,
             data,
@@ -209,16 +185,7 @@ impl Tp0 {
             .connection(own)
             .filter(|it| it.state == State::WaitResponse)
         else {
-            let (session, reason, data) = (accept.user, Reason::NoSession, None);
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            return;
+            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         };
         connection.user = accept.user;
         connection.wanted = accept.quality.receive_buffer.unwrap_or(window);
@@ -258,6 +225,7 @@ impl Tp0 {
     /// DR, and the end of the network connection.
     fn refuse(&mut self, own: Handle, code: u8, cx: &mut Context<'_>) {
         self.counters.refused += 1;
+        self.refusal = Some(Told::Disconnected(code));
         if let Some(connection) = self.connection(own) {
             let dr = Tpdu::Disconnect(Disconnect {
                 dst_ref: connection.dst_ref,
@@ -272,37 +240,17 @@ impl Tp0 {
 
     /// Ends the network connection, and tells the user `why` where it knows of the connection and has not asked for it.
     fn end(&mut self, own: Handle, why: Option<Reason>, cx: &mut Context<'_>) {
-        let Some(Entry::Connection(mut connection)) = self.entries.remove(own) else {
+        let Some(mut connection) = self.entries.forget(own) else {
             return;
         };
         cx.clear_timer(&mut connection.timer);
-        if connection.state == State::WaitNetwork {
-            cx.down(NETWORK, Request::Cancel { user: own });
-        } else {
-            let (session, reason, data) = (connection.lower, Reason::User, None);
-            cx.down(
-                NETWORK,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-        }
+        end_below(NETWORK, (own, connection.lower), None, cx);
         let knows = matches!(
             connection.state,
             State::WaitNetwork | State::WaitConfirm | State::Open
         );
         if let Some(reason) = why.filter(|_| knows) {
-            let (session, data) = (connection.user, None);
-            cx.up(
-                connection.above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            tell_aborted(connection.above, connection.user, reason, None, cx);
         }
     }
 
@@ -449,23 +397,13 @@ impl Tp0 {
     }
 
     fn abort(&mut self, session: Handle, why: Reason, cx: &mut Context<'_>) {
-        match self.entries.get(session) {
-            Some(Entry::Connection(_)) => self.on(session, Event::DisconnectRequest, why, cx),
-            Some(Entry::Listener(listener)) => {
-                let (session_below, data) = (listener.lower, None);
-                self.entries.remove(session);
-                let (session, reason) = (session_below, Reason::User);
-                cx.down(
-                    NETWORK,
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
-            }
-            None => cx.drop("no such connection"),
+        if let Some(request) = self.entries.unlisten(session, Reason::User) {
+            return cx.down(NETWORK, request);
         }
+        if self.connection(session).is_none() {
+            return cx.drop("no such connection");
+        }
+        self.on(session, Event::DisconnectRequest, why, cx);
     }
 }
 
@@ -506,14 +444,8 @@ impl Protocol for Tp0 {
                 session, reason, ..
             } => self.abort(session, reason, cx),
             Request::Cancel { user } => {
-                let own = self.entries.find(|entry| match entry {
-                    Entry::Connection(it) => it.above == from && it.user == user,
-                    Entry::Listener(it) => it.above == from && it.user == user,
-                });
-                match own {
-                    Some(own) => self.abort(own, Reason::User, cx),
-                    None => cx.drop("no such connection"),
-                }
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, cx);
             }
             Request::Release { .. } => cx.drop("class 0 has no release"),
             Request::Expedited { .. } => cx.drop("class 0 has no expedited data"),
@@ -528,7 +460,7 @@ impl Protocol for Tp0 {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
-            Indication::Opened(opened) => self.network_opened(&opened, cx),
+            Indication::Opened(opened) => self.network_opened(opened, cx),
             Indication::Offered(offered) => self.network_offered(*offered, cx),
             Indication::Data { session, data, end } => self.came(session, data, end, cx),
             Indication::Credit { session, credit } => {

@@ -5,35 +5,13 @@ use kumiki_graph::Work;
 use super::*;
 
 impl Tp0 {
-    pub(super) fn network_opened(&mut self, opened: &Opened, cx: &mut Context<'_>) {
+    pub(super) fn network_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
-        match self.entries.get(own) {
-            Some(Entry::Listener(listener)) => {
-                listener.lower = opened.provider;
-                let told = Opened {
-                    user: listener.user,
-                    provider: own,
-                    local: opened.local,
-                    ..Opened::default()
-                };
-                cx.up(listener.above, Indication::Opened(Box::new(told)));
-            }
-            Some(Entry::Connection(connection)) => {
-                connection.lower = opened.provider;
-                self.on(own, Event::NetworkConfirm, Reason::User, cx);
-            }
-            None => {
-                let (session, reason, data) = (opened.provider, Reason::User, None);
-                cx.down(
-                    NETWORK,
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
-            }
-        }
+        let Some((connection, opened)) = self.entries.on_opened(opened, NETWORK, cx) else {
+            return;
+        };
+        connection.lower = opened.provider;
+        self.on(own, Event::NetworkConfirm, Reason::User, cx);
     }
 
     /// A network connection is taken from whoever calls, for only its CR says whom the caller wants.
@@ -48,21 +26,12 @@ impl Tp0 {
         let full = self.entries.len() >= self.config.connections as usize;
         if !listens || !is_ours || full {
             self.counters.refused += 1;
-            let (session, data) = (offered.provider, None);
             let reason = if full {
                 Reason::NoResources
             } else {
                 Reason::BadAddress
             };
-            cx.down(
-                NETWORK,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            return;
+            return abort_below(NETWORK, offered.provider, reason, None, cx);
         }
         let reference = self.reference();
         let mut connection = Connection::new(Above(0), State::WaitRequest, reference);
@@ -70,7 +39,7 @@ impl Tp0 {
         connection.remote = offered.remote;
         connection.local = offered.local;
         connection.tpdu_size = self.default_size();
-        let own = self.entries.insert(Entry::Connection(Box::new(connection)));
+        let own = self.entries.keep(connection);
         let accept = Accept {
             session: offered.provider,
             user: own,
@@ -81,18 +50,7 @@ impl Tp0 {
     }
 
     pub(super) fn network_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
-        if let Some(Entry::Listener(listener)) = self.entries.get(own) {
-            let (session, reason, data) = (listener.user, why, None);
-            cx.up(
-                listener.above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
-            self.entries.remove(own);
-        } else {
+        if !self.entries.on_ended(own, why, cx) {
             self.on(own, Event::NetworkEnd, why, cx);
         }
     }
@@ -285,14 +243,10 @@ impl Tp0 {
         };
         let called = cr.parameters.called;
         let size = self.agreed(cr);
-        let listener = self.entries.find(|entry| match entry {
-            Entry::Listener(it) => it.selector.is_none() || it.selector == called,
-            Entry::Connection(_) => false,
-        });
-        let listener = listener.and_then(|handle| match self.entries.get(handle)? {
-            Entry::Listener(it) => Some((it.above, it.user)),
-            Entry::Connection(_) => None,
-        });
+        let fits = |wanted: &Option<Selector>| wanted.is_none() || *wanted == called;
+        let listener = self.entries.called(|wanted| fits(wanted).then_some(0));
+        let listener = listener.and_then(|it| self.entries.listener(it));
+        let listener = listener.map(|it| (it.above, it.user));
         if let Some(connection) = self.connection(own) {
             connection.dst_ref = cr.src_ref;
         }

@@ -421,8 +421,31 @@ fn a_tsdu_in_tiny_pieces_takes_no_more_memory_than_it_must() {
     }
     let node = pair.bench.graph.node("tp0 b").unwrap();
     let tp0 = pair.bench.graph.protocol_mut::<Tp0>(node).unwrap();
-    let own = tp0.entries.find(|it| matches!(it, Entry::Connection(_)));
-    let connection = tp0.connection(own.unwrap()).unwrap();
+    let [own] = tp0.entries.connections(|_| true)[..] else {
+        panic!("one connection")
+    };
+    let connection = tp0.connection(own).unwrap();
     assert_eq!(connection.gathered.len(), 20_000);
     assert!(connection.gathered.slices().len() < 2000);
+}
+
+#[test]
+fn a_listener_that_goes_before_the_network_has_confirmed_it_is_cancelled_there() {
+    let mut bench = Bench::new();
+    let graph = &mut bench.graph;
+    graph.add_device("network", Service::Connection).unwrap();
+    bench.node("tp0", &["network"], Tp0::new(Config::default()));
+    let user = bench.user("user", "tp0", &[]);
+    bench.start();
+    let open = Open {
+        user: LISTENER,
+        mode: Mode::Passive { backlog: 1 },
+        ..Open::default()
+    };
+    bench.say(user, Request::Open(Box::new(open)));
+    bench.say(user, Request::Cancel { user: LISTENER });
+    let [(_, Request::Open(opened)), (_, last)] = &bench.requests()[..] else {
+        panic!("an open and its end");
+    };
+    assert!(matches!(last, Request::Cancel { user } if *user == opened.user));
 }

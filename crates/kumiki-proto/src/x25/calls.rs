@@ -13,7 +13,7 @@ use kumiki_wire::x25::{Block, Body, MOST_CALL_DATA, Packet};
 use super::circuit::{Circuit, Timer};
 use super::config::Channel;
 use super::states::{D, P};
-use super::{Config, Entry, Over, Role, X25, told};
+use super::{Config, Entry, Over, Role, X25, broken, told};
 
 /// What X.25 has where nothing is negotiated; negotiation goes towards it.
 const STANDARD: Flow = Flow::DEFAULT;
@@ -552,7 +552,8 @@ impl X25 {
         wrong |= block.data.len() > MOST_CALL_DATA.1
             || !block.data.is_empty() && circuit.fast_select == FastSelect::None;
         if wrong {
-            circuit.aborted(Reason::Protocol, None, cx);
+            let found = "an answer to a call with more than was asked for";
+            circuit.aborted(broken(found), None, cx);
             let why = (cause::CLEAR_LOCAL, diagnostic::FACILITY);
             return self.clear(handle, why, Vec::new(), cx);
         }

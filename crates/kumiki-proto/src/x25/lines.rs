@@ -12,7 +12,7 @@ use kumiki_wire::x25::{Body, Packet};
 
 use super::circuit::Circuit;
 use super::states::{D, P, R};
-use super::{BELOW, Entry, Over, Role, X25, told};
+use super::{BELOW, Entry, Over, Role, X25, breach, told};
 
 /// The kind of the token of a line's timer; smaller ones are circuits'.
 pub(super) const TIMER: u32 = 16;
@@ -300,7 +300,7 @@ impl X25 {
             return;
         }
         let up = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
-        self.restart(own, up, cx);
+        self.restart(own, up, Reason::Reset, cx);
     }
 
     /// Restarts the interface.
@@ -308,10 +308,11 @@ impl X25 {
         &mut self,
         own: Handle,
         (cause, diagnostic): (u8, u8),
+        reason: Reason,
         cx: &mut Context<'_>,
     ) {
         self.counters.restarts += 1;
-        self.not_ready(own, Reason::Reset, cx);
+        self.not_ready(own, reason, cx);
         let (t20, modulo) = (self.config.t20, self.config.modulo);
         let Some(line) = self.lines.get(own) else {
             return;
@@ -377,7 +378,7 @@ impl X25 {
                 self.counters.errors += 1;
                 cx.drop("restart confirmed that nobody asked for");
                 let cause = self.own_cause(own, cause::RESTART_LOCAL);
-                self.restart(own, (cause, diagnostic::R1), cx);
+                self.restart(own, (cause, diagnostic::R1), breach(diagnostic::R1), cx);
             }
             R::Down | R::Contending => {}
         }
@@ -442,7 +443,7 @@ impl X25 {
     }
 
     /// The layer below says that the link has been reset.
-    pub(super) fn line_reset(&mut self, own: Handle, cx: &mut Context<'_>) {
+    pub(super) fn line_reset(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
         let Some(line) = self.lines.get(own) else {
             return;
         };
@@ -451,8 +452,14 @@ impl X25 {
         let (session, reason) = (line.lower, Reason::Reset);
         cx.down(BELOW, Request::Reset { session, reason });
         if self.config.over == Over::Link {
-            let why = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
-            self.restart(own, why, cx);
+            let said = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
+            // What the link has found wrong is why calls end; that it was reset is enough for them otherwise.
+            let why = if matches!(why, Reason::Told(_)) {
+                why
+            } else {
+                Reason::Reset
+            };
+            self.restart(own, said, why, cx);
         }
     }
 
@@ -606,7 +613,7 @@ impl X25 {
                     diagnostic::NONE
                 };
                 let why = (self.own_cause(own, cause::RESTART_LOCAL), code);
-                self.restart(own, why, cx);
+                self.restart(own, why, Reason::Reset, cx);
             }
             R::Ready => {}
         }

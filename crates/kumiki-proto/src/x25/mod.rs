@@ -51,8 +51,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Instant, Key, Manage, Mode, Open, Opened,
-    Particular, Protocol, Reason, Report, Request, Service, Shape, Token, Told,
+    Above, Address, Below, Context, Finder, Handle, Indication, Instant, Key, Manage, Mode, Open,
+    Opened, Particular, Protocol, Reason, Report, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::{self, Number, Primitive, What};
@@ -75,6 +75,17 @@ use states::P;
 use crate::sessions::Sessions;
 
 const BELOW: Below = Below(0);
+
+/// The peer has broken the protocol: what is wrong, as its diagnostic code says it.
+const fn breach(code: u8) -> Reason {
+    broken(x25::diagnostic_text(code))
+}
+
+/// The peer has broken the protocol, so.
+const fn broken(found: &'static str) -> Reason {
+    let by = Finder::X25;
+    Reason::Told(Told::Broken { by, found })
+}
 
 /// What a CLEAR, RESET or RESTART said.
 const fn told(what: What, cause: u8, diagnostic: u8) -> Reason {
@@ -481,7 +492,7 @@ impl Protocol for X25 {
             Indication::Credit { session, credit } => {
                 self.line_credit(session, credit.messages, cx);
             }
-            Indication::Reset { session, .. } => self.line_reset(session, cx),
+            Indication::Reset { session, reason } => self.line_reset(session, reason, cx),
             Indication::Aborted {
                 session, reason, ..
             } => self.line_aborted(session, reason, cx),

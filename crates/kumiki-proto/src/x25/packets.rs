@@ -1,6 +1,6 @@
 //! Packets that have come: by the tables, to those whom they are for.
 
-use kumiki_graph::{Context, Handle, Reason};
+use kumiki_graph::{Context, Handle};
 use kumiki_octets::Message;
 use kumiki_osi::x25::{What, cause, diagnostic};
 use kumiki_wire::x25::{Body, Packet, Refused, is_data};
@@ -9,7 +9,7 @@ use super::circuit::Circuit;
 use super::config::Channel;
 use super::lines::of_line;
 use super::states::{CallStep, FlowStep, Kind, P, R};
-use super::{Entry, Over, Role, X25, told};
+use super::{Entry, Over, Role, X25, breach, told};
 
 /// The most octets of a packet that is no DATA: call set-up with everything in it.
 const MOST_CONTROL: usize = 3 + 2 + 17 + 256 + 256;
@@ -153,10 +153,10 @@ impl X25 {
             return;
         };
         match circuit.p {
-            P::Transfer => self.reset(handle, code, Reason::Protocol, cx),
+            P::Transfer => self.reset(handle, code, breach(code), cx),
             P::OursClearing => {}
             P::Ready | P::OursWaiting | P::TheirsWaiting | P::Collision => {
-                circuit.aborted(Reason::Protocol, None, cx);
+                circuit.aborted(breach(code), None, cx);
                 self.clear(handle, (cause::CLEAR_LOCAL, code), Vec::new(), cx);
             }
         }
@@ -213,7 +213,7 @@ impl X25 {
             CallStep::Cleared => self.remove_circuit(handle, cx),
             CallStep::Offer | CallStep::Error => {
                 let code = circuit.call_error(role);
-                circuit.aborted(Reason::Protocol, None, cx);
+                circuit.aborted(breach(code), None, cx);
                 self.counters.errors += 1;
                 self.clear(handle, (cause::CLEAR_LOCAL, code), Vec::new(), cx);
             }
@@ -370,7 +370,7 @@ impl X25 {
             Ok(()) => self.flush(handle, cx),
             Err(code) => {
                 self.counters.errors += 1;
-                self.reset(handle, code, Reason::Protocol, cx);
+                self.reset(handle, code, breach(code), cx);
             }
         }
     }

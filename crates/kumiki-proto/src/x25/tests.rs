@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::lapb::tests::wire::{A, B, End, Fate, Wire};
 use crate::lapb::{self, Lapb};
-use crate::test_bench::hex;
+use crate::test_bench::{hex, told_broken};
 
 mod resets;
 mod switched;
@@ -241,7 +241,8 @@ fn an_answer_beyond_what_was_asked_clears_the_call() {
     let mut wire = alone(frames());
     wire.say(A, call("1"));
     wire.inject(A, &hex("10 20 0f 00 03 42 0b 0b"));
-    assert_eq!(wire.aborted(A), Some(Reason::Protocol));
+    let found = "an answer to a call with more than was asked for";
+    assert_eq!(wire.aborted(A), Some(told_broken(Finder::X25, found)));
     assert_eq!(last(&wire, A), hex("10 20 13 00 42"));
 }
 
@@ -392,7 +393,8 @@ fn errors_before_and_after_a_call_clear_with_the_state_as_diagnostic() {
     wire.say(A, call("1"));
     wire.inject(A, &hex("10 20 00 00"));
     assert_eq!(last(&wire, A), hex("10 20 13 00 15"));
-    assert_eq!(wire.aborted(A), Some(Reason::Protocol));
+    let found = "packet type invalid for state p2";
+    assert_eq!(wire.aborted(A), Some(told_broken(Finder::X25, found)));
     // p6: what comes still is let be, until the confirmation.
     let before = sent(&wire, A).len();
     wire.inject(A, &hex("10 20 00 00"));
@@ -719,6 +721,19 @@ fn a_call_over_lapb_ends_with_the_link_and_comes_again() {
     wire.say(A, data(session, b"again", true));
     wire.pass(ms(50));
     assert_eq!(wire.taken(B), [b"again"]);
+}
+
+#[test]
+fn a_call_ends_with_what_the_link_below_has_found() {
+    let mut wire = stack(0, 1);
+    wire.say(B, listen("12"));
+    wire.say(A, call("12345"));
+    wire.pass(ms(50));
+    // RR with information, from A's side.
+    wire.inject(B, &hex("01 01 00"));
+    wire.pass(ms(100));
+    let found = "a frame with information that it may not have, or too little of it";
+    assert_eq!(wire.aborted(B), Some(told_broken(Finder::Lapb, found)));
 }
 
 #[test]

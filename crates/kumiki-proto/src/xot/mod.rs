@@ -26,8 +26,9 @@
 //! first, so that the peer gets our CLEAR, unless it does not read it for [`PATIENCE`].
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered,
-    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Accept, Address, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode,
+    Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
+    Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::Call;
@@ -664,7 +665,7 @@ impl Xot {
                 Found::NotYet => return connection.repay(cx),
                 Found::Malformed => {
                     self.counters.malformed += 1;
-                    return self.close(own, Reason::Protocol, cx);
+                    return self.close(own, broken("octets that are no packet of XOT"), cx);
                 }
             };
             match connection.phase {
@@ -684,6 +685,12 @@ impl Xot {
             }
         }
     }
+}
+
+/// The peer has broken the protocol, so.
+const fn broken(found: &'static str) -> Reason {
+    let by = Finder::Xot;
+    Reason::Told(Told::Broken { by, found })
 }
 
 fn octets_of(setup: &PvcSetup) -> Message {

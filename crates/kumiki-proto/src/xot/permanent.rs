@@ -6,7 +6,7 @@ use kumiki_graph::{Context, Handle, Reason, Request, Told};
 use kumiki_octets::Message;
 use kumiki_wire::xot::{PvcEnd, PvcSetup, status};
 
-use super::{Entry, Permanent, Phase, STREAM, Xot, octets_of};
+use super::{Entry, Permanent, Phase, STREAM, Xot, broken, octets_of};
 
 /// The end that is the lesser of two by interface, without case, and channel.
 fn compare(a: &PvcEnd, b: &PvcEnd) -> Ordering {
@@ -155,7 +155,7 @@ impl Xot {
                 return self.stands(own, cx);
             }
             Ok(answer) => Reason::Told(Told::CircuitRefused(answer.status)),
-            Err(_) => Reason::Protocol,
+            Err(_) => broken("an answer to the set-up of a permanent circuit that cannot be read"),
         };
         self.counters.refused += 1;
         self.close(own, why, cx);

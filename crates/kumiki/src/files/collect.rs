@@ -30,7 +30,7 @@ use super::bar::Bar;
 use super::local::{Part, Receipt, checksum, digest, directory_of, path_shown};
 use super::show;
 use super::url::Url;
-use super::work::{Manner, broken, directory, look_at, narrated, status};
+use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
 use crate::commands::{Stop, print, shown};
 
 /// What is to be collected, and where it goes.
@@ -570,6 +570,10 @@ impl Errand for Collection<'_> {
 
     fn broken(&mut self, title: &str, why: &Failure, wait: Duration) {
         self.bar.say(&broken(title, why, wait));
+    }
+
+    fn anew(&mut self, title: &str, why: &Failure) {
+        self.bar.say(&anew(title, why));
     }
 
     fn told(&mut self, line: &str) {

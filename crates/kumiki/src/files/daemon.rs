@@ -12,6 +12,7 @@ use kumiki_lab::live::osi::{
 use kumiki_lab::live::{Duration, LiveError};
 use kumiki_lab::quantity::Octets;
 
+use super::work;
 use crate::commands::{Stop, print};
 use crate::live::option;
 
@@ -217,6 +218,9 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         return Err(Stop::Input(
             "--tpdu: 128, 256, 512, 1024, 2048, 4096 or 8192 is expected".to_owned(),
         ));
+    }
+    if let (Some(size), false) = (reach.tpdu, reach.xot.is_empty()) {
+        work::warn(Carrier::Xot, size);
     }
     let x121 = match &reach.x121 {
         Some(digits) => digits

@@ -4,8 +4,9 @@
 //! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
 //! the responder meanwhile is not put together from two. Beside the part (`NAME.part.of`) is kept by what the rest alone can be had: with MMS size and date, as
 //! the responder says them, and the place that was asked for; with FTAM the number of the transfer and a checkpoint, for F-RECOVER. There the responder answers
-//! for it that the rest is of the same file. What comes before a checkpoint that is noted is on the disk. A file that is sent and is to be resumed has such a
-//! note beside it (`.NAME.kumiki-put`).
+//! for it that the rest is of the same file; where it does not, all comes once more, and is compared. What comes before a checkpoint that is noted is on the
+//! disk. A file that is sent and is to be resumed has such a note beside it (`.NAME.kumiki-put`). What is compared, and counted, are octets as they are
+//! transferred; a text whose lines are to end otherwise here is converted when all of it is there.
 //!
 //! A link is followed: the file it leads to is replaced, or made. What is no file (a device, a FIFO, a socket) is written to as standard output is.
 
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kumiki_lab::live::osi::{Message, Page, Secured, Sink, Source};
 use sha2::{Digest as _, Sha256};
 
+use super::newlines::{Localiser, globalise, localise};
 use crate::commands::shown;
 
 /// Bytes that are compared at a time.
@@ -157,6 +159,7 @@ impl Note {
     fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> io::Result<()>) {
         let Some(at) = at else {
             let _ = std::fs::remove_file(&self.path);
+            self.next = 0;
             return;
         };
         if at.offset < self.next {
@@ -186,6 +189,8 @@ pub(crate) struct Part {
     size: u64,
     resume: bool,
     checksum: bool,
+    /// Its lines end with CR LF as it comes, and with LF when it is there.
+    is_text: bool,
     finished: bool,
     receipt: Receipt,
     /// How far it is, where it can be recovered by another run.
@@ -243,6 +248,7 @@ impl Part {
             size: 0,
             resume,
             checksum: false,
+            is_text: false,
             finished: false,
             receipt: receipt.clone(),
             note: None,
@@ -301,6 +307,22 @@ impl Part {
     pub(crate) fn with_checksum(mut self) -> Self {
         self.checksum = true;
         self
+    }
+
+    /// Ends lines as they end here when it is there.
+    pub(crate) fn with_newlines(mut self, is_text: bool) -> Self {
+        self.is_text = is_text;
+        self
+    }
+
+    /// Converts what has come, if it is to be.
+    fn localised(&mut self) -> io::Result<()> {
+        if self.is_text {
+            // What it says of octets is not true of them any more.
+            let _ = std::fs::remove_file(note_of(&self.part));
+            self.size = localise(&self.file)?;
+        }
+        Ok(())
     }
 
     fn said(&self, why: &io::Error) -> String {
@@ -391,6 +413,7 @@ impl Sink for Part {
         let done = self
             .file
             .set_len(self.size)
+            .and_then(|()| self.localised())
             .and_then(|()| self.file.sync_all())
             .and_then(|()| self.digest())
             .and_then(|digest| {
@@ -444,6 +467,8 @@ impl Sink for Part {
         if at.is_none() {
             self.interrupted = None;
             self.receipt.with(|it| it.resumed = 0);
+            // What came is compared with what comes, as that of an earlier run is.
+            self.old = self.old.max(self.size);
         }
         if let Some(note) = &mut self.note {
             note.keep(at, || self.file.sync_data());
@@ -466,7 +491,20 @@ pub(crate) struct Out {
     to: Box<dyn io::Write + Send>,
     name: String,
     written: u64,
+    /// The checksum of what was written.
+    digest: Sha256,
+    /// All of the file comes once more, and perhaps it is another one.
+    again: Option<Again>,
+    /// What makes CR LF to LF, where it is to be.
+    localiser: Option<Localiser>,
     receipt: Receipt,
+}
+
+/// How far what comes once more was compared with what was written, and its checksum up to there.
+#[derive(Default)]
+struct Again {
+    compared: u64,
+    digest: Sha256,
 }
 
 impl Out {
@@ -476,6 +514,9 @@ impl Out {
             to: Box::new(io::stdout()),
             name: "standard output".to_owned(),
             written: 0,
+            digest: Sha256::new(),
+            again: None,
+            localiser: None,
             receipt: Receipt::default(),
         }
     }
@@ -496,19 +537,63 @@ impl Out {
             to,
             name,
             written: 0,
+            digest: Sha256::new(),
+            again: None,
+            localiser: None,
             receipt: receipt.clone(),
         };
         Ok((out, receipt))
     }
 
+    /// Ends lines as they end here.
+    pub(crate) fn with_newlines(mut self, is_text: bool) -> Self {
+        self.localiser = is_text.then(Localiser::default);
+        self
+    }
+
     fn said(&self, why: impl core::fmt::Display) -> String {
         format!("{}: {why}", self.name)
+    }
+
+    /// Takes into account what comes once more of a file that is begun anew, and judges it as soon as all that was written has come.
+    fn compare(&mut self, offset: u64, data: &Message) -> Result<(), String> {
+        let Some(again) = self.again.as_mut().filter(|it| it.compared == offset) else {
+            return Ok(());
+        };
+        let mut left = usize::try_from(self.written - again.compared).unwrap_or(usize::MAX);
+        data.for_each(|octets| {
+            let (these, _) = octets.split_at_checked(left).unwrap_or((octets, &[]));
+            again.digest.update(these);
+            left -= these.len();
+            again.compared = again.compared.saturating_add(these.len() as u64);
+        });
+        if again.compared < self.written {
+            return Ok(());
+        }
+        self.judge()
+    }
+
+    /// Whether what has come once more is what was written.
+    fn judge(&mut self) -> Result<(), String> {
+        let Some(again) = self.again.take() else {
+            return Ok(());
+        };
+        if again.compared == self.written
+            && again.digest.finalize() == self.digest.clone().finalize()
+        {
+            return Ok(());
+        }
+        Err(self.said(format!(
+            "the file has changed at the responder, and {} bytes of the one before are written already; fetch it once more, to a file",
+            self.written
+        )))
     }
 }
 
 impl Sink for Out {
     fn write(&mut self, offset: u64, mut data: Message) -> Result<(), String> {
         let gap = "what comes does not follow what came";
+        self.compare(offset, &data)?;
         // Behind a checkpoint some of it comes once more, of the same file.
         let again = self.written.checked_sub(offset);
         let again = again.ok_or_else(|| self.said(gap))?;
@@ -518,7 +603,15 @@ impl Sink for Out {
         let mut done = Ok(());
         data.for_each(|octets| {
             if done.is_ok() {
-                done = self.to.write_all(octets);
+                self.digest.update(octets);
+                done = match &mut self.localiser {
+                    Some(localiser) => {
+                        let mut local = Vec::with_capacity(octets.len());
+                        localiser.take(octets, &mut local);
+                        self.to.write_all(&local)
+                    }
+                    None => self.to.write_all(octets),
+                };
             }
         });
         self.written = self.written.saturating_add(data.len() as u64);
@@ -526,13 +619,25 @@ impl Sink for Out {
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        self.to.flush().map_err(|why| self.said(why))?;
+        self.judge()?;
+        let mut rest = Vec::new();
+        if let Some(localiser) = &mut self.localiser {
+            localiser.end(&mut rest);
+        }
+        let done = self.to.write_all(&rest).and_then(|()| self.to.flush());
+        done.map_err(|why| self.said(why))?;
         let size = self.written;
         self.receipt.with(|it| {
             it.size = size;
             it.is_there = true;
         });
         Ok(())
+    }
+
+    fn secured(&mut self, at: Option<Secured>) {
+        if at.is_none() && self.written > 0 {
+            self.again = Some(Again::default());
+        }
     }
 }
 
@@ -542,6 +647,8 @@ pub(crate) struct Contents {
     name: String,
     /// Its size when it was opened.
     pub(crate) size: u64,
+    /// What was known of it when it was opened; nothing of standard input.
+    seen: Option<std::fs::Metadata>,
     note: Option<Note>,
     interrupted: Option<Secured>,
 }
@@ -569,6 +676,7 @@ impl Contents {
             file,
             name,
             size,
+            seen: Some(metadata),
             note: None,
             interrupted: None,
         })
@@ -576,14 +684,27 @@ impl Contents {
 
     /// Keeps a note beside `path` by which another run can recover the transfer to `place`, and goes on with what an earlier one has left of the same file.
     pub(crate) fn recovering(mut self, path: &Path, place: &str) -> Result<Self, String> {
-        let metadata = self.file.metadata();
-        let it = metadata.map_err(|why| format!("{}: {why}", self.name))?;
+        let no_file = || format!("{}: this is no file", self.name);
+        let it = self.seen.as_ref().ok_or_else(no_file)?;
         let (seconds, nanos) = (it.mtime(), it.mtime_nsec());
         let (size, number, place) = (it.len(), it.ino(), place.escape_debug());
         let of = format!("{size} {seconds}.{nanos} {number} {place}");
         let note = Note::new(note_beside(path), of);
-        self.interrupted = note.read().filter(|at| at.offset <= size);
+        self.interrupted = note.read().filter(|at| at.offset <= self.size);
         self.note = Some(note);
+        Ok(self)
+    }
+
+    /// Ends lines as they end between systems, if that `is_text`: in a file without a name, so that it can go on by octets.
+    pub(crate) fn with_newlines(mut self, is_text: bool) -> Result<Self, String> {
+        if !is_text {
+            return Ok(self);
+        }
+        let sent = tempfile::tempfile().and_then(|sent| {
+            self.size = globalise(&self.file, &sent)?;
+            Ok(sent)
+        });
+        self.file = sent.map_err(|why| format!("{}: {why}", self.name))?;
         Ok(self)
     }
 
@@ -598,6 +719,7 @@ impl Contents {
             file,
             name,
             size,
+            seen: None,
             note: None,
             interrupted: None,
         })
@@ -701,5 +823,23 @@ mod tests {
         let mut other = begin("mms://d:102/2.dat");
         assert_eq!(opened(&mut other, 3), 0);
         assert_eq!(std::fs::read(part_of(&target)).unwrap(), b"");
+    }
+    #[test]
+    fn what_was_written_is_compared_with_what_comes_anew() {
+        let again = |parts: &[(u64, &[u8])]| {
+            let (mut out, receipt) = Out::open(Path::new("/dev/null")).unwrap();
+            out.write(0, Message::from_octets(b"abcd")).unwrap();
+            out.secured(None);
+            for &(offset, octets) in parts {
+                out.write(offset, Message::from_octets(octets))?;
+            }
+            out.finish().map(|()| receipt.read().size)
+        };
+        assert_eq!(again(&[(0, b"abc"), (3, b"def")]), Ok(6));
+        assert_eq!(again(&[(0, b"abcd")]), Ok(4));
+        for other in [&[(0, &b"abXdef"[..])][..], &[(0, b"abc")], &[]] {
+            let why = again(other).unwrap_err();
+            assert!(why.contains("4 bytes of the one before"), "{why}");
+        }
     }
 }

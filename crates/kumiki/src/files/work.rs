@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use kumiki_lab::live::osi::{
-    self, Association, Call, ContentsType, Duration, Errand, Failure, Gain, Layer, Operation,
-    Outcome, Protocols, PutMode,
+    self, Association, Call, Calls, Carrier, ContentsType, Duration, Errand, Failure, Gain, Layer,
+    Lower, Operation, Outcome, Protocols, PutMode,
 };
 
 use super::bar::Bar;
@@ -16,12 +17,25 @@ use crate::commands::{Stop, lines_shown, print, shown};
 use crate::live::option;
 
 /// How much is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// What the layers do.
+    /// Tell what the layers do
+    #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Nothing about what went well.
+    /// No progress, and nothing about what went well
+    #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// How a responder is waited for, and what is kept of that.
+#[derive(Args, Debug)]
+pub(crate) struct Line {
+    /// How long an answer may take, and nothing may come
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    timeout: String,
+    /// Write what crosses the connection to this file, as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
 }
 
 /// The exit status of what was given up.
@@ -47,10 +61,47 @@ pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
 }
 
 /// Warns of what is asked for and is beyond a standard.
-pub(crate) fn warn(call: &Call) {
-    if let Some(beyond) = call.lower.carrier.beyond(call.lower.tpdu_size) {
+pub(crate) fn warn(carrier: Carrier, tpdu_size: u16) {
+    if let Some(beyond) = carrier.beyond(tpdu_size) {
         eprintln!("kumiki: {beyond}");
     }
+}
+
+/// Whom `url` means, over such a line; as whom, `calls` says.
+pub(crate) fn call(
+    url: &Url,
+    line: &Line,
+    calls: impl FnOnce() -> Result<Calls, Stop>,
+) -> Result<Call, Stop> {
+    let patience = patience(&line.timeout)?;
+    let [called, ours] = url.x121;
+    if url.carrier == Carrier::Xot && called.is_empty() {
+        let scheme = url.scheme;
+        return Err(Stop::Input(format!(
+            "XOT calls an X.121 address; write it as in {scheme}://host/FILE?carrier=xot&x121=12345"
+        )));
+    }
+    let lower = Lower {
+        carrier: url.carrier,
+        tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
+        patience,
+        x121: ours,
+        ..Lower::default()
+    };
+    let call = Call {
+        host: url.host.clone(),
+        lower,
+        x121: called,
+        called: url.called,
+        calling: url.calling,
+        names: url.names.clone(),
+        application_context: url.context,
+        calls: calls()?,
+        patience,
+        pcap: line.pcap.clone(),
+    };
+    warn(call.lower.carrier, call.lower.tpdu_size);
+    Ok(call)
 }
 
 /// A plan with its end known beforehand.
@@ -92,6 +143,10 @@ impl Errand for Plan {
         self.bar.say(&broken(title, why, wait));
     }
 
+    fn anew(&mut self, title: &str, why: &Failure) {
+        self.bar.say(&anew(title, why));
+    }
+
     fn told(&mut self, line: &str) {
         if self.verbose {
             self.bar.say(line);
@@ -106,6 +161,12 @@ pub(crate) fn broken(title: &str, why: &Failure, wait: Duration) -> String {
         "kumiki: {title}: {}; it goes on in {seconds} s",
         why.meaning
     )
+}
+
+/// That something is not gone on with and begins anew, in a line.
+pub(crate) fn anew(title: &str, why: &Failure) -> String {
+    let Failure { layer, meaning, .. } = why;
+    format!("kumiki: {title}: {layer}: {meaning}; it begins anew")
 }
 
 /// What came of an operation, in a line.
@@ -200,7 +261,7 @@ pub(crate) fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
 }
 
 /// How long an answer may take.
-pub(crate) fn patience(text: &str) -> Result<Duration, Stop> {
+fn patience(text: &str) -> Result<Duration, Stop> {
     let patience: Duration = option("--timeout", text)?;
     if patience == Duration::ZERO {
         return Err(Stop::Input(
@@ -230,13 +291,13 @@ pub(crate) fn target(url: &Url, target: Option<&Path>) -> Result<Option<PathBuf>
     }
 }
 
-/// Fetches the file of a URL.
+/// Fetches the file of a URL. Lines that end with CR LF there end with LF here, if that `is_text`.
 pub(crate) fn get(
     call: &Call,
     url: &Url,
     to: Option<&Path>,
     resume: bool,
-    contents_type: Option<ContentsType>,
+    (contents_type, is_text): (Option<ContentsType>, bool),
     manner: Manner,
 ) -> Result<(), Stop> {
     let name = url.name.clone();
@@ -249,7 +310,7 @@ pub(crate) fn get(
                 "--resume goes on with a file, and standard output is none".to_owned(),
             ));
         }
-        None => Box::new(Out::standard()),
+        None => Box::new(Out::standard().with_newlines(is_text)),
         Some(path) => match Place::of(path).map_err(Stop::Failed)? {
             Place::Stream(path) if resume => {
                 return Err(Stop::Input(format!(
@@ -260,7 +321,7 @@ pub(crate) fn get(
             Place::Stream(path) => {
                 let (out, its) = Out::open(&path).map_err(Stop::Failed)?;
                 receipt = Some(its);
-                Box::new(out)
+                Box::new(out.with_newlines(is_text))
             }
             Place::File(path) => {
                 let mut place = url.place();
@@ -273,7 +334,7 @@ pub(crate) fn get(
                     Protocols::Ftam => (part, goes_on) = part.recovering(),
                 }
                 receipt = Some(its);
-                Box::new(part)
+                Box::new(part.with_newlines(is_text))
             }
         },
     };
@@ -342,12 +403,12 @@ pub(crate) fn put_name(file: &Path, url: &Url) -> Result<String, Stop> {
     Ok(name)
 }
 
-/// Sends a file, or standard input. With `resume` it goes on with what an earlier run has left, and leaves a note for another one.
+/// Sends a file, or standard input. Lines that end with LF here end with CR LF there, if that `is_text`. With `resume` it goes on with what an earlier run has left, and leaves a note for another one.
 pub(crate) fn put(
     call: &Call,
     file: &Path,
     name: &str,
-    (contents_type, mode): (ContentsType, PutMode),
+    (contents_type, mode, is_text): (ContentsType, PutMode, bool),
     resume: bool,
     manner: Manner,
 ) -> Result<(), Stop> {
@@ -359,12 +420,17 @@ pub(crate) fn put(
             ));
         }
         (true, false) => Contents::of_standard_input(),
-        (false, false) => Contents::of(file),
-        (false, true) => Contents::of(file).and_then(|contents| {
-            let place = format!("{mode:?} as {contents_type} {} {name}", call.host);
-            contents.recovering(file, &place)
-        }),
+        (false, _) => Contents::of(file),
     };
+    let contents = contents.and_then(|contents| contents.with_newlines(is_text));
+    let contents = contents.and_then(|contents| {
+        if !resume {
+            return Ok(contents);
+        }
+        let ends = if is_text { " with CR LF" } else { "" };
+        let place = format!("{mode:?} as {contents_type}{ends} {} {name}", call.host);
+        contents.recovering(file, &place)
+    });
     let contents = contents.map_err(Stop::Failed)?;
     let size = contents.size;
     let put = Operation::Put {
@@ -462,4 +528,22 @@ pub(crate) fn names(
 pub(crate) fn directory(name: &str) -> String {
     let name = name.strip_suffix('/').unwrap_or(name);
     if name.is_empty() { "." } else { name }.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_mms_rejects_is_a_protocol_error_and_what_a_service_cannot_do_is_none() {
+        let of = |code| Failure {
+            layer: Layer::Mms,
+            code,
+            ..Failure::local("anything")
+        };
+        // A reject has no code of a service.
+        assert_eq!(status(&of(None), true), 7);
+        assert_eq!(status(&of(Some(7)), true), 6);
+        assert_eq!(status(&of(Some(2)), false), 5);
+    }
 }

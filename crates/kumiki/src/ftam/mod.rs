@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use kumiki_lab::live::osi::{
-    self, Call, Calls, ContentsType, FunctionalUnits, Lower, Operation, PutMode, Settings,
-    StringClass,
+    Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass,
 };
 use kumiki_lab::live::unguessable;
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
 use crate::files::url::Url;
-use crate::files::work::{self, Manner};
+use crate::files::work::{self, Line, Manner};
 use crate::files::{collect, password};
 use crate::live::option;
 
@@ -56,12 +55,8 @@ struct Common {
     /// has a user
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// How long an answer may take, and nothing may come
-    #[arg(long, value_name = "TIME", default_value = "30s")]
-    timeout: String,
-    /// Write what crosses the connection to this file, as pcapng
-    #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
+    #[command(flatten)]
+    line: Line,
     /// The octets of one data element that is sent, where a file may be cut anywhere
     #[arg(long, value_name = "SIZE", default_value = "8000B")]
     element: String,
@@ -71,21 +66,8 @@ struct Common {
     /// Propose no recovery, for responders that choke on it: what breaks has failed
     #[arg(long)]
     no_recovery: bool,
-    /// Tell what the layers do
-    #[arg(short, long)]
-    verbose: bool,
-    /// No progress, and nothing about what went well
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-impl Common {
-    const fn manner(&self) -> Manner {
-        Manner {
-            verbose: self.verbose,
-            quiet: self.quiet,
-        }
-    }
+    #[command(flatten)]
+    manner: Manner,
 }
 
 /// What is in a file.
@@ -125,6 +107,9 @@ struct Get {
     /// Open it as this; as whatever it is unless given
     #[arg(long = "as", value_name = "TYPE")]
     form: Option<As>,
+    /// Open it as text, and end its lines as they end here: CR LF becomes LF
+    #[arg(long, conflicts_with = "form")]
+    text: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -143,6 +128,9 @@ struct Put {
     /// What it is
     #[arg(long = "as", value_name = "TYPE", value_enum, default_value_t = As::Binary)]
     form: As,
+    /// It is text, whose lines end as they end between systems: LF becomes CR LF
+    #[arg(long, conflicts_with = "form")]
+    text: bool,
     /// Note how far it is (.FILE.kumiki-put, beside the file), and go on from there the next time, where the responder has kept what it has
     #[arg(long)]
     resume: bool,
@@ -217,27 +205,19 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
 
 /// The same; another run may go on with what this one begins, if it `resumes`.
 fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
-    let patience = work::patience(&common.timeout)?;
-    let element: Octets = option("--element", &common.element)?;
-    let element = usize::try_from(element.count()).ok();
-    let element = element.filter(|element| (1..=1 << 20).contains(element));
-    let Some(element) = element else {
-        return Err(Stop::Input(
-            "--element: 1 B to 1 MiB is expected".to_owned(),
-        ));
-    };
-    if url.carrier == osi::Carrier::Xot && url.x121.first().is_some_and(osi::X121::is_empty) {
-        return Err(Stop::Input(
-            "XOT calls an X.121 address; write it as in ftam://host/FILE?carrier=xot&x121=12345"
-                .to_owned(),
-        ));
-    }
+    work::call(url, &common.line, || {
+        settings(url, common, resumes).map(Calls::Ftam)
+    })
+}
+
+/// As whom, and how.
+fn settings(url: &Url, common: &Common, resumes: bool) -> Result<Settings, Stop> {
+    let element = element(&common.element)?;
     let password = password::of(
         VARIABLE,
         url.user.as_deref(),
         common.password_file.as_deref(),
     )?;
-    let usual = Lower::default();
     let settings = Settings::default();
     let recovers = (common.retries > 0 || resumes) && !common.no_recovery;
     let units = if recovers {
@@ -246,38 +226,26 @@ fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
         settings.units
     };
     let random = unguessable().map_err(|why| Stop::Failed(format!("no random number: {why}")))?;
-    let [called, ours] = url.x121;
-    let call = Call {
-        host: url.host.clone(),
-        lower: Lower {
-            carrier: url.carrier,
-            tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
-            patience,
-            x121: ours,
-            ..usual
-        },
-        x121: called,
-        called: url.called,
-        calling: url.calling,
-        names: url.names.clone(),
-        application_context: url.context,
-        calls: Calls::Ftam(Settings {
-            initiator: url.user.as_deref().map(Into::into),
-            account: url.account.as_deref().map(Into::into),
-            password,
-            element,
-            units,
-            recoveries: if recovers { common.retries } else { 0 },
-            resumes: recovers && resumes,
-            // Thirty bits: some responders have no more than 32 for it.
-            activity: i64::try_from(random >> 34).unwrap_or(0),
-            ..settings
-        }),
-        patience,
-        pcap: common.pcap.clone(),
-    };
-    work::warn(&call);
-    Ok(call)
+    Ok(Settings {
+        initiator: url.user.as_deref().map(Into::into),
+        account: url.account.as_deref().map(Into::into),
+        password,
+        element,
+        units,
+        recoveries: if recovers { common.retries } else { 0 },
+        resumes: recovers && resumes,
+        // Thirty bits: some responders have no more than 32 for it.
+        activity: i64::try_from(random >> 34).unwrap_or(0),
+        ..settings
+    })
+}
+
+/// The octets of one data element, as `--element` says.
+pub(crate) fn element(text: &str) -> Result<usize, Stop> {
+    let element: Octets = option("--element", text)?;
+    let element = usize::try_from(element.count()).ok();
+    let element = element.filter(|element| (1..=1 << 20).contains(element));
+    element.ok_or_else(|| Stop::Input("--element: 1 B to 1 MiB is expected".to_owned()))
 }
 
 /// The variable of the environment that has the password.
@@ -291,14 +259,15 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
             let call = resumed(&it.url, &it.common, it.resume)?;
-            let contents_type = it.form.map(As::contents_type);
+            let form = if it.text { Some(As::Text) } else { it.form };
+            let contents_type = form.map(As::contents_type);
             work::get(
                 &call,
                 &it.url,
                 it.target.as_deref(),
                 it.resume,
-                contents_type,
-                it.common.manner(),
+                (contents_type, it.text),
+                it.common.manner,
             )
         }
         What::Put(it) => {
@@ -309,49 +278,42 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 Mode::Replace => PutMode::Replace,
                 Mode::Append => PutMode::Append,
             };
-            let how = (it.form.contents_type(), mode);
-            work::put(&call, &it.file, &name, how, it.resume, it.common.manner())
+            let form = if it.text { As::Text } else { it.form };
+            let how = (form.contents_type(), mode, it.text);
+            work::put(&call, &it.file, &name, how, it.resume, it.common.manner)
         }
         What::Ls(it) => work::list(
             &call_of(&it.url, &it.common)?,
             &it.url,
             it.json,
-            it.common.manner(),
+            it.common.manner,
         ),
         What::Stat(it) => work::stat(
             &call_of(&it.url, &it.common)?,
             &it.url,
             it.json,
-            it.common.manner(),
+            it.common.manner,
         ),
         What::Mv(it) => work::rename(
             &call_of(&it.url, &it.common)?,
             &it.url,
             &it.to,
-            it.common.manner(),
+            it.common.manner,
         ),
         What::Rm(it) => {
             let remove = |name| Operation::Remove { name };
             let operations = work::names(&it.url, &it.more, remove)?;
-            work::plain(
-                &call_of(&it.url, &it.common)?,
-                operations,
-                it.common.manner(),
-            )
+            work::plain(&call_of(&it.url, &it.common)?, operations, it.common.manner)
         }
         What::Mkdir(it) => {
             let make = |name| Operation::MakeDirectory { name };
             let operations = work::names(&it.url, &it.more, make)?;
-            work::plain(
-                &call_of(&it.url, &it.common)?,
-                operations,
-                it.common.manner(),
-            )
+            work::plain(&call_of(&it.url, &it.common)?, operations, it.common.manner)
         }
         What::Collect(it) => {
             let call = resumed(&it.url, &it.common, true)?;
             let contents_type = it.form.map(As::contents_type);
-            let manner = it.common.manner();
+            let manner = it.common.manner;
             collect::run(&call, &it.url, &it.options, contents_type, manner)
         }
     }

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use super::harness::{Daemon, Folder, Running, hollow};
+use super::line::{Cut, Line};
 
 /// Octets of all values, more than one TPDU and one data element.
 fn content() -> Vec<u8> {
@@ -149,4 +150,52 @@ fn memory_is_bounded() {
     let size = folder.path("root/x").metadata().unwrap().len();
     assert_eq!(size, 300_000_000);
     std::fs::remove_dir_all(&folder.0).unwrap();
+}
+
+#[test]
+fn lines_of_a_text_end_as_they_end_on_each_side() {
+    let folder = Folder::new("newlines");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let (there, here) = (b"one\r\n\r\ntwo\rthree\n", b"one\n\ntwo\rthree\n");
+    folder.write("root/x", there);
+    let url = daemon.url("x");
+    folder.ftam(&["get", "--text", &url, "b"]).well();
+    assert_eq!(folder.read("b"), here);
+    let ran = folder.ftam(&["get", "--text", &url, "-"]).well();
+    assert_eq!(ran.out.as_bytes(), here);
+    // Only where it was asked for.
+    folder.ftam(&["get", "--as", "text", &url, "c"]).well();
+    assert_eq!(folder.read("c"), there);
+    let both = folder.ftam(&["get", "--text", "--as", "binary", &url, "d"]);
+    both.failed(2, &["--text", "--as"]);
+    folder
+        .ftam(&["put", "--text", "b", &daemon.url("y")])
+        .well();
+    assert_eq!(folder.read("root/y"), b"one\r\n\r\ntwo\rthree\r\n");
+    folder.ftam(&["put", "b", &daemon.url("z")]).well();
+    assert_eq!(folder.read("root/z"), here);
+    daemon.stop();
+}
+
+#[test]
+fn a_text_that_breaks_goes_on_and_is_converted_once() {
+    let folder = Folder::new("newlines-broken");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let here: Vec<u8> = (0..300_000_u32)
+        .flat_map(|n| format!("{n}\n").into_bytes())
+        .collect();
+    folder.write("a", &here);
+    for _ in 0..2 {
+        let line = Line::new(&daemon.at, &[Cut::After(900_000)]);
+        folder.ftam(&["put", "--text", "a", &line.url("x")]).well();
+        assert_eq!(line.connections(), 2);
+        let line = Line::new(&daemon.at, &[Cut::After(900_000)]);
+        let get = ["get", "--text", "--resume", &line.url("x"), "b"];
+        folder.ftam(&get).well();
+        assert_eq!(line.connections(), 2);
+        assert!(folder.read("b") == here);
+        assert_eq!(folder.read("root/x").len(), here.len() + 300_000);
+    }
+    assert_eq!(folder.names("."), ["a", "b", "root"]);
+    daemon.stop();
 }

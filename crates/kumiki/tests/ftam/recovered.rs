@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use super::harness::{Daemon, Folder, Running, hollow, until};
+use super::harness::{Daemon, Folder, Ran, Running, hollow, until};
 use super::line::{Cut, Line};
 
 /// More than any transfer here moves before it is broken.
@@ -216,21 +216,79 @@ fn what_is_kept_goes_with_the_responder() {
     assert_eq!(folder.names("root"), [""; 0]);
 }
 
-#[test]
-fn a_responder_that_has_forgotten_says_so_at_once() {
-    let folder = Folder::new("recovered-forgotten");
-    let daemon = Daemon::start(&folder, &["--anonymous"]);
-    let other = Daemon::start(&folder, &["--anonymous"]);
-    folder.write("a", &contents());
-    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
-    let putting = folder.command(&["ftam", "put", "a", &line.url("x")]);
-    let putting = Running::start(putting);
-    let log = daemon.log();
-    assert!(log.contains("kept"), "{log}");
+/// Two responders to one directory, and a line that leads to the first until a transfer breaks, and to the other then. `x` is the last of the words.
+fn moved(folder: &Folder, words: &[&str], target: Option<&str>, meanwhile: impl Fn()) -> Ran {
+    let daemon = Daemon::start(folder, &["--anonymous"]);
+    let other = Daemon::start(folder, &["--anonymous"]);
+    let line = Line::new(&daemon.at, &[Cut::Stalled(1_500_000)]);
+    let url = line.url("x");
+    let mut all = vec!["ftam"];
+    all.extend(words);
+    all.push(&url);
+    all.extend(target);
+    let running = Running::start(folder.command(&all));
+    until(|| line.crossed() > 1_500_000);
     line.lead(&other.at);
-    putting.end().failed(6, &["6004"]);
-    let log = other.log();
-    assert!(log.ends_with("ended in order"), "{log}");
+    meanwhile();
+    line.release();
+    let ran = running.end();
+    let logs = [daemon.log(), other.log()];
+    assert!(logs[0].contains("kept"), "{logs:?}");
+    assert!(logs[1].ends_with("ended in order"), "{logs:?}");
+    assert_eq!(line.connections(), 2);
     daemon.stop();
     other.stop();
+    ran
+}
+
+/// It has begun anew once, and says why.
+#[track_caller]
+fn began_anew(ran: &Ran) {
+    let said = |line: &&str| line.contains(" x: FTAM: 6004 ") && line.ends_with("it begins anew");
+    assert_eq!(ran.err.lines().filter(said).count(), 1, "{ran:?}");
+}
+
+#[test]
+fn what_a_responder_has_forgotten_is_sent_anew_on_the_connection_that_stands() {
+    let folder = Folder::new("recovered-forgotten");
+    let contents = contents();
+    folder.write("a", &contents);
+    // One that was made for what broke would go with the responder that has made it.
+    folder.write("root/x", b"old");
+    let put = ["put", "--retries=1", "a"];
+    let ran = moved(&folder, &put, None, || {}).well();
+    began_anew(&ran);
+    assert!(folder.read("root/x") == contents);
+    assert!(ran.err.contains("x: 4000000 bytes"), "{ran:?}");
+}
+
+#[test]
+fn what_a_responder_has_forgotten_is_fetched_anew_and_is_one_file() {
+    let folder = Folder::new("recovered-forgotten-get");
+    let contents = contents();
+    folder.write("root/x", &contents);
+    let other: Vec<u8> = contents.iter().map(|octet| octet ^ 0x55).collect();
+    let get = ["get", "--retries=1"];
+    let changes = || folder.write("root/x", &other);
+    let ran = moved(&folder, &get, Some("b"), changes).well();
+    began_anew(&ran);
+    assert!(folder.read("b") == other);
+}
+
+#[test]
+fn what_is_written_to_a_pipe_already_is_compared_where_it_comes_anew() {
+    let folder = Folder::new("recovered-forgotten-out");
+    let contents: Vec<u8> = contents().iter().map(|octet| octet % 100).collect();
+    let mut other = contents.clone();
+    other[1_000] ^= 1;
+    folder.write("root/x", &contents);
+    let ran = moved(&folder, &["get"], Some("-"), || {}).well();
+    began_anew(&ran);
+    // The harness puts an end of a line behind the last one.
+    assert!(
+        ran.out.trim_end().as_bytes() == String::from_utf8_lossy(&contents).trim_end().as_bytes()
+    );
+    let changes = || folder.write("root/x", &other);
+    let ran = moved(&folder, &["get"], Some("-"), changes);
+    ran.failed(1, &["begins anew", "has changed", "are written already"]);
 }

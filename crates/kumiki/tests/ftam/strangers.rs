@@ -116,6 +116,49 @@ fn who_speaks_another_language_is_told_with_its_words_whatever_carries_transport
     }
 }
 
+/// Takes a packet of XOT; that without its header.
+fn xot_packet(socket: &mut TcpStream) -> Vec<u8> {
+    let mut header = [0; 4];
+    socket.read_exact(&mut header).unwrap();
+    let mut packet = vec![0; u16::from_be_bytes([header[2], header[3]]).into()];
+    socket.read_exact(&mut packet).unwrap();
+    packet
+}
+
+#[test]
+fn who_breaks_the_protocol_of_x25_is_told_what_was_found() {
+    let folder = Folder::new("breaches-xot");
+    let refused = |at: &str, found: &str| {
+        let ran = folder.ftam(&["ls", &format!("ftam://{at}/?carrier=xot&x121=1")]);
+        let said = format!("{found}; take a capture");
+        ran.failed(7, &["network: ", ": the peer broke the protocol: ", &said]);
+    };
+    // Data before the call is answered.
+    let (at, it) = peer(|socket| {
+        let call = xot_packet(socket);
+        let data = [0, 0, 0, 4, call[0] & 0x3f, call[1], 0, 0];
+        socket.write_all(&data).unwrap();
+        while socket.read(&mut [0; 512]).is_ok_and(|len| len > 0) {}
+    });
+    refused(
+        &at,
+        "X.25: the peer broke the protocol: packet type invalid for state p2",
+    );
+    it.join().unwrap();
+    // Another version of XOT behind the answer.
+    let (at, it) = peer(|socket| {
+        let call = xot_packet(socket);
+        let accepted = [0, 0, 0, 3, call[0] & 0x3f, call[1], 0x0f, 0, 9, 0, 0];
+        socket.write_all(&accepted).unwrap();
+        while socket.read(&mut [0; 512]).is_ok_and(|len| len > 0) {}
+    });
+    refused(
+        &at,
+        "XOT: the peer broke the protocol: octets that are no packet of XOT",
+    );
+    it.join().unwrap();
+}
+
 #[test]
 fn who_never_answers_is_told_apart_from_who_has_stopped() {
     let folder = Folder::new("mute");
@@ -220,7 +263,13 @@ fn tpdus_beyond_the_standard_are_warned_of() {
     let beyond = "TPDUs of 8192 octets are beyond the standard on X.25";
     assert_eq!(list("&tpdu=8192").matches(beyond).count(), 1);
     assert!(!list("&tpdu=2048").contains("beyond"));
-    daemon.stop();
+    assert!(!daemon.stop().err.contains("beyond"));
+    // The responder says it in the same words, and of X.25 alone.
+    for (carrier, times) in [("--xot", 1), ("--listen", 0)] {
+        let daemon = Daemon::on(&folder, carrier, &["--anonymous", "--tpdu", "8192"]);
+        let ran = daemon.stop();
+        assert_eq!(ran.err.matches(beyond).count(), times, "{ran:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One association that we ask for, and what is done on it; another one where it breaks in a transfer that can be recovered.
 //!
 //! **Going on.** A connection is good for one association, so what was under way moves to the graph of another connection, and sends F-RECOVER there. Before
-//! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`].
+//! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`]. Where F-RECOVER is refused it is begun anew.
 //!
 //! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer that does not answer within
 //! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::patience`] while something is wanted of it
@@ -76,6 +76,11 @@ pub trait Errand {
     /// What is under way has broken for this reason, and goes on on another connection after this time.
     fn broken(&mut self, title: &str, why: &Failure, wait: Duration) {
         let _ = (title, why, wait);
+    }
+
+    /// What was interrupted is not gone on with, for this reason, and begins anew on the connection that stands.
+    fn anew(&mut self, title: &str, why: &Failure) {
+        let _ = (title, why);
     }
 
     /// Something that a person may want to know.
@@ -273,8 +278,8 @@ impl Calling<'_> {
         if client.wants_again() {
             return Ended::Broken { client, stood };
         }
-        self.hear(client.outcomes());
-        self.whole.failure = client.failure().cloned();
+        self.hear(client.plan().outcomes());
+        self.whole.failure = client.plan().failure().cloned();
         Ended::Over
     }
 
@@ -386,15 +391,18 @@ impl Conversation<'_, '_> {
         let Some(client) = caller_mut(graph, self.node, of) else {
             return true;
         };
-        if client.stands() && !self.stood {
+        if client.plan().stands() && !self.stood {
             self.stood = true;
             let agreed = client.agreed();
             calling
                 .errand
                 .told(&format!("{of}: the association stands, with {agreed}"));
         }
-        calling.hear(client.outcomes());
-        calling.errand.progress(client.progress());
+        if let Some((title, why)) = client.take_anew() {
+            calling.errand.anew(&title, &why);
+        }
+        calling.hear(client.plan().outcomes());
+        calling.errand.progress(client.plan().progress());
         if let Some(broken) = client.take_broken() {
             self.broken = Some(Box::new(broken));
             return true;
@@ -403,7 +411,7 @@ impl Conversation<'_, '_> {
         if crossed != self.crossed.0 {
             self.crossed = (crossed, now);
         }
-        if client.is_over() {
+        if client.plan().is_over() {
             // What was said last is still to leave, where the peer takes it.
             let since = *self.over.get_or_insert(now);
             let full = self.watcher.sight().is_full;
@@ -449,7 +457,7 @@ impl Conversation<'_, '_> {
         }
         let of = self.calling.call.calls.protocol();
         let client = graph.and_then(|graph| caller(graph, self.node, of));
-        let failure = client.and_then(|client| client.failure().cloned());
+        let failure = client.and_then(|client| client.plan().failure().cloned());
         let call = self.calling.call;
         whole.failure = failure.map(|failure| {
             if self.stood || failure.layer == Layer::Local {

@@ -1,7 +1,7 @@
 //! What callers and servers of both protocols have in common: so that one conversation, one door and one log serve both.
 
 use kumiki_graph::{Graph, NodeId, Token};
-use kumiki_proto::file_user::{self, Client, Failure, Outcome, Progress, Settings, Want};
+use kumiki_proto::file_user::{self, Client, Failure, Plan, Settings, Want};
 use kumiki_proto::filestore::{self, End, Fault};
 use kumiki_proto::mms_files;
 
@@ -36,24 +36,18 @@ impl Calls {
 
 /// A node that calls.
 pub(super) trait Caller {
-    /// Whether the association stands.
-    fn stands(&self) -> bool;
+    /// What it is to do, and what came of that.
+    fn plan(&self) -> &Plan;
     /// What was agreed on, in words.
     fn agreed(&self) -> String;
-    /// What came of operations.
-    fn outcomes(&self) -> &[Outcome];
-    /// How far it is.
-    fn progress(&self) -> Progress;
-    /// Why there was no association, or it ended too soon.
-    fn failure(&self) -> Option<&Failure>;
-    /// Whether all is over.
-    fn is_over(&self) -> bool;
     /// Whether it waits for something to do.
     fn is_idle(&self) -> bool;
     /// Wants something, at the next [`WAKE`].
     fn want(&mut self, want: Want);
     /// What is to go on on another association, where this one has broken.
     fn take_broken(&mut self) -> Option<Client>;
+    /// What was begun anew, and why it was not gone on with.
+    fn take_anew(&mut self) -> Option<(String, Failure)>;
 }
 
 /// By which all these nodes are woken.
@@ -71,28 +65,12 @@ const _: () = {
 };
 
 impl Caller for file_user::FileClient {
-    fn stands(&self) -> bool {
-        self.client().stands()
+    fn plan(&self) -> &Plan {
+        self.client().plan()
     }
 
     fn agreed(&self) -> String {
         self.client().units().to_string()
-    }
-
-    fn outcomes(&self) -> &[Outcome] {
-        self.client().outcomes()
-    }
-
-    fn progress(&self) -> Progress {
-        self.client().progress()
-    }
-
-    fn failure(&self) -> Option<&Failure> {
-        self.client().failure()
-    }
-
-    fn is_over(&self) -> bool {
-        Self::is_over(self)
     }
 
     fn is_idle(&self) -> bool {
@@ -106,11 +84,15 @@ impl Caller for file_user::FileClient {
     fn take_broken(&mut self) -> Option<Client> {
         Self::take_broken(self)
     }
+
+    fn take_anew(&mut self) -> Option<(String, Failure)> {
+        Self::take_anew(self)
+    }
 }
 
 impl Caller for mms_files::FileClient {
-    fn stands(&self) -> bool {
-        self.client().stands()
+    fn plan(&self) -> &Plan {
+        self.client().plan()
     }
 
     fn agreed(&self) -> String {
@@ -128,22 +110,6 @@ impl Caller for mms_files::FileClient {
         )
     }
 
-    fn outcomes(&self) -> &[Outcome] {
-        self.client().outcomes()
-    }
-
-    fn progress(&self) -> Progress {
-        self.client().progress()
-    }
-
-    fn failure(&self) -> Option<&Failure> {
-        self.client().failure()
-    }
-
-    fn is_over(&self) -> bool {
-        Self::is_over(self)
-    }
-
     fn is_idle(&self) -> bool {
         Self::is_idle(self)
     }
@@ -154,6 +120,11 @@ impl Caller for mms_files::FileClient {
 
     fn take_broken(&mut self) -> Option<Client> {
         // What is left of a file is asked for anew.
+        None
+    }
+
+    fn take_anew(&mut self) -> Option<(String, Failure)> {
+        // Nothing is recovered, so nothing is refused that.
         None
     }
 }
@@ -208,7 +179,7 @@ impl Server for filestore::FileServer {
     }
 
     fn last_end(&self) -> Option<&End> {
-        Self::last_end(self)
+        self.door().last_end()
     }
 
     fn stop(&mut self, why: Fault) {
@@ -226,7 +197,7 @@ impl Server for mms_files::FileServer {
     }
 
     fn last_end(&self) -> Option<&End> {
-        Self::last_end(self)
+        self.door().last_end()
     }
 
     fn stop(&mut self, why: Fault) {

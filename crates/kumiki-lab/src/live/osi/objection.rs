@@ -1,7 +1,8 @@
 //! What the layers of a connection have against a caller with whom no association has come about.
 
-use kumiki_graph::{Graph, Protocol};
+use kumiki_graph::{Graph, Protocol, Reason, Told};
 use kumiki_proto::acse::Acse;
+use kumiki_proto::file_user::{Failure, Layer};
 use kumiki_proto::ftam::Ftam;
 use kumiki_proto::mms::Mms;
 use kumiki_proto::presentation::Presentation;
@@ -15,8 +16,8 @@ use super::Protocols;
 pub(super) enum Objection {
     /// It was called for another application.
     Stranger,
-    /// It has refused.
-    Refused,
+    /// It has refused, where it has a reason of its own for that one.
+    Refused(Option<Told>),
     /// The caller broke its protocol.
     Broken,
 }
@@ -36,13 +37,6 @@ pub(super) enum Level {
     Transport,
 }
 
-impl Level {
-    /// Whether it refuses where its selector is not called.
-    pub(super) const fn has_selector(self) -> bool {
-        matches!(self, Self::Presentation | Self::Session | Self::Transport)
-    }
-}
-
 impl core::fmt::Display for Level {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
@@ -57,32 +51,32 @@ impl core::fmt::Display for Level {
 
 /// The uppermost layer that has something against the caller: those below it have only carried that.
 pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objection)> {
-    // Strangers, refused, broken.
+    // Strangers, refused, broken, and why one was refused.
     let application = match of {
         Protocols::Ftam => layer::<Ftam>(graph, "ftam").map(|it| {
             let it = it.counters();
-            (it.strangers, it.refused, it.errors)
+            (it.strangers, it.refused, it.errors, None)
         }),
         Protocols::Mms => layer::<Mms>(graph, "mms").map(|it| {
             let it = it.counters();
-            (it.strangers, it.refused, 0)
+            (it.strangers, it.refused, 0, None)
         }),
     };
     let acse = layer::<Acse>(graph, "acse").map(|it| {
         let it = it.counters();
-        (0, it.rejected, it.errors)
+        (0, it.rejected, it.errors, None)
     });
     let presentation = layer::<Presentation>(graph, "presentation").map(|it| {
-        let it = it.counters();
-        (0, it.refused, it.errors)
+        let (it, why) = (it.counters(), it.refusal());
+        (0, it.refused, it.errors, why)
     });
     let session = layer::<Session>(graph, "session").map(|it| {
-        let it = it.counters();
-        (0, it.refused, it.errors)
+        let (it, why) = (it.counters(), it.refusal());
+        (0, it.refused, it.errors, why)
     });
     let transport = layer::<Tp0>(graph, "tp0").map(|it| {
-        let it = it.counters();
-        (0, it.refused, it.errors)
+        let (it, why) = (it.counters(), it.refusal());
+        (0, it.refused, it.errors, why)
     });
     let all = [
         (Level::Application(of), application),
@@ -92,11 +86,11 @@ pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objectio
         (Level::Transport, transport),
     ];
     all.into_iter().find_map(|(layer, counted)| {
-        let (strangers, refused, errors) = counted?;
+        let (strangers, refused, errors, why) = counted?;
         let objection = if strangers > 0 {
             Objection::Stranger
         } else if refused > 0 {
-            Objection::Refused
+            Objection::Refused(why)
         } else if errors > 0 {
             Objection::Broken
         } else {
@@ -106,7 +100,71 @@ pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objectio
     })
 }
 
+/// What `layer` has against a caller, in words; `ours` are the selectors under which we are called, where that matters.
+pub(super) fn told(of: Protocols, layer: Level, objection: Objection, ours: &str) -> String {
+    match objection {
+        Objection::Stranger => {
+            format!("refused by {of}: called for another application than {of}")
+        }
+        Objection::Refused(Some(Told::Broken { found, .. })) => {
+            format!("the caller broke the protocol of {layer}: {found}")
+        }
+        Objection::Refused(Some(told)) if is_of_selectors(told) => {
+            let ours = if ours.is_empty() {
+                String::new()
+            } else {
+                format!(" ({ours})")
+            };
+            format!("refused by {layer}: not called under our selectors{ours}")
+        }
+        Objection::Refused(Some(told)) => format!("refused by {told}"),
+        Objection::Refused(None) => format!("refused by {layer}"),
+        Objection::Broken => format!("the caller broke the protocol of {layer}"),
+    }
+}
+
+/// Whether a caller hears that nobody has the selector that it has called.
+fn is_of_selectors(told: Told) -> bool {
+    Failure::of_reason(Reason::Told(told), Layer::Ftam).is_of_selectors()
+}
+
 /// A layer of a graph.
 pub(super) fn layer<'a, P: Protocol>(graph: &'a Graph, name: &str) -> Option<&'a P> {
     graph.protocol(graph.node(name)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use kumiki_graph::Finder;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_for_its_real_reason() {
+        let (of, level) = (Protocols::Ftam, Level::Presentation);
+        let refused = |why| told(of, level, Objection::Refused(why), "psel FTAM");
+        assert_eq!(
+            refused(Some(Told::PresentationRefused(3))),
+            "refused by presentation: not called under our selectors (psel FTAM)"
+        );
+        assert_eq!(
+            refused(Some(Told::PresentationRefused(5))),
+            "refused by presentation: default context not supported (reason 5)"
+        );
+        let contexts = Told::ContextsRefused {
+            refused: 1,
+            proposed: 2,
+            why: Some(2),
+        };
+        assert_eq!(
+            refused(Some(contexts)),
+            "refused by presentation: 1 of 2 contexts refused, the first of them: none of the transfer syntaxes supported (reason 2)"
+        );
+        let (by, found) = (Finder::Presentation, "a CP PPDU that cannot be read");
+        assert_eq!(
+            refused(Some(Told::Broken { by, found })),
+            "the caller broke the protocol of presentation: a CP PPDU that cannot be read"
+        );
+        assert_eq!(refused(None), "refused by presentation");
+    }
 }

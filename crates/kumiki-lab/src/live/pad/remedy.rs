@@ -1,6 +1,6 @@
 //! What helps where a call was not to be had, or ended by itself: for a person who reads an error.
 
-use kumiki_graph::{Reason, Told};
+use kumiki_graph::{Finder, Reason, Told};
 use kumiki_osi::x25::{What, cause, diagnostic};
 
 /// What to do about `why`; nothing where the other end has ended the call as calls end.
@@ -18,7 +18,12 @@ pub fn remedy(why: Reason) -> Option<&'static str> {
                 "there is no way to the address of --xot: check it and the network"
             }
             Reason::BadAddress => "no peer has that number: give one with --xot HOST",
-            Reason::Protocol => "who answers does not speak XOT: check the port of --xot",
+            Reason::Told(Told::Broken { by, .. }) if by != Finder::Xot => {
+                "write a capture with --pcap, and report it"
+            }
+            Reason::Protocol | Reason::Told(Told::Broken { .. }) => {
+                "who answers does not speak XOT: check the port of --xot"
+            }
             Reason::NoResources => "this machine has no room for another connection",
             Reason::Reset | Reason::Down => {
                 "the connection to the XOT peer was lost: try again, and look at the peer's log"
@@ -80,6 +85,12 @@ mod tests {
         };
         assert_eq!(remedy(told(0, 0)), None);
         assert!(remedy(told(13, 67)).is_some_and(|it| it.contains("does not know the number")));
+        let broken = |by| {
+            let found = "anything";
+            remedy(Reason::Told(Told::Broken { by, found })).unwrap_or_default()
+        };
+        assert!(broken(Finder::Xot).contains("does not speak XOT"));
+        assert!(broken(Finder::X25).contains("--pcap"));
         assert!(remedy(Reason::BadAddress).is_some_and(|it| it.contains("--xot")));
     }
 }

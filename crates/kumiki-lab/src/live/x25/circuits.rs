@@ -1,10 +1,12 @@
-//! Whether the permanent circuits of a configuration can be: each end is a channel that its port has, and no channel is in two of them.
+//! Whether the permanent circuits of a configuration can be: each end is a channel that its port has, no channel is in two of them, and where XOT sets
+//! one up, it says of packets and windows what the packet layer above it uses.
 
 use std::collections::BTreeMap;
 
 use kumiki_proto::x25_switch::Place;
 
 use super::config::{Config, Kind, Port};
+use crate::quantity::{self, Octets};
 use crate::scenario::Fault;
 
 /// Looks at all ends of all circuits.
@@ -31,7 +33,8 @@ pub(super) fn check(config: &Config) -> Result<(), Fault> {
             }
         }
     }
-    config.ports.iter().try_for_each(called)
+    config.ports.iter().try_for_each(called)?;
+    config.ports.iter().try_for_each(flow)
 }
 
 /// Why a port has no such channel, and what would be right.
@@ -98,4 +101,64 @@ fn called(port: &Port) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Whether XOT says of each permanent circuit what x25 does there: RFC 1613 section 6.5 has the ends compare that, and neither of them sees the other layer.
+fn flow(port: &Port) -> Result<(), Fault> {
+    if !matches!(port.kind, Kind::Xot { .. }) {
+        return Ok(());
+    }
+    for (channel, table) in permanent(port) {
+        for (key, of_x25, usual, unit) in [
+            ("window", "default_window", 2, Unit::Packets),
+            ("packet", "default_packet", 128, Unit::Octets),
+        ] {
+            let (own, above) = (table.get(key), port.x25.get(of_x25));
+            // What is no such number is told where the layers are built.
+            let (Some(said), Some(used)) = (unit.of(own, usual), unit.of(above, usual)) else {
+                continue;
+            };
+            if said == used {
+                continue;
+            }
+            let (said, used) = (unit.written(said), unit.written(used));
+            let mut path = vec!["port", &port.name, "xot", "permanent", channel];
+            path.extend(own.map(|_| key));
+            let why = format!(
+                "the circuit is set up with {key} = {said}, and x25 uses {of_x25} = {used} for it"
+            );
+            let right = format!("{key} = {used} here, or {of_x25} = {said} in x25 of the port");
+            return Err(Fault::at(path, why).expected(right));
+        }
+    }
+    Ok(())
+}
+
+/// In what a size of flow control is written.
+#[derive(Clone, Copy)]
+enum Unit {
+    Packets,
+    Octets,
+}
+
+impl Unit {
+    /// The number that is meant; none where it is no such thing.
+    fn of(self, value: Option<&toml::Value>, usual: u64) -> Option<u64> {
+        let Some(value) = value else {
+            return Some(usual);
+        };
+        match self {
+            Self::Packets => value.as_integer()?.try_into().ok(),
+            Self::Octets => quantity::parse::<Octets>(value.as_str()?)
+                .ok()
+                .map(Octets::count),
+        }
+    }
+
+    fn written(self, number: u64) -> String {
+        match self {
+            Self::Packets => number.to_string(),
+            Self::Octets => format!("\"{number} B\""),
+        }
+    }
 }

@@ -77,7 +77,7 @@ fn a_whole_configuration_is_understood() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
-    let cases: [(&str, &str, &[&str]); 24] = [
+    let cases: [(&str, &str, &[&str]); 26] = [
         (
             "kind = \"tun\"",
             "kind = \"tum\"",
@@ -201,6 +201,25 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
         ),
         (
             "x25 = { window = 3 }",
+            "x25 = { default_window = 3 }",
+            &[
+                "port.paris.xot.permanent.7",
+                "window = 2",
+                "x25 uses default_window = 3",
+                "window = 3 here, or default_window = 2 in x25",
+            ],
+        ),
+        (
+            "peer_interface = \"Serial1\"\n",
+            "peer_interface = \"Serial1\"\npacket = \"256 B\"\n",
+            &[
+                "x.toml:17: ",
+                "port.paris.xot.permanent.7.packet",
+                "packet = \"128 B\" here, or default_packet = \"256 B\" in x25",
+            ],
+        ),
+        (
+            "x25 = { window = 3 }",
             "x25 = { idle = \"1 min\" }",
             &["port.paris.x25.idle", "no link", "lapb"],
         ),
@@ -219,6 +238,22 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
             assert!(why.contains(part), "{part:?} is not in: {why}");
         }
     }
+}
+
+#[test]
+fn xot_and_x25_may_say_the_same_of_a_permanent_circuit_in_other_words() {
+    let both = WHOLE
+        .replacen(
+            "x25 = { window = 3 }",
+            "x25 = { default_window = 3, default_packet = \"1 KiB\" }",
+            1,
+        )
+        .replacen(
+            "peer_interface = \"Serial1\"\n",
+            "peer_interface = \"Serial1\"\npacket = \"1024 B\"\nwindow = 3\n",
+            1,
+        );
+    assert!(parse("x.toml", &both).is_ok());
 }
 
 #[test]

@@ -3,6 +3,10 @@
 //! Nothing is lost on an association that stands, so there is nothing to restart there: what breaks is the association. A file that was opened with
 //! recovery has a number by which the responder keeps what it had of the transfer, and checkpoints by which both know how far it had come. Where one side
 //! has secured fewer, the fewer count.
+//!
+//! Where the responder does not go on, the transfer is begun anew on the association that stands by then: it has forgotten, has another file there by now, or
+//! has no recovery. What was moved before counts for nothing then, and whose side the file is on compares. What was to be added to a file is not: the
+//! responder may have added it, and only its answer was lost.
 
 use kumiki_osi::ftam::AccessRequest;
 use kumiki_osi::ftam::file::{OpenResponse, RecoverRequest, RecoverResponse, RecoveryMode};
@@ -32,7 +36,7 @@ impl Client {
 
     /// The association is no good any more, for this reason: as though it had broken.
     pub fn on_lost(&mut self, why: Failure) {
-        self.stands = false;
+        self.plan.stands = false;
         let lost = Failure {
             transient: true,
             ..why.clone()
@@ -81,7 +85,7 @@ impl Client {
     /// Whether what is under way could go on on another association.
     pub(in crate::file_user) fn can_go_on(&self) -> bool {
         let run = self.run.as_ref().is_some_and(|run| run.can_go_on());
-        run && !self.over && self.recoveries > 0
+        run && !self.plan.is_over() && self.recoveries > 0
     }
 
     /// No other association is wanted any more.
@@ -89,11 +93,16 @@ impl Client {
         self.broken.take().map(|Broken(failure)| failure)
     }
 
+    /// What was begun anew since this was asked, if something was, and why the responder did not go on with it.
+    pub fn take_anew(&mut self) -> Option<(String, Failure)> {
+        self.anew.take()
+    }
+
     /// Another association stands: F-RECOVER, if it has that; false if there is nothing to go on with.
     pub(super) fn recover(&mut self, out: &mut Vec<Do>) -> bool {
-        let Some(failure) = self.forget_broken() else {
+        if self.forget_broken().is_none() {
             return false;
-        };
+        }
         let has_it = self.units.contains(FunctionalUnits::RECOVERY);
         let Some(run) = &mut self.run else {
             return false;
@@ -101,7 +110,7 @@ impl Client {
         // Nothing is, on this association: where it is refused there is nothing to leave.
         (run.selected, run.open) = (false, false);
         let Some(activity_identifier) = run.activity.filter(|_| has_it) else {
-            run.fail(failure);
+            run.fail(unrecovered());
             self.finish();
             return false;
         };
@@ -140,16 +149,27 @@ impl Client {
         None
     }
 
-    /// Whether the responder does not go on with what an earlier run has left, and has said so: it is begun anew.
+    /// Whether the responder does not go on with what was interrupted, and has said so: it is begun anew.
     pub(super) fn begins_anew(&mut self) -> bool {
         let Some(mut run) = self.run.take_if(|run| run.is_refused()) else {
             return false;
         };
+        self.plan.progress.octets = self.plan.progress.octets.saturating_sub(run.counted());
+        let why = run.failure.take();
+        self.anew = why.map(|why| (run.operation.title(), why));
         run.operation.secured(None);
-        self.plan.push_front(run.operation);
+        self.plan.put_back(run.operation);
         self.is_anew = true;
         true
     }
+}
+
+/// The responder that is there again has no recovery any more.
+fn unrecovered() -> Failure {
+    Failure::of_diagnostics(&[Diagnostic {
+        further_details: Some("the responder does not agree to recovery any more".into()),
+        ..diagnostic(6000)
+    }])
 }
 
 /// F-RECOVER, from the last checkpoint.
@@ -171,10 +191,31 @@ impl Run {
         }
     }
 
-    /// Whether an earlier run has begun it, and the responder does not go on with that.
+    /// Whether it was interrupted, the responder does not go on with it, and beginning anew does no harm.
     fn is_refused(&self) -> bool {
         let code = self.failure.as_ref().and_then(|failure| failure.code);
-        self.resuming && code.is_some_and(|code| (6000..7000).contains(&code))
+        let adds =
+            matches!(&self.operation, Operation::Put { mode, .. } if *mode == PutMode::Append);
+        // Who gives the command once more to go on with what an earlier run has left wants it added.
+        let is_harmless = self.resuming || !adds;
+        self.recovering && is_harmless && code.is_some_and(|code| (6000..7000).contains(&code))
+    }
+
+    /// So many octets of it are counted as moved.
+    fn counted(&self) -> u64 {
+        match self.operation {
+            Operation::Put { .. } => {
+                let earlier = self.floor.checked_sub(1);
+                let earlier = earlier.and_then(|at| self.points.get(at));
+                self.offset.saturating_sub(earlier.copied().unwrap_or(0))
+            }
+            Operation::Get { .. }
+            | Operation::List { .. }
+            | Operation::Stat { .. }
+            | Operation::Rename { .. }
+            | Operation::Remove { .. }
+            | Operation::MakeDirectory { .. } => self.moved,
+        }
     }
 
     /// Where it can be gone on with, if it has a number.

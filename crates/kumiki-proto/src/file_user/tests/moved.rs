@@ -272,3 +272,78 @@ fn what_the_responder_has_forgotten_is_begun_anew() {
         assert_eq!(noted.last().unwrap().activity, 78);
     }
 }
+
+/// What breaks at a node in the middle.
+fn interrupted(old: &[u8], operation: Operation) -> Client {
+    let first = node(settings(1), vec![operation]);
+    let (mut first, task) = built(guard(&Shared::default(), old), first, vec![250], false);
+    let own = first.node("client").unwrap();
+    let mut now = Instant::ZERO;
+    loop {
+        let client: &mut FileClient = first.protocol_mut(own).unwrap();
+        if let Some(broken) = client.take_broken() {
+            assert!(broken.plan().progress().octets > 200_000);
+            return broken;
+        }
+        assert!(step(&mut first, task, &mut now));
+    }
+}
+
+/// Goes on with it at a responder that knows nothing of it.
+fn elsewhere(broken: Client, contents: &[u8]) -> Graph {
+    let again = FileClient::going_on(Config::default(), broken).once();
+    let table = Shared::default();
+    run(built(guard(&table, contents), again, Vec::new(), false))
+}
+
+/// Why something was begun anew.
+fn anew(graph: &mut Graph) -> Option<(String, Option<i64>)> {
+    let node = graph.node("client").unwrap();
+    let client: &mut FileClient = graph.protocol_mut(node).unwrap();
+    client.take_anew().map(|(title, why)| (title, why.code))
+}
+
+#[test]
+fn what_is_refused_on_the_next_association_is_begun_anew_there() {
+    let (content, shelf) = (content(), Shelf::default());
+    let mut graph = elsewhere(interrupted(&content, get("a", &shelf)), b"other");
+    assert_eq!(client(&graph).failure(), None);
+    let outcomes = client(&graph).outcomes().to_vec();
+    assert_eq!(outcomes.len(), 1);
+    assert_eq!(outcomes[0].result, Ok(Gain::Moved(5)));
+    // Nothing of the one file is in the other, and nothing counts twice.
+    assert_eq!(shelf.taken(), b"other");
+    assert_eq!(client(&graph).progress().octets, 5);
+    assert_eq!(anew(&mut graph), Some(("get a".to_owned(), Some(6004))));
+    assert_eq!(anew(&mut graph), None);
+
+    let put = |mode| put("a", mode, &content);
+    let mut graph = elsewhere(interrupted(b"old", put(PutMode::Replace)), b"old");
+    assert_eq!(client(&graph).failure(), None);
+    assert_eq!(
+        client(&graph).outcomes()[0].result,
+        Ok(Gain::Moved(500_000))
+    );
+    assert_eq!(client(&graph).progress().octets, 500_000);
+    assert!(stored(&mut graph) == content);
+    assert!(anew(&mut graph).is_some());
+}
+
+#[test]
+fn what_is_added_to_a_file_is_not_added_twice() {
+    let operation = put("a", PutMode::Append, &content());
+    let mut graph = elsewhere(interrupted(b"old", operation), b"old");
+    let result = client(&graph).outcomes()[0].result.clone();
+    assert_eq!(result.unwrap_err().code, Some(6004));
+    assert_eq!(anew(&mut graph), None);
+    assert_eq!(stored(&mut graph), b"old");
+}
+
+/// What the responder has.
+fn stored(graph: &mut Graph) -> Vec<u8> {
+    let store = server(graph).guard().store();
+    let user = crate::filestore::User::default();
+    let (file, size) = store.read_from(&user, &name("a"), today()).unwrap();
+    let size = usize::try_from(size).unwrap();
+    store.read(file, 0, size).unwrap().to_vec()
+}

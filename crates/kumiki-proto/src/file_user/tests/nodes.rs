@@ -173,7 +173,7 @@ fn a_client_and_a_server_do_a_plan_and_part_in_order() {
     assert!(client(&graph).is_over());
     assert!(shelf.taken() == [5; 50_000]);
     let server = server(&graph);
-    let counters = server.counters();
+    let counters = server.door().counters();
     assert_eq!((counters.accepted, counters.closed), (1, 1));
     assert_eq!((counters.aborted, counters.idle), (0, 0));
     assert_eq!(server.associations(), 0);
@@ -193,9 +193,15 @@ fn an_association_on_which_nothing_comes_is_ended() {
         Duration::from_secs(3600),
     );
     let server = server(&graph);
-    assert_eq!((server.counters().idle, server.counters().aborted), (1, 1));
+    assert_eq!(
+        (
+            server.door().counters().idle,
+            server.door().counters().aborted
+        ),
+        (1, 1)
+    );
     assert_eq!(server.associations(), 0);
-    let failure = client(&graph).client().failure().unwrap();
+    let failure = client(&graph).client().plan().failure().unwrap();
     assert_eq!(failure.code, Some(1013));
     assert!(failure.transient);
 }
@@ -208,9 +214,9 @@ fn more_associations_than_there_is_room_for_are_refused() {
     };
     let plan = vec![put("a", PutMode::New, b"x")];
     let graph = run(Across::default(), config, plan, Duration::ZERO);
-    assert_eq!(server(&graph).counters().refused, 1);
+    assert_eq!(server(&graph).door().counters().refused, 1);
     // This service hands the refusal across as an answer; FTAM's says `Aborted` behind it.
-    let outcomes = client(&graph).client().outcomes();
+    let outcomes = client(&graph).client().plan().outcomes();
     assert!(outcomes.is_empty());
 }
 
@@ -227,7 +233,7 @@ fn a_responder_that_falls_silent_is_given_up() {
     let plan = vec![put("a", PutMode::New, b"x")];
     let graph = run(across, config, plan, Duration::from_secs(3600));
     assert!(client(&graph).is_over());
-    let failure = client(&graph).client().failure().unwrap();
+    let failure = client(&graph).client().plan().failure().unwrap();
     let why = kumiki_graph::Reason::TimedOut.to_string();
     assert_eq!(failure.meaning, why);
 }

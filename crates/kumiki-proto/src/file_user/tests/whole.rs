@@ -1,9 +1,6 @@
 //! Both nodes on all seven layers, which meet below transport: paper 4's loopback.
 
-use kumiki_graph::{
-    Above, Below, Context, Duration, Graph, Handle, Indication, Instant, Mode, Protocol, Reason,
-    Request, Service, Shape, TaskId,
-};
+use kumiki_graph::{Duration, Graph, Instant, Protocol, TaskId};
 
 use super::*;
 use crate::acse::{self, Acse};
@@ -12,90 +9,11 @@ use crate::ftam::{self, Ftam};
 use crate::loopback::{self, Loopback};
 use crate::presentation::{self, Presentation};
 use crate::session::{self, Session};
+use crate::test_cut::Cut;
 use crate::tp0::{self, Tp0};
 
 /// The layers between the users and the turning point.
 const LAYERS: [&str; 6] = ["ftam", "acse", "presentation", "session", "tp0", "loopback"];
-
-/// A line that is cut, for all who are on it, each time that so many messages have gone over it.
-struct Cut {
-    after: Vec<usize>,
-    gone: usize,
-    /// Connections: the user's handle and the provider's, and whether it was called.
-    ends: Vec<(Handle, Handle, bool)>,
-    /// Who was called hears nothing of it.
-    silent: bool,
-    hushed: Vec<Handle>,
-    /// Who listens, which goes on.
-    listener: Handle,
-}
-
-impl Protocol for Cut {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        if let Request::Accept(accept) = &request {
-            self.ends.push((accept.user, accept.session, true));
-        }
-        if let Request::Open(open) = &request
-            && matches!(open.mode, Mode::Passive { .. })
-        {
-            self.listener = open.user;
-        }
-        let is_data = matches!(request, Request::Data { .. });
-        cx.down(Below(0), request);
-        self.gone += usize::from(is_data);
-        if is_data && self.after.first() == Some(&self.gone) {
-            self.after.remove(0);
-            let (reason, data) = (Reason::Down, None);
-            for (user, provider, called) in core::mem::take(&mut self.ends) {
-                if called && self.silent {
-                    self.hushed.push(user);
-                    continue;
-                }
-                let session = provider;
-                cx.down(
-                    Below(0),
-                    Request::Abort {
-                        session,
-                        reason,
-                        data: None,
-                    },
-                );
-                let session = user;
-                cx.up(
-                    Above(0),
-                    Indication::Aborted {
-                        session,
-                        reason,
-                        data: data.clone(),
-                    },
-                );
-            }
-        }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        if let Indication::Opened(opened) = &indication
-            && opened.user != self.listener
-        {
-            self.ends.push((opened.user, opened.provider, false));
-        }
-        if let Indication::Aborted { session, .. } = &indication
-            && self.hushed.contains(session)
-        {
-            return;
-        }
-        cx.up(Above(0), indication);
-    }
-}
 
 fn run(memory: Memory, settings: Settings, plan: Vec<Operation>) -> Graph {
     run_cut(memory, settings, plan, Vec::new(), false)
@@ -132,14 +50,7 @@ pub(super) fn built(
         kept: Duration::from_secs(600),
         ..ServerConfig::default()
     };
-    let cut = Cut {
-        after,
-        gone: 0,
-        ends: Vec::new(),
-        silent,
-        hushed: Vec::new(),
-        listener: Handle::default(),
-    };
+    let cut = Cut::behind(after, silent);
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
     let nodes: [(&str, Box<dyn Protocol>); 9] = [
@@ -194,9 +105,9 @@ pub(super) fn step(graph: &mut Graph, task: TaskId, now: &mut Instant) -> bool {
     true
 }
 
-pub(super) fn client(graph: &Graph) -> &Client {
+pub(super) fn client(graph: &Graph) -> &Plan {
     let node = graph.node("client").unwrap();
-    graph.protocol::<FileClient>(node).unwrap().client()
+    graph.protocol::<FileClient>(node).unwrap().client().plan()
 }
 
 #[test]
@@ -268,7 +179,7 @@ fn a_transfer_goes_on_although_the_responder_has_not_heard_that_it_broke() {
     assert!(shelf.taken() == content);
     let server: &FileServer = graph.protocol(graph.node("server").unwrap()).unwrap();
     assert_eq!(server.associations(), 0);
-    assert_eq!(server.counters().aborted, 2);
+    assert_eq!(server.door().counters().aborted, 2);
 }
 
 #[test]
@@ -303,7 +214,7 @@ fn a_transfer_that_breaks_goes_on_where_it_was() {
     // What was sent again is less than the file.
     assert!(cut.gone < 2700, "{}", cut.gone);
     let server: &FileServer = graph.protocol(graph.node("server").unwrap()).unwrap();
-    assert_eq!(server.counters().aborted, 6);
+    assert_eq!(server.door().counters().aborted, 6);
 }
 
 #[test]
@@ -328,7 +239,7 @@ fn what_is_interrupted_and_not_recovered_is_given_up_after_a_while() {
     let mut graph = graph;
     let node = graph.node("server").unwrap();
     let server: &mut FileServer = graph.protocol_mut(node).unwrap();
-    assert_eq!(server.counters().aborted, 2);
+    assert_eq!(server.door().counters().aborted, 2);
     assert_eq!(server.guard().interrupted(), 0);
     assert_eq!(server.guard().selections(), 0);
 }

@@ -17,7 +17,7 @@ use kumiki_osi::ftam::{
 use super::super::guard::{Created, is_directory};
 use super::super::{Fault, Form, Guard, Name, Selection, Start, informative};
 use super::transfer::Resumed;
-use super::{Opened, Responder, Selected};
+use super::{Change, Opened, Responder, Selected};
 
 /// The most elements of a file's access control: as many as a peer can be told of.
 const MOST_ELEMENTS: usize = 1000;
@@ -245,7 +245,7 @@ impl Responder {
     }
 
     fn change_attributes(
-        &self,
+        &mut self,
         request: &ChangeAttribRequest,
         now: Moment,
         guard: &mut Guard,
@@ -276,12 +276,14 @@ impl Responder {
             return Err(Fault::permanent(4002, fixed.to_string()));
         }
         let to = wanted.pathname.as_ref().map(Name::parse).transpose()?;
+        let mut changes = Vec::new();
         if let Some(change) = &wanted.access_control {
             let old = guard.store().attributes(&self.user, &name)?.access_control;
-            let mut elements = match old {
+            let old = match old {
                 Some(Attribute::Actual(elements)) => elements,
                 Some(Attribute::NoValueAvailable) | None => Vec::new(),
             };
+            let mut elements = old.clone();
             let none = AccessControlChange::default();
             let change = change.actual().unwrap_or(&none);
             for gone in change.delete_values.iter().flatten() {
@@ -294,11 +296,50 @@ impl Responder {
             }
             let store = guard.store();
             store.set_access_control(&self.user, &name, elements, now)?;
+            changes.push(Change::Controlled(old));
         }
-        match to {
-            Some(to) => guard.rename(&self.user, selection, to, now),
-            None => Ok(()),
+        if let Some(to) = to {
+            if let Err(fault) = guard.rename(&self.user, selection, to, now) {
+                // It is done as a whole, or not at all.
+                let _ = self.put_back(changes, now, guard);
+                return Err(fault);
+            }
+            changes.push(Change::Named(name));
         }
+        if let Some(all) = &mut self.changes {
+            all.extend(changes);
+        }
+        Ok(())
+    }
+
+    /// Puts back what F-CHANGE-ATTRIB has changed at the file that is selected, the last of it first.
+    ///
+    /// # Errors
+    /// Why something could not be put back; what else there is was put back all the same.
+    pub(super) fn put_back(
+        &self,
+        changes: Vec<Change>,
+        now: Moment,
+        guard: &mut Guard,
+    ) -> Result<(), Fault> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let selection = self.selection()?;
+        let mut done = Ok(());
+        for change in changes.into_iter().rev() {
+            let back = match change {
+                Change::Named(old) => guard.rename(&self.user, selection, old, now),
+                Change::Controlled(old) => match guard.name(selection).cloned() {
+                    Some(name) => guard
+                        .store()
+                        .set_access_control(&self.user, &name, old, now),
+                    None => Ok(()),
+                },
+            };
+            done = done.and(back);
+        }
+        done
     }
 
     pub(super) fn selection(&self) -> Result<Selection, Fault> {

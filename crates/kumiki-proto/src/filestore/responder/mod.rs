@@ -12,6 +12,7 @@ mod initialize;
 mod transfer;
 
 use kumiki_octets::Message;
+use kumiki_osi::ftam::access::AccessControlElement;
 use kumiki_osi::ftam::attributes::{Pathname, ReadAttributes};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::file::{CreateResponse, RecoveryMode, SelectResponse};
@@ -21,7 +22,7 @@ use kumiki_osi::ftam::{
     Moment, Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
 };
 
-use super::{Do, Fault, Form, Guard, Selection, User};
+use super::{Do, Fault, Form, Guard, Name, Selection, User};
 use transfer::{Resumed, Transfer};
 
 /// The most members of a group. The longest that makes sense has six.
@@ -143,6 +144,15 @@ struct Group {
     members: Vec<Fpdu>,
 }
 
+/// What F-CHANGE-ATTRIB has changed, as it was before.
+#[derive(Clone, Debug)]
+enum Change {
+    /// The file had this name.
+    Named(Name),
+    /// It had these elements of access control.
+    Controlled(Vec<AccessControlElement>),
+}
+
 /// One association.
 #[derive(Debug)]
 pub struct Responder {
@@ -155,6 +165,8 @@ pub struct Responder {
     opened: Option<Opened>,
     transfer: Option<Transfer>,
     group: Option<Group>,
+    /// What was changed in the group that is executed, so that it can be put back.
+    changes: Option<Vec<Change>>,
     /// This side asked for a transfer to be cancelled, for this reason, and has no answer.
     cancelling: Option<Fault>,
     credit: u32,
@@ -174,6 +186,7 @@ impl Responder {
             opened: None,
             transfer: None,
             group: None,
+            changes: None,
             cancelling: None,
             credit: 0,
             over: false,
@@ -385,6 +398,7 @@ impl Responder {
     fn run(&mut self, group: Group, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
         let mut responses = Vec::new();
         let mut failed = None;
+        self.changes = Some(Vec::new());
         for member in group.members {
             let kind = member.kind();
             let Some(response) = self.execute(member, now, guard) else {
@@ -402,10 +416,11 @@ impl Responder {
         if let Some(reasons) = failed
             && (1..group.threshold).contains(&done)
             && let Some(first) = responses.first()
-            && let Some(undone) = self.undone(first, reasons, guard)
+            && let Some(undone) = self.undone(first, reasons, now, guard)
         {
             responses = vec![undone];
         }
+        self.changes = None;
         out.push(Fpdu::BeginGroupResponse.into());
         out.extend(responses.into_iter().map(Do::from));
         out.push(Fpdu::EndGroupResponse.into());
@@ -416,6 +431,7 @@ impl Responder {
         &mut self,
         first: &Fpdu,
         reasons: Vec<Diagnostic>,
+        now: Moment,
         guard: &mut Guard,
     ) -> Option<Fpdu> {
         let mut diagnostic = vec![Diagnostic {
@@ -426,6 +442,12 @@ impl Responder {
             ..Diagnostic::default()
         }];
         diagnostic.extend(reasons);
+        let is_old = self.selected.is_some_and(|selected| !selected.is_new);
+        let changes = self.changes.take().filter(|_| is_old).unwrap_or_default();
+        // That something stays as it is where the store cannot put it back is the lesser evil, but has to be said.
+        if let Err(fault) = self.put_back(changes, now, guard) {
+            diagnostic.push(fault.diagnostic());
+        }
         let state_result = StateResult::Failure;
         let action_result = ActionResult::PermanentError;
         let response = if let Fpdu::SelectResponse(select) = first {

@@ -57,6 +57,7 @@ struct Listener {
     taken: Vec<Vec<u8>>,
     aborted: Option<Reason>,
     resets: u32,
+    why_reset: Option<Reason>,
     refuses: bool,
     defers: bool,
     delivery: bool,
@@ -235,6 +236,7 @@ impl Wire {
             }
             Indication::Reset { reason, .. } => {
                 listener.resets += 1;
+                listener.why_reset = Some(reason);
                 listener.credit = 0;
                 listener.held = 0;
                 if listener.late {
@@ -366,6 +368,11 @@ impl Wire {
 
     pub(crate) fn resets(&self, end: End) -> u32 {
         self.listener_of(end).resets
+    }
+
+    /// Why it was reset last.
+    pub(crate) fn why_reset(&self, end: End) -> Option<Reason> {
+        self.listener_of(end).why_reset
     }
 
     /// The user refuses what is offered.

@@ -228,6 +228,8 @@ fn a_caller_hears_which_contexts_were_refused() {
         why: Some(1),
     };
     assert_eq!(pair.heard(0), [format!("aborted: {}", Reason::Told(told))]);
+    // Who was called knows as much.
+    assert_eq!(pair.presentation(1).refusal(), Some(told));
     assert_eq!(
         told.to_string(),
         "presentation: 2 of 3 contexts refused, the first of them: abstract syntax not supported (reason 1)"

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// What a caller's CP is answered with: the user data of the RF, or nothing where it is offered.
-fn refused(cp: &str) -> Option<Vec<u8>> {
+/// What a caller's CP is answered with: the user data of the RF, or nothing where it is offered; and the reason that is kept here.
+fn refused(cp: &str) -> (Option<Vec<u8>>, String) {
     let mut pair = Pair::new(false);
     pair.listen(association(&[(1, A)]));
     pair.join();
@@ -20,13 +20,16 @@ fn refused(cp: &str) -> Option<Vec<u8>> {
     let sent = pair.bench.sent_octets();
     let Some(rf) = sent.first() else {
         assert!(offered);
-        return None;
+        assert_eq!(pair.presentation(1).refusal(), None);
+        return (None, String::new());
     };
     assert!(!offered);
     // RF, with reason 2: its data says why.
     let data = rf.windows(3).position(|it| it[0] == 0x32 && it[2] == 2);
     assert_eq!(rf[7], 0x0c);
-    Some(rf[data.unwrap() + 3..].to_vec())
+    let said = Some(rf[data.unwrap() + 3..].to_vec());
+    let told = pair.presentation(1).refusal();
+    (said, told.unwrap().to_string())
 }
 
 #[test]
@@ -52,8 +55,22 @@ fn a_cp_that_cannot_be_taken_is_refused_with_its_reason() {
         ),
         ("3107 a003800101 a200", None),
     ] {
-        assert_eq!(refused(cp), cpr.map(hex), "{cp}");
+        let (said, told) = refused(cp);
+        assert_eq!(said, cpr.map(hex), "{cp}");
+        let part = match cpr.map(|cpr| &cpr[9..]) {
+            None => "",
+            Some("00") => "broke the protocol: a CP PPDU that cannot be read",
+            Some("04") => "protocol version not supported",
+            Some("05") => "default context not supported",
+            Some(_) => "the peer broke the protocol: ",
+        };
+        assert!(told.contains(part), "{cp}: {told}");
     }
+    let (_, told) = refused("3112 a003800101 a20b 6109 3007 020101 a0020500");
+    assert!(
+        told.ends_with("user data in no context that was proposed"),
+        "{told}"
+    );
 }
 
 /// A caller whose CP has gone out, and its peer is the test.

@@ -50,7 +50,7 @@ impl Pair {
         credit.sum()
     }
 
-    fn entries(&mut self, name: &str) -> &Sessions<Entry> {
+    fn entries(&mut self, name: &str) -> &Entries<Connection, Selectors> {
         let node = self.node(name);
         &self.bench.graph.protocol::<Session>(node).unwrap().entries
     }
@@ -214,12 +214,8 @@ fn the_listener_of_the_transport_selector_called_gets_the_offer() {
             transport: selector.parse().ok(),
             ..Selectors::default()
         };
-        layer.entries.insert(Entry::Listener(Listener {
-            above: Above(0),
-            user: Handle { index, generation },
-            lower: Handle::default(),
-            called,
-        }));
+        let user = Handle { index, generation };
+        layer.entries.listen(Above(0), user, called);
     }
     pair.exchange();
     assert_eq!(pair.take_offer().user.index, 31);

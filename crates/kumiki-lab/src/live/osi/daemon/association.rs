@@ -19,7 +19,7 @@ use kumiki_proto::xot::Xot;
 use super::super::ends::{WAKE, server_mut};
 use super::super::journal::Book;
 use super::super::line::{Connection, Line, Sight, Watcher};
-use super::super::objection::{Objection, layer, objection};
+use super::super::objection::{layer, objection, told};
 use super::super::{Carrier, Lower, numbered, shown, stack};
 use super::{Daemon, How, Serves, Shared, Told, date};
 use crate::live::{BATCH, LOOK, LiveError, system};
@@ -333,21 +333,7 @@ impl Serve<'_> {
         }
         if let Some((layer, objection)) = objection(graph, of) {
             let ours = shown(&self.shared.daemon.called);
-            let ours = if ours.is_empty() {
-                ours
-            } else {
-                format!(" ({ours})")
-            };
-            return match objection {
-                Objection::Stranger => {
-                    format!("refused by {of}: called for another application than {of}")
-                }
-                Objection::Refused if layer.has_selector() => {
-                    format!("refused by {layer}: not called under our selectors{ours}")
-                }
-                Objection::Refused => format!("refused by {layer}"),
-                Objection::Broken => format!("the caller broke the protocol of {layer}"),
-            };
+            return told(of, layer, objection, &ours);
         }
         if self.is_late {
             "no association in time".to_owned()
