@@ -30,7 +30,7 @@ use kumiki_graph::{
     Open, Particular, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::pad::Parameters;
+use kumiki_osi::x25::pad::{Parameter, Parameters};
 use kumiki_osi::x25::{self, Call as Facts, Number, Primitive, What, diagnostic};
 use kumiki_wire::x29;
 
@@ -330,6 +330,10 @@ impl Pad {
 
     /// Hands the terminal what it takes.
     fn print(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.of(Parameter::Flow) == 0 {
+            // Whoever has said X-OFF before that was taken away could say X-ON no more.
+            self.printer.is_stopped = false;
+        }
         let Some(seat) = &mut self.seat else {
             self.printer.discard();
             return false;

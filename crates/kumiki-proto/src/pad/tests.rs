@@ -425,7 +425,7 @@ fn the_host_sets_and_reads_parameters() {
         scene.told(session),
         ["parameter indication 2:2 not set, 0:5 not set, 3:5 not set"]
     );
-    assert_eq!(scene.pad().parameters().of(x25::pad::Parameter::Forward), 2);
+    assert_eq!(scene.pad().parameters().of(Parameter::Forward), 2);
     scene.message(session, &[4]);
     let all = scene.told(session).pop().unwrap();
     assert!(
@@ -825,6 +825,34 @@ fn a_terminal_that_has_vanished_is_not_waited_for() {
         data,
     });
     assert!(scene.pad().is_over());
+}
+
+#[test]
+fn output_goes_on_where_the_host_takes_x_off_away() {
+    let (mut scene, session) = Scene::called("2:0,12:1");
+    scene.types(b"\x13");
+    let set = x29::Message::Set(vec![x29::Pair::new(12, 0)]);
+    scene.message(session, &set.to_vec());
+    scene.data(session, b"later");
+    assert_eq!(scene.screen(), "later");
+}
+
+#[test]
+fn what_is_typed_after_the_end_of_a_call_does_not_keep_it() {
+    let (mut scene, session) = Scene::called("2:0,12:1");
+    scene.types(b"\x13");
+    scene.data(session, b"bye");
+    let (reason, data) = (Reason::User, None);
+    scene.say(Request::Abort {
+        session,
+        reason,
+        data,
+    });
+    // More packets than may wait for credit.
+    scene.types(&b"\r".repeat(MOST_WAITING + 1));
+    scene.types(b"\x11");
+    assert!(scene.screen().starts_with("bye\r\nCLR"));
+    assert_eq!(scene.pad().state(), State::Waiting);
 }
 
 #[test]
