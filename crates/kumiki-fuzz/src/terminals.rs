@@ -30,8 +30,9 @@ pub(crate) const TARGET: Target = Target {
 const LONG: Duration = Duration::from_secs(12 * 3600);
 /// What the nodes read ahead of what they have handed on, in octets.
 const ROOM: u32 = 500;
-/// Octets that go to a terminal for one act of somebody: all that was held back and typed ahead, each octet folded and both ends of line padded.
-const MOST_SHOWN: usize = 2 << 20;
+/// Octets that go to a terminal for one act of somebody: the answers to all commands that were typed ahead, each of their octets on a line of its own
+/// with both ends padded.
+const MOST_SHOWN: usize = 32 << 20;
 
 /// Pages of a line each, in what the network may hand over ahead of the terminal.
 const MOST_PAGES: usize = 3000;
