@@ -4,21 +4,19 @@
 //! on channels in use. Nothing panics, few frames go out for each that comes, no user is handed more than it has granted, memory is bounded, and
 //! with the line everything ends. The other half of the target is a switch: see [`crate::exchange`].
 
-use std::collections::BTreeMap;
-
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, DeviceId, Duration, Graph, Handle, Indication,
-    Instant, Mode, NodeId, Open, Particular, Protocol, Reason, Report, Request, Service, Shape,
-    TaskId, Token, Unit,
+    DeviceId, Duration, Graph, Indication, Instant, NodeId, Report, Request, Service, TaskId,
+    Token, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::{Call, Modulo, Number, Primitive};
+use kumiki_osi::x25::Modulo;
 use kumiki_proto::lapb::{self, Lapb};
 use kumiki_proto::x25::{Config, Over, Ranges, Role, X25};
 use kumiki_proto::xot::{self, Permanent, Xot};
 use kumiki_wire::lapb::{Control, Header, Supervisory, function};
 use kumiki_wire::x25::{Body, Packet};
 
+use crate::subscriber::Subscriber;
 use crate::wires::{Act, Wires};
 use crate::{Draw, Target, within_mb};
 
@@ -33,257 +31,38 @@ const LONG: Duration = Duration::from_secs(2 * 3600);
 /// Frames that go out for one that comes: all of a window once more, and what timers add.
 const MOST_ANSWERS: usize = 600;
 
-/// One session of the user.
-#[derive(Default)]
-struct Session {
-    provider: Option<Handle>,
-    /// Messages that it may send, and that it may be handed.
-    credit: u32,
-    room: u32,
-    /// Resets that it has not answered.
-    resets: u32,
-    listens: bool,
-}
-
-/// A user of calls who does what it is told, and answers resets at once or later.
-#[derive(Default)]
-struct User {
-    sessions: BTreeMap<u32, Session>,
-    next: u32,
-    /// What it is to do when woken.
-    wishes: Vec<(u8, Vec<u8>)>,
-    late: bool,
-    greedy: bool,
-}
-
-const fn own(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 1,
-    }
-}
-
-/// What a user has room for before it says more.
-const ROOM: u32 = 3;
-
-impl User {
-    fn open(&mut self, mode: Mode, remote: Address, channel: Option<u16>, cx: &mut Context<'_>) {
-        self.next += 1;
-        let mut open = Open {
-            user: own(self.next),
-            mode,
-            remote,
-            call: channel.map(|_| {
-                Box::new(Call {
-                    channel,
-                    delivery: true,
-                    ..Call::default()
-                })
-            }),
-            ..Open::default()
-        };
-        open.quality.receive_buffer = Some(ROOM);
-        let session = Session {
-            room: ROOM,
-            listens: mode != Mode::Active,
-            ..Session::default()
-        };
-        self.sessions.insert(self.next, session);
-        cx.down(Below(0), Request::Open(Box::new(open)));
-    }
-
-    fn wish(&mut self, what: u8, octets: Vec<u8>, cx: &mut Context<'_>) {
-        let number = || Address::X121("123".parse::<Number>().unwrap());
-        match what % 16 {
-            0 => return self.open(Mode::Active, number(), None, cx),
-            1 => return self.open(Mode::Active, Address::None, Some(1), cx),
-            2 => return self.open(Mode::Passive { backlog: 2 }, Address::None, None, cx),
-            3 => {
-                self.late = !self.late;
-                return;
-            }
-            4 => {
-                self.greedy = !self.greedy;
-                return;
-            }
-            _ => {}
-        }
-        // Of the sessions that stand, one.
-        let standing = self
-            .sessions
-            .iter_mut()
-            .filter(|(_, it)| it.provider.is_some());
-        let mut standing: Vec<_> = standing.collect();
-        if standing.is_empty() {
-            return;
-        }
-        let place = usize::from(what >> 4) % standing.len();
-        let (index, it) = standing.swap_remove(place);
-        let index = *index;
-        let session = it.provider.unwrap();
-        let data = Message::from_octets(&octets);
-        match what % 16 {
-            5..=8 if it.credit > 0 && it.resets == 0 => {
-                it.credit -= 1;
-                let end = what.is_multiple_of(2);
-                cx.down(Below(0), Request::Data { session, data, end });
-            }
-            9 if it.credit > 0 && it.resets == 0 => {
-                it.credit -= 1;
-                let what = Box::new(Particular::Packet(Primitive::Data {
-                    data,
-                    end: true,
-                    qualified: true,
-                    delivery: true,
-                }));
-                cx.down(Below(0), Request::Particular { session, what });
-            }
-            10 => cx.down(Below(0), Request::Expedited { session, data }),
-            11 => {
-                let reason = Reason::User;
-                it.resets += 1;
-                (it.credit, it.room) = (0, ROOM);
-                cx.down(Below(0), Request::Reset { session, reason });
-            }
-            12 => {
-                let what = Box::new(Particular::Packet(Primitive::Confirm { packets: 1 }));
-                cx.down(Below(0), Request::Particular { session, what });
-            }
-            13 => {
-                it.room += 2;
-                let credit = Credit::messages(2);
-                cx.down(Below(0), Request::Credit { session, credit });
-            }
-            14 => {
-                let (reason, data) = (Reason::User, Some(data));
-                cx.down(
-                    Below(0),
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
-                self.sessions.remove(&index);
-            }
-            _ => self.answer(index, cx),
-        }
-    }
-
-    fn answer(&mut self, index: u32, cx: &mut Context<'_>) {
-        let Some(it) = self.sessions.get_mut(&index).filter(|it| it.resets > 0) else {
-            return;
-        };
-        it.resets -= 1;
-        if let Some(session) = it.provider {
-            let reason = Reason::User;
-            cx.down(Below(0), Request::Reset { session, reason });
-        }
-    }
-
-    fn took(&mut self, session: Handle, cx: &mut Context<'_>) {
-        let greedy = self.greedy;
-        let Some(it) = self.sessions.get_mut(&session.index) else {
-            return;
-        };
-        assert!(it.room > 0, "more than was granted");
-        it.room -= 1;
-        if let Some(session) = it.provider.filter(|_| greedy) {
-            it.room += 1;
-            let credit = Credit::messages(1);
-            cx.down(Below(0), Request::Credit { session, credit });
-        }
-    }
-}
-
-impl Protocol for User {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Opened(opened) => {
-                let it = self.sessions.get_mut(&opened.user.index);
-                it.expect("it was asked for").provider = Some(opened.provider);
-            }
-            Indication::Offered(offered) => {
-                self.next += 1;
-                let session = Session {
-                    provider: Some(offered.provider),
-                    room: ROOM,
-                    ..Session::default()
-                };
-                self.sessions.insert(self.next, session);
-                let mut accept = Accept {
-                    session: offered.provider,
-                    user: own(self.next),
-                    call: offered.call,
-                    ..Accept::default()
-                };
-                accept.quality.receive_buffer = Some(ROOM);
-                cx.down(Below(0), Request::Accept(Box::new(accept)));
-            }
-            Indication::Credit { session, credit } => {
-                if let Some(it) = self.sessions.get_mut(&session.index) {
-                    it.credit += credit.messages;
-                    assert!(it.credit <= 127, "more than any window");
-                }
-            }
-            Indication::Data { session, .. } => self.took(session, cx),
-            Indication::Particular { session, what } => {
-                if let Particular::Packet(Primitive::Data { .. }) = *what {
-                    self.took(session, cx);
-                }
-            }
-            Indication::Reset { session, .. } => {
-                if let Some(it) = self.sessions.get_mut(&session.index) {
-                    (it.credit, it.room) = (0, ROOM);
-                    if it.resets > 0 {
-                        // Ours and this one answer each other.
-                        it.resets -= 1;
-                        return;
-                    }
-                    it.resets += 1;
-                    if !self.late {
-                        self.answer(session.index, cx);
-                    }
-                }
-            }
-            Indication::Aborted { session, .. } => {
-                self.sessions.remove(&session.index);
-            }
-            Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => {}
-        }
-    }
-
-    fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
-        for (what, octets) in core::mem::take(&mut self.wishes) {
-            self.wish(what, octets, cx);
-        }
-    }
-}
-
 /// What is below the packet layer.
 enum Line {
     Lapb(DeviceId, lapb::Role, Modulo),
     Frames(DeviceId),
     Xot(NodeId),
+}
+
+/// What a peer answers a packet with.
+pub(crate) fn answer(packet: &Packet) -> Option<Packet> {
+    let body = match &packet.body {
+        Body::Restart { .. } => Body::RestartConfirmation,
+        Body::Call(_) => Body::Accepted(None),
+        Body::Clear { .. } => Body::ClearConfirmation(None),
+        Body::Reset { .. } => Body::ResetConfirmation,
+        Body::Interrupt => Body::InterruptConfirmation,
+        Body::Data { ps, .. } => Body::Rr(packet.modulo.next(*ps)),
+        Body::Accepted(_)
+        | Body::ClearConfirmation(_)
+        | Body::InterruptConfirmation
+        | Body::Rr(_)
+        | Body::Rnr(_)
+        | Body::Rej(_)
+        | Body::ResetConfirmation
+        | Body::RestartConfirmation
+        | Body::Diagnostic { .. }
+        | Body::Registration(..) => return None,
+    };
+    Some(Packet {
+        qualified: false,
+        body,
+        ..packet.clone()
+    })
 }
 
 struct World {
@@ -381,10 +160,7 @@ impl World {
         let x25 = Box::new(X25::new(config).unwrap());
         graph.add_node("x25", task, x25).unwrap();
         graph.connect("x25", below).unwrap();
-        let user = Box::new(User {
-            greedy: true,
-            ..User::default()
-        });
+        let user = Box::new(Subscriber::reading(None));
         let user = graph.add_node("user", task, user).unwrap();
         graph.connect("user", "x25").unwrap();
         graph.start(Instant::ZERO).unwrap();
@@ -414,7 +190,7 @@ impl World {
         self.collect();
     }
 
-    fn user(&mut self) -> &mut User {
+    fn user(&mut self) -> &mut Subscriber {
         self.graph.protocol_mut(self.user).unwrap()
     }
 
@@ -578,31 +354,9 @@ impl World {
         }
         let (packet, _) = Packet::parse(packet, packet.len()).expect("what is sent can be read");
         assert_eq!(packet.modulo, self.modulo);
-        let body = match &packet.body {
-            Body::Restart { .. } => Body::RestartConfirmation,
-            Body::Call(_) => Body::Accepted(None),
-            Body::Clear { .. } => Body::ClearConfirmation(None),
-            Body::Reset { .. } => Body::ResetConfirmation,
-            Body::Interrupt => Body::InterruptConfirmation,
-            Body::Data { ps, .. } => Body::Rr(self.modulo.next(*ps)),
-            Body::Accepted(_)
-            | Body::ClearConfirmation(_)
-            | Body::InterruptConfirmation
-            | Body::Rr(_)
-            | Body::Rnr(_)
-            | Body::Rej(_)
-            | Body::ResetConfirmation
-            | Body::RestartConfirmation
-            | Body::Diagnostic { .. }
-            | Body::Registration(..) => return,
-        };
-        let qualified = false;
-        let answer = Packet {
-            qualified,
-            body,
-            ..packet
-        };
-        self.packet(&answer.to_vec());
+        if let Some(answer) = answer(&packet) {
+            self.packet(&answer.to_vec());
+        }
     }
 
     fn step(&mut self, draw: &mut Draw<'_>) {
@@ -753,8 +507,7 @@ fn run(octets: &[u8]) {
     }
     world.pass(LONG);
     // Of the permanent circuit the user keeps its session, or waits for the peer to set it up.
-    let left = world.user().sessions.values();
-    let left = left.filter(|it| !it.listens).count();
+    let left = world.user().calls();
     let permanent = !matches!(world.line, Line::Xot(_)) || how & 32 == 0;
     assert!(left <= usize::from(permanent), "{left} sessions are left");
 }

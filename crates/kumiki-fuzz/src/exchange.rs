@@ -8,14 +8,14 @@ use kumiki_graph::{
     Token, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::Modulo;
 use kumiki_proto::x25::{Config, Over, Ranges, Role, X25};
 use kumiki_proto::x25_iface::X25Iface;
 use kumiki_proto::x25_switch::{self, CLOSE, Place, Route, Switch};
 use kumiki_proto::xot::{self, Permanent, Xot};
-use kumiki_wire::x25::{Body, Packet};
+use kumiki_wire::x25::Packet;
 
 use crate::Draw;
+use crate::circuits::answer;
 use crate::wires::{Act, Wires};
 
 /// After so long without any link everybody has given up.
@@ -285,30 +285,9 @@ impl Exchange {
             return self.packet(port, connection, &packet);
         }
         let (packet, _) = Packet::parse(&packet, packet.len()).expect("what is sent can be read");
-        let body = match &packet.body {
-            Body::Restart { .. } => Body::RestartConfirmation,
-            Body::Call(_) => Body::Accepted(None),
-            Body::Clear { .. } => Body::ClearConfirmation(None),
-            Body::Reset { .. } => Body::ResetConfirmation,
-            Body::Interrupt => Body::InterruptConfirmation,
-            Body::Data { ps, .. } => Body::Rr(Modulo::Eight.next(*ps)),
-            Body::Accepted(_)
-            | Body::ClearConfirmation(_)
-            | Body::InterruptConfirmation
-            | Body::Rr(_)
-            | Body::Rnr(_)
-            | Body::Rej(_)
-            | Body::ResetConfirmation
-            | Body::RestartConfirmation
-            | Body::Diagnostic { .. }
-            | Body::Registration(..) => return,
-        };
-        let answer = Packet {
-            qualified: false,
-            body,
-            ..packet
-        };
-        self.packet(port, connection, &answer.to_vec());
+        if let Some(answer) = answer(&packet) {
+            self.packet(port, connection, &answer.to_vec());
+        }
     }
 
     fn step(&mut self, draw: &mut Draw<'_>) {

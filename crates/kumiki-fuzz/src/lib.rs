@@ -44,6 +44,8 @@ mod reflector;
 mod section;
 mod segments;
 mod station;
+mod subscriber;
+mod terminals;
 mod texts;
 mod wires;
 
@@ -87,6 +89,7 @@ pub const TARGETS: &[Target] = &[
     files::TARGET,
     files::MMS,
     circuits::TARGET,
+    terminals::TARGET,
 ];
 
 /// The target of this name.

@@ -1,9 +1,12 @@
-//! What people type: quantities, scenarios, profiles, settings, scripts. Right or refused, with a message.
+//! What people type: quantities, scenarios, profiles, settings, scripts, configurations of switches, files of passwords. Right or refused, with a
+//! message.
 
 use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
 use kumiki_lab::experiment::{Experiment, Options};
+use kumiki_lab::live;
+use kumiki_lab::live::files::Passwords;
 use kumiki_lab::profile;
 use kumiki_lab::quantity::{self, Octets, Quantity, Rate, Share};
 use kumiki_lab::scenario::{Amount, Choice, Document};
@@ -14,14 +17,30 @@ use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
     name: "texts",
-    title: "quantities, scenarios, profiles, settings, scripts",
+    title: "quantities, scenarios, profiles, settings, scripts, switches, passwords",
     run,
 };
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
-    let which = draw.octet() % 6;
+    // The numbers of the older ones are those of the kept octets.
+    let which = match draw.octet() {
+        own @ 254.. => own,
+        other => other % 6,
+    };
     within_mb(256.0, || match which {
+        254 => {
+            let text = String::from_utf8_lossy(draw.rest());
+            if let Err(why) = live::x25::parse("any.toml", &text) {
+                assert!(!why.to_string().is_empty());
+            }
+        }
+        255 => {
+            let text = String::from_utf8_lossy(draw.rest());
+            if let Err(why) = Passwords::parse(&text) {
+                assert!(why.line <= 1 + text.lines().count());
+            }
+        }
         0 => quantities(&String::from_utf8_lossy(draw.rest())),
         1 => {
             let text = String::from_utf8_lossy(draw.rest());

@@ -68,4 +68,5 @@ replays! {
     files
     mms
     circuits
+    terminals
 }

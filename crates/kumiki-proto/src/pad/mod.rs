@@ -30,7 +30,7 @@ use kumiki_graph::{
     Open, Particular, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::pad::Parameters;
+use kumiki_osi::x25::pad::{Parameter, Parameters};
 use kumiki_osi::x25::{self, Call as Facts, Number, Primitive, What, diagnostic};
 use kumiki_wire::x29;
 
@@ -94,8 +94,8 @@ pub struct Config {
     pub once: bool,
     /// How long a call goes on in which the host is silent after the terminal has ended its side; `None`: until the host clears it.
     pub linger: Option<Duration>,
-    /// Whether a call, once the terminal has ended its side, waits as long as it takes for a terminal that does not read what has come
-    /// already; without it such a terminal is silence too.
+    /// Whether a terminal that has ended its side is waited for as long as it takes to read what it was sent; without it a call takes one that
+    /// does not read for silent, and what is left behind the call is thrown away.
     pub drains: bool,
     /// Where terminals come in, where the stream below has more than one place.
     pub door: Address,
@@ -330,6 +330,10 @@ impl Pad {
 
     /// Hands the terminal what it takes.
     fn print(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.of(Parameter::Flow) == 0 {
+            // Whoever has said X-OFF before that was taken away could say X-ON no more.
+            self.printer.is_stopped = false;
+        }
         let Some(seat) = &mut self.seat else {
             self.printer.discard();
             return false;
@@ -337,7 +341,14 @@ impl Pad {
         let most = usize::try_from(seat.credit).unwrap_or(usize::MAX);
         let octets = self.printer.take(most);
         if octets.is_empty() {
-            return false;
+            // While a call stands, whoever does not read is silent; behind it nobody waits for them.
+            let is_over = self.call.as_ref().is_none_or(|it| it.ended.is_some());
+            let is_lost = is_over && seat.has_ended && !self.config.drains;
+            let discards = is_lost && self.printer.len() > 0;
+            if discards {
+                self.printer.discard();
+            }
+            return discards;
         }
         seat.credit = seat.credit.saturating_sub(octets.len() as u64);
         let (session, data, end) = (seat.provider, Message::from_octets(&octets), true);

@@ -360,8 +360,11 @@ impl Pad {
         }
     }
 
+    /// What is for the host; when the call has ended it goes nowhere, though the terminal has not been shown that yet.
     pub(super) fn queue(&mut self, qualified: bool, octets: Vec<u8>) {
-        self.outgoing.push_back(Outgoing { qualified, octets });
+        if self.call.as_ref().is_some_and(|call| call.ended.is_none()) {
+            self.outgoing.push_back(Outgoing { qualified, octets });
+        }
     }
 
     /// Sends a PAD message.

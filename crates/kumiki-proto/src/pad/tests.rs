@@ -425,7 +425,7 @@ fn the_host_sets_and_reads_parameters() {
         scene.told(session),
         ["parameter indication 2:2 not set, 0:5 not set, 3:5 not set"]
     );
-    assert_eq!(scene.pad().parameters().of(x25::pad::Parameter::Forward), 2);
+    assert_eq!(scene.pad().parameters().of(Parameter::Forward), 2);
     scene.message(session, &[4]);
     let all = scene.told(session).pop().unwrap();
     assert!(
@@ -754,7 +754,7 @@ fn a_selection_may_be_made_for_the_terminal() {
 }
 
 /// The end of the terminal's side, while the terminal reads nothing of what the host says.
-fn full(drains: bool) -> (Scene, Handle, usize) {
+fn full_until_now(drains: bool) -> (Scene, Handle, usize) {
     let config = Config {
         drains,
         ..with("2:0")
@@ -780,6 +780,12 @@ fn full(drains: bool) -> (Scene, Handle, usize) {
     let down = Indication::Report(Box::new(Report::Down));
     scene.bench.indicate(scene.tty, down);
     scene.run();
+    (scene, session, sent)
+}
+
+/// The same, a minute later.
+fn full(drains: bool) -> (Scene, Handle, usize) {
+    let (mut scene, session, sent) = full_until_now(drains);
     scene.pass(Duration::from_secs(60));
     (scene, session, sent)
 }
@@ -809,6 +815,44 @@ fn a_terminal_that_reads_late_loses_nothing_at_its_end() {
 fn a_terminal_that_has_vanished_is_not_waited_for() {
     let (mut scene, session, _) = full(false);
     assert_eq!(scene.told(session).len(), 1);
+    assert!(scene.pad().is_over());
+    // Nor where the host ends the call.
+    let (mut scene, session, _) = full_until_now(false);
+    let (reason, data) = (Reason::User, None);
+    scene.say(Request::Abort {
+        session,
+        reason,
+        data,
+    });
+    assert!(scene.pad().is_over());
+}
+
+#[test]
+fn output_goes_on_where_the_host_takes_x_off_away() {
+    let (mut scene, session) = Scene::called("2:0,12:1");
+    scene.types(b"\x13");
+    let set = x29::Message::Set(vec![x29::Pair::new(12, 0)]);
+    scene.message(session, &set.to_vec());
+    scene.data(session, b"later");
+    assert_eq!(scene.screen(), "later");
+}
+
+#[test]
+fn what_is_typed_after_the_end_of_a_call_does_not_keep_it() {
+    let (mut scene, session) = Scene::called("2:0,12:1");
+    scene.types(b"\x13");
+    scene.data(session, b"bye");
+    let (reason, data) = (Reason::User, None);
+    scene.say(Request::Abort {
+        session,
+        reason,
+        data,
+    });
+    // More packets than may wait for credit.
+    scene.types(&b"\r".repeat(MOST_WAITING + 1));
+    scene.types(b"\x11");
+    assert!(scene.screen().starts_with("bye\r\nCLR"));
+    assert_eq!(scene.pad().state(), State::Waiting);
 }
 
 #[test]

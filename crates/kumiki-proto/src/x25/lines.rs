@@ -99,13 +99,13 @@ impl X25 {
         self.watch_pending(cx);
     }
 
-    /// While the link is asked for, which may take for ever, calls wait for T21.
+    /// While the link is asked for, or an interface is down that nobody asks for, which may take for ever, calls wait for T21.
     pub(super) fn watch_pending(&mut self, cx: &mut Context<'_>) {
-        let own = self.line;
+        let (own, over) = (self.line, self.config.over);
         if let Some((until, ..)) = self.pending.front()
             && let Some(line) = self.lines.get(own)
             && line.r == R::Down
-            && line.opening
+            && (line.opening || over == Over::Frames)
         {
             let left = until.saturating_since(cx.now());
             Self::set_timer(line, left, cx);
@@ -575,7 +575,7 @@ impl X25 {
             return;
         };
         match line.r {
-            R::Down if line.opening => self.refuse_pending(cx),
+            R::Down if line.opening || over == Over::Frames => self.refuse_pending(cx),
             R::Down if on_demand => {}
             R::Down => self.open_line(own, cx),
             R::Ready if on_demand && line.channels.is_empty() => self.end_link(own, cx),

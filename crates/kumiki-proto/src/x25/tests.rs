@@ -738,22 +738,23 @@ fn a_call_ends_with_what_the_link_below_has_found() {
 
 #[test]
 fn a_call_waits_for_a_link_that_nobody_sets_up_for_t21_at_most() {
-    let mut wire = stack(0, 1);
-    wire.report(A, Report::Down);
-    wire.report(B, Report::Down);
-    wire.say(A, call("12345"));
-    wire.pass(Duration::from_secs(199));
-    assert_eq!(wire.aborted(A), None);
-    wire.pass(Duration::from_secs(2));
-    assert_eq!(wire.aborted(A), Some(Reason::TimedOut));
-    // One that comes later has the whole time again, and the link may still come.
-    wire.say(B, listen("12"));
-    wire.say(A, call("12345"));
-    wire.pass(Duration::from_secs(150));
-    wire.report(B, Report::Up);
-    wire.report(A, Report::Up);
-    wire.pass(Duration::from_secs(1));
-    assert!(wire.session(A).is_some());
+    for mut wire in [stack(0, 1), pair(frames(), dce(&frames()))] {
+        wire.report(A, Report::Down);
+        wire.report(B, Report::Down);
+        wire.say(A, call("12345"));
+        wire.pass(Duration::from_secs(199));
+        assert_eq!(wire.aborted(A), None);
+        wire.pass(Duration::from_secs(2));
+        assert_eq!(wire.aborted(A), Some(Reason::TimedOut));
+        // One that comes later has the whole time again, and the link may still come.
+        wire.say(B, listen("12"));
+        wire.say(A, call("12345"));
+        wire.pass(Duration::from_secs(150));
+        wire.report(B, Report::Up);
+        wire.report(A, Report::Up);
+        wire.pass(Duration::from_secs(1));
+        assert!(wire.session(A).is_some());
+    }
 }
 
 proptest! {
