@@ -16,8 +16,10 @@ struct Session {
     /// Messages that it may send, and that it may be handed.
     credit: u32,
     room: u32,
-    /// Resets that it has not answered.
-    resets: u32,
+    /// It has asked for a reset and was not told that it is done.
+    asked: bool,
+    /// It was told of a reset and has not answered.
+    owes: bool,
     listens: bool,
 }
 
@@ -117,12 +119,12 @@ impl Subscriber {
         let session = it.provider.unwrap();
         let data = Message::from_octets(&octets);
         match what % 16 {
-            5..=8 if it.credit > 0 && it.resets == 0 => {
+            5..=8 if it.credit > 0 && !it.asked && !it.owes => {
                 it.credit -= 1;
                 let end = what.is_multiple_of(2);
                 cx.down(Below(0), Request::Data { session, data, end });
             }
-            9 if it.credit > 0 && it.resets == 0 => {
+            9 if it.credit > 0 && !it.asked && !it.owes => {
                 it.credit -= 1;
                 let what = Box::new(Particular::Packet(Primitive::Data {
                     data,
@@ -135,7 +137,8 @@ impl Subscriber {
             10 => cx.down(Below(0), Request::Expedited { session, data }),
             11 => {
                 let reason = Reason::User;
-                it.resets += 1;
+                // Where it was told of one, this is the answer.
+                it.asked = !core::mem::take(&mut it.owes);
                 (it.credit, it.room) = (0, ROOM);
                 cx.down(Below(0), Request::Reset { session, reason });
             }
@@ -165,10 +168,10 @@ impl Subscriber {
     }
 
     fn answer(&mut self, index: u32, cx: &mut Context<'_>) {
-        let Some(it) = self.sessions.get_mut(&index).filter(|it| it.resets > 0) else {
+        let Some(it) = self.sessions.get_mut(&index).filter(|it| it.owes) else {
             return;
         };
-        it.resets -= 1;
+        it.owes = false;
         if let Some(session) = it.provider {
             let reason = Reason::User;
             cx.down(Below(0), Request::Reset { session, reason });
@@ -240,12 +243,11 @@ impl Protocol for Subscriber {
             Indication::Reset { session, .. } => {
                 if let Some(it) = self.sessions.get_mut(&session.index) {
                     (it.credit, it.room) = (0, ROOM);
-                    if it.resets > 0 {
-                        // Ours and this one answer each other.
-                        it.resets -= 1;
+                    if core::mem::take(&mut it.asked) {
+                        // Ours is done, or has met this one: they answer each other.
                         return;
                     }
-                    it.resets += 1;
+                    it.owes = true;
                     if !self.late {
                         self.answer(session.index, cx);
                     }

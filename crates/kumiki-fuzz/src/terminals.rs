@@ -439,8 +439,11 @@ impl World {
             return;
         };
         // Who has typed X-OFF, or has a page before him, says X-ON, where there is room for it; then all is shown, and what was typed ahead
-        // is done.
-        let says = self.stream(terminal).is_some_and(|it| it.granted > 0);
+        // is done. A Telnet program first ends whatever it was at.
+        let says = self.stream(terminal).is_some_and(|it| it.granted > 4);
+        if says && self.stream(terminal).is_some_and(|it| it.ends_both) {
+            self.says(terminal, b"\xff\xf0\xff\xf0");
+        }
         for _ in 0..MOST_PAGES {
             if self.is_free(pad) {
                 break;
