@@ -306,7 +306,7 @@ impl Filestore for Memory {
         self.entry(name).map(|entry| entry.attributes(name))
     }
 
-    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<ReadAttributes>, Fault> {
+    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
         if !self.is_directory(name) {
             return Err(Fault::missing(name));
         }
@@ -314,12 +314,12 @@ impl Filestore for Memory {
         let behind = self.entries.range(name.clone()..);
         let within = behind.take_while(|(other, _)| other.is_within(name));
         let children = within.filter(|(other, _)| other.components().len() == depth);
-        let shown = children.map(|(other, entry)| entry.attributes(other));
-        let shown: Vec<_> = shown.take(most.saturating_add(1)).collect();
-        if shown.len() > most {
+        let names = children.filter_map(|(other, _)| other.components().last().cloned());
+        let names: Vec<_> = names.take(most.saturating_add(1)).collect();
+        if names.len() > most {
             return Err(Fault::crowded(most));
         }
-        Ok(shown)
+        Ok(names)
     }
 
     fn create(

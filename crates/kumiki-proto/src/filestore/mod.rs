@@ -256,13 +256,12 @@ pub trait Filestore: Send {
     /// 3004 where there is none, others as it happens.
     fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault>;
 
-    /// The attributes of what is in a directory, each with the last component as its pathname, in the order of names. `most` is the
-    /// number that there is room for.
+    /// The names of what is in a directory, each its last component, in their order. `most` is the number that there is room for. What else is told
+    /// of them is asked for one by one, so a long directory takes no more room than its names.
     ///
     /// # Errors
     /// 3004 where it is no directory, [`Fault::crowded`] where it has more: a part of them would be taken for all.
-    fn list(&mut self, user: &User, name: &Name, most: usize)
-    -> Result<Vec<ReadAttributes>, Fault>;
+    fn list(&mut self, user: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault>;
 
     /// Makes an empty file or directory.
     ///

@@ -77,6 +77,13 @@ impl Name {
         Some((Self(before.to_vec()), last))
     }
 
+    /// What is called `last` in the directory of this name.
+    pub(crate) fn with(&self, last: &GraphicString) -> Self {
+        let mut components = self.0.clone();
+        components.push(last.clone());
+        Self(components)
+    }
+
     /// As peers write it: one component, with `/` between those here; the root is `.`.
     #[must_use]
     pub fn pathname(&self) -> Pathname {

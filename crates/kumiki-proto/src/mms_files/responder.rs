@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_osi::ftam::attributes::{Attribute, Pathname, ReadAttributes};
-use kumiki_osi::ftam::{AccessRequest, Moment};
+use kumiki_osi::ftam::{AccessRequest, GraphicString, Moment};
 use kumiki_osi::mms::{
     ABSTRACT_SYNTAX, Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory,
     FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, FileRename, Identity,
@@ -14,7 +14,7 @@ use kumiki_osi::mms::{
 };
 
 use super::obtain::Obtain;
-use super::serving::{answer, same};
+use super::serving::answer;
 use super::{Do, piece};
 use crate::filestore::{Fault, FileId, Form, Guard, Name, Selection, User};
 
@@ -370,35 +370,46 @@ impl Responder {
             });
         }
         let most = self.config.entries;
-        let all = guard.store().list(&self.user, &name, most);
-        let all = all.map_err(|fault| {
+        let names = guard.store().list(&self.user, &name, most);
+        let names = names.map_err(|fault| {
             if fault == Fault::crowded(most) {
                 ServiceError::new(ErrorClass::RESOURCE, 0).saying(fault.text)
             } else {
                 of_fault(fault)
             }
         })?;
-        let named = all.iter().map(|it| entry(&name, it));
-        let mut rest = named.collect::<Vec<_>>().into_iter().peekable();
+        let mut rest = &names[..];
         if let Some(after) = &list.continue_after {
-            let is_it =
-                |it: &DirectoryEntry| same(&it.filename, after) || ends_as(&it.filename, after);
-            let mut behind = rest.clone();
-            if !behind.by_ref().any(|it| is_it(&it)) {
-                return Err(ServiceError::new(ErrorClass::SERVICE, 4)
-                    .saying("continueAfter names nothing in the directory"));
-            }
-            rest = behind;
+            // As it was told, or without the directory.
+            let after = name_of(after).ok();
+            let after = after.as_ref().and_then(Name::split);
+            let after = after.filter(|(of, _)| *of == name || of.components().is_empty());
+            let at = after.and_then(|(_, last)| names.iter().position(|it| it == last));
+            let behind = at.map(|at| at.saturating_add(1));
+            rest = behind.and_then(|at| names.get(at..)).ok_or_else(|| {
+                ServiceError::new(ErrorClass::SERVICE, 4)
+                    .saying("continueAfter names nothing in the directory")
+            })?;
         }
         let mut response = FileDirectoryResponse::default();
         let mut room = self.longest.saturating_sub(AROUND_LIST);
-        while let Some(entry) =
-            rest.next_if(|it| octets_of(it) <= room || response.entries.is_empty())
-        {
-            room = room.saturating_sub(octets_of(&entry));
+        for last in rest {
+            // What has gone since is left out.
+            let Ok(found) = guard.store().attributes(&self.user, &name.with(last)) else {
+                continue;
+            };
+            let entry = DirectoryEntry {
+                filename: filename(&name, last, is_directory(&found)),
+                attributes: attributes_of(&found),
+            };
+            let octets = octets_of(&entry);
+            if octets > room && !response.entries.is_empty() {
+                response.more_follows = true;
+                break;
+            }
+            room = room.saturating_sub(octets);
             response.entries.push(entry);
         }
-        response.more_follows = rest.peek().is_some();
         Ok(response)
     }
 
@@ -448,30 +459,15 @@ fn octets_of(entry: &DirectoryEntry) -> usize {
     name + 48
 }
 
-/// Whether `after` is the last component of a name.
-fn ends_as(name: &FileName, after: &FileName) -> bool {
-    let name = name.to_string();
-    let name = name.trim_end_matches('/');
-    name.rsplit('/').next() == Some(after.to_string().trim_matches('/'))
-}
-
-fn entry(directory: &Name, of: &ReadAttributes) -> DirectoryEntry {
-    let last = of.pathname.as_ref().map(Pathname::components);
-    let last = last.and_then(<[_]>::last);
-    let mut path: Vec<&[u8]> = directory
-        .components()
-        .iter()
-        .map(|it| it.octets())
-        .collect();
-    path.extend(last.map(|it| it.octets()));
+/// What is called `last` in a directory; the name of another one ends with a separator.
+fn filename(directory: &Name, last: &GraphicString, is_directory: bool) -> FileName {
+    let path = directory.components().iter().chain([last]);
+    let path: Vec<&[u8]> = path.map(GraphicString::octets).collect();
     let mut octets = path.join(&b'/');
-    if is_directory(of) {
+    if is_directory {
         octets.push(b'/');
     }
-    DirectoryEntry {
-        filename: FileName(vec![octets.into()]),
-        attributes: attributes_of(of),
-    }
+    FileName(vec![octets.into()])
 }
 
 fn is_directory(attributes: &ReadAttributes) -> bool {

@@ -138,7 +138,7 @@ pub(super) fn answer(invoke: u32, done: Result<Response, ServiceError>) -> Do {
 }
 
 /// Whether two names are the same, in one component or in several.
-pub(super) fn same(one: &FileName, other: &FileName) -> bool {
+fn same(one: &FileName, other: &FileName) -> bool {
     let octets = |name: &FileName| {
         let parts: Vec<&[u8]> = name.0.iter().map(|it| it.octets()).collect();
         parts.join(&b'/')

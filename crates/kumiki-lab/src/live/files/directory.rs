@@ -353,13 +353,13 @@ impl Filestore for Directory {
         }
     }
 
-    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<ReadAttributes>, Fault> {
+    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
         let bad = |why| fault(why, 5027, name);
         if !name.components().is_empty() {
             self.place(name)?;
         }
         let directory = self.directory(name.components()).map_err(bad)?;
-        let mut entries = Vec::new();
+        let mut names: Vec<GraphicString> = Vec::new();
         for entry in Dir::read_from(&directory).map_err(bad)? {
             let entry = entry.map_err(bad)?;
             let octets = entry.file_name().to_bytes();
@@ -376,14 +376,13 @@ impl Filestore for Directory {
             if !matches!(kind, FileType::RegularFile | FileType::Directory) {
                 continue;
             }
-            if entries.len() >= most {
+            if names.len() >= most {
                 return Err(Fault::crowded(most));
             }
-            entries.push((last.to_owned(), self.describe(last, &stat)));
+            names.push(octets.into());
         }
-        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let entries = entries.into_iter().map(|(_, entry)| entry).collect();
-        Ok(entries)
+        names.sort();
+        Ok(names)
     }
 
     fn create(&mut self, _: &User, name: &Name, file: &NewFile, _: Moment) -> Result<(), Fault> {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_octets::Message;
-use kumiki_osi::ftam::Moment;
 use kumiki_osi::ftam::access::AccessControlElement;
 use kumiki_osi::ftam::attributes::ReadAttributes;
+use kumiki_osi::ftam::{GraphicString, Moment};
 use kumiki_proto::filestore::{
     Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User,
 };
@@ -121,12 +121,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         self.store.attributes(user, name)
     }
 
-    fn list(
-        &mut self,
-        user: &User,
-        name: &Name,
-        most: usize,
-    ) -> Result<Vec<ReadAttributes>, Fault> {
+    fn list(&mut self, user: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
         let done = self.store.list(user, name, most);
         match &done {
             Ok(_) => self.book.note(format!("listed {name}")),

@@ -12,11 +12,12 @@ use kumiki_osi::ftam::contents::{ContentsType, DocumentParameter};
 use kumiki_osi::ftam::data::{DataElement, NodeDescriptor, StructuringElement};
 use kumiki_osi::ftam::file::RecoveryMode;
 use kumiki_osi::ftam::{
-    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, Moment, Primitive, ProcessingMode,
+    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, GraphicString, Moment, Primitive,
+    ProcessingMode,
 };
 
 use super::super::guard::Interrupted;
-use super::super::{Do, Fault, FileId, Form, Guard, Lengths, Start};
+use super::super::{Do, Fault, FileId, Form, Guard, Lengths, Name, Start};
 use super::Responder;
 use super::files::{said, whole};
 
@@ -57,8 +58,12 @@ enum What {
         /// A node descriptor goes before each string, if so; and whether that of the next one has gone.
         nodes: Option<bool>,
     },
-    /// Sends a directory.
-    Listing(Vec<ReadAttributes>),
+    /// Sends a directory: of what has these names in it, the attributes that are wanted.
+    Listing {
+        directory: Name,
+        names: Vec<GraphicString>,
+        wanted: AttributeNames,
+    },
     /// Takes a file.
     Writing { file: FileId },
 }
@@ -78,7 +83,7 @@ impl Transfer {
     const fn file(&self) -> Option<FileId> {
         match &self.what {
             What::Reading { file, .. } | What::Writing { file } => Some(*file),
-            What::Listing(_) => None,
+            What::Listing { .. } => None,
         }
     }
 
@@ -91,7 +96,7 @@ impl Transfer {
         self.ended = false;
         match &mut self.what {
             What::Reading { nodes, .. } => *nodes = nodes.map(|_| false),
-            What::Listing(_) | What::Writing { .. } => {}
+            What::Listing { .. } | What::Writing { .. } => {}
         }
     }
 }
@@ -191,19 +196,12 @@ impl Responder {
             };
             // Entries without a name are of no use, whatever the parameter says.
             let wanted = (wanted & names) | AttributeNames::PATHNAME;
-            let entries = guard.store().list(&self.user, &name, self.config.entries)?;
-            // As ISODE does it: a name that can be selected.
-            let told = |entry: ReadAttributes| {
-                let last = entry
-                    .pathname
-                    .as_ref()
-                    .and_then(|it| it.components().last());
-                let pathname = last.map(|last| self.called.with(last));
-                let entry = ReadAttributes { pathname, ..entry };
-                self.agreed.told(entry).complete(wanted).only(wanted)
+            let names = guard.store().list(&self.user, &name, self.config.entries)?;
+            let what = What::Listing {
+                directory: name,
+                names,
+                wanted,
             };
-            let entries = entries.into_iter().map(told);
-            let what = What::Listing(entries.collect());
             return Ok(Transfer::at(0, Vec::new(), what));
         }
         if let Some(Resumed {
@@ -306,13 +304,28 @@ impl Responder {
         let checked = !(self.agreed.units & checks).is_empty();
         let (file, nodes) = match &mut transfer.what {
             What::Writing { .. } => return Ok(false),
-            What::Listing(entries) => {
-                let entry = usize::try_from(transfer.offset)
+            What::Listing {
+                directory,
+                names,
+                wanted,
+            } => {
+                while let Some(last) = usize::try_from(transfer.offset)
                     .ok()
-                    .and_then(|at| entries.get(at));
-                if let Some(entry) = entry {
-                    let element = DataElement::Entry(Box::new(entry.clone()));
+                    .and_then(|at| names.get(at))
+                {
                     transfer.offset += 1;
+                    let named = directory.with(last);
+                    // What has gone since is left out.
+                    let Ok(found) = guard.store().attributes(&self.user, &named) else {
+                        continue;
+                    };
+                    let entry = ReadAttributes {
+                        // As ISODE does it: a name that can be selected.
+                        pathname: Some(self.called.with(last)),
+                        ..found
+                    };
+                    let entry = self.agreed.told(entry).complete(*wanted).only(*wanted);
+                    let element = DataElement::Entry(Box::new(entry));
                     out.push(Do::Say(Primitive::Data(element)));
                     return Ok(true);
                 }
@@ -458,7 +471,7 @@ impl Responder {
                 guard.store().close(file);
                 Ok(())
             }
-            What::Listing(_) => Ok(()),
+            What::Listing { .. } => Ok(()),
             What::Writing { file } => {
                 let done = guard.store().commit(&self.user, file, now);
                 if done.is_ok()

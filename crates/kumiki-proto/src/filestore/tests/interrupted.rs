@@ -255,7 +255,7 @@ impl Filestore for Rooted {
         self.0.attributes(user, name)
     }
 
-    fn list(&mut self, user: &User, name: &Name, n: usize) -> Result<Vec<ReadAttributes>, Fault> {
+    fn list(&mut self, user: &User, name: &Name, n: usize) -> Result<Vec<GraphicString>, Fault> {
         self.0.list(user, name, n)
     }
 
