@@ -240,21 +240,28 @@ fn a_group_below_its_threshold_leaves_nothing_behind() {
     assert_eq!(gone.identifier, 3004);
 }
 
-#[test]
-fn what_a_group_below_its_threshold_has_changed_is_put_back() {
-    let change = |to: &str| {
-        Fpdu::ChangeAttribRequest(Box::new(ChangeAttribRequest {
-            attributes: ChangeAttributes {
-                pathname: Some(to.into()),
-                ..ChangeAttributes::default()
-            },
-        }))
-    };
-    let directory = Fpdu::OpenRequest(Box::new(OpenRequest {
+fn changing() -> AccessRequest {
+    AccessRequest::READ | AccessRequest::CHANGE_ATTRIBUTE
+}
+
+fn change(to: &str) -> Fpdu {
+    Fpdu::ChangeAttribRequest(Box::new(ChangeAttribRequest {
+        attributes: ChangeAttributes {
+            pathname: Some(to.into()),
+            ..ChangeAttributes::default()
+        },
+    }))
+}
+
+fn open_as_directory() -> Fpdu {
+    Fpdu::OpenRequest(Box::new(OpenRequest {
         contents_type: Some(ContentsType::directory(AttributeNames::PATHNAME)),
         ..OpenRequest::default()
-    }));
-    let access = AccessRequest::READ | AccessRequest::CHANGE_ATTRIBUTE;
+    }))
+}
+
+#[test]
+fn what_a_group_below_its_threshold_has_changed_is_put_back() {
     // What fails behind it undoes it where the threshold says so, and leaves it where not.
     for (threshold, there, gone) in [(5, "a", "c"), (3, "c", "a")] {
         let mut guard = store(b"x");
@@ -262,10 +269,10 @@ fn what_a_group_below_its_threshold_has_changed_is_put_back() {
         let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold });
         let group = vec![
             begin,
-            select("a", access),
+            select("a", changing()),
             change("b"),
             change("c"),
-            directory.clone(),
+            open_as_directory(),
             Fpdu::DeselectRequest(Box::default()),
             Fpdu::EndGroupRequest,
         ];
@@ -281,6 +288,57 @@ fn what_a_group_below_its_threshold_has_changed_is_put_back() {
             assert_eq!(guard.selections(), 0);
         }
     }
+}
+
+#[test]
+fn what_a_group_within_a_selection_has_changed_stays_as_it_was_answered() {
+    let mut guard = store(b"x");
+    let mut responder = responder(ResponderConfig::default(), &mut guard);
+    let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 3 });
+    let group = vec![
+        select("a", changing()),
+        begin,
+        change("b"),
+        open_as_directory(),
+        Fpdu::EndGroupRequest,
+    ];
+    let out = say(&mut responder, &mut guard, group);
+    assert_eq!(
+        kinds(&out)[2..4],
+        [Kind::ChangeAttribResponse, Kind::OpenResponse]
+    );
+    assert_eq!(errors(&out), [5036]);
+    assert_eq!(guard.selections(), 1);
+    assert!(
+        guard
+            .store()
+            .attributes(&User::default(), &name("b"))
+            .is_ok()
+    );
+}
+
+#[test]
+fn what_a_group_has_changed_that_ends_in_an_abort_is_put_back() {
+    let mut guard = store(b"x");
+    let mut responder = responder(ResponderConfig::default(), &mut guard);
+    let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 2 });
+    let odd = Fpdu::OpenResponse(Box::default());
+    let group = vec![
+        begin,
+        select("a", changing()),
+        change("b"),
+        odd,
+        Fpdu::EndGroupRequest,
+    ];
+    let out = say(&mut responder, &mut guard, group);
+    assert_eq!(kinds(&out), [Kind::UserAbort]);
+    assert_eq!(guard.selections(), 0);
+    assert!(
+        guard
+            .store()
+            .attributes(&User::default(), &name("a"))
+            .is_ok()
+    );
 }
 
 #[test]

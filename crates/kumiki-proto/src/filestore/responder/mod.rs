@@ -402,6 +402,8 @@ impl Responder {
         for member in group.members {
             let kind = member.kind();
             let Some(response) = self.execute(member, now, guard) else {
+                // Nobody is told of it whether it could be put back.
+                let _ = self.change_back(now, guard);
                 self.abort(Fault::permanent(1008, kind.name()), guard, out);
                 return;
             };
@@ -426,6 +428,13 @@ impl Responder {
         out.push(Fpdu::EndGroupResponse.into());
     }
 
+    /// Puts back what the group that is executed has changed, but for a file that it has made: that goes as a whole.
+    fn change_back(&mut self, now: Moment, guard: &mut Guard) -> Result<(), Fault> {
+        let is_old = self.selected.is_some_and(|selected| !selected.is_new);
+        let changes = self.changes.take().filter(|_| is_old).unwrap_or_default();
+        self.put_back(changes, now, guard)
+    }
+
     /// Undoes a group that began with selecting or creating, and gives what is said of that instead.
     fn undone(
         &mut self,
@@ -442,10 +451,10 @@ impl Responder {
             ..Diagnostic::default()
         }];
         diagnostic.extend(reasons);
-        let is_old = self.selected.is_some_and(|selected| !selected.is_new);
-        let changes = self.changes.take().filter(|_| is_old).unwrap_or_default();
-        // That something stays as it is where the store cannot put it back is the lesser evil, but has to be said.
-        if let Err(fault) = self.put_back(changes, now, guard) {
+        // Who has selected before the group is told of each member what came of it, and what was changed stays.
+        let selects = matches!(first, Fpdu::SelectResponse(_) | Fpdu::CreateResponse(_));
+        if selects && let Err(fault) = self.change_back(now, guard) {
+            // That something stays changed where the store cannot put it back is the lesser evil, but has to be said.
             diagnostic.push(fault.diagnostic());
         }
         let state_result = StateResult::Failure;
