@@ -51,6 +51,8 @@ impl fmt::Display for Finder {
 pub enum Told {
     /// X.25 cleared the call, reset the channel or restarted all of them.
     X25(x25::Told),
+    /// LAPB's peer refused a frame: the bits W (1), X (2), Y (4) and Z (8) of its FRMR (X.25 section 2.3.4).
+    FrameRejected(u8),
     /// XOT's peer refused to set up a permanent virtual circuit: status of its answer ([`x25::circuit_status`]).
     CircuitRefused(u8),
     /// The transport entity refused or ended the connection: reason of DR (X.224 section 13.5).
@@ -111,6 +113,13 @@ impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::X25(told) => write!(f, "X.25: {told}"),
+            Self::FrameRejected(bits) => {
+                write!(
+                    f,
+                    "LAPB: the peer refuses a frame of ours, {} (FRMR)",
+                    frame_reject(bits)
+                )
+            }
             Self::CircuitRefused(status) => {
                 let meaning = x25::circuit_status(status);
                 write!(f, "XOT: {meaning} (status {status:02x})")
@@ -182,6 +191,21 @@ impl fmt::Display for Told {
                 write!(f, "MMS: refused to begin: {meaning} (error {class}.{code})")
             }
         }
+    }
+}
+
+/// What FRMR says of a frame; X always comes with W.
+const fn frame_reject(bits: u8) -> &'static str {
+    if bits & 2 != 0 {
+        "with information that it may not have, or too little of it"
+    } else if bits & 1 != 0 {
+        "of an unknown kind"
+    } else if bits & 4 != 0 {
+        "with too much information"
+    } else if bits & 8 != 0 {
+        "that acknowledges what was not sent"
+    } else {
+        "and does not say why"
     }
 }
 

@@ -268,6 +268,7 @@ const WRONG_CONTEXT: acse::Diagnostic = acse::Diagnostic::User(2);
 fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
     match told {
         Told::X25(told) => (Layer::Network, None, of_x25(told)),
+        Told::FrameRejected(_) => (Layer::Network, None, CAPTURE),
         // Calls are no permanent circuits.
         Told::CircuitRefused(_) => (
             Layer::Network,

@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Context, Finder, Handle, Indication, Reason, Told};
 use kumiki_octets::Message;
-use kumiki_wire::lapb::{Control, Header, Reject, function};
+use kumiki_wire::lapb::{Control, Header, Modulo, Reject, function};
 
 use super::states::{Event, Phase, Step};
 use super::timers::Timer;
@@ -20,6 +20,13 @@ pub(super) struct Frame {
 const fn broken(found: &'static str) -> Reason {
     let by = Finder::Lapb;
     Reason::Told(Told::Broken { by, found })
+}
+
+/// The peer has refused a frame of ours, as its FRMR says.
+fn rejected(mut information: Message, modulo: Modulo) -> Reason {
+    let front = information.front_at_least(Reject::len(modulo));
+    let bits = Reject::parse(front, modulo).map_or(0, |reject| reject.bits());
+    Reason::Told(Told::FrameRejected(bits))
 }
 
 /// What is wrong with a frame, in the letters of FRMR.
@@ -113,7 +120,10 @@ impl Lapb {
                 self.let_go(cx);
             }
             Step::PeerResets => self.peer_resets(poll, cx),
-            Step::Reset => self.reset(broken("it refuses a frame of ours (FRMR)"), cx),
+            Step::Reset => {
+                let why = rejected(frame.information, self.config.modulo);
+                self.reset(why, cx);
+            }
             Step::Take => self.take(frame, cx),
             Step::RejectAgain if !response && poll => self.send_frmr(true, cx),
             Step::RejectAgain => self.ignore(cx),

@@ -1,4 +1,4 @@
-use kumiki_graph::{Duration, Finder};
+use kumiki_graph::{Duration, Finder, Told};
 use proptest::prelude::*;
 
 use super::*;
@@ -440,9 +440,9 @@ fn a_frame_that_cannot_be_is_rejected_and_the_link_is_reset() {
         // Who is rejected sends SABM, and the link stands again.
         assert_eq!((wire.resets(A), wire.resets(B)), (1, 1), "{frame}");
         let told = |found| Some(told_broken(Finder::Lapb, found));
-        let refused = "it refuses a frame of ours (FRMR)";
         assert_eq!(wire.why_reset(B), told(found), "{frame}");
-        assert_eq!(wire.why_reset(A), told(refused), "{frame}");
+        let refused = Reason::Told(Told::FrameRejected(hex(why)[0]));
+        assert_eq!(wire.why_reset(A), Some(refused), "{frame}");
         let session = wire.session(A).unwrap();
         wire.say(A, data(session, b"on"));
         wire.pass(ms(5));

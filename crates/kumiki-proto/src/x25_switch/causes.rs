@@ -1,10 +1,25 @@
 //! Which cause one end is told for what has happened at the other.
 //!
 //! Causes of a CLEAR or RESET go on as they are. What else ends a call has the cause that a network would give: X.25 sections 5.2.4 and 5.4.3, as far as they
-//! say; the choice of it for what networks did not know, such as a TCP connection that is refused, is ours.
+//! say; the choice of it for what networks did not know, such as a TCP connection that is refused, is ours. What LAPB or XOT finds wrong, or its peer does, is
+//! of the line and no doing of a DTE's.
 
-use kumiki_graph::{Reason, Told};
+use kumiki_graph::{Finder, Reason, Told};
 use kumiki_osi::x25::{self, What, cause, diagnostic};
+
+/// Whether the line below the packet layer has been reset or lost for what was wrong on it.
+const fn is_of_line(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Told(
+            Told::FrameRejected(_)
+                | Told::Broken {
+                    by: Finder::Lapb | Finder::Xot,
+                    ..
+                }
+        )
+    )
+}
 
 /// CLEAR for the end of the other half.
 pub(super) fn of_clear(reason: Reason) -> x25::Told {
@@ -16,6 +31,7 @@ pub(super) fn of_clear(reason: Reason) -> x25::Told {
             What::Restart if told.is_by_dte() => (told.cause, told.diagnostic),
             What::Restart => (cause::CLEAR_OUT_OF_ORDER, told.diagnostic),
         },
+        _ if is_of_line(reason) => (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE),
         Reason::Told(Told::Broken { .. }) => (cause::CLEAR_REMOTE, diagnostic::NONE),
         Reason::Told(_) | Reason::User => (cause::DTE, diagnostic::NONE),
         Reason::TimedOut => (cause::CLEAR_REMOTE, diagnostic::TIMER_CALL),
@@ -44,6 +60,7 @@ pub(super) fn of_reset(reason: Reason) -> x25::Told {
             What::Restart if told.is_by_dte() => (told.cause, told.diagnostic),
             What::Restart => (cause::RESET_NETWORK_DOWN, told.diagnostic),
         },
+        _ if is_of_line(reason) => (cause::RESET_NETWORK_DOWN, diagnostic::NONE),
         Reason::Told(Told::Broken { .. }) => (cause::RESET_REMOTE, diagnostic::NONE),
         Reason::Told(_) | Reason::User => (cause::DTE, diagnostic::NONE),
         Reason::TimedOut | Reason::Protocol => (cause::RESET_REMOTE, diagnostic::NONE),
@@ -77,6 +94,30 @@ pub(super) const fn is_to_be_had_elsewhere(reason: Reason) -> bool {
             matches!(told.what, What::Clear) && told.diagnostic == diagnostic::NO_CHANNEL
                 || matches!(told.what, What::Restart)
         }
-        Reason::Told(_) | Reason::User | Reason::Protocol | Reason::NoSession => false,
+        Reason::Told(_) => is_of_line(reason),
+        Reason::User | Reason::Protocol | Reason::NoSession => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_on_a_line_is_no_doing_of_a_dte() {
+        let broken = |by| {
+            let found = "something";
+            Reason::Told(Told::Broken { by, found })
+        };
+        let rejected = Reason::Told(Told::FrameRejected(8));
+        for reason in [rejected, broken(Finder::Lapb), broken(Finder::Xot)] {
+            assert!(is_to_be_had_elsewhere(reason), "{reason:?}");
+            assert_eq!(of_clear(reason).cause, cause::CLEAR_OUT_OF_ORDER);
+            assert_eq!(of_reset(reason).cause, cause::RESET_NETWORK_DOWN);
+        }
+        let by_dte = broken(Finder::X25);
+        assert!(!is_to_be_had_elsewhere(by_dte));
+        assert_eq!(of_clear(by_dte).cause, cause::CLEAR_REMOTE);
+        assert_eq!(of_reset(by_dte).cause, cause::RESET_REMOTE);
     }
 }

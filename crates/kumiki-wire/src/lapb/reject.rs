@@ -74,10 +74,7 @@ impl Reject {
     pub fn emit(&self, modulo: Modulo, mut out: &mut [u8]) {
         debug_assert_eq!(out.len(), Self::len(modulo));
         let out = &mut out;
-        let bits = u8::from(self.w)
-            | u8::from(self.x) << 1
-            | u8::from(self.y) << 2
-            | u8::from(self.z) << 3;
+        let bits = self.bits();
         let (response, [c0, c1]) = (u8::from(self.response), self.control);
         match modulo {
             Modulo::Eight => {
@@ -86,6 +83,12 @@ impl Reject {
             }
             Modulo::Extended => put(out, [c0, c1, self.vs << 1, self.vr << 1 | response, bits]),
         }
+    }
+
+    /// W, X, Y and Z, from the lowest bit on.
+    #[must_use]
+    pub fn bits(&self) -> u8 {
+        u8::from(self.w) | u8::from(self.x) << 1 | u8::from(self.y) << 2 | u8::from(self.z) << 3
     }
 
     /// The control field of the frame refused, where it can be read.
