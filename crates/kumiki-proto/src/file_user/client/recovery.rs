@@ -5,8 +5,8 @@
 //! has secured fewer, the fewer count.
 //!
 //! Where the responder does not go on, the transfer is begun anew on the association that stands by then: it has forgotten, has another file there by now, or
-//! has no recovery. What was moved before counts for nothing then, and whose side the file is on compares. What was to be added to a file is not: the
-//! responder may have added it, and only its answer was lost.
+//! has no recovery. What was moved before counts for nothing then, and whose side the file is on compares. What was to be added to a file is not, nor what was
+//! to be a new one: the responder may have added or made it, and only its answer was lost.
 
 use kumiki_osi::ftam::AccessRequest;
 use kumiki_osi::ftam::file::{OpenResponse, RecoverRequest, RecoverResponse, RecoveryMode};
@@ -194,10 +194,15 @@ impl Run {
     /// Whether it was interrupted, the responder does not go on with it, and beginning anew does no harm.
     fn is_refused(&self) -> bool {
         let code = self.failure.as_ref().and_then(|failure| failure.code);
-        let adds =
-            matches!(&self.operation, Operation::Put { mode, .. } if *mode == PutMode::Append);
-        // Who gives the command once more to go on with what an earlier run has left wants it added.
-        let is_harmless = self.resuming || !adds;
+        let once = matches!(
+            &self.operation,
+            Operation::Put {
+                mode: PutMode::Append | PutMode::New,
+                ..
+            }
+        );
+        // Who gives the command once more to go on with what an earlier run has left wants it all the same.
+        let is_harmless = self.resuming || !once;
         self.recovering && is_harmless && code.is_some_and(|code| (6000..7000).contains(&code))
     }
 
