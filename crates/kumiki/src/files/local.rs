@@ -263,6 +263,8 @@ impl Part {
             let note = Note::new(note_of(&self.part), self.place.clone());
             self.interrupted = note.read().filter(|at| at.offset <= self.old);
             self.note = Some(note);
+            // Perhaps nothing is behind it.
+            self.size = self.interrupted.map_or(0, |at| at.offset);
         }
         let goes_on = self.interrupted.is_some();
         (self, goes_on)
@@ -469,6 +471,7 @@ impl Sink for Part {
             self.receipt.with(|it| it.resumed = 0);
             // What came is compared with what comes, as that of an earlier run is.
             self.old = self.old.max(self.size);
+            self.size = 0;
         }
         if let Some(note) = &mut self.note {
             note.keep(at, || self.file.sync_data());
@@ -557,11 +560,16 @@ impl Out {
 
     /// Takes into account what comes once more of a file that is begun anew, and judges it as soon as all that was written has come.
     fn compare(&mut self, offset: u64, data: &Message) -> Result<(), String> {
-        let Some(again) = self.again.as_mut().filter(|it| it.compared == offset) else {
+        let Some(again) = self.again.as_mut() else {
             return Ok(());
         };
+        // Behind a checkpoint some of it comes a third time.
+        let skipped = again.compared.saturating_sub(offset);
+        let mut skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
         let mut left = usize::try_from(self.written - again.compared).unwrap_or(usize::MAX);
         data.for_each(|octets| {
+            let (seen, octets) = octets.split_at_checked(skipped).unwrap_or((octets, &[]));
+            skipped -= seen.len();
             let (these, _) = octets.split_at_checked(left).unwrap_or((octets, &[]));
             again.digest.update(these);
             left -= these.len();
@@ -824,6 +832,47 @@ mod tests {
         assert_eq!(opened(&mut other, 3), 0);
         assert_eq!(std::fs::read(part_of(&target)).unwrap(), b"");
     }
+
+    #[test]
+    fn what_is_begun_anew_is_as_long_as_it_comes_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        for anew in [&b""[..], b"ab", b"abX", b"abcdef"] {
+            let (mut part, receipt) = Part::begin(&target, "ftam://d:102/a", false).unwrap();
+            part.write(0, Message::from_octets(b"abcd")).unwrap();
+            part.secured(None);
+            if !anew.is_empty() {
+                part.write(0, Message::from_octets(anew)).unwrap();
+            }
+            part.finish().unwrap();
+            assert_eq!(std::fs::read(&target).unwrap(), anew);
+            assert_eq!(receipt.read().size, anew.len() as u64);
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_run_has_fetched_to_its_end_is_all_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        let begin = || {
+            let (part, _) = Part::begin(&target, "ftam://d:102/a", true).unwrap();
+            part.recovering()
+        };
+        let (mut first, goes_on) = begin();
+        assert!(!goes_on);
+        first.write(0, Message::from_octets(b"abcd")).unwrap();
+        first.secured(Some(Secured {
+            activity: 1,
+            point: 1,
+            offset: 4,
+        }));
+        drop(first);
+        let (mut second, goes_on) = begin();
+        assert!(goes_on);
+        second.finish().unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"abcd");
+    }
+
     #[test]
     fn what_was_written_is_compared_with_what_comes_anew() {
         let again = |parts: &[(u64, &[u8])]| {
@@ -837,6 +886,9 @@ mod tests {
         };
         assert_eq!(again(&[(0, b"abc"), (3, b"def")]), Ok(6));
         assert_eq!(again(&[(0, b"abcd")]), Ok(4));
+        // Behind a checkpoint.
+        assert_eq!(again(&[(0, b"abc"), (1, b"bcdef")]), Ok(6));
+        assert_eq!(again(&[(0, b"abc"), (0, b"a"), (1, b"bcdef")]), Ok(6));
         for other in [&[(0, &b"abXdef"[..])][..], &[(0, b"abc")], &[]] {
             let why = again(other).unwrap_err();
             assert!(why.contains("4 bytes of the one before"), "{why}");

@@ -278,6 +278,59 @@ fn what_a_responder_has_forgotten_is_fetched_anew_and_is_one_file() {
 }
 
 #[test]
+fn what_is_fetched_anew_is_as_long_as_it_is_by_then() {
+    let contents = contents();
+    for len in [0, 3, 100_000] {
+        let folder = Folder::new(&format!("recovered-shorter-{len}"));
+        folder.write("root/x", &contents);
+        let other = &contents[..len];
+        let get = ["get", "--retries=1"];
+        let ran = moved(&folder, &get, Some("b"), || folder.write("root/x", other)).well();
+        began_anew(&ran);
+        assert_eq!(folder.read("b").len(), len);
+        assert!(folder.read("b") == other);
+    }
+}
+
+#[test]
+fn what_is_to_be_added_or_made_is_not_begun_anew() {
+    let contents = contents();
+    for mode in ["append", "new"] {
+        let folder = Folder::new(&format!("recovered-once-{mode}"));
+        folder.write("a", &contents);
+        if mode == "append" {
+            folder.write("root/x", b"old");
+        }
+        let put = ["put", "--retries=1", "--mode", mode, "a"];
+        let ran = moved(&folder, &put, None, || {});
+        assert!(!ran.err.contains("it begins anew"), "{ran:?}");
+        ran.failed(6, &["6004"]);
+    }
+}
+
+#[test]
+fn an_earlier_run_of_another_file_leaves_nothing_in_what_is_begun_anew() {
+    let folder = Folder::new("recovered-resume-anew");
+    let contents = long(3_000_000);
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    folder.write("root/x", &contents);
+    let line = Line::new(&daemon.at, &[Cut::After(10_000_000)]);
+    let get = ["get", "--resume", "--retries=0"];
+    let ran = folder.ftam(&[&get[..], &[&line.url("x"), "b"]].concat());
+    ran.failed(3, &[]);
+    daemon.stop();
+    let shorter = &contents[..5_000_000];
+    folder.write("root/x", shorter);
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    line.lead(&daemon.at);
+    let ran = folder.ftam(&[&get[..], &[&line.url("x"), "b"]].concat());
+    let ran = ran.well();
+    began_anew(&ran);
+    assert!(folder.read("b") == shorter);
+    daemon.stop();
+}
+
+#[test]
 fn what_is_written_to_a_pipe_already_is_compared_where_it_comes_anew() {
     let folder = Folder::new("recovered-forgotten-out");
     let contents: Vec<u8> = contents().iter().map(|octet| octet % 100).collect();
