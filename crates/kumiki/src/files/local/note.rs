@@ -56,3 +56,50 @@ impl Note {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kept(text: &[u8], of: &str) -> (tempfile::TempDir, Note) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("note");
+        std::fs::write(&path, text).unwrap();
+        (folder, Note::new(path, of.to_owned()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_kept_is_read_for_the_same_and_nothing_else(
+            activity: i64, point: u32, offset: u64, place: String, other: String,
+        ) {
+            let of = place.escape_debug().to_string();
+            let (_folder, mut note) = kept(b"", &of);
+            let at = Secured { activity, point, offset };
+            note.keep(Some(at), || Ok(()));
+            prop_assert_eq!(note.read(), Some(at));
+            let other = Note::new(note.path.clone(), other.escape_debug().to_string());
+            prop_assert_eq!(other.read().is_some(), other.of == of);
+            note.keep(None, || Ok(()));
+            prop_assert_eq!(note.read(), None);
+        }
+
+        #[test]
+        fn what_is_no_note_says_nothing(text in "[-0-9 ]{0,30}.{0,9}\n?", any: Vec<u8>) {
+            let is_note = |text: &str| {
+                let words: Vec<&str> = text.splitn(4, ' ').collect();
+                matches!(words[..], [a, p, o, "x\n"]
+                    if a.parse::<i64>().is_ok() && p.parse::<u32>().is_ok() && o.parse::<u64>().is_ok())
+            };
+            let (_folder, note) = kept(text.as_bytes(), "x");
+            prop_assert_eq!(note.read().is_some(), is_note(&text));
+            let (_folder, note) = kept(&any, "x");
+            let is_text = core::str::from_utf8(&any).is_ok_and(is_note);
+            prop_assert_eq!(note.read().is_some(), is_text);
+        }
+    }
+}
