@@ -79,7 +79,7 @@ impl Client {
 
     /// Keeps the association when the plan is done, for what [`Client::add`] brings, until [`Client::end`].
     pub const fn hold(&mut self) {
-        self.plan.held = true;
+        self.plan.hold(true);
     }
 
     /// Adds to the plan.
@@ -90,7 +90,7 @@ impl Client {
 
     /// Ends the association in order when the plan is done.
     pub fn end(&mut self, out: &mut Vec<Do>) {
-        self.plan.held = false;
+        self.plan.hold(false);
         self.go_on(out);
     }
 
@@ -140,7 +140,7 @@ impl Client {
         self.units = response.functional_units & self.settings.units;
         self.groups = response.attribute_groups & self.settings.groups;
         self.window = usize::try_from(response.checkpoint_window.max(1)).unwrap_or(1);
-        self.plan.stands = true;
+        self.plan.begins();
         if !self.recover(out) {
             self.advance(out);
         }
@@ -148,7 +148,7 @@ impl Client {
 
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
-        self.plan.stands = false;
+        self.plan.breaks();
         let failure = self.abort.take();
         let failure = failure.unwrap_or_else(|| Failure::of_reason(reason, Layer::Ftam));
         if !self.breaks(&failure) {
@@ -161,7 +161,7 @@ impl Client {
         if self.run.is_some() || !self.plan.is_empty() {
             self.end_all(Failure::of_reason(Reason::Down, Layer::Ftam));
         }
-        self.plan.over = true;
+        self.plan.close();
     }
 
     /// Gives up: cancels a transfer under way, does nothing else of the plan, and ends in order.
@@ -261,7 +261,11 @@ impl Client {
             Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort) => {
                 let why = Failure::of_diagnostics(&abort.diagnostic);
                 // Who was not let in hears so by an abort too.
-                self.abort = Some(if self.plan.stands { why.aborted() } else { why });
+                self.abort = Some(if self.plan.stands() {
+                    why.aborted()
+                } else {
+                    why
+                });
             }
             Fpdu::InitializeResponse(response) => {
                 self.abort = Some(Failure::of_diagnostics(&response.diagnostic));

@@ -12,11 +12,11 @@ pub struct Plan {
     pub(crate) progress: Progress,
     failure: Option<Failure>,
     /// The association stands, or has stood until it ended in order.
-    pub(crate) stands: bool,
+    stands: bool,
     /// It is kept when the plan is done.
-    pub(crate) held: bool,
+    held: bool,
     ending: bool,
-    pub(crate) over: bool,
+    over: bool,
 }
 
 impl Plan {
@@ -56,6 +56,26 @@ impl Plan {
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// Whether the association is kept when the plan is done.
+    pub(crate) const fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// The association stands.
+    pub(crate) const fn begins(&mut self) {
+        self.stands = true;
+    }
+
+    /// The association has broken; perhaps another one is made.
+    pub(crate) const fn breaks(&mut self) {
+        self.stands = false;
+    }
+
+    /// The association has ended in order.
+    pub(crate) const fn close(&mut self) {
+        self.over = true;
     }
 
     /// Whether no operation waits for its turn.

@@ -121,7 +121,7 @@ impl Client {
 
     /// Keeps the association when the plan is done, for what [`Client::add`] brings, until [`Client::end`].
     pub const fn hold(&mut self) {
-        self.plan.held = true;
+        self.plan.hold(true);
     }
 
     /// Adds to the plan.
@@ -132,7 +132,7 @@ impl Client {
 
     /// Ends the association in order when the plan is done.
     pub fn end(&mut self, out: &mut Vec<Do>) {
-        self.plan.held = false;
+        self.plan.hold(false);
         self.go_on(out);
     }
 
@@ -157,7 +157,7 @@ impl Client {
     /// The association stands.
     pub fn on_opened(&mut self, agreed: Initiate, out: &mut Vec<Do>) {
         self.agreed = Some(agreed);
-        self.plan.stands = true;
+        self.plan.begins();
         self.go_on(out);
     }
 
@@ -170,7 +170,7 @@ impl Client {
 
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
-        self.plan.stands = false;
+        self.plan.breaks();
         self.end_all(Failure::of_reason(reason, Layer::Mms));
     }
 
@@ -179,7 +179,7 @@ impl Client {
         if self.run.is_some() || !self.plan.is_empty() {
             self.end_all(Failure::of_reason(Reason::Down, Layer::Mms));
         }
-        self.plan.over = true;
+        self.plan.close();
     }
 
     /// The server wants to end.

@@ -22,6 +22,8 @@ pub(super) struct Connection {
     /// The network connection's handle; none before it stands.
     pub(super) lower: Handle,
     pub(super) state: State,
+    /// Which listener was called, of a connection that was offered.
+    pub(super) listener: Handle,
     /// The network's addresses, of a connection that was offered.
     pub(super) local: Address,
     pub(super) remote: Address,
@@ -65,6 +67,7 @@ impl Connection {
             user: Handle::default(),
             lower: Handle::default(),
             state,
+            listener: Handle::default(),
             local: Address::None,
             remote: Address::None,
             src_ref,

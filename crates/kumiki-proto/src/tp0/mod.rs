@@ -398,12 +398,21 @@ impl Tp0 {
 
     fn abort(&mut self, session: Handle, why: Reason, cx: &mut Context<'_>) {
         if let Some(request) = self.entries.unlisten(session, Reason::User) {
+            self.refuse_offers(session, cx);
             return cx.down(NETWORK, request);
         }
         if self.connection(session).is_none() {
             return cx.drop("no such connection");
         }
         self.on(session, Event::DisconnectRequest, why, cx);
+    }
+
+    /// Those whom the user of a listener has not answered hear that nobody is there any more.
+    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
+        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
+        for own in self.entries.connections(offered) {
+            self.on(own, Event::DisconnectRequest, Reason::User, cx);
+        }
     }
 }
 

@@ -245,8 +245,10 @@ impl Tp0 {
         let size = self.agreed(cr);
         let fits = |wanted: &Option<Selector>| wanted.is_none() || *wanted == called;
         let listener = self.entries.called(|wanted| fits(wanted).then_some(0));
-        let listener = listener.and_then(|it| self.entries.listener(it));
-        let listener = listener.map(|it| (it.above, it.user));
+        let listener = listener.and_then(|own| {
+            let listener = self.entries.listener(own)?;
+            Some((own, listener.above, listener.user))
+        });
         if let Some(connection) = self.connection(own) {
             connection.dst_ref = cr.src_ref;
         }
@@ -256,7 +258,7 @@ impl Tp0 {
             (None, _) => Err(reason::ADDRESS_UNKNOWN),
             (Some(listener), size) => Ok((listener, size)),
         };
-        let ((above, user), size) = match refusal {
+        let ((listener, above, user), size) = match refusal {
             Ok(taken) => taken,
             Err(code) => return self.refuse(own, code, cx),
         };
@@ -265,6 +267,7 @@ impl Tp0 {
             return;
         };
         connection.above = above;
+        connection.listener = listener;
         connection.called = called;
         connection.calling = cr.parameters.calling;
         connection.tpdu_size = size;

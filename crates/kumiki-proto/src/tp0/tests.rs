@@ -430,6 +430,23 @@ fn a_tsdu_in_tiny_pieces_takes_no_more_memory_than_it_must() {
 }
 
 #[test]
+fn whom_a_listener_has_not_answered_hears_that_it_has_gone() {
+    let mut pair = pair([Config::default(), Config::default()]);
+    let [a, b] = pair.devices;
+    pair.listen(None);
+    pair.call("#259");
+    pair.bench.join(a, b);
+    pair.exchange();
+    let provider = pair.offered();
+    pair.say(1, Request::Cancel { user: LISTENER });
+    pair.exchange();
+    let aborted = "aborted: transport: nobody is attached to the transport selector (reason 2)";
+    assert_eq!(pair.heard(0), [aborted]);
+    pair.answer(provider);
+    assert_eq!(pair.heard(1), ["aborted: there is no such session"]);
+}
+
+#[test]
 fn a_listener_that_goes_before_the_network_has_confirmed_it_is_cancelled_there() {
     let mut bench = Bench::new();
     let graph = &mut bench.graph;

@@ -729,7 +729,55 @@ pub(crate) fn run(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn entries() -> impl Strategy<Value = BTreeMap<String, Entry>> {
+        let entry = any::<(Option<u64>, Option<String>, u64, String, String)>();
+        let entry = entry.prop_map(|(size, modified, bytes, sha256, local)| Entry {
+            size,
+            modified,
+            bytes,
+            sha256,
+            local,
+        });
+        prop::collection::btree_map(any::<String>(), entry, 0..4)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_state_is_read_as_it_was_written(files in entries(), place: String) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            let open = |place: &str| State::open(&path, place);
+            let mut state = open(&place).ok().unwrap();
+            state.files = files.clone();
+            state.commit().unwrap();
+            drop(state);
+            prop_assert_eq!(&open(&place).ok().unwrap().files, &files);
+            let other = place + "x";
+            prop_assert!(open(&other).is_err());
+        }
+
+        #[test]
+        fn what_is_no_state_is_refused_and_stays_as_it_is(
+            text in prop_oneof![
+                any::<Vec<u8>>(),
+                r#"\{"place": ("p"|1), "files": (\{\}|\[\]|\{"a": [0-9]\}|\{"a": \{"bytes": -1\}\})[}]?"#
+                    .prop_map(String::into_bytes),
+            ],
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            std::fs::write(&path, &text).unwrap();
+            let empty = br#"{"place": "p", "files": {}}"#;
+            prop_assert_eq!(State::open(&path, "p").is_ok(), text == empty);
+            prop_assert_eq!(std::fs::read(&path).unwrap(), text);
+        }
+    }
 
     #[test]
     fn the_last_number_of_a_name_is_its_place_in_a_row() {

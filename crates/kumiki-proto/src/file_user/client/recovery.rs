@@ -36,7 +36,7 @@ impl Client {
 
     /// The association is no good any more, for this reason: as though it had broken.
     pub fn on_lost(&mut self, why: Failure) {
-        self.plan.stands = false;
+        self.plan.breaks();
         let lost = Failure {
             transient: true,
             ..why.clone()

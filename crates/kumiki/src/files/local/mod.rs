@@ -1,0 +1,138 @@
+//! The side of a transfer that is on this machine: a file that appears when all of it is there, standard output, and what is sent.
+//!
+//! A file is written beside its place, as `NAME.part`, synchronised, and renamed: under its own name there is the old one or the new one,
+//! whatever breaks. Where it is to be resumed the part stays, and what comes is compared with it up to its end: so a file that has changed at
+//! the responder meanwhile is not put together from two. Beside the part (`NAME.part.of`) is kept by what the rest alone can be had: with MMS size and date, as
+//! the responder says them, and the place that was asked for; with FTAM the number of the transfer and a checkpoint, for F-RECOVER. There the responder answers
+//! for it that the rest is of the same file; where it does not, all comes once more, and is compared. What comes before a checkpoint that is noted is on the
+//! disk. A file that is sent and is to be resumed has such a note beside it (`.NAME.kumiki-put`). What is compared, and counted, are octets as they are
+//! transferred; a text whose lines are to end otherwise here is converted when all of it is there.
+//!
+//! A link is followed: the file it leads to is replaced, or made. What is no file (a device, a FIFO, a socket) is written to as standard output is.
+
+mod contents;
+mod note;
+mod out;
+mod part;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::commands::shown;
+
+pub(crate) use contents::{Contents, note_beside};
+pub(crate) use out::Out;
+pub(crate) use part::{Part, part_of};
+
+/// Links to links that are followed, as Linux follows them.
+const MOST_LINKS: usize = 40;
+
+/// What is where a file is to go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// A file, or nothing yet; where a link leads to.
+    File(PathBuf),
+    /// A device, a FIFO or a socket.
+    Stream(PathBuf),
+}
+
+impl Place {
+    /// What is at `target`.
+    pub(crate) fn of(target: &Path) -> Result<Self, String> {
+        let said = |why: &dyn core::fmt::Display| format!("{}: {why}", path_shown(target));
+        match std::fs::metadata(target) {
+            Ok(it) if it.is_dir() => Err(said(&"this is a directory")),
+            Ok(it) if !it.is_file() => Ok(Self::Stream(target.to_owned())),
+            Ok(_) => {
+                let is_link = target.symlink_metadata().is_ok_and(|it| it.is_symlink());
+                let file = if is_link {
+                    target.canonicalize().map_err(|why| said(&why))?
+                } else {
+                    target.to_owned()
+                };
+                Ok(Self::File(file))
+            }
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {
+                let mut at = target.to_owned();
+                for _ in 0..MOST_LINKS {
+                    if at.as_os_str().as_bytes().ends_with(b"/") {
+                        return Err(said(&"there is no such directory"));
+                    }
+                    let Ok(to) = std::fs::read_link(&at) else {
+                        return Ok(Self::File(at));
+                    };
+                    at = directory_of(&at).join(to);
+                }
+                Err(said(&"too many links"))
+            }
+            Err(why) => Err(said(&why)),
+        }
+    }
+}
+
+/// The name of a file, for people.
+pub(crate) fn path_shown(path: &Path) -> String {
+    shown(&path.to_string_lossy())
+}
+
+/// What came of a file, for whoever has given the sink away.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Receipt(Arc<Mutex<Received>>);
+
+/// What is known of a file that has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Received {
+    /// Its size.
+    pub(crate) size: u64,
+    /// SHA-256 in hexadecimal, where it was wanted.
+    pub(crate) sha256: String,
+    /// It is in its place.
+    pub(crate) is_there: bool,
+    /// So many bytes were there already.
+    pub(crate) resumed: u64,
+    /// This machine could not keep it.
+    pub(crate) is_lost: bool,
+}
+
+impl Receipt {
+    pub(crate) fn read(&self) -> Received {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Received)) {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// In hexadecimal.
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// The directory in which a path is.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// The checksum of octets.
+pub(crate) fn digest(octets: &[u8]) -> String {
+    hex(&Sha256::digest(octets))
+}
+
+/// The checksum of a file.
+pub(crate) fn checksum(path: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut digest)?;
+    Ok(hex(&digest.finalize()))
+}

@@ -1,0 +1,105 @@
+//! How far a transfer by FTAM is, for another run.
+
+use std::io;
+use std::path::PathBuf;
+
+use kumiki_lab::live::osi::Secured;
+
+/// Octets between checkpoints that are noted: what comes before one has to be on the disk, and that takes time.
+const NOTED_EVERY: u64 = 8 << 20;
+
+/// A note of how far a transfer by FTAM is.
+pub(super) struct Note {
+    path: PathBuf,
+    /// What is transferred, and how: it is gone on with for the same only.
+    of: String,
+    /// Behind this octet the next one is worth writing.
+    next: u64,
+}
+
+impl Note {
+    pub(super) fn new(path: PathBuf, of: String) -> Self {
+        let next = 0;
+        Self { path, of, next }
+    }
+
+    pub(super) fn read(&self) -> Option<Secured> {
+        let text = std::fs::read_to_string(&self.path).ok()?;
+        let mut words = text.splitn(4, ' ');
+        let at = Secured {
+            activity: words.next()?.parse().ok()?,
+            point: words.next()?.parse().ok()?,
+            offset: words.next()?.parse().ok()?,
+        };
+        let of = words.next()?.strip_suffix('\n')?;
+        (of == self.of).then_some(at)
+    }
+
+    /// Writes it where it is due and `secure` has done what is needed before. That it is not written, or not removed, costs time and nothing else.
+    pub(super) fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> io::Result<()>) {
+        let Some(at) = at else {
+            let _ = std::fs::remove_file(&self.path);
+            self.next = 0;
+            return;
+        };
+        if at.offset < self.next {
+            return;
+        }
+        let text = format!("{} {} {} {}\n", at.activity, at.point, at.offset, self.of);
+        let mut new = self.path.clone().into_os_string();
+        new.push(".new");
+        let done = secure()
+            .and_then(|()| std::fs::write(&new, text))
+            .and_then(|()| std::fs::rename(&new, &self.path));
+        if done.is_ok() {
+            self.next = at.offset.saturating_add(NOTED_EVERY);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kept(text: &[u8], of: &str) -> (tempfile::TempDir, Note) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("note");
+        std::fs::write(&path, text).unwrap();
+        (folder, Note::new(path, of.to_owned()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_kept_is_read_for_the_same_and_nothing_else(
+            activity: i64, point: u32, offset: u64, place: String, other: String,
+        ) {
+            let of = place.escape_debug().to_string();
+            let (_folder, mut note) = kept(b"", &of);
+            let at = Secured { activity, point, offset };
+            note.keep(Some(at), || Ok(()));
+            prop_assert_eq!(note.read(), Some(at));
+            let other = Note::new(note.path.clone(), other.escape_debug().to_string());
+            prop_assert_eq!(other.read().is_some(), other.of == of);
+            note.keep(None, || Ok(()));
+            prop_assert_eq!(note.read(), None);
+        }
+
+        #[test]
+        fn what_is_no_note_says_nothing(text in "[-0-9 ]{0,30}.{0,9}\n?", any: Vec<u8>) {
+            let is_note = |text: &str| {
+                let words: Vec<&str> = text.splitn(4, ' ').collect();
+                matches!(words[..], [a, p, o, "x\n"]
+                    if a.parse::<i64>().is_ok() && p.parse::<u32>().is_ok() && o.parse::<u64>().is_ok())
+            };
+            let (_folder, note) = kept(text.as_bytes(), "x");
+            prop_assert_eq!(note.read().is_some(), is_note(&text));
+            let (_folder, note) = kept(&any, "x");
+            let is_text = core::str::from_utf8(&any).is_ok_and(is_note);
+            prop_assert_eq!(note.read().is_some(), is_text);
+        }
+    }
+}
