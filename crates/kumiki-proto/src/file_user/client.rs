@@ -148,9 +148,12 @@ impl Client {
 
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
+        let stood = self.plan.stands();
         self.plan.breaks();
-        let failure = self.abort.take();
-        let failure = failure.unwrap_or_else(|| Failure::of_reason(reason, Layer::Ftam));
+        let failure = self.abort.take().unwrap_or_else(|| {
+            let failure = Failure::of_reason(reason, Layer::Ftam);
+            if stood { failure.amid() } else { failure }
+        });
         if !self.breaks(&failure) {
             self.end_all(failure);
         }

@@ -247,6 +247,19 @@ impl Failure {
         )
     }
 
+    /// The same where the association stood: a circuit that is cleared or reset then is one that broke, whatever it says of calls.
+    #[must_use]
+    pub(crate) fn amid(self) -> Self {
+        if self.layer != Layer::Network || self.is_abort || self.transient {
+            return self;
+        }
+        Self {
+            remedy: "try again; whoever runs the network or the responder knows more".to_owned(),
+            transient: true,
+            ..self
+        }
+    }
+
     /// The same of an association that the peer has aborted.
     #[must_use]
     pub(crate) fn aborted(self) -> Self {
