@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use super::harness::{Daemon, Folder, Running, until};
+use super::harness::{Daemon, Folder, Running, hollow, until};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_anew, long};
 
@@ -82,6 +82,31 @@ fn another_run_sends_the_rest_by_recovery() {
     assert_eq!(folder.read("root/x"), b"another");
     assert_eq!(folder.names("."), ["a", "root"]);
     daemon.stop();
+}
+
+#[test]
+fn another_run_goes_on_with_what_was_given_up() {
+    let folder = Folder::new("resumed-given-up");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    hollow(&folder.path("root/x"), 1 << 34);
+    hollow(&folder.path("huge"), 1 << 34);
+    let (x, y) = (daemon.url("x"), daemon.url("y"));
+    let get = ["get", "--resume", &x, "b"];
+    let put = ["put", "--resume", "huge", &y];
+    for (words, note) in [(get, "b.part.of"), (put, ".huge.kumiki-put")] {
+        for run in 0..2 {
+            let before = noted(&folder, note);
+            let running = Running::start(folder.command(&[&["ftam"], &words[..]].concat()));
+            until(|| noted(&folder, note) > before);
+            running.signal(Signal::INT);
+            running.end().failed(130, &["given up"]);
+            let log = daemon.log();
+            assert!(log.contains("kept"), "{log}");
+            assert_eq!(log.contains("went on with"), run > 0, "{log}");
+        }
+    }
+    daemon.stop();
+    assert_eq!(folder.names("root"), ["x"]);
 }
 
 #[test]
