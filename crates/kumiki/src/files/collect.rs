@@ -1,8 +1,8 @@
 //! `collect`: fetches what is new, and forgets nothing.
 //!
 //! What was fetched is in a state file, under the responder's names: size and date as the responder said, size and checksum as they came, and the
-//! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then is the state written anew, which is synchronised and
-//! renamed too. So whatever breaks, the next run fetches what is missing, and what a crash left between the two is recognised by its checksum.
+//! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then gets its line in the state, which is synchronised
+//! too. So whatever breaks, the next run fetches what is missing, and what a crash left between the two is recognised by its checksum.
 //!
 //! A name whose size or date has changed is a new file: names rotate. It is fetched again, beside the old one, which is never replaced. Files of
 //! which the responder tells neither size nor date are fetched each time, and are new where their checksum is.
@@ -13,10 +13,10 @@
 //!
 //! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
 
+mod state;
+
 use core::fmt::Write as _;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::File;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -24,14 +24,15 @@ use kumiki_lab::live::osi::{
     self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress,
     Protocols, ReadAttributes,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::bar::Bar;
-use super::local::{Part, Receipt, checksum, digest, directory_of, path_shown};
+use super::local::{Part, Receipt, checksum, digest, path_shown};
 use super::show;
 use super::url::Url;
 use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
 use crate::commands::{Stop, print, shown};
+use state::{Entry, State};
 
 /// What is to be collected, and where it goes.
 #[derive(Args, Debug)]
@@ -54,7 +55,7 @@ pub(crate) struct Options {
     /// Only say what would be fetched
     #[arg(long)]
     dry_run: bool,
-    /// The state; .kumiki-collect.json in DIR unless given
+    /// The state; .kumiki-collect.jsonl in DIR unless given
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Print JSON Lines
@@ -63,7 +64,7 @@ pub(crate) struct Options {
 }
 
 /// The name of the state.
-const STATE: &str = ".kumiki-collect.json";
+const STATE: &str = ".kumiki-collect.jsonl";
 
 /// Ranges of missing names that are told one by one.
 const MOST_GAPS: usize = 20;
@@ -75,114 +76,6 @@ const LONGEST: usize = 255;
 const NOTHING_NEW: u8 = 10;
 /// Exit status: some files could not be fetched.
 const SOME_FAILED: u8 = 11;
-
-/// A file as it was when it was fetched.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Entry {
-    /// What the responder said of it.
-    size: Option<u64>,
-    modified: Option<String>,
-    /// What came.
-    bytes: u64,
-    sha256: String,
-    /// Its name here.
-    local: String,
-}
-
-impl Entry {
-    fn of(value: &Value) -> Option<Self> {
-        let text = |name: &str| Some(value.get(name)?.as_str()?.to_owned());
-        Some(Self {
-            size: value.get("size").and_then(Value::as_u64),
-            modified: text("modified"),
-            bytes: value.get("bytes")?.as_u64()?,
-            sha256: text("sha256")?,
-            local: text("local")?,
-        })
-    }
-
-    fn value(&self) -> Value {
-        json!({
-            "size": self.size,
-            "modified": self.modified,
-            "bytes": self.bytes,
-            "sha256": self.sha256,
-            "local": self.local,
-        })
-    }
-}
-
-/// What was fetched.
-struct State {
-    path: PathBuf,
-    place: String,
-    files: BTreeMap<String, Entry>,
-    /// Two collections at once would forget what the other has fetched.
-    _lock: File,
-}
-
-impl State {
-    /// That of `path`, or an empty one where there is none.
-    fn open(path: &Path, place: &str) -> Result<Self, Stop> {
-        let said =
-            |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
-        let mut lock_path = path.as_os_str().to_owned();
-        lock_path.push(".lock");
-        let lock = File::create(&lock_path).map_err(|why| said(&why))?;
-        lock.try_lock()
-            .map_err(|_| said(&"another collection is under way"))?;
-        let mut files = BTreeMap::new();
-        match std::fs::read_to_string(path) {
-            Ok(text) => {
-                let bad = || {
-                    said(
-                        &"this is no state of a collection; name another with --state, or move it away",
-                    )
-                };
-                let value: Value = serde_json::from_str(&text).map_err(|_| bad())?;
-                let of = value.get("place").and_then(Value::as_str).ok_or_else(bad)?;
-                if of != place {
-                    return Err(said(&format!(
-                        "this is the state of {of}, and not of {place}; name another with --state"
-                    )));
-                }
-                let entries = value.get("files").and_then(Value::as_object);
-                for (name, entry) in entries.ok_or_else(bad)? {
-                    let entry = Entry::of(entry).ok_or_else(bad)?;
-                    files.insert(name.clone(), entry);
-                }
-            }
-            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-            Err(why) => return Err(said(&why)),
-        }
-        Ok(Self {
-            path: path.to_owned(),
-            place: place.to_owned(),
-            files,
-            _lock: lock,
-        })
-    }
-
-    /// Writes it, all or nothing.
-    fn commit(&self) -> Result<(), String> {
-        let files: Map<String, Value> = self
-            .files
-            .iter()
-            .map(|(name, entry)| (name.clone(), entry.value()))
-            .collect();
-        let state = json!({ "place": self.place, "files": files });
-        let mut new = self.path.as_os_str().to_owned();
-        new.push(".new");
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&new)?;
-            writeln!(file, "{state:#}")?;
-            file.sync_all()?;
-            std::fs::rename(&new, &self.path)?;
-            File::open(directory_of(&self.path))?.sync_all()
-        };
-        write().map_err(|why| format!("{}: {why}", path_shown(&self.path)))
-    }
-}
 
 /// A file that is to be fetched.
 struct Job {
@@ -287,7 +180,7 @@ impl Collection<'_> {
             return;
         }
         let (size, modified) = (show::size(attributes), show::modified(attributes));
-        let old = self.state.files.get(name);
+        let old = self.state.get(name);
         let says_nothing = size.is_none() && modified.is_none();
         if let Some(old) = old
             && !says_nothing
@@ -333,7 +226,7 @@ impl Collection<'_> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let old = self.state.files.get(&job.name);
+        let old = self.state.get(&job.name);
         // What came may be what is here: a crash before the state was written, or a file of which nothing is told.
         let last = job.name.rsplit('/').next().unwrap_or_default();
         let before = old.map_or_else(|| last.to_owned(), |old| old.local.clone());
@@ -353,8 +246,7 @@ impl Collection<'_> {
             local: local.clone(),
         };
         self.taken.insert(local.clone());
-        self.state.files.insert(job.name.clone(), entry);
-        if let Err(why) = self.state.commit() {
+        if let Err(why) = self.state.keep(&job.name, entry) {
             self.broken = Some(why);
             return;
         }
@@ -536,7 +428,7 @@ impl Errand for Collection<'_> {
                 }
                 named.sort_by(|one, other| one.0.cmp(&other.0));
                 let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
-                let known: Vec<&str> = self.state.files.keys().map(String::as_str).collect();
+                let known: Vec<&str> = self.state.files().keys().map(String::as_str).collect();
                 for gap in gaps(&known, &names) {
                     self.say("missing", &gap, &[]);
                 }
@@ -668,7 +560,7 @@ pub(crate) fn run(
         .unwrap_or_else(|| wanted.into.join(STATE));
     let state = State::open(&path, &url.place())?;
     let taken = state
-        .files
+        .files()
         .values()
         .map(|entry| entry.local.clone())
         .collect();
@@ -729,55 +621,7 @@ pub(crate) fn run(
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    fn entries() -> impl Strategy<Value = BTreeMap<String, Entry>> {
-        let entry = any::<(Option<u64>, Option<String>, u64, String, String)>();
-        let entry = entry.prop_map(|(size, modified, bytes, sha256, local)| Entry {
-            size,
-            modified,
-            bytes,
-            sha256,
-            local,
-        });
-        prop::collection::btree_map(any::<String>(), entry, 0..4)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn a_state_is_read_as_it_was_written(files in entries(), place: String) {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("state");
-            let open = |place: &str| State::open(&path, place);
-            let mut state = open(&place).ok().unwrap();
-            state.files = files.clone();
-            state.commit().unwrap();
-            drop(state);
-            prop_assert_eq!(&open(&place).ok().unwrap().files, &files);
-            let other = place + "x";
-            prop_assert!(open(&other).is_err());
-        }
-
-        #[test]
-        fn what_is_no_state_is_refused_and_stays_as_it_is(
-            text in prop_oneof![
-                any::<Vec<u8>>(),
-                r#"\{"place": ("p"|1), "files": (\{\}|\[\]|\{"a": [0-9]\}|\{"a": \{"bytes": -1\}\})[}]?"#
-                    .prop_map(String::into_bytes),
-            ],
-        ) {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("state");
-            std::fs::write(&path, &text).unwrap();
-            let empty = br#"{"place": "p", "files": {}}"#;
-            prop_assert_eq!(State::open(&path, "p").is_ok(), text == empty);
-            prop_assert_eq!(std::fs::read(&path).unwrap(), text);
-        }
-    }
 
     #[test]
     fn the_last_number_of_a_name_is_its_place_in_a_row() {

@@ -73,7 +73,7 @@ fn what_is_new_is_fetched_once() {
     assert_eq!(folder.read("in/TT0001"), b"root/cdr/TT0001");
     assert_eq!(folder.read("in/TT0001.2"), b"again");
     // What a crash has left without its entry in the state is known by its checksum.
-    std::fs::remove_file(folder.path("in/.kumiki-collect.json")).unwrap();
+    std::fs::remove_file(folder.path("in/.kumiki-collect.jsonl")).unwrap();
     std::fs::remove_file(folder.path("root/cdr/TT0001")).unwrap();
     std::fs::remove_file(folder.path("root/cdr/TT0002")).unwrap();
     let again = collector.run(&[]);
@@ -129,8 +129,8 @@ fn a_file_that_was_interrupted_is_gone_on_with_by_the_next_run() {
     assert!(folder.read("in/m") == contents);
     assert_eq!(here(&folder), ["a", "m"]);
     let state = [
-        ".kumiki-collect.json",
-        ".kumiki-collect.json.lock",
+        ".kumiki-collect.jsonl",
+        ".kumiki-collect.jsonl.lock",
         "a",
         "m",
     ];
@@ -170,7 +170,7 @@ fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
     collector.run(&["--retries", "0"]).failed(3, &[]);
     std::fs::remove_file(folder.path("root/m")).unwrap();
     collector.run(&[]).failed(10, &[]);
-    assert_eq!(folder.names("in"), [".kumiki-collect.json.lock"]);
+    assert_eq!(folder.names("in"), [".kumiki-collect.jsonl.lock"]);
     daemon.stop();
 }
 
