@@ -404,7 +404,7 @@ impl Collection<'_> {
             Protocols::Mms => part.known(),
             Protocols::Ftam => {
                 let goes_on;
-                (part, goes_on) = part.recovering();
+                (part, goes_on) = part.recovering()?;
                 if !goes_on {
                     part.begin_anew()?;
                 }

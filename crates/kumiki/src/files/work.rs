@@ -331,7 +331,9 @@ pub(crate) fn get(
                 let (mut part, its) = Part::begin(&path, &place, resume).map_err(Stop::Failed)?;
                 match call.calls.protocol() {
                     Protocols::Mms => restart_at = part.known(),
-                    Protocols::Ftam => (part, goes_on) = part.recovering(),
+                    Protocols::Ftam => {
+                        (part, goes_on) = part.recovering().map_err(Stop::Failed)?;
+                    }
                 }
                 receipt = Some(its);
                 Box::new(part.with_newlines(is_text))

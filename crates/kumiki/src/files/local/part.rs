@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use kumiki_lab::live::osi::{Message, Secured, Sink};
 use sha2::{Digest as _, Sha256};
 
-use super::note::Note;
+use super::note::{self, Note};
 use super::{Receipt, directory_of, hex, path_shown};
 use crate::files::newlines::localise;
 
@@ -111,16 +111,44 @@ impl Part {
     }
 
     /// Keeps a note by which another run can recover the transfer, and goes on with what an earlier one has left. It is told whether there is such a thing.
-    pub(crate) fn recovering(mut self) -> (Self, bool) {
+    pub(crate) fn recovering(mut self) -> Result<(Self, bool), String> {
         if self.resume {
             let note = Note::new(note_of(&self.part), self.place.clone());
             self.interrupted = note.read().filter(|at| at.offset <= self.old);
             self.note = Some(note);
             // Perhaps nothing is behind it.
             self.size = self.interrupted.map_or(0, |at| at.offset);
+            if self.interrupted.is_none() {
+                self.unnote().map_err(|why| self.said(&why))?;
+            }
         }
         let goes_on = self.interrupted.is_some();
-        (self, goes_on)
+        Ok((self, goes_on))
+    }
+
+    /// Notes of which file it is and nothing else, so that all that comes is compared. What was noted before would be of other octets once these are
+    /// overwritten: it is gone from the disk before that.
+    fn unnote(&mut self) -> io::Result<()> {
+        if !self.resume {
+            return Ok(());
+        }
+        if let Some(note) = &mut self.note {
+            note.restart();
+        }
+        let path = note_of(&self.part);
+        let bare = format!("? {}\n", self.place);
+        if std::fs::read_to_string(&path).is_ok_and(|there| there == bare) {
+            return Ok(());
+        }
+        note::write(&path, &bare)?;
+        File::open(directory_of(&path))?.sync_all()
+    }
+
+    /// Takes away what is there from `offset` on.
+    fn cut(&mut self, offset: u64) -> io::Result<()> {
+        self.unnote()?;
+        self.old = offset;
+        self.file.set_len(offset)
     }
 
     /// Whether what was left under the name `part` is of `place`.
@@ -131,8 +159,7 @@ impl Part {
 
     /// Forgets what an earlier run has left.
     pub(crate) fn begin_anew(&mut self) -> Result<(), String> {
-        self.old = 0;
-        self.file.set_len(0).map_err(|why| self.said(&why))
+        self.cut(0).map_err(|why| self.said(&why))
     }
 
     /// Removes what an earlier run has left under the name `part`, unless somebody is writing it.
@@ -174,7 +201,7 @@ impl Part {
     fn localised(&mut self) -> io::Result<()> {
         if self.is_text {
             // What it says of octets is not true of them any more.
-            let _ = std::fs::remove_file(note_of(&self.part));
+            self.unnote()?;
             self.size = localise(&self.file)?;
         }
         Ok(())
@@ -213,8 +240,7 @@ impl Part {
                 return Ok(());
             }
             // Another file, from here on.
-            self.old = offset;
-            self.file.set_len(offset)?;
+            self.cut(offset)?;
         } else if offset < self.old {
             let whole = usize::try_from(self.old - offset).unwrap_or(usize::MAX);
             if let Some((there, behind)) = octets.split_at_checked(whole) {
@@ -290,11 +316,14 @@ impl Sink for Part {
             self.receipt.with(|it| it.resumed = at);
             return Ok(at);
         }
-        if !is_same {
-            self.file.set_len(0).map_err(|why| self.said(&why))?;
-            self.old = 0;
-        }
-        std::fs::write(&path, note).map_err(|why| self.said(&why))?;
+        // No note is ever beside octets of another file, whenever the machine stops.
+        let begun = if is_same {
+            Ok(())
+        } else {
+            let cut = self.cut(0).and_then(|()| self.file.sync_all());
+            cut.and_then(|()| note::write(&path, &note))
+        };
+        begun.map_err(|why| self.said(&why))?;
         Ok(0)
     }
 
@@ -313,8 +342,14 @@ impl Sink for Part {
             self.old = self.old.max(self.size);
             self.size = 0;
         }
-        if let Some(note) = &mut self.note {
+        let Some(note) = &mut self.note else {
+            return;
+        };
+        if at.is_some() {
             note.keep(at, || self.file.sync_data());
+        } else {
+            // Where this fails, nothing is overwritten either: it is done once more before that.
+            let _ = self.unnote();
         }
     }
 }
@@ -394,7 +429,7 @@ mod tests {
         let target = folder.path().join("a");
         let begin = || {
             let (part, _) = Part::begin(&target, "ftam://d:102/a", true).unwrap();
-            part.recovering()
+            part.recovering().unwrap()
         };
         let (mut first, goes_on) = begin();
         assert!(!goes_on);
@@ -409,5 +444,60 @@ mod tests {
         assert!(goes_on);
         second.finish().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"abcd");
+    }
+
+    #[test]
+    fn a_note_goes_before_another_file_comes_to_where_it_is_beside() {
+        for anew in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("a");
+            let of = |place: &str| {
+                let (part, _) = Part::begin(&target, place, true).unwrap();
+                part.recovering().unwrap()
+            };
+            let (mut first, _) = of("ftam://d:102/A");
+            first.write(0, Message::from_octets(b"AAAA")).unwrap();
+            first.secured(Some(Secured {
+                activity: 1,
+                point: 1,
+                offset: 4,
+            }));
+            drop(first);
+            // Another file, of a responder without recovery, breaks as well.
+            let (mut second, goes_on) = of("ftam://d:102/B");
+            assert!(!goes_on);
+            if anew {
+                second.begin_anew().unwrap();
+            }
+            second.write(0, Message::from_octets(b"BBBBBB")).unwrap();
+            drop(second);
+            let (first, goes_on) = of("ftam://d:102/A");
+            assert!(!goes_on);
+            assert_eq!(first.interrupted(), None);
+        }
+    }
+
+    #[test]
+    fn a_note_goes_where_what_it_is_of_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        let begin = || Part::begin(&target, "ftam://d:102/a", true).unwrap().0;
+        let (mut first, _) = begin().recovering().unwrap();
+        first.write(0, Message::from_octets(b"AAAA")).unwrap();
+        let at = Secured {
+            activity: 1,
+            point: 1,
+            offset: 4,
+        };
+        first.secured(Some(at));
+        drop(first);
+        // What comes is another file by now.
+        let (mut second, goes_on) = begin().recovering().unwrap();
+        assert!(goes_on);
+        second.write(0, Message::from_octets(b"AABB")).unwrap();
+        drop(second);
+        let (third, goes_on) = begin().recovering().unwrap();
+        assert!(!goes_on);
+        assert_eq!(third.interrupted(), None);
     }
 }
