@@ -515,7 +515,14 @@ impl Client {
             }
             // That a file does not close any more is no reason not to have it.
             (Phase::Closing | Phase::Reopening, _) => self.done(out),
-            (Phase::Obtaining(_), Ok(Response::ObtainFile)) => self.done(out),
+            (Phase::Obtaining(serving), Ok(Response::ObtainFile)) => {
+                if let Operation::Put { source, .. } = &run.operation
+                    && !serving.is_read(source.size())
+                {
+                    run.fail(unread(serving.moved, source.size()));
+                }
+                self.done(out);
+            }
             (Phase::Changing, Ok(Response::FileRename | Response::FileDelete)) => self.done(out),
             (_, Err(error)) => {
                 run.fail(Failure::of_service_error(&error));
@@ -680,6 +687,27 @@ impl Client {
             }
         }
     }
+}
+
+/// What is wrong with what the server does.
+fn wrong(why: String) -> Failure {
+    let mut failure = Failure::local(why);
+    failure.layer = Layer::Mms;
+    failure
+}
+
+/// The server says that it has the file, and has not asked for all of it.
+fn unread(moved: u64, size: Option<u64>) -> Failure {
+    let read = match (moved, size) {
+        (0, _) => "nothing".to_owned(),
+        (moved, Some(size)) => format!("only {moved} of {size} octets"),
+        (moved, None) => format!("only {moved} octets"),
+    };
+    let mut failure = wrong(format!(
+        "the server says that it has the file, and has read {read} of it"
+    ));
+    "look at what it has under that name".clone_into(&mut failure.remedy);
+    failure
 }
 
 /// Attributes under the name that was asked for.

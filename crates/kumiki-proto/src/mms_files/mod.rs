@@ -12,7 +12,7 @@
 //! [`Settings::window`] says so: answers must then come in the order of the requests, and one that does not ends the transfer.
 //!
 //! **Sending** is obtainFile: the server asks for the file by fileOpen, fileRead and fileClose on the same association, and
-//! says at the end whether it has it. The name under which it asks for it is good for that time only.
+//! says at the end whether it has it, which is believed where it has read the file to its end. The name under which it asks for it is good for that time only.
 //!
 //! **Pieces.** A fileRead has as many octets as a PDU of the agreed length holds. The end is where `moreFollows` says so, whatever fileOpen
 //! has said of the size, and also where no octets come.

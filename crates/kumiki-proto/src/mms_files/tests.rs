@@ -8,7 +8,7 @@ use kumiki_osi::Association;
 use kumiki_osi::acse::{Authentication, Credential};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::mms::{
-    FileAttributes, FileOpened, FileRead, Initiate, ObtainFile, PASSWORD_MECHANISM, Pdu,
+    FileAttributes, FileOpen, FileOpened, FileRead, Initiate, ObtainFile, PASSWORD_MECHANISM, Pdu,
     Request as MmsRequest, Response as MmsResponse, file_error,
 };
 
@@ -613,4 +613,102 @@ fn silence_ends_an_association() {
             .meaning
             .contains("aborted")
     );
+}
+
+/// A client with one operation, whom a test answers.
+struct Asked {
+    client: Client,
+    out: Vec<Do>,
+}
+
+impl Asked {
+    fn new(operation: Operation) -> Self {
+        let agreed = Initiate {
+            services_supported: SERVER_SERVICES,
+            ..ClientConfig::default().initiate
+        };
+        let mut client = Client::new(Settings::default(), vec![operation]);
+        let mut out = Vec::new();
+        client.on_credit(1_000_000, &mut out);
+        client.on_opened(agreed, &mut out);
+        Self { client, out }
+    }
+
+    /// Gives the next request of the client its answer; false if it has asked for nothing.
+    fn answer(&mut self, service: MmsResponse) -> bool {
+        let invoke = self.out.drain(..).find_map(|it| match it {
+            Do::Say(Pdu::Request { invoke, .. }) => Some(invoke),
+            Do::Say(_) | Do::Release | Do::Abort => None,
+        });
+        let Some(invoke) = invoke else { return false };
+        let answer = Pdu::Response { invoke, service };
+        self.client.on(answer, &mut self.out);
+        true
+    }
+
+    fn result(&self) -> Result<Gain, Failure> {
+        self.client.plan().outcomes()[0].result.clone()
+    }
+}
+
+/// A file of so many octets, of which nobody keeps one.
+struct Hollow(u64);
+
+impl Source for Hollow {
+    fn size(&self) -> Option<u64> {
+        Some(self.0)
+    }
+
+    fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
+        let len = usize::try_from(self.0 - offset).map_or(most, |rest| rest.min(most));
+        Ok(Message::from_octets(&vec![0; len]))
+    }
+}
+
+#[test]
+fn what_the_server_has_not_read_to_its_end_was_not_sent() {
+    let of = |size| Operation::Put {
+        name: "a".into(),
+        contents_type: ContentsType::binary(),
+        mode: PutMode::Replace,
+        source: Box::new(Hollow(size)),
+    };
+    let long = u64::from(u32::MAX) + 1_000_000;
+    // How long it is, whether it is opened, where it is read from and how often, and what is said against it.
+    for (size, opens, from, reads, against) in [
+        (9, false, 0, 0, Some("has read nothing")),
+        (0, false, 0, 0, Some("has read nothing")),
+        (9, true, 0, 0, Some("has read nothing")),
+        (9, true, 0, 1, None),
+        (0, true, 0, 0, None),
+        (100_000, true, 0, 1, Some("of 100000 octets")),
+        (100_000, true, 0, 2, None),
+        // Its size cannot be told: one that stops at the largest number has not all of it.
+        (long, true, u32::MAX - 1000, 1, Some("of 4295967295 octets")),
+        (long, true, u32::MAX - 1000, 20, None),
+    ] {
+        let mut asked = Asked::new(of(size));
+        let mut requests = Vec::new();
+        if opens {
+            requests.push(MmsRequest::FileOpen(FileOpen {
+                file_name: "a".into(),
+                initial_position: from,
+            }));
+            requests.extend((0..reads).map(|_| MmsRequest::FileRead(1)));
+            requests.push(MmsRequest::FileClose(1));
+        }
+        let mut said = Vec::new();
+        for request in requests {
+            asked.client.on(Pdu::request(9, request), &mut said);
+        }
+        assert!(asked.answer(MmsResponse::ObtainFile));
+        match (asked.result(), against) {
+            (Ok(_), None) => {}
+            (Err(why), Some(against)) => {
+                assert_eq!(why.layer, Layer::Mms);
+                assert!(why.meaning.contains(against), "{why}");
+            }
+            other => panic!("{size} {opens} {from} {reads}: {other:?}"),
+        }
+    }
 }
