@@ -595,6 +595,22 @@ impl Client {
                     Err(why) => run.fail(Failure::local(why)),
                 }
             }
+            let told = match run.phase {
+                Phase::Reading { size, .. } => size,
+                Phase::Opening
+                | Phase::Reopening
+                | Phase::Closing
+                | Phase::Obtaining(_)
+                | Phase::Listing(_)
+                | Phase::Changing
+                | Phase::Looking
+                | Phase::LookingAgain(_) => 0,
+            };
+            if len == 0 && read.more_follows && run.at < told {
+                let at = run.at;
+                let why = format!("the file breaks off at octet {at} of {told}, and more follows");
+                run.fail(wrong(why));
+            }
             // Who gives nothing and says that more follows would be asked for ever.
             run.ended |= !read.more_follows || len == 0;
         }

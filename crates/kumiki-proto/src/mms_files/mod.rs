@@ -15,7 +15,8 @@
 //! says at the end whether it has it, which is believed where it has read the file to its end. The name under which it asks for it is good for that time only.
 //!
 //! **Pieces.** A fileRead has as many octets as a PDU of the agreed length holds. The end is where `moreFollows` says so, whatever fileOpen
-//! has said of the size, and also where no octets come.
+//! has said of the size, and also where no octets come; but where `moreFollows` says that more does, and the size that was told has not come, the file
+//! is broken off, and is no whole one at either end.
 //!
 //! | read | for |
 //! |---|---|

@@ -454,16 +454,20 @@ fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
 
 /// What a server says to these PDUs of its client, by name.
 fn said(pdus: Vec<Pdu>) -> Vec<Pdu> {
-    let mut guard = Guard::new(Box::new(Memory::new()));
+    said_of(&mut Guard::new(Box::new(Memory::new())), pdus)
+}
+
+/// The same with a store.
+fn said_of(guard: &mut Guard, pdus: Vec<Pdu>) -> Vec<Pdu> {
     let agreed = Initiate {
         services_supported: CLIENT_SERVICES,
         ..ClientConfig::default().initiate
     };
     let mut server = Responder::new(responder::Config::default(), User::default(), &agreed);
     let mut out = Vec::new();
-    server.on_credit(5, today(), &mut guard, &mut out);
+    server.on_credit(5, today(), guard, &mut out);
     for pdu in pdus {
-        server.on(pdu, today(), &mut guard, &mut out);
+        server.on(pdu, today(), guard, &mut out);
     }
     assert_eq!(guard.selections(), 0);
     let pdus = out.into_iter().map(|it| match it {
@@ -651,6 +655,24 @@ impl Asked {
     }
 }
 
+fn opened(size_of_file: u32) -> MmsResponse {
+    let last_modified = None;
+    MmsResponse::FileOpen(FileOpened {
+        frsm: 1,
+        attributes: FileAttributes {
+            size_of_file,
+            last_modified,
+        },
+    })
+}
+
+fn piece_of(octets: &[u8], more_follows: bool) -> MmsResponse {
+    MmsResponse::FileRead(FileRead {
+        file_data: Message::from_octets(octets),
+        more_follows,
+    })
+}
+
 /// A file of so many octets, of which nobody keeps one.
 struct Hollow(u64);
 
@@ -710,5 +732,59 @@ fn what_the_server_has_not_read_to_its_end_was_not_sent() {
             }
             other => panic!("{size} {opens} {from} {reads}: {other:?}"),
         }
+    }
+}
+
+#[test]
+fn a_file_that_breaks_off_before_its_size_is_not_whole() {
+    // A size of 0 may be none.
+    for (told, is_whole) in [(1000, false), (4, false), (3, true), (2, true), (0, true)] {
+        let shelf = Shelf::default();
+        let mut asked = Asked::new(get("a", &shelf));
+        let answers = [
+            opened(told),
+            piece_of(b"abc", true),
+            piece_of(b"", true),
+            MmsResponse::FileClose,
+        ];
+        for answer in answers {
+            assert!(asked.answer(answer));
+        }
+        assert_eq!(asked.result().is_ok(), is_whole, "{told}");
+        assert_eq!(shelf.0.lock().unwrap().1, is_whole);
+        if let Err(why) = asked.result() {
+            assert_eq!(why.layer, Layer::Mms);
+            assert!(why.meaning.contains("breaks off at octet 3"), "{why}");
+        }
+        // The same at the server's side.
+        let mut guard = Guard::new(Box::new(store(&[("b", b"old")])));
+        let obtain = MmsRequest::ObtainFile(Box::new(ObtainFile {
+            source_file_server: None,
+            source_file: "a".into(),
+            destination_file: "b".into(),
+        }));
+        let answer = |invoke, service| Pdu::Response { invoke, service };
+        let out = said_of(
+            &mut guard,
+            vec![
+                Pdu::request(7, obtain),
+                answer(1, opened(told)),
+                answer(2, piece_of(b"abc", true)),
+                answer(3, piece_of(b"", true)),
+                answer(4, MmsResponse::FileClose),
+            ],
+        );
+        assert_eq!(out[3], Pdu::request(4, MmsRequest::FileClose(1)));
+        let is_taken = matches!(out[4], Pdu::Response { invoke: 7, .. });
+        assert_eq!(is_taken, is_whole, "{:?}", out[4]);
+        let left = guard.store().attributes(&User::default(), &name("b"));
+        let size: u64 = 3;
+        assert_eq!(left.unwrap().size, Some(size.into()));
+        let (file, _) = guard
+            .store()
+            .read_from(&User::default(), &name("b"), today())
+            .unwrap();
+        let left = guard.store().read(file, 0, 9).unwrap().to_vec();
+        assert_eq!(left, if is_whole { b"abc" } else { b"old" });
     }
 }
