@@ -21,6 +21,9 @@ use crate::file_user::{Failure, Gain, Layer, Operation, Plan};
 /// The most entries of a directory that are kept.
 const MOST_ENTRIES: usize = 100_000;
 
+/// The most entries of a directory that are passed over, as they are the directory itself: without an end a server could go on so for ever.
+const MOST_PASSED: usize = 1000;
+
 /// Who asks, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -77,6 +80,8 @@ struct Run {
     /// Nothing more is asked for.
     ended: bool,
     entries: Vec<ReadAttributes>,
+    /// Entries of the directory that have come and are none: the directory itself.
+    passed: usize,
     attributes: Option<Box<ReadAttributes>>,
 }
 
@@ -305,6 +310,7 @@ impl Client {
             piece: 0,
             ended: false,
             entries: Vec::new(),
+            passed: 0,
             attributes: None,
         }));
         self.ask(request, out);
@@ -658,10 +664,17 @@ impl Client {
             attributes,
         } in part.entries
         {
-            if let Some((name, is_directory)) = listing::entry(&directory, &filename) {
-                run.entries
-                    .push(listing::attributes(name, is_directory, &attributes));
+            match listing::entry(&directory, &filename) {
+                Some((name, is_directory)) => {
+                    run.entries
+                        .push(listing::attributes(name, is_directory, &attributes))
+                }
+                None => run.passed += 1,
             }
+        }
+        if run.passed > MOST_PASSED {
+            let why = "the device lists the directory in itself, again and again";
+            run.fail(wrong(why.to_owned()));
         }
         if run.entries.len() > MOST_ENTRIES {
             let why = format!("the directory has more than {MOST_ENTRIES} entries");

@@ -8,8 +8,9 @@ use kumiki_osi::Association;
 use kumiki_osi::acse::{Authentication, Credential};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::mms::{
-    FileAttributes, FileOpen, FileOpened, FileRead, Initiate, ObtainFile, PASSWORD_MECHANISM, Pdu,
-    Request as MmsRequest, Response as MmsResponse, file_error,
+    DirectoryEntry, FileAttributes, FileDirectoryResponse, FileName, FileOpen, FileOpened,
+    FileRead, Initiate, ObtainFile, PASSWORD_MECHANISM, Pdu, Request as MmsRequest,
+    Response as MmsResponse, file_error,
 };
 
 use super::*;
@@ -787,4 +788,28 @@ fn a_file_that_breaks_off_before_its_size_is_not_whole() {
         let left = guard.store().read(file, 0, 9).unwrap().to_vec();
         assert_eq!(left, if is_whole { b"abc" } else { b"old" });
     }
+}
+
+#[test]
+fn a_listing_that_only_names_the_directory_ends() {
+    let mut asked = Asked::new(Operation::List { name: "d".into() });
+    let names = ["d/", "/d/"].into_iter().cycle();
+    let mut parts = 0;
+    for name in names.take(10_000) {
+        let part = FileDirectoryResponse {
+            entries: vec![DirectoryEntry {
+                filename: FileName::from(name),
+                attributes: FileAttributes::default(),
+            }],
+            more_follows: true,
+        };
+        if !asked.answer(MmsResponse::FileDirectory(part)) {
+            break;
+        }
+        parts += 1;
+    }
+    assert!(parts < 10_000);
+    let why = asked.result().unwrap_err();
+    assert_eq!(why.layer, Layer::Mms);
+    assert!(why.meaning.contains("again and again"), "{why}");
 }
