@@ -221,7 +221,10 @@ impl Client {
             return;
         }
         if let Some(mut run) = self.run.take() {
-            run.fail(failure.clone());
+            // What is only being closed is all there.
+            if !matches!(run.phase, Phase::Closing) {
+                run.fail(failure.clone());
+            }
             self.finish(*run);
         }
         self.plan.fail(failure);

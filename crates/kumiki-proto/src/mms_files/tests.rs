@@ -791,6 +791,17 @@ fn a_file_that_breaks_off_before_its_size_is_not_whole() {
 }
 
 #[test]
+fn a_file_that_is_there_and_whose_association_breaks_is_there() {
+    let shelf = Shelf::default();
+    let mut asked = Asked::new(get("a", &shelf));
+    assert!(asked.answer(opened(3)));
+    assert!(asked.answer(piece_of(b"abc", false)));
+    asked.client.on_aborted(Reason::Down);
+    assert_eq!(asked.result(), Ok(Gain::Moved(3)));
+    assert!(asked.client.plan().failure().is_some());
+}
+
+#[test]
 fn a_listing_that_only_names_the_directory_ends() {
     let mut asked = Asked::new(Operation::List { name: "d".into() });
     let names = ["d/", "/d/"].into_iter().cycle();
