@@ -15,7 +15,7 @@
 
 use core::fmt::Write as _;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -128,7 +128,10 @@ impl State {
             |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
-        let lock = File::create(&lock_path).map_err(|why| said(&why))?;
+        let mut options = OpenOptions::new();
+        // It may be anything that is called so: nothing is written to it.
+        options.write(true).create(true).truncate(false);
+        let lock = options.open(&lock_path).map_err(|why| said(&why))?;
         lock.try_lock()
             .map_err(|_| said(&"another collection is under way"))?;
         let mut files = BTreeMap::new();
@@ -172,9 +175,14 @@ impl State {
             .collect();
         let state = json!({ "place": self.place, "files": files });
         let mut new = self.path.as_os_str().to_owned();
-        new.push(".new");
+        new.push(".kumiki-new");
         let write = || -> io::Result<()> {
-            let mut file = File::create(&new)?;
+            // What a crash has left: nobody else writes it behind the lock.
+            match std::fs::remove_file(&new) {
+                Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+                Ok(()) | Err(_) => {}
+            }
+            let mut file = File::create_new(&new)?;
             writeln!(file, "{state:#}")?;
             file.sync_all()?;
             std::fs::rename(&new, &self.path)?;
@@ -398,7 +406,7 @@ impl Collection<'_> {
     /// Begins to fetch a file, or goes on where an earlier run was interrupted.
     fn begin(&self, job: &Job, path: &Path) -> Result<(Part, Receipt, u64), String> {
         let place = job.place(&self.state, self.contents_type.as_ref());
-        let (part, receipt) = Part::begin_in(self.part.clone(), path, &place, true)?;
+        let (part, receipt) = Part::begin_in(self.part.clone(), path, &place)?;
         let mut part = part.with_checksum();
         let restart_at = match self.call.calls.protocol() {
             Protocols::Mms => part.known(),
@@ -743,6 +751,23 @@ mod tests {
             local,
         });
         prop::collection::btree_map(any::<String>(), entry, 0..4)
+    }
+
+    #[test]
+    fn files_of_another_that_are_called_like_those_of_a_state_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let others = [
+            folder.path().join("state.lock"),
+            folder.path().join("state.new"),
+        ];
+        for other in &others {
+            std::fs::write(other, b"mine").unwrap();
+        }
+        State::open(&path, "p").ok().unwrap().commit().unwrap();
+        for other in &others {
+            assert_eq!(std::fs::read(other).unwrap(), b"mine");
+        }
     }
 
     proptest! {

@@ -24,6 +24,15 @@ pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
     std::fs::rename(&new, path)
 }
 
+/// Whether this is what is noted beside a part: nothing, size and date, or numbers, and of what it is.
+pub(super) fn is_one(text: &str) -> bool {
+    let mut words = text.splitn(2, ' ');
+    let first = words.next().unwrap_or_default();
+    let rest = words.next().and_then(|rest| rest.strip_suffix('\n'));
+    let is_known = first == "?" || first.parse::<i64>().is_ok() || first.parse::<u64>().is_ok();
+    is_known && rest.is_some_and(|rest| rest.contains("://") && !rest.contains('\n'))
+}
+
 /// A note of how far a transfer by FTAM is.
 pub(super) struct Note {
     path: PathBuf,
