@@ -1,9 +1,9 @@
 //! A file that is being fetched.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Seek as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use kumiki_lab::live::osi::{Message, Secured, Sink};
@@ -106,6 +106,20 @@ fn lock(file: &File, part: &Path) -> Result<(), String> {
         (Ok(named), Ok(locked)) if named == locked => Ok(()),
         _ => Err(taken(part)),
     }
+}
+
+/// Gives a file the permissions of the one that it replaces, if there is one, and at least these.
+fn permit(file: &File, target: &Path, least: u32) -> io::Result<()> {
+    let bits = |it: std::fs::Metadata| it.mode() & 0o777;
+    let replaced = target.symlink_metadata().ok().filter(|it| it.is_file());
+    let Some(mode) = replaced.map(|it| bits(it) | least) else {
+        return Ok(());
+    };
+    // Some file systems know no permissions: all files have the same there.
+    if bits(file.metadata()?) == mode {
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(mode))
 }
 
 /// An unfinished file in `directory` whose name nobody has, and its name.
@@ -222,6 +236,8 @@ impl Part {
             note: None,
             interrupted: None,
         };
+        // Before an octet is in it: it is no more open to others than what it replaces. To whom it belongs it stays open, for another run.
+        permit(&part.file, target, 0o600).map_err(|why| part.said(&why))?;
         Ok((part, receipt))
     }
 
@@ -400,6 +416,7 @@ impl Sink for Part {
             .file
             .set_len(self.size)
             .and_then(|()| self.localised())
+            .and_then(|()| permit(&self.file, &self.target, 0))
             .and_then(|()| self.file.sync_all())
             .and_then(|()| self.digest())
             .and_then(|digest| {
@@ -550,6 +567,32 @@ mod tests {
             assert!(begin(true).is_err());
             assert_eq!(std::fs::read(&note).unwrap(), b"of another\n");
             let _ = std::fs::remove_file(&others);
+        }
+    }
+
+    #[test]
+    fn what_replaces_a_file_has_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, new) = (folder.path().join("a"), folder.path().join("new"));
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
+        std::fs::write(&new, b"").unwrap();
+        let usual = mode(&new);
+        for (resume, part) in [(false, ".kumiki-get-1"), (true, "a.part")] {
+            for replaced in [None, Some(0o600), Some(0o444), Some(0o755)] {
+                let _ = std::fs::remove_file(&target);
+                if let Some(mode) = replaced {
+                    std::fs::write(&target, b"old").unwrap();
+                    std::fs::set_permissions(&target, Permissions::from_mode(mode)).unwrap();
+                }
+                let expected = replaced.unwrap_or(usual);
+                let (mut fetched, _) = Part::begin(&target, "ftam://d:102/a", resume).unwrap();
+                let meanwhile = mode(&folder.path().join(part));
+                assert_eq!(meanwhile, expected | 0o600);
+                fetched.write(0, Message::from_octets(b"abc")).unwrap();
+                fetched.finish().unwrap();
+                assert_eq!(mode(&target), expected);
+                assert_eq!(std::fs::read(&target).unwrap(), b"abc");
+            }
         }
     }
 
