@@ -11,6 +11,9 @@
 //!
 //! A name that no file here can have is told, and the others are fetched.
 //!
+//! What is to be deleted there is asked about before, when the state has it: nothing locks it any more, and what was written to it since would be lost. Between the
+//! answer and the deletion it still would.
+//!
 //! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
 
 use core::fmt::Write as _;
@@ -99,6 +102,13 @@ impl Entry {
             sha256: text("sha256")?,
             local: text("local")?,
         })
+    }
+
+    /// Whether the responder says something else of it now. What it does not say each time is no sign of that.
+    fn has_changed(&self, attributes: &ReadAttributes) -> bool {
+        let size = self.size.zip(show::size(attributes));
+        let modified = self.modified.as_ref().zip(show::modified(attributes));
+        size.is_some_and(|(old, new)| old != new) || modified.is_some_and(|(old, new)| *old != new)
     }
 
     fn value(&self) -> Value {
@@ -221,6 +231,8 @@ enum Doing {
     /// The attributes of this name.
     Asking(String),
     Fetching(Job, PathBuf, Receipt),
+    /// Whether this one, under this name at the responder, is still what was fetched and is to be deleted.
+    Checking(String, String),
     Removing(String),
 }
 
@@ -237,7 +249,9 @@ struct Collection<'a> {
     to_list: bool,
     to_ask: VecDeque<String>,
     jobs: VecDeque<Job>,
-    to_remove: VecDeque<(String, String)>,
+    to_check: VecDeque<(String, String)>,
+    /// The one that may be deleted now.
+    to_remove: Option<(String, String)>,
     doing: Option<Doing>,
     /// Names whose files here must not be replaced.
     taken: BTreeSet<String>,
@@ -381,8 +395,18 @@ impl Collection<'_> {
             self.say("fetched", &job.name, &more);
         }
         if self.wanted.delete {
-            self.to_remove.push_back((job.remote, job.name));
+            self.to_check.push_back((job.remote, job.name));
         }
+    }
+
+    /// Deletes what is here, if it is still the same: what was written to it since it was fetched would be lost.
+    fn check(&mut self, remote: String, name: String, attributes: &ReadAttributes) {
+        let old = self.state.files.get(&name);
+        if old.is_some_and(|old| old.has_changed(attributes)) {
+            let why = "it has changed since it was fetched";
+            return self.say("kept", &name, &[("why", why.into())]);
+        }
+        self.to_remove = Some((remote, name));
     }
 
     fn fail(&mut self, name: String, why: Failure) {
@@ -510,9 +534,13 @@ impl Errand for Collection<'_> {
             let name = self.directory.clone();
             return Some(Operation::List { name });
         }
-        if let Some((remote, name)) = self.to_remove.pop_front() {
+        if let Some((remote, name)) = self.to_remove.take() {
             self.doing = Some(Doing::Removing(name));
             return Some(Operation::Remove { name: remote });
+        }
+        if let Some((remote, name)) = self.to_check.pop_front() {
+            self.doing = Some(Doing::Checking(remote.clone(), name));
+            return Some(Operation::Stat { name: remote });
         }
         if let Some(operation) = self.fetch() {
             return Some(operation);
@@ -557,6 +585,13 @@ impl Errand for Collection<'_> {
                 self.consider(&name, attributes);
             }
             (Doing::Fetching(job, path, receipt), Ok(_)) => self.keep(job, &path, &receipt),
+            (Doing::Checking(remote, name), Ok(Gain::Attributes(attributes))) => {
+                self.check(remote, name, attributes);
+            }
+            // Who does not tell is not asked: it may be a right that is not given.
+            (Doing::Checking(remote, name), Ok(_) | Err(_)) => {
+                self.to_remove = Some((remote, name));
+            }
             (Doing::Removing(name), Ok(_)) => self.say("deleted", &name, &[]),
             (Doing::Listing, Err(why)) => {
                 self.fail(self.directory.clone(), why.clone());
@@ -694,7 +729,8 @@ pub(crate) fn run(
         to_list: names.is_empty() && wanted.names.is_none(),
         to_ask: names.into(),
         jobs: VecDeque::new(),
-        to_remove: VecDeque::new(),
+        to_check: VecDeque::new(),
+        to_remove: None,
         doing: None,
         taken,
         fetched: 0,
@@ -802,6 +838,29 @@ mod tests {
             prop_assert_eq!(State::open(&path, "p").is_ok(), text == empty);
             prop_assert_eq!(std::fs::read(&path).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn what_has_another_size_or_date_by_now_has_changed() {
+        let said = |size: Option<u64>, modified: Option<&str>| ReadAttributes {
+            size: size.map(osi::Attribute::Actual),
+            modified: modified.map(|it| osi::GeneralizedTime::written(it.as_bytes()).into()),
+            ..ReadAttributes::default()
+        };
+        let (date, later) = ("20260101000000Z", "20260101000001Z");
+        let known = said(Some(3), Some(date));
+        let entry = Entry {
+            size: show::size(&known),
+            modified: show::modified(&known),
+            ..Entry::default()
+        };
+        assert!(!entry.has_changed(&known));
+        assert!(entry.has_changed(&said(Some(4), Some(date))));
+        assert!(entry.has_changed(&said(Some(3), Some(later))));
+        // What is not said says nothing.
+        assert!(!entry.has_changed(&said(None, None)));
+        assert!(entry.has_changed(&said(Some(4), None)));
+        assert!(!Entry::default().has_changed(&known));
     }
 
     #[test]
