@@ -362,6 +362,7 @@ impl Client {
             {
                 run.fail(Failure::local(why));
             }
+            run.transferred = run.failure.is_none();
         }
         if run.grouped {
             return;
@@ -503,7 +504,10 @@ impl Client {
             return;
         }
         if let Some(run) = &mut self.run {
-            run.fail(failure.clone());
+            // F-TRANSFER-END has made it sure at both ends: what is only being closed is done. To do it once more could do it twice.
+            if !run.transferred {
+                run.fail(failure.clone());
+            }
             self.finish();
         }
         self.plan.fail(failure);

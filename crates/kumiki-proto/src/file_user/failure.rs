@@ -226,6 +226,7 @@ impl Failure {
                 Reason::Protocol
                     | Reason::Told(
                         Told::Broken { .. }
+                            | Told::FrameRejected(_)
                             | Told::TpduRejected(_)
                             | Told::SessionAborted(_)
                             | Told::PresentationAborted(_)
@@ -470,6 +471,10 @@ mod tests {
             "session: the peer broke the protocol: octets that are no SPDU; take a capture and report it"
         );
         assert!(failure.is_abort);
+        // FRMR and TPDU Error say that the peer takes us for the one who did.
+        for told in [Told::FrameRejected(1), Told::TpduRejected(1)] {
+            assert!(Failure::of_reason(Reason::Told(told), Layer::Ftam).is_abort);
+        }
         let refused = Failure::of_reason(Reason::Told(Told::Disconnected(3)), Layer::Ftam);
         assert!(!refused.is_abort && refused.is_of_selectors());
     }

@@ -11,6 +11,9 @@
 //!
 //! A name that no file here can have is told, and the others are fetched.
 //!
+//! What is to be deleted there is asked about before, when the state has it: nothing locks it any more, and what was written to it since would be lost. Between the
+//! answer and the deletion it still would.
+//!
 //! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
 
 mod state;
@@ -106,6 +109,8 @@ enum Doing {
     /// The attributes of this name.
     Asking(String),
     Fetching(Job, PathBuf, Receipt),
+    /// Whether this one, under this name at the responder, is still what was fetched and is to be deleted.
+    Checking(String, String),
     Removing(String),
 }
 
@@ -122,11 +127,14 @@ struct Collection<'a> {
     to_list: bool,
     to_ask: VecDeque<String>,
     jobs: VecDeque<Job>,
-    to_remove: VecDeque<(String, String)>,
+    to_check: VecDeque<(String, String)>,
+    /// The one that may be deleted now.
+    to_remove: Option<(String, String)>,
     doing: Option<Doing>,
     /// Names whose files here must not be replaced.
     taken: BTreeSet<String>,
     fetched: u64,
+    deleted: u64,
     found: u64,
     failed: Vec<(String, Failure)>,
     /// The same for names that no file here can have.
@@ -186,6 +194,11 @@ impl Collection<'_> {
             && !says_nothing
             && (old.size, &old.modified) == (size, &modified)
         {
+            if self.wanted.delete && !self.wanted.dry_run {
+                // An earlier run has fetched it, and was not to delete it, or could not.
+                let remote = self.remote(name);
+                self.to_check.push_back((remote, name.to_owned()));
+            }
             return;
         }
         self.jobs.push_back(Job {
@@ -265,8 +278,18 @@ impl Collection<'_> {
             self.say("fetched", &job.name, &more);
         }
         if self.wanted.delete {
-            self.to_remove.push_back((job.remote, job.name));
+            self.to_check.push_back((job.remote, job.name));
         }
+    }
+
+    /// Deletes what is here, if it is still the same: what was written to it since it was fetched would be lost.
+    fn check(&mut self, remote: String, name: String, attributes: &ReadAttributes) {
+        let old = self.state.get(&name);
+        if old.is_some_and(|old| old.has_changed(attributes)) {
+            let why = "it has changed since it was fetched";
+            return self.say("kept", &name, &[("why", why.into())]);
+        }
+        self.to_remove = Some((remote, name));
     }
 
     fn fail(&mut self, name: String, why: Failure) {
@@ -290,13 +313,13 @@ impl Collection<'_> {
     /// Begins to fetch a file, or goes on where an earlier run was interrupted.
     fn begin(&self, job: &Job, path: &Path) -> Result<(Part, Receipt, u64), String> {
         let place = job.place(&self.state, self.contents_type.as_ref());
-        let (part, receipt) = Part::begin_in(self.part.clone(), path, &place, true)?;
+        let (part, receipt) = Part::begin_in(self.part.clone(), path, &place)?;
         let mut part = part.with_checksum();
         let restart_at = match self.call.calls.protocol() {
             Protocols::Mms => part.known(),
             Protocols::Ftam => {
                 let goes_on;
-                (part, goes_on) = part.recovering();
+                (part, goes_on) = part.recovering()?;
                 if !goes_on {
                     part.begin_anew()?;
                 }
@@ -394,9 +417,13 @@ impl Errand for Collection<'_> {
             let name = self.directory.clone();
             return Some(Operation::List { name });
         }
-        if let Some((remote, name)) = self.to_remove.pop_front() {
+        if let Some((remote, name)) = self.to_remove.take() {
             self.doing = Some(Doing::Removing(name));
             return Some(Operation::Remove { name: remote });
+        }
+        if let Some((remote, name)) = self.to_check.pop_front() {
+            self.doing = Some(Doing::Checking(remote.clone(), name));
+            return Some(Operation::Stat { name: remote });
         }
         if let Some(operation) = self.fetch() {
             return Some(operation);
@@ -441,7 +468,17 @@ impl Errand for Collection<'_> {
                 self.consider(&name, attributes);
             }
             (Doing::Fetching(job, path, receipt), Ok(_)) => self.keep(job, &path, &receipt),
-            (Doing::Removing(name), Ok(_)) => self.say("deleted", &name, &[]),
+            (Doing::Checking(remote, name), Ok(Gain::Attributes(attributes))) => {
+                self.check(remote, name, attributes);
+            }
+            // Who does not tell is not asked: it may be a right that is not given.
+            (Doing::Checking(remote, name), Ok(_) | Err(_)) => {
+                self.to_remove = Some((remote, name));
+            }
+            (Doing::Removing(name), Ok(_)) => {
+                self.deleted += 1;
+                self.say("deleted", &name, &[]);
+            }
             (Doing::Listing, Err(why)) => {
                 self.fail(self.directory.clone(), why.clone());
             }
@@ -578,10 +615,12 @@ pub(crate) fn run(
         to_list: names.is_empty() && wanted.names.is_none(),
         to_ask: names.into(),
         jobs: VecDeque::new(),
-        to_remove: VecDeque::new(),
+        to_check: VecDeque::new(),
+        to_remove: None,
         doing: None,
         taken,
         fetched: 0,
+        deleted: 0,
         found: 0,
         failed: Vec::new(),
         unusable: Vec::new(),
@@ -612,7 +651,10 @@ pub(crate) fn run(
             SOME_FAILED,
             format!("{fetched} fetched and {failed} failed, the first of them {name}: {first}"),
         ),
-        None if fetched == 0 && !(wanted.dry_run && collection.found > 0) => {
+        None if fetched == 0
+            && collection.deleted == 0
+            && !(wanted.dry_run && collection.found > 0) =>
+        {
             stop(NOTHING_NEW, "nothing is new".to_owned())
         }
         None => Ok(()),
@@ -622,6 +664,29 @@ pub(crate) fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_another_size_or_date_by_now_has_changed() {
+        let said = |size: Option<u64>, modified: Option<&str>| ReadAttributes {
+            size: size.map(osi::Attribute::Actual),
+            modified: modified.map(|it| osi::GeneralizedTime::written(it.as_bytes()).into()),
+            ..ReadAttributes::default()
+        };
+        let (date, later) = ("20260101000000Z", "20260101000001Z");
+        let known = said(Some(3), Some(date));
+        let entry = Entry {
+            size: show::size(&known),
+            modified: show::modified(&known),
+            ..Entry::default()
+        };
+        assert!(!entry.has_changed(&known));
+        assert!(entry.has_changed(&said(Some(4), Some(date))));
+        assert!(entry.has_changed(&said(Some(3), Some(later))));
+        // What is not said says nothing.
+        assert!(!entry.has_changed(&said(None, None)));
+        assert!(entry.has_changed(&said(Some(4), None)));
+        assert!(!Entry::default().has_changed(&known));
+    }
 
     #[test]
     fn the_last_number_of_a_name_is_its_place_in_a_row() {

@@ -1,6 +1,6 @@
 //! What is new is fetched, once, and nothing that is here is lost.
 
-use super::harness::{Daemon, Folder, Ran};
+use super::harness::{Daemon, Folder, Ran, Running, until};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_anew, long};
 
@@ -104,6 +104,57 @@ fn what_is_here_may_be_deleted_there() {
     ran.failed(6, &["nothing was fetched", "3004"]);
     let other = folder.ftam(&["collect", &daemon.url("other"), "--into", "in"]);
     other.failed(1, &["--state"]);
+    daemon.stop();
+}
+
+#[test]
+fn what_an_earlier_run_has_fetched_may_be_deleted_too() {
+    let folder = Folder::new("collect-delete-later");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    for name in ["root/a", "root/b"] {
+        dated(&folder, name, b"x", 1_000_000_000);
+    }
+    let collector = Collector {
+        folder: &folder,
+        url: daemon.url(""),
+    };
+    collector.run(&["--prefix", "a"]).well();
+    // What was fetched may have been taken away since.
+    std::fs::remove_file(folder.path("in/a")).unwrap();
+    let dry = collector.run(&["--delete", "--dry-run"]).well();
+    assert!(!dry.err.contains("deleted"), "{dry:?}");
+    let ran = collector.run(&["--delete", "--prefix", "a"]).well();
+    assert!(ran.err.contains("deleted a"), "{ran:?}");
+    assert!(here(&folder).is_empty());
+    assert_eq!(folder.names("root"), ["b"]);
+    let last = collector.run(&["--delete", "--prefix", "a"]);
+    last.failed(10, &["nothing is new"]);
+    daemon.stop();
+}
+
+#[test]
+fn what_has_changed_since_it_was_fetched_is_not_deleted_there() {
+    let folder = Folder::new("collect-changed");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = long(1_000_000);
+    dated(&folder, "root/m", &contents, 1_000_000_000);
+    let line = Line::new(&daemon.at, &[Cut::Held(1_500_000)]);
+    let collect = ["ftam", "collect", &line.url(""), "--into", "in", "--delete"];
+    let collecting = Running::start(folder.command(&collect));
+    until(|| line.crossed() > 1_500_000);
+    // While it is fetched there is a longer one.
+    let longer = long(1_000_001);
+    folder.write("root/new", &longer);
+    std::fs::rename(folder.path("root/new"), folder.path("root/m")).unwrap();
+    line.release();
+    let ran = collecting.end().well();
+    assert!(ran.err.contains("kept m, why it has changed"), "{ran:?}");
+    assert!(folder.read("in/m") == contents);
+    assert!(folder.read("root/m") == longer);
+    let ran = folder.kumiki(&collect).well();
+    assert!(ran.err.contains("deleted m"), "{ran:?}");
+    assert!(folder.read("in/m.2") == longer);
+    assert_eq!(folder.names("root"), [""; 0]);
     daemon.stop();
 }
 

@@ -143,7 +143,7 @@ fn where_the_responder_keeps_nothing_what_comes_again_is_compared() {
     let url = line.url("x");
     let get = ["get", "--resume", &url, "b"];
     folder.ftam(&get).failed(3, &[]);
-    assert_eq!(folder.names("."), ["b.part", "root"]);
+    assert_eq!(folder.names("."), ["b.part", "b.part.of", "root"]);
     let ran = folder.ftam(&get).well();
     assert!(ran.err.contains("of them were there"), "{ran:?}");
     assert!(folder.read("b") == contents);

@@ -9,10 +9,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use kumiki_lab::live::osi::ReadAttributes;
 use serde_json::{Value, json};
 
 use crate::commands::Stop;
 use crate::files::local::{directory_of, path_shown};
+use crate::files::show;
 
 /// So many lines more than files are no reason to write it anew.
 const SPARE: usize = 1000;
@@ -40,6 +42,13 @@ impl Entry {
             sha256: text("sha256")?,
             local: text("local")?,
         })
+    }
+
+    /// Whether the responder says something else of it now. What it does not say each time is no sign of that.
+    pub(super) fn has_changed(&self, attributes: &ReadAttributes) -> bool {
+        let size = self.size.zip(show::size(attributes));
+        let modified = self.modified.as_ref().zip(show::modified(attributes));
+        size.is_some_and(|(old, new)| old != new) || modified.is_some_and(|(old, new)| *old != new)
     }
 
     /// Its line, with the name that it has at the responder.
@@ -75,7 +84,10 @@ impl State {
             |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
-        let lock = File::create(&lock_path).map_err(|why| said(&why))?;
+        let mut options = OpenOptions::new();
+        // It may be anything that is called so: nothing is written to it.
+        options.write(true).create(true).truncate(false);
+        let lock = options.open(&lock_path).map_err(|why| said(&why))?;
         lock.try_lock()
             .map_err(|_| said(&"another collection is under way"))?;
         let mut state = Self {
@@ -163,8 +175,13 @@ impl State {
     /// Writes all of it, or nothing.
     fn write_anew(&mut self) -> io::Result<()> {
         let mut new = self.path.as_os_str().to_owned();
-        new.push(".new");
-        let mut file = BufWriter::new(File::create(&new)?);
+        new.push(".kumiki-new");
+        // What a crash has left: nobody else writes it behind the lock.
+        match std::fs::remove_file(&new) {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = BufWriter::new(File::create_new(&new)?);
         writeln!(file, "{}", json!({ "place": self.place }))?;
         for (name, entry) in &self.files {
             file.write_all(entry.line(name).as_bytes())?;
@@ -240,6 +257,24 @@ mod tests {
             std::fs::write(&path, &text).unwrap();
             prop_assert!(State::open(&path, "p").is_err());
             prop_assert_eq!(std::fs::read(&path).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn files_of_another_that_are_called_like_those_of_a_state_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let others = [
+            folder.path().join("state.lock"),
+            folder.path().join("state.new"),
+        ];
+        for other in &others {
+            std::fs::write(other, b"mine").unwrap();
+        }
+        let mut state = State::open(&path, "p").ok().unwrap();
+        state.keep("a", Entry::default()).unwrap();
+        for other in &others {
+            assert_eq!(std::fs::read(other).unwrap(), b"mine");
         }
     }
 
