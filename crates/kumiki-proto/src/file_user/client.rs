@@ -350,6 +350,10 @@ impl Client {
             if entered && run.form.is_none() {
                 run.fail(unknown(&opened.contents_type));
             }
+            if run.form == Some(Form::Directory) && !matches!(run.operation, Operation::List { .. })
+            {
+                run.fail(is_directory());
+            }
         }
         if let Fpdu::ReadAttribResponse(read) = fpdu {
             run.attributes = read.attributes;
@@ -709,6 +713,14 @@ fn bad_string(why: String) -> Failure {
     Failure::of_diagnostics(&[Diagnostic {
         further_details: Some(why.as_str().into()),
         ..diagnostic(5001)
+    }])
+}
+
+/// A file was asked for.
+fn is_directory() -> Failure {
+    Failure::of_diagnostics(&[Diagnostic {
+        further_details: Some("this is a directory".into()),
+        ..diagnostic(5036)
     }])
 }
 

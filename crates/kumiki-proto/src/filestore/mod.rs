@@ -277,9 +277,7 @@ pub trait Filestore: Send {
 
     /// A file that was made, and to which nothing was written, is to stay as it is. Until this, or a commit, a store that is opened anew may
     /// take it for what a crash has left.
-    fn made(&mut self, name: &Name) {
-        let _ = name;
-    }
+    fn made(&mut self, name: &Name);
 
     /// Removes a file or an empty directory.
     ///

@@ -670,7 +670,7 @@ impl Client {
             match listing::entry(&directory, &filename) {
                 Some((name, is_directory)) => {
                     run.entries
-                        .push(listing::attributes(name, is_directory, &attributes))
+                        .push(listing::attributes(name, is_directory, &attributes));
                 }
                 None => run.passed += 1,
             }

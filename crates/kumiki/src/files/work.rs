@@ -554,11 +554,11 @@ mod tests {
             title: "put a".to_owned(),
             result,
         };
-        let (done, failed) = (outcome(Ok(Gain::Moved(3))), Failure::local("anything"));
-        let failed = outcome(Err(failed));
-        assert!(is_done(0, &[failed.clone(), done.clone()]));
-        assert!(!is_done(1, &[done.clone()]));
-        assert!(!is_done(0, &[done, failed]));
+        let done = || outcome(Ok(Gain::Moved(3)));
+        let failed = || outcome(Err(Failure::local("anything")));
+        assert!(is_done(0, &[failed(), done()]));
+        assert!(!is_done(1, &[done()]));
+        assert!(!is_done(0, &[done(), failed()]));
         assert!(!is_done(0, &[]));
     }
 

@@ -73,6 +73,38 @@ fn giving_up_what_is_sent_leaves_the_old_file_there() {
 }
 
 #[test]
+fn nobody_sees_a_new_file_before_it_is_whole() {
+    let folder = Folder::new("unseen");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    hollow(&folder.path("huge"), HUGE);
+    let putting = folder.command(&["ftam", "put", "huge", &daemon.url("x")]);
+    let putting = Running::start(putting);
+    let is_unfinished = |name: &String| name.starts_with(".kumiki-");
+    until(|| folder.names("root").iter().any(is_unfinished));
+    let listed = folder.ftam(&["ls", &daemon.url("")]).well();
+    assert_eq!(listed.out, "");
+    folder
+        .ftam(&["get", &daemon.url("x"), "b"])
+        .failed(6, &["3012"]);
+    folder
+        .ftam(&["stat", &daemon.url("x")])
+        .failed(6, &["3012"]);
+    daemon.running.signal(Signal::KILL);
+    daemon.running.end();
+    putting.signal(Signal::INT);
+    putting.end();
+    assert!(folder.names("root").contains(&"x".to_owned()));
+    // The next start knows what the other one has left.
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    assert_eq!(folder.names("root"), [""; 0]);
+    folder.write("a", b"");
+    folder.ftam(&["put", "a", &daemon.url("y")]).well();
+    daemon.stop();
+    Daemon::start(&folder, &["--anonymous"]).stop();
+    assert_eq!(folder.names("root"), ["y"]);
+}
+
+#[test]
 fn what_has_come_is_kept_where_it_is_to_be_resumed() {
     let folder = Folder::new("resumed");
     let daemon = Daemon::start(&folder, &["--anonymous"]);

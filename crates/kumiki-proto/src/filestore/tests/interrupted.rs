@@ -274,6 +274,9 @@ impl Filestore for Rooted {
         self.0.create(user, name, file, now)
     }
 
+    fn made(&mut self, name: &Name) {
+        self.0.made(name);
+    }
     fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
         self.0.delete(user, name)
     }

@@ -34,6 +34,9 @@ impl Filestore for Full {
     ) -> Result<(), Fault> {
         self.0.create(user, name, file, now)
     }
+    fn made(&mut self, name: &Name) {
+        self.0.made(name);
+    }
     fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
         self.0.delete(user, name)
     }
@@ -87,6 +90,7 @@ fn a_file_stays_as_it_was_where_the_new_one_could_not_be_committed() {
         Fpdu::DeselectRequest(Box::default()),
     ];
     let out = say(&mut writer, &mut guard, end);
+    assert_eq!(errors(&out), [5029]);
     assert_eq!(contents(&mut guard, "a").unwrap(), b"old");
 }
 
@@ -171,6 +175,7 @@ fn what_a_group_has_changed_is_not_put_back_at_another_file() {
         Fpdu::EndGroupRequest,
     ];
     let out = say(&mut responder, &mut guard, group);
+    assert_eq!(errors(&out), [1016, 5036]);
     assert_eq!(contents(&mut guard, "c").unwrap(), b"C");
 }
 
@@ -252,6 +257,7 @@ fn passwords_of_access_control_are_not_listed() {
         &mut guard,
         vec![select(".", AccessRequest::READ), open, read()],
     );
+    assert_eq!(errors(&out), [0; 0]);
     let mut out = Vec::new();
     reader.on_credit(10, &mut guard, &mut out);
     let seen = out.iter().find_map(|it| match it {
@@ -284,6 +290,7 @@ fn a_group_that_is_undone_leaves_what_it_was_to_replace() {
     group.push(open_as_directory());
     group.push(Fpdu::EndGroupRequest);
     let out = say(&mut writer, &mut guard, group);
+    assert_eq!(errors(&out), [1016, 5023]);
     assert_eq!(contents(&mut guard, "a").unwrap(), b"old");
 }
 

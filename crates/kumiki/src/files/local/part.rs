@@ -83,9 +83,12 @@ fn taken(part: &Path) -> String {
 
 /// Makes an unfinished file where none was.
 fn create_part(part: &Path) -> Result<File, String> {
-    create(part).map_err(|why| match why.kind() {
-        io::ErrorKind::AlreadyExists => taken(part),
-        _ => format!("{}: {why}", path_shown(part)),
+    create(part).map_err(|why| {
+        if why.kind() == io::ErrorKind::AlreadyExists {
+            taken(part)
+        } else {
+            format!("{}: {why}", path_shown(part))
+        }
     })
 }
 
