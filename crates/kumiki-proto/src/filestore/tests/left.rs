@@ -264,7 +264,7 @@ fn passwords_of_access_control_are_not_listed() {
         Do::Say(Primitive::Data(kumiki_osi::ftam::data::DataElement::Entry(entry))) => {
             entry.access_control.clone()
         }
-        _ => None,
+        Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
     });
     let Some(Attribute::Actual(all)) = seen else {
         return;
