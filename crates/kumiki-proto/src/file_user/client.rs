@@ -148,9 +148,12 @@ impl Client {
 
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
+        let stood = self.plan.stands();
         self.plan.breaks();
-        let failure = self.abort.take();
-        let failure = failure.unwrap_or_else(|| Failure::of_reason(reason, Layer::Ftam));
+        let failure = self.abort.take().unwrap_or_else(|| {
+            let failure = Failure::of_reason(reason, Layer::Ftam);
+            if stood { failure.amid() } else { failure }
+        });
         if !self.breaks(&failure) {
             self.end_all(failure);
         }
@@ -347,6 +350,10 @@ impl Client {
             if entered && run.form.is_none() {
                 run.fail(unknown(&opened.contents_type));
             }
+            if run.form == Some(Form::Directory) && !matches!(run.operation, Operation::List { .. })
+            {
+                run.fail(is_directory());
+            }
         }
         if let Fpdu::ReadAttribResponse(read) = fpdu {
             run.attributes = read.attributes;
@@ -359,6 +366,7 @@ impl Client {
             {
                 run.fail(Failure::local(why));
             }
+            run.transferred = run.failure.is_none();
         }
         if run.grouped {
             return;
@@ -500,7 +508,10 @@ impl Client {
             return;
         }
         if let Some(run) = &mut self.run {
-            run.fail(failure.clone());
+            // F-TRANSFER-END has made it sure at both ends: what is only being closed is done. To do it once more could do it twice.
+            if !run.transferred {
+                run.fail(failure.clone());
+            }
             self.finish();
         }
         self.plan.fail(failure);
@@ -702,6 +713,14 @@ fn bad_string(why: String) -> Failure {
     Failure::of_diagnostics(&[Diagnostic {
         further_details: Some(why.as_str().into()),
         ..diagnostic(5001)
+    }])
+}
+
+/// A file was asked for.
+fn is_directory() -> Failure {
+    Failure::of_diagnostics(&[Diagnostic {
+        further_details: Some("this is a directory".into()),
+        ..diagnostic(5036)
     }])
 }
 

@@ -226,6 +226,7 @@ impl Failure {
                 Reason::Protocol
                     | Reason::Told(
                         Told::Broken { .. }
+                            | Told::FrameRejected(_)
                             | Told::TpduRejected(_)
                             | Told::SessionAborted(_)
                             | Told::PresentationAborted(_)
@@ -245,6 +246,19 @@ impl Failure {
                 | (Layer::Session, Some(0x81 | 0x82))
                 | (Layer::Presentation, Some(3 | 7))
         )
+    }
+
+    /// The same where the association stood: a circuit that is cleared or reset then is one that broke, whatever it says of calls.
+    #[must_use]
+    pub(crate) fn amid(self) -> Self {
+        if self.layer != Layer::Network || self.is_abort || self.transient {
+            return self;
+        }
+        Self {
+            remedy: "try again; whoever runs the network or the responder knows more".to_owned(),
+            transient: true,
+            ..self
+        }
     }
 
     /// The same of an association that the peer has aborted.
@@ -457,6 +471,10 @@ mod tests {
             "session: the peer broke the protocol: octets that are no SPDU; take a capture and report it"
         );
         assert!(failure.is_abort);
+        // FRMR and TPDU Error say that the peer takes us for the one who did.
+        for told in [Told::FrameRejected(1), Told::TpduRejected(1)] {
+            assert!(Failure::of_reason(Reason::Told(told), Layer::Ftam).is_abort);
+        }
         let refused = Failure::of_reason(Reason::Told(Told::Disconnected(3)), Layer::Ftam);
         assert!(!refused.is_abort && refused.is_of_selectors());
     }

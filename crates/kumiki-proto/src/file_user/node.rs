@@ -211,6 +211,7 @@ impl FileClient {
             match want {
                 Want::Do(operation) => self.client.add(operation, &mut out),
                 Want::End => self.client.end(&mut out),
+                Want::GiveUp if self.client.breaks_off() => self.drop_call(Reason::Down, cx),
                 Want::GiveUp if self.client.plan().stands() => self.client.give_up(&mut out),
                 Want::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
                 Want::Abort(why) => self.client.abort(why, &mut out),

@@ -59,6 +59,8 @@ pub(super) struct Run {
     pub(super) floor: usize,
     /// F-RECOVER for that has no good answer yet.
     pub(super) resuming: bool,
+    /// F-TRANSFER-END has a good answer.
+    pub(super) transferred: bool,
 }
 
 impl Run {
@@ -86,6 +88,7 @@ impl Run {
             recovering: false,
             floor: 0,
             resuming: false,
+            transferred: false,
         }
     }
 

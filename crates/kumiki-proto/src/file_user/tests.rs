@@ -529,3 +529,36 @@ fn giving_up_cancels_and_ends_in_order() {
     assert!(outcomes.iter().all(|outcome| outcome.result.is_err()));
     assert!(!shelf.is_finished());
 }
+
+#[test]
+fn what_breaks_behind_the_end_of_a_transfer_is_done() {
+    let shelf = Shelf::default();
+    for operation in [
+        put("a", PutMode::Append, b"+new"),
+        put("b", PutMode::New, b"new"),
+        get("a", &shelf),
+    ] {
+        let title = operation.title();
+        let mut memory = Memory::new();
+        memory.put(&name("a"), ContentsType::binary(), octets(b"old"), today());
+        let plan = vec![operation, get("a", &Shelf::default())];
+        let settings = Settings::default();
+        let mut pair = Pair::new(settings, small(), memory, plan);
+        let is_end = |it: &Do| matches!(it, Do::Say(Primitive::Pdu(Fpdu::TransferEndResponse(_))));
+        while !pair.to_client.front().is_some_and(is_end) {
+            assert!(pair.step());
+        }
+        // Before it is heard nobody knows; behind it both do.
+        while pair.to_client.front().is_some_and(is_end) {
+            assert!(pair.step());
+        }
+        pair.client.on_aborted(kumiki_graph::Reason::Down);
+        let outcomes = pair.client.plan().outcomes();
+        assert_eq!(outcomes.len(), 2, "{title}");
+        assert!(outcomes[0].result.is_ok(), "{title}: {:?}", outcomes[0]);
+        // What had not begun is not done.
+        assert!(pair.failure(1).transient);
+        assert!(pair.client.plan().failure().is_some());
+    }
+    assert!(shelf.is_finished());
+}

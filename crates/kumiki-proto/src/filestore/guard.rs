@@ -14,7 +14,9 @@ use kumiki_osi::ftam::access::{
 };
 use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
 use kumiki_osi::ftam::file::{CreateRequest, Override};
-use kumiki_osi::ftam::{AccessRequest, Diagnostic, LockKeys, Moment, Password, PermittedActions};
+use kumiki_osi::ftam::{
+    AccessRequest, Diagnostic, GraphicString, LockKeys, Moment, Password, PermittedActions,
+};
 
 use super::{Fault, Filestore, Login, Name, NewFile, User, informative};
 use interrupted::Most;
@@ -34,6 +36,8 @@ struct Held {
     activity: Option<(User, i64)>,
     /// That is to be gone on with on another association.
     is_claimed: bool,
+    /// It has made the file, and nothing was put in it yet: for others it is not there.
+    makes: bool,
 }
 
 /// Who has which file selected, and with which locks, and which transfers were interrupted: one table for a store, however many guards it has.
@@ -155,7 +159,7 @@ impl Guard {
     /// Selects the file `name`, if `access` to it is permitted and the locks can be had.
     ///
     /// # Errors
-    /// 3004, 3028, 10, 3011.
+    /// 3004, 3028, 10, 3011; 3012 while somebody else makes it.
     pub fn select(
         &mut self,
         user: &User,
@@ -166,6 +170,9 @@ impl Guard {
     ) -> Result<Selection, Fault> {
         self.begin_anew(user, &name);
         let attributes = self.store.attributes(user, &name)?;
+        if self.is_being_made(&name) {
+            return Err(Fault::transient(3012, "it is being written"));
+        }
         let locks = locks.unwrap_or_else(|| usual(access));
         permit(&attributes, user, access, passwords, &locks)?;
         self.hold(name, access, needed(access, locks))
@@ -186,6 +193,7 @@ impl Guard {
                 open: None,
                 activity: None,
                 is_claimed: false,
+                makes: false,
             };
             table.held.insert(table.next, held);
             Ok(Selection(table.next))
@@ -198,6 +206,54 @@ impl Guard {
         };
         self.own.insert(selection, own);
         Ok(selection)
+    }
+
+    /// Whether the file is one that somebody has made and has put nothing in yet.
+    fn is_being_made(&mut self, name: &Name) -> bool {
+        let makes = |held: &Held| held.makes && held.name == *name;
+        let found = self.table(|table| table.held.values().any(makes));
+        found.unwrap_or(false)
+    }
+
+    /// The names of what is in a directory, but for files that are being made.
+    ///
+    /// # Errors
+    /// As [`Filestore::list`].
+    pub(crate) fn list(
+        &mut self,
+        user: &User,
+        directory: &Name,
+        most: usize,
+    ) -> Result<Vec<GraphicString>, Fault> {
+        let mut names = self.store.list(user, directory, most)?;
+        let made = self.table(|table| {
+            let made = table.held.values().filter(|held| held.makes);
+            let made = made.filter_map(|held| held.name.split());
+            let made = made.filter(|(of, _)| of == directory);
+            made.map(|(_, last)| last.clone()).collect::<Vec<_>>()
+        });
+        let made = made.unwrap_or_default();
+        names.retain(|name| !made.contains(name));
+        Ok(names)
+    }
+
+    /// The attributes of what was listed under the name `last`. None where it has gone since.
+    ///
+    /// # Errors
+    /// The store's; 3004 where the directory has gone too: a part of what was in it is not to be taken for all.
+    pub(crate) fn entry(
+        &mut self,
+        user: &User,
+        directory: &Name,
+        last: &GraphicString,
+    ) -> Result<Option<ReadAttributes>, Fault> {
+        match self.store.attributes(user, &directory.with(last)) {
+            Ok(attributes) => Ok(Some(attributes)),
+            Err(fault) if fault.identifier == 3004 => {
+                self.store.attributes(user, directory).map(|_| None)
+            }
+            Err(fault) => Err(fault),
+        }
     }
 
     /// Whether somebody has selected one of the files that `which` says, but for `except`.
@@ -328,6 +384,11 @@ impl Guard {
         if let Some(own) = self.own.get_mut(&selection) {
             own.emptied = emptied;
         }
+        self.table(|table| {
+            if let Some(held) = table.held.get_mut(&selection.0) {
+                held.makes = is_new;
+            }
+        });
         Ok(Created {
             selection,
             is_new,
@@ -339,7 +400,16 @@ impl Guard {
     /// Gives a selection up, with its locks. What F-CREATE was to empty and nothing was written to stays as it was.
     pub fn deselect(&mut self, selection: Selection) {
         self.own.remove(&selection);
-        self.table(|table| table.held.remove(&selection.0));
+        let held = self.table(|table| table.held.remove(&selection.0));
+        if let Some(held) = held.flatten().filter(|held| held.makes) {
+            self.store.made(&held.name);
+        }
+    }
+
+    /// Whether F-CREATE has overridden the file, and nothing was written in its place yet.
+    pub(crate) fn is_to_be_emptied(&self, selection: Selection) -> bool {
+        let own = self.own.get(&selection);
+        own.is_some_and(|own| own.emptied.is_some())
     }
 
     /// Empties what F-CREATE was to empty, where nothing was written in its place.
@@ -357,11 +427,16 @@ impl Guard {
         self.store.create(&user, &own.name, &file, now)
     }
 
-    /// Something was written in the place of what F-CREATE was to empty.
+    /// Something was written in the place of what F-CREATE has made, or was to empty.
     pub(crate) fn replaced(&mut self, selection: Selection) {
         if let Some(own) = self.own.get_mut(&selection) {
             own.emptied = None;
         }
+        self.table(|table| {
+            if let Some(held) = table.held.get_mut(&selection.0) {
+                held.makes = false;
+            }
+        });
     }
 
     /// The name of what is selected.
@@ -417,7 +492,6 @@ impl Guard {
         if self.is_used(Some(selection), |held| held.is_within(&name)) {
             return Err(Fault::transient(3012, ""));
         }
-        self.empty(selection)?;
         self.store.rename(user, &name, &to, now)?;
         if let Some(own) = self.own.get_mut(&selection) {
             own.name = to.clone();

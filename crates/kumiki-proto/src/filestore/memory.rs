@@ -343,6 +343,8 @@ impl Filestore for Memory {
         Ok(())
     }
 
+    fn made(&mut self, _: &Name) {}
+
     fn delete(&mut self, _: &User, name: &Name) -> Result<(), Fault> {
         self.entry(name)?;
         let is_full = |(other, _): (&Name, &Entry)| other != name && other.is_within(name);

@@ -275,6 +275,10 @@ pub trait Filestore: Send {
         now: Moment,
     ) -> Result<(), Fault>;
 
+    /// A file that was made, and to which nothing was written, is to stay as it is. Until this, or a commit, a store that is opened anew may
+    /// take it for what a crash has left.
+    fn made(&mut self, name: &Name);
+
     /// Removes a file or an empty directory.
     ///
     /// # Errors

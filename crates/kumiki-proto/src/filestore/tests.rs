@@ -1,6 +1,7 @@
 //! What a responder answers to single primitives, and who may.
 
 mod interrupted;
+mod left;
 
 use kumiki_graph::Duration;
 use kumiki_octets::Message;

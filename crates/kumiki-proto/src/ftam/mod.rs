@@ -232,6 +232,7 @@ mod error {
     pub(super) const SHORT_OF_RESOURCES: i64 = 9;
     pub(super) const PROTOCOL: i64 = 1007;
     pub(super) const UNREADABLE: i64 = 1010;
+    pub(super) const LOWER_LAYER: i64 = 1011;
     pub(super) const TIMEOUT: i64 = 1013;
     pub(super) const BAD_CHECKPOINT: i64 = 6000;
     pub(super) const OUTSIDE_WINDOW: i64 = 6002;

@@ -465,7 +465,8 @@ impl Ftam {
         }
     }
 
-    /// F-U-ABORT, or a refusal of what was offered, or the end of listening.
+    /// F-U-ABORT, or a refusal of what was offered, or the end of listening. Where the user has found the association broken, F-P-ABORT: what is under
+    /// way can be recovered then.
     pub(super) fn abort(
         &mut self,
         own: Handle,
@@ -483,11 +484,21 @@ impl Ftam {
         let Some(connection) = self.forget(own, cx) else {
             return cx.drop("no such association");
         };
-        let fpdu = fpdu.unwrap_or_else(|| {
-            Fpdu::UserAbort(Box::new(Abort {
+        let fpdu = fpdu.unwrap_or_else(|| match reason {
+            Reason::TimedOut => broken_off(connection.side, error::TIMEOUT),
+            Reason::Down => broken_off(connection.side, error::LOWER_LAYER),
+            Reason::User
+            | Reason::Reset
+            | Reason::Refused
+            | Reason::Unreachable
+            | Reason::BadAddress
+            | Reason::NoResources
+            | Reason::Protocol
+            | Reason::NoSession
+            | Reason::Told(_) => Fpdu::UserAbort(Box::new(Abort {
                 action_result: ActionResult::PermanentError,
                 diagnostic: Vec::new(),
-            }))
+            })),
         });
         self.counters.sent += 1;
         end_below(ACSE, (own, connection.lower), Some(written(&fpdu)), cx);
@@ -643,4 +654,16 @@ fn refuse_with(session: Handle, response: &InitializeResponse, cx: &mut Context<
     let fpdu = Fpdu::InitializeResponse(Box::new(response.clone()));
     let (reason, data) = (Reason::Told(told), Some(written(&fpdu)));
     abort_below(ACSE, session, reason, data, cx);
+}
+
+/// F-P-ABORT of an association on which nothing goes any more.
+fn broken_off(observer: Side, number: i64) -> Fpdu {
+    let diagnostic = Diagnostic {
+        diagnostic_type: DiagnosticType::Transient,
+        ..permanent(observer, number, "broken off".to_owned())
+    };
+    Fpdu::ProviderAbort(Box::new(Abort {
+        action_result: ActionResult::TransientError,
+        diagnostic: vec![diagnostic],
+    }))
 }

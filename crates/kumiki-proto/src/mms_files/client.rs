@@ -21,6 +21,9 @@ use crate::file_user::{Failure, Gain, Layer, Operation, Plan};
 /// The most entries of a directory that are kept.
 const MOST_ENTRIES: usize = 100_000;
 
+/// The most entries of a directory that are passed over, as they are the directory itself: without an end a server could go on so for ever.
+const MOST_PASSED: usize = 1000;
+
 /// Who asks, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -77,6 +80,8 @@ struct Run {
     /// Nothing more is asked for.
     ended: bool,
     entries: Vec<ReadAttributes>,
+    /// Entries of the directory that have come and are none: the directory itself.
+    passed: usize,
     attributes: Option<Box<ReadAttributes>>,
 }
 
@@ -216,7 +221,10 @@ impl Client {
             return;
         }
         if let Some(mut run) = self.run.take() {
-            run.fail(failure.clone());
+            // What is only being closed is all there.
+            if !matches!(run.phase, Phase::Closing) {
+                run.fail(failure.clone());
+            }
             self.finish(*run);
         }
         self.plan.fail(failure);
@@ -305,6 +313,7 @@ impl Client {
             piece: 0,
             ended: false,
             entries: Vec::new(),
+            passed: 0,
             attributes: None,
         }));
         self.ask(request, out);
@@ -515,7 +524,14 @@ impl Client {
             }
             // That a file does not close any more is no reason not to have it.
             (Phase::Closing | Phase::Reopening, _) => self.done(out),
-            (Phase::Obtaining(_), Ok(Response::ObtainFile)) => self.done(out),
+            (Phase::Obtaining(serving), Ok(Response::ObtainFile)) => {
+                if let Operation::Put { source, .. } = &run.operation
+                    && !serving.is_read(source.size())
+                {
+                    run.fail(unread(serving.moved, source.size()));
+                }
+                self.done(out);
+            }
             (Phase::Changing, Ok(Response::FileRename | Response::FileDelete)) => self.done(out),
             (_, Err(error)) => {
                 run.fail(Failure::of_service_error(&error));
@@ -588,6 +604,22 @@ impl Client {
                     Err(why) => run.fail(Failure::local(why)),
                 }
             }
+            let told = match run.phase {
+                Phase::Reading { size, .. } => size,
+                Phase::Opening
+                | Phase::Reopening
+                | Phase::Closing
+                | Phase::Obtaining(_)
+                | Phase::Listing(_)
+                | Phase::Changing
+                | Phase::Looking
+                | Phase::LookingAgain(_) => 0,
+            };
+            if len == 0 && read.more_follows && run.at < told {
+                let at = run.at;
+                let why = format!("the file breaks off at octet {at} of {told}, and more follows");
+                run.fail(wrong(why));
+            }
             // Who gives nothing and says that more follows would be asked for ever.
             run.ended |= !read.more_follows || len == 0;
         }
@@ -635,10 +667,17 @@ impl Client {
             attributes,
         } in part.entries
         {
-            if let Some((name, is_directory)) = listing::entry(&directory, &filename) {
-                run.entries
-                    .push(listing::attributes(name, is_directory, &attributes));
+            match listing::entry(&directory, &filename) {
+                Some((name, is_directory)) => {
+                    run.entries
+                        .push(listing::attributes(name, is_directory, &attributes));
+                }
+                None => run.passed += 1,
             }
+        }
+        if run.passed > MOST_PASSED {
+            let why = "the device lists the directory in itself, again and again";
+            run.fail(wrong(why.to_owned()));
         }
         if run.entries.len() > MOST_ENTRIES {
             let why = format!("the directory has more than {MOST_ENTRIES} entries");
@@ -680,6 +719,27 @@ impl Client {
             }
         }
     }
+}
+
+/// What is wrong with what the server does.
+fn wrong(why: String) -> Failure {
+    let mut failure = Failure::local(why);
+    failure.layer = Layer::Mms;
+    failure
+}
+
+/// The server says that it has the file, and has not asked for all of it.
+fn unread(moved: u64, size: Option<u64>) -> Failure {
+    let read = match (moved, size) {
+        (0, _) => "nothing".to_owned(),
+        (moved, Some(size)) => format!("only {moved} of {size} octets"),
+        (moved, None) => format!("only {moved} octets"),
+    };
+    let mut failure = wrong(format!(
+        "the server says that it has the file, and has read {read} of it"
+    ));
+    "look at what it has under that name".clone_into(&mut failure.remedy);
+    failure
 }
 
 /// Attributes under the name that was asked for.

@@ -50,6 +50,8 @@ pub(super) struct Obtain {
     stage: Stage,
     /// The file at the client.
     frsm: Option<i32>,
+    /// The size that the client has told.
+    size: u64,
     written: Option<Written>,
     /// The request without an answer.
     asked: Option<u32>,
@@ -94,6 +96,14 @@ fn here(error: ServiceError) -> ServiceError {
     }
 }
 
+/// The file at the client is to blame.
+fn blamed(error: ServiceError) -> ServiceError {
+    ServiceError {
+        file: Some(Blame::ObtainFile(0)),
+        ..error
+    }
+}
+
 impl Responder {
     /// obtainFile request.
     pub(super) fn obtain(
@@ -124,6 +134,7 @@ impl Responder {
             destination,
             stage: Stage::Opening,
             frsm: None,
+            size: 0,
             written: None,
             asked: None,
             next: Some(Request::FileOpen(FileOpen {
@@ -169,10 +180,6 @@ impl Responder {
             return;
         }
         obtain.asked = None;
-        let blamed = |error: ServiceError| ServiceError {
-            file: Some(Blame::ObtainFile(0)),
-            ..error
-        };
         let stage = obtain.stage;
         let done = match (stage, said) {
             (Stage::Opening, Ok(Response::FileOpen(opened))) => self.opened(&opened, now, guard),
@@ -207,6 +214,7 @@ impl Responder {
             return Ok(());
         };
         obtain.frsm = Some(opened.frsm);
+        obtain.size = u64::from(opened.attributes.size_of_file);
         obtain.stage = Stage::Reading;
         too_long?;
         let create = CreateRequest {
@@ -282,6 +290,13 @@ impl Responder {
         if read.more_follows && len > 0 {
             obtain.next = Some(Request::FileRead(frsm));
             return Ok(());
+        }
+        if read.more_follows && end < obtain.size {
+            let size = obtain.size;
+            let error = ServiceError::of_file(file_error::OTHER);
+            return Err(blamed(error).saying(format!(
+                "the file breaks off at octet {end} of {size}, and more follows"
+            )));
         }
         let (file, selection, is_new) = (written.file, written.selection, written.is_new);
         obtain.written = None;

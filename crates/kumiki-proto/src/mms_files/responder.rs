@@ -370,7 +370,7 @@ impl Responder {
             });
         }
         let most = self.config.entries;
-        let names = guard.store().list(&self.user, &name, most);
+        let names = guard.list(&self.user, &name, most);
         let names = names.map_err(|fault| {
             if fault == Fault::crowded(most) {
                 ServiceError::new(ErrorClass::RESOURCE, 0).saying(fault.text)
@@ -394,8 +394,8 @@ impl Responder {
         let mut response = FileDirectoryResponse::default();
         let mut room = self.longest.saturating_sub(AROUND_LIST);
         for last in rest {
-            // What has gone since is left out.
-            let Ok(found) = guard.store().attributes(&self.user, &name.with(last)) else {
+            let found = guard.entry(&self.user, &name, last);
+            let Some(found) = found.map_err(of_fault)? else {
                 continue;
             };
             let entry = DirectoryEntry {

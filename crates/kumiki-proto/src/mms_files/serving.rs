@@ -20,8 +20,10 @@ pub(super) struct Serving {
     at: Option<u64>,
     /// Octets that have been given.
     pub(super) moved: u64,
+    /// It has been opened.
+    opened: bool,
     /// The last octet has been given.
-    pub(super) ended: bool,
+    ended: bool,
     /// The most octets of a piece.
     piece: usize,
 }
@@ -40,9 +42,15 @@ impl Serving {
             name,
             at: None,
             moved: 0,
+            opened: false,
             ended: false,
             piece,
         }
+    }
+
+    /// Whether it was read to its end, or to the size that it has: some servers ask for no more than that.
+    pub(super) fn is_read(&self, size: Option<u64>) -> bool {
+        self.opened && (self.ended || size.is_some_and(|size| self.moved >= size))
     }
 
     /// Answers a request for the file.
@@ -96,6 +104,7 @@ impl Serving {
             return Err(ServiceError::of_file(file_error::POSITION_INVALID));
         }
         self.at = Some(position);
+        self.opened = true;
         let size_of_file = u32::try_from(size.unwrap_or(0)).unwrap_or(u32::MAX);
         Ok(Response::FileOpen(FileOpened {
             frsm: FRSM,

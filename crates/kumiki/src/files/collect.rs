@@ -1,8 +1,8 @@
 //! `collect`: fetches what is new, and forgets nothing.
 //!
 //! What was fetched is in a state file, under the responder's names: size and date as the responder said, size and checksum as they came, and the
-//! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then is the state written anew, which is synchronised and
-//! renamed too. So whatever breaks, the next run fetches what is missing, and what a crash left between the two is recognised by its checksum.
+//! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then gets its line in the state, which is synchronised
+//! too. So whatever breaks, the next run fetches what is missing, and what a crash left between the two is recognised by its checksum.
 //!
 //! A name whose size or date has changed is a new file: names rotate. It is fetched again, beside the old one, which is never replaced. Files of
 //! which the responder tells neither size nor date are fetched each time, and are new where their checksum is.
@@ -11,12 +11,15 @@
 //!
 //! A name that no file here can have is told, and the others are fetched.
 //!
+//! What is to be deleted there is asked about before, when the state has it: nothing locks it any more, and what was written to it since would be lost. Between the
+//! answer and the deletion it still would.
+//!
 //! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
+
+mod state;
 
 use core::fmt::Write as _;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::File;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -24,14 +27,15 @@ use kumiki_lab::live::osi::{
     self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress,
     Protocols, ReadAttributes,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::bar::Bar;
-use super::local::{Part, Receipt, checksum, digest, directory_of, path_shown};
+use super::local::{Part, Receipt, checksum, digest, path_shown};
 use super::show;
 use super::url::Url;
 use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
 use crate::commands::{Stop, print, shown};
+use state::{Entry, State};
 
 /// What is to be collected, and where it goes.
 #[derive(Args, Debug)]
@@ -54,7 +58,7 @@ pub(crate) struct Options {
     /// Only say what would be fetched
     #[arg(long)]
     dry_run: bool,
-    /// The state; .kumiki-collect.json in DIR unless given
+    /// The state; .kumiki-collect.jsonl in DIR unless given
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Print JSON Lines
@@ -63,7 +67,7 @@ pub(crate) struct Options {
 }
 
 /// The name of the state.
-const STATE: &str = ".kumiki-collect.json";
+const STATE: &str = ".kumiki-collect.jsonl";
 
 /// Ranges of missing names that are told one by one.
 const MOST_GAPS: usize = 20;
@@ -75,114 +79,6 @@ const LONGEST: usize = 255;
 const NOTHING_NEW: u8 = 10;
 /// Exit status: some files could not be fetched.
 const SOME_FAILED: u8 = 11;
-
-/// A file as it was when it was fetched.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Entry {
-    /// What the responder said of it.
-    size: Option<u64>,
-    modified: Option<String>,
-    /// What came.
-    bytes: u64,
-    sha256: String,
-    /// Its name here.
-    local: String,
-}
-
-impl Entry {
-    fn of(value: &Value) -> Option<Self> {
-        let text = |name: &str| Some(value.get(name)?.as_str()?.to_owned());
-        Some(Self {
-            size: value.get("size").and_then(Value::as_u64),
-            modified: text("modified"),
-            bytes: value.get("bytes")?.as_u64()?,
-            sha256: text("sha256")?,
-            local: text("local")?,
-        })
-    }
-
-    fn value(&self) -> Value {
-        json!({
-            "size": self.size,
-            "modified": self.modified,
-            "bytes": self.bytes,
-            "sha256": self.sha256,
-            "local": self.local,
-        })
-    }
-}
-
-/// What was fetched.
-struct State {
-    path: PathBuf,
-    place: String,
-    files: BTreeMap<String, Entry>,
-    /// Two collections at once would forget what the other has fetched.
-    _lock: File,
-}
-
-impl State {
-    /// That of `path`, or an empty one where there is none.
-    fn open(path: &Path, place: &str) -> Result<Self, Stop> {
-        let said =
-            |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
-        let mut lock_path = path.as_os_str().to_owned();
-        lock_path.push(".lock");
-        let lock = File::create(&lock_path).map_err(|why| said(&why))?;
-        lock.try_lock()
-            .map_err(|_| said(&"another collection is under way"))?;
-        let mut files = BTreeMap::new();
-        match std::fs::read_to_string(path) {
-            Ok(text) => {
-                let bad = || {
-                    said(
-                        &"this is no state of a collection; name another with --state, or move it away",
-                    )
-                };
-                let value: Value = serde_json::from_str(&text).map_err(|_| bad())?;
-                let of = value.get("place").and_then(Value::as_str).ok_or_else(bad)?;
-                if of != place {
-                    return Err(said(&format!(
-                        "this is the state of {of}, and not of {place}; name another with --state"
-                    )));
-                }
-                let entries = value.get("files").and_then(Value::as_object);
-                for (name, entry) in entries.ok_or_else(bad)? {
-                    let entry = Entry::of(entry).ok_or_else(bad)?;
-                    files.insert(name.clone(), entry);
-                }
-            }
-            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-            Err(why) => return Err(said(&why)),
-        }
-        Ok(Self {
-            path: path.to_owned(),
-            place: place.to_owned(),
-            files,
-            _lock: lock,
-        })
-    }
-
-    /// Writes it, all or nothing.
-    fn commit(&self) -> Result<(), String> {
-        let files: Map<String, Value> = self
-            .files
-            .iter()
-            .map(|(name, entry)| (name.clone(), entry.value()))
-            .collect();
-        let state = json!({ "place": self.place, "files": files });
-        let mut new = self.path.as_os_str().to_owned();
-        new.push(".new");
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&new)?;
-            writeln!(file, "{state:#}")?;
-            file.sync_all()?;
-            std::fs::rename(&new, &self.path)?;
-            File::open(directory_of(&self.path))?.sync_all()
-        };
-        write().map_err(|why| format!("{}: {why}", path_shown(&self.path)))
-    }
-}
 
 /// A file that is to be fetched.
 struct Job {
@@ -213,6 +109,8 @@ enum Doing {
     /// The attributes of this name.
     Asking(String),
     Fetching(Job, PathBuf, Receipt),
+    /// Whether this one, under this name at the responder, is still what was fetched and is to be deleted.
+    Checking(String, String),
     Removing(String),
 }
 
@@ -229,11 +127,14 @@ struct Collection<'a> {
     to_list: bool,
     to_ask: VecDeque<String>,
     jobs: VecDeque<Job>,
-    to_remove: VecDeque<(String, String)>,
+    to_check: VecDeque<(String, String)>,
+    /// The one that may be deleted now.
+    to_remove: Option<(String, String)>,
     doing: Option<Doing>,
     /// Names whose files here must not be replaced.
     taken: BTreeSet<String>,
     fetched: u64,
+    deleted: u64,
     found: u64,
     failed: Vec<(String, Failure)>,
     /// The same for names that no file here can have.
@@ -287,12 +188,17 @@ impl Collection<'_> {
             return;
         }
         let (size, modified) = (show::size(attributes), show::modified(attributes));
-        let old = self.state.files.get(name);
+        let old = self.state.get(name);
         let says_nothing = size.is_none() && modified.is_none();
         if let Some(old) = old
             && !says_nothing
             && (old.size, &old.modified) == (size, &modified)
         {
+            if self.wanted.delete && !self.wanted.dry_run {
+                // An earlier run has fetched it, and was not to delete it, or could not.
+                let remote = self.remote(name);
+                self.to_check.push_back((remote, name.to_owned()));
+            }
             return;
         }
         self.jobs.push_back(Job {
@@ -333,7 +239,7 @@ impl Collection<'_> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let old = self.state.files.get(&job.name);
+        let old = self.state.get(&job.name);
         // What came may be what is here: a crash before the state was written, or a file of which nothing is told.
         let last = job.name.rsplit('/').next().unwrap_or_default();
         let before = old.map_or_else(|| last.to_owned(), |old| old.local.clone());
@@ -353,8 +259,7 @@ impl Collection<'_> {
             local: local.clone(),
         };
         self.taken.insert(local.clone());
-        self.state.files.insert(job.name.clone(), entry);
-        if let Err(why) = self.state.commit() {
+        if let Err(why) = self.state.keep(&job.name, entry) {
             self.broken = Some(why);
             return;
         }
@@ -373,8 +278,18 @@ impl Collection<'_> {
             self.say("fetched", &job.name, &more);
         }
         if self.wanted.delete {
-            self.to_remove.push_back((job.remote, job.name));
+            self.to_check.push_back((job.remote, job.name));
         }
+    }
+
+    /// Deletes what is here, if it is still the same: what was written to it since it was fetched would be lost.
+    fn check(&mut self, remote: String, name: String, attributes: &ReadAttributes) {
+        let old = self.state.get(&name);
+        if old.is_some_and(|old| old.has_changed(attributes)) {
+            let why = "it has changed since it was fetched";
+            return self.say("kept", &name, &[("why", why.into())]);
+        }
+        self.to_remove = Some((remote, name));
     }
 
     fn fail(&mut self, name: String, why: Failure) {
@@ -398,13 +313,13 @@ impl Collection<'_> {
     /// Begins to fetch a file, or goes on where an earlier run was interrupted.
     fn begin(&self, job: &Job, path: &Path) -> Result<(Part, Receipt, u64), String> {
         let place = job.place(&self.state, self.contents_type.as_ref());
-        let (part, receipt) = Part::begin_in(self.part.clone(), path, &place, true)?;
+        let (part, receipt) = Part::begin_in(self.part.clone(), path, &place)?;
         let mut part = part.with_checksum();
         let restart_at = match self.call.calls.protocol() {
             Protocols::Mms => part.known(),
             Protocols::Ftam => {
                 let goes_on;
-                (part, goes_on) = part.recovering();
+                (part, goes_on) = part.recovering()?;
                 if !goes_on {
                     part.begin_anew()?;
                 }
@@ -502,9 +417,13 @@ impl Errand for Collection<'_> {
             let name = self.directory.clone();
             return Some(Operation::List { name });
         }
-        if let Some((remote, name)) = self.to_remove.pop_front() {
+        if let Some((remote, name)) = self.to_remove.take() {
             self.doing = Some(Doing::Removing(name));
             return Some(Operation::Remove { name: remote });
+        }
+        if let Some((remote, name)) = self.to_check.pop_front() {
+            self.doing = Some(Doing::Checking(remote.clone(), name));
+            return Some(Operation::Stat { name: remote });
         }
         if let Some(operation) = self.fetch() {
             return Some(operation);
@@ -536,7 +455,7 @@ impl Errand for Collection<'_> {
                 }
                 named.sort_by(|one, other| one.0.cmp(&other.0));
                 let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
-                let known: Vec<&str> = self.state.files.keys().map(String::as_str).collect();
+                let known: Vec<&str> = self.state.files().keys().map(String::as_str).collect();
                 for gap in gaps(&known, &names) {
                     self.say("missing", &gap, &[]);
                 }
@@ -549,7 +468,17 @@ impl Errand for Collection<'_> {
                 self.consider(&name, attributes);
             }
             (Doing::Fetching(job, path, receipt), Ok(_)) => self.keep(job, &path, &receipt),
-            (Doing::Removing(name), Ok(_)) => self.say("deleted", &name, &[]),
+            (Doing::Checking(remote, name), Ok(Gain::Attributes(attributes))) => {
+                self.check(remote, name, attributes);
+            }
+            // Who does not tell is not asked: it may be a right that is not given.
+            (Doing::Checking(remote, name), Ok(_) | Err(_)) => {
+                self.to_remove = Some((remote, name));
+            }
+            (Doing::Removing(name), Ok(_)) => {
+                self.deleted += 1;
+                self.say("deleted", &name, &[]);
+            }
             (Doing::Listing, Err(why)) => {
                 self.fail(self.directory.clone(), why.clone());
             }
@@ -668,7 +597,7 @@ pub(crate) fn run(
         .unwrap_or_else(|| wanted.into.join(STATE));
     let state = State::open(&path, &url.place())?;
     let taken = state
-        .files
+        .files()
         .values()
         .map(|entry| entry.local.clone())
         .collect();
@@ -686,10 +615,12 @@ pub(crate) fn run(
         to_list: names.is_empty() && wanted.names.is_none(),
         to_ask: names.into(),
         jobs: VecDeque::new(),
-        to_remove: VecDeque::new(),
+        to_check: VecDeque::new(),
+        to_remove: None,
         doing: None,
         taken,
         fetched: 0,
+        deleted: 0,
         found: 0,
         failed: Vec::new(),
         unusable: Vec::new(),
@@ -720,7 +651,10 @@ pub(crate) fn run(
             SOME_FAILED,
             format!("{fetched} fetched and {failed} failed, the first of them {name}: {first}"),
         ),
-        None if fetched == 0 && !(wanted.dry_run && collection.found > 0) => {
+        None if fetched == 0
+            && collection.deleted == 0
+            && !(wanted.dry_run && collection.found > 0) =>
+        {
             stop(NOTHING_NEW, "nothing is new".to_owned())
         }
         None => Ok(()),
@@ -729,54 +663,29 @@ pub(crate) fn run(
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
-    fn entries() -> impl Strategy<Value = BTreeMap<String, Entry>> {
-        let entry = any::<(Option<u64>, Option<String>, u64, String, String)>();
-        let entry = entry.prop_map(|(size, modified, bytes, sha256, local)| Entry {
-            size,
-            modified,
-            bytes,
-            sha256,
-            local,
-        });
-        prop::collection::btree_map(any::<String>(), entry, 0..4)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn a_state_is_read_as_it_was_written(files in entries(), place: String) {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("state");
-            let open = |place: &str| State::open(&path, place);
-            let mut state = open(&place).ok().unwrap();
-            state.files = files.clone();
-            state.commit().unwrap();
-            drop(state);
-            prop_assert_eq!(&open(&place).ok().unwrap().files, &files);
-            let other = place + "x";
-            prop_assert!(open(&other).is_err());
-        }
-
-        #[test]
-        fn what_is_no_state_is_refused_and_stays_as_it_is(
-            text in prop_oneof![
-                any::<Vec<u8>>(),
-                r#"\{"place": ("p"|1), "files": (\{\}|\[\]|\{"a": [0-9]\}|\{"a": \{"bytes": -1\}\})[}]?"#
-                    .prop_map(String::into_bytes),
-            ],
-        ) {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("state");
-            std::fs::write(&path, &text).unwrap();
-            let empty = br#"{"place": "p", "files": {}}"#;
-            prop_assert_eq!(State::open(&path, "p").is_ok(), text == empty);
-            prop_assert_eq!(std::fs::read(&path).unwrap(), text);
-        }
+    #[test]
+    fn what_has_another_size_or_date_by_now_has_changed() {
+        let said = |size: Option<u64>, modified: Option<&str>| ReadAttributes {
+            size: size.map(osi::Attribute::Actual),
+            modified: modified.map(|it| osi::GeneralizedTime::written(it.as_bytes()).into()),
+            ..ReadAttributes::default()
+        };
+        let (date, later) = ("20260101000000Z", "20260101000001Z");
+        let known = said(Some(3), Some(date));
+        let entry = Entry {
+            size: show::size(&known),
+            modified: show::modified(&known),
+            ..Entry::default()
+        };
+        assert!(!entry.has_changed(&known));
+        assert!(entry.has_changed(&said(Some(4), Some(date))));
+        assert!(entry.has_changed(&said(Some(3), Some(later))));
+        // What is not said says nothing.
+        assert!(!entry.has_changed(&said(None, None)));
+        assert!(entry.has_changed(&said(Some(4), None)));
+        assert!(!Entry::default().has_changed(&known));
     }
 
     #[test]

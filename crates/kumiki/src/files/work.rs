@@ -204,8 +204,20 @@ pub(crate) fn work(
     };
     let done = osi::call(call, &mut plan);
     plan.bar.end();
-    look_at(&done?, call, manner)?;
+    let mut association = done?;
+    if is_done(plan.operations.len(), &plan.outcomes)
+        && let Some(why) = association.failure.take()
+        && manner.verbose
+    {
+        eprintln!("{}: {why}; all was done before", call.host);
+    }
+    look_at(&association, call, manner)?;
     Ok(plan.outcomes)
+}
+
+/// Whether a plan was done to its end, with so many operations not begun: how the association ends then makes it no less done.
+fn is_done(left: usize, outcomes: &[Outcome]) -> bool {
+    left == 0 && outcomes.last().is_some_and(|it| it.result.is_ok())
 }
 
 /// How an association ended.
@@ -331,7 +343,9 @@ pub(crate) fn get(
                 let (mut part, its) = Part::begin(&path, &place, resume).map_err(Stop::Failed)?;
                 match call.calls.protocol() {
                     Protocols::Mms => restart_at = part.known(),
-                    Protocols::Ftam => (part, goes_on) = part.recovering(),
+                    Protocols::Ftam => {
+                        (part, goes_on) = part.recovering().map_err(Stop::Failed)?;
+                    }
                 }
                 receipt = Some(its);
                 Box::new(part.with_newlines(is_text))
@@ -533,6 +547,20 @@ pub(crate) fn directory(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_breaks_behind_the_last_operation_has_done_all() {
+        let outcome = |result| Outcome {
+            title: "put a".to_owned(),
+            result,
+        };
+        let done = || outcome(Ok(Gain::Moved(3)));
+        let failed = || outcome(Err(Failure::local("anything")));
+        assert!(is_done(0, &[failed(), done()]));
+        assert!(!is_done(1, &[done()]));
+        assert!(!is_done(0, &[done(), failed()]));
+        assert!(!is_done(0, &[]));
+    }
 
     #[test]
     fn what_mms_rejects_is_a_protocol_error_and_what_a_service_cannot_do_is_none() {

@@ -7,6 +7,12 @@ use super::harness::{Daemon, Folder, Running, hollow, until};
 /// More than any transfer here moves before it is broken.
 const HUGE: u64 = 1 << 34;
 
+/// Whether something has come of a file that is fetched and not kept where it breaks.
+fn has_begun(folder: &Folder) -> bool {
+    let part = folder.path(".kumiki-get-1").metadata();
+    part.is_ok_and(|it| it.len() > 0)
+}
+
 #[test]
 fn a_broken_transfer_leaves_the_old_file_at_the_responder() {
     let folder = Folder::new("broken-put");
@@ -36,8 +42,7 @@ fn giving_up_cancels_the_transfer_and_leaves_nothing() {
     folder.write("b", b"old");
     let getting = folder.command(&["ftam", "get", &daemon.url("x"), "b"]);
     let getting = Running::start(getting);
-    let size = || folder.path("b.part").metadata().map_or(0, |it| it.len());
-    until(|| size() > 0);
+    until(|| has_begun(&folder));
     getting.signal(Signal::INT);
     getting.end().failed(130, &["given up"]);
     assert_eq!(folder.names("."), ["b", "root"]);
@@ -68,6 +73,38 @@ fn giving_up_what_is_sent_leaves_the_old_file_there() {
 }
 
 #[test]
+fn nobody_sees_a_new_file_before_it_is_whole() {
+    let folder = Folder::new("unseen");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    hollow(&folder.path("huge"), HUGE);
+    let putting = folder.command(&["ftam", "put", "huge", &daemon.url("x")]);
+    let putting = Running::start(putting);
+    let is_unfinished = |name: &String| name.starts_with(".kumiki-");
+    until(|| folder.names("root").iter().any(is_unfinished));
+    let listed = folder.ftam(&["ls", &daemon.url("")]).well();
+    assert_eq!(listed.out, "");
+    folder
+        .ftam(&["get", &daemon.url("x"), "b"])
+        .failed(6, &["3012"]);
+    folder
+        .ftam(&["stat", &daemon.url("x")])
+        .failed(6, &["3012"]);
+    daemon.running.signal(Signal::KILL);
+    daemon.running.end();
+    putting.signal(Signal::INT);
+    putting.end();
+    assert!(folder.names("root").contains(&"x".to_owned()));
+    // The next start knows what the other one has left.
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    assert_eq!(folder.names("root"), [""; 0]);
+    folder.write("a", b"");
+    folder.ftam(&["put", "a", &daemon.url("y")]).well();
+    daemon.stop();
+    Daemon::start(&folder, &["--anonymous"]).stop();
+    assert_eq!(folder.names("root"), ["y"]);
+}
+
+#[test]
 fn what_has_come_is_kept_where_it_is_to_be_resumed() {
     let folder = Folder::new("resumed");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
@@ -85,9 +122,8 @@ fn what_has_come_is_kept_where_it_is_to_be_resumed() {
     let mut names = folder.names(".");
     names.retain(|name| name != "b.part.of");
     assert_eq!(names, ["b.part", "root"]);
-    // What was cancelled is forgotten there. It has an end now; and what is there is part of it.
+    // It has changed there: it has an end now, and what is here is part of it.
     let whole = there + 1000;
-    std::fs::remove_file(folder.path("root/x")).unwrap();
     hollow(&folder.path("root/x"), whole);
     let ran = folder.kumiki(&get).well();
     assert!(
@@ -98,9 +134,12 @@ fn what_has_come_is_kept_where_it_is_to_be_resumed() {
     // Where another file has the name by now, no mixture comes of it.
     folder.write("c.part", &[0; 5000]);
     folder.write("root/y", &[vec![0; 3000], vec![1; 1500]].concat());
-    folder
-        .ftam(&["get", "--resume", &daemon.url("y"), "c"])
-        .well();
+    let get = ["get", "--resume", &daemon.url("y"), "c"];
+    // It is anybody's, until its note says that it is not.
+    folder.ftam(&get).failed(1, &["c.part: this is there"]);
+    assert_eq!(folder.read("c.part"), [0; 5000]);
+    folder.write("c.part.of", format!("? {}\n", daemon.url("z")).as_bytes());
+    folder.ftam(&get).well();
     assert_eq!(folder.read("c"), folder.read("root/y"));
     daemon.stop();
 }
@@ -112,12 +151,7 @@ fn a_responder_that_ends_aborts_its_associations() {
     hollow(&folder.path("root/x"), HUGE);
     let getting = folder.command(&["ftam", "get", &daemon.url("x"), "b"]);
     let getting = Running::start(getting);
-    until(|| {
-        folder
-            .path("b.part")
-            .metadata()
-            .is_ok_and(|it| it.len() > 0)
-    });
+    until(|| has_begun(&folder));
     daemon.running.signal(Signal::INT);
     // What the caller was told is what it tells.
     let ran = getting.end();

@@ -1,6 +1,6 @@
 //! What is new is fetched, once, and nothing that is here is lost.
 
-use super::harness::{Daemon, Folder, Ran};
+use super::harness::{Daemon, Folder, Ran, Running, until};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_anew, long};
 
@@ -73,7 +73,7 @@ fn what_is_new_is_fetched_once() {
     assert_eq!(folder.read("in/TT0001"), b"root/cdr/TT0001");
     assert_eq!(folder.read("in/TT0001.2"), b"again");
     // What a crash has left without its entry in the state is known by its checksum.
-    std::fs::remove_file(folder.path("in/.kumiki-collect.json")).unwrap();
+    std::fs::remove_file(folder.path("in/.kumiki-collect.jsonl")).unwrap();
     std::fs::remove_file(folder.path("root/cdr/TT0001")).unwrap();
     std::fs::remove_file(folder.path("root/cdr/TT0002")).unwrap();
     let again = collector.run(&[]);
@@ -108,6 +108,57 @@ fn what_is_here_may_be_deleted_there() {
 }
 
 #[test]
+fn what_an_earlier_run_has_fetched_may_be_deleted_too() {
+    let folder = Folder::new("collect-delete-later");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    for name in ["root/a", "root/b"] {
+        dated(&folder, name, b"x", 1_000_000_000);
+    }
+    let collector = Collector {
+        folder: &folder,
+        url: daemon.url(""),
+    };
+    collector.run(&["--prefix", "a"]).well();
+    // What was fetched may have been taken away since.
+    std::fs::remove_file(folder.path("in/a")).unwrap();
+    let dry = collector.run(&["--delete", "--dry-run"]).well();
+    assert!(!dry.err.contains("deleted"), "{dry:?}");
+    let ran = collector.run(&["--delete", "--prefix", "a"]).well();
+    assert!(ran.err.contains("deleted a"), "{ran:?}");
+    assert!(here(&folder).is_empty());
+    assert_eq!(folder.names("root"), ["b"]);
+    let last = collector.run(&["--delete", "--prefix", "a"]);
+    last.failed(10, &["nothing is new"]);
+    daemon.stop();
+}
+
+#[test]
+fn what_has_changed_since_it_was_fetched_is_not_deleted_there() {
+    let folder = Folder::new("collect-changed");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = long(1_000_000);
+    dated(&folder, "root/m", &contents, 1_000_000_000);
+    let line = Line::new(&daemon.at, &[Cut::Held(1_500_000)]);
+    let collect = ["ftam", "collect", &line.url(""), "--into", "in", "--delete"];
+    let collecting = Running::start(folder.command(&collect));
+    until(|| line.crossed() > 1_500_000);
+    // While it is fetched there is a longer one.
+    let longer = long(1_000_001);
+    folder.write("root/new", &longer);
+    std::fs::rename(folder.path("root/new"), folder.path("root/m")).unwrap();
+    line.release();
+    let ran = collecting.end().well();
+    assert!(ran.err.contains("kept m, why it has changed"), "{ran:?}");
+    assert!(folder.read("in/m") == contents);
+    assert!(folder.read("root/m") == longer);
+    let ran = folder.kumiki(&collect).well();
+    assert!(ran.err.contains("deleted m"), "{ran:?}");
+    assert!(folder.read("in/m.2") == longer);
+    assert_eq!(folder.names("root"), [""; 0]);
+    daemon.stop();
+}
+
+#[test]
 fn a_file_that_was_interrupted_is_gone_on_with_by_the_next_run() {
     let folder = Folder::new("collect-goes-on");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
@@ -129,8 +180,8 @@ fn a_file_that_was_interrupted_is_gone_on_with_by_the_next_run() {
     assert!(folder.read("in/m") == contents);
     assert_eq!(here(&folder), ["a", "m"]);
     let state = [
-        ".kumiki-collect.json",
-        ".kumiki-collect.json.lock",
+        ".kumiki-collect.jsonl",
+        ".kumiki-collect.jsonl.lock",
         "a",
         "m",
     ];
@@ -170,7 +221,7 @@ fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
     collector.run(&["--retries", "0"]).failed(3, &[]);
     std::fs::remove_file(folder.path("root/m")).unwrap();
     collector.run(&[]).failed(10, &[]);
-    assert_eq!(folder.names("in"), [".kumiki-collect.json.lock"]);
+    assert_eq!(folder.names("in"), [".kumiki-collect.jsonl.lock"]);
     daemon.stop();
 }
 

@@ -17,6 +17,8 @@ pub(crate) enum Cut {
     Silently(u64),
     /// Nothing more crosses after so many octets, until [`Line::release`] cuts it.
     Stalled(u64),
+    /// Nothing more crosses after so many octets, until [`Line::release`] lets it go on.
+    Held(u64),
 }
 
 /// The line.
@@ -74,7 +76,7 @@ impl Line {
         to.clone_into(&mut self.to.lock().unwrap());
     }
 
-    /// Cuts what is stalled.
+    /// Cuts what is stalled, and lets go on what is held.
     pub(crate) fn release(&self) {
         *self.released.0.lock().unwrap() = true;
         self.released.1.notify_all();
@@ -104,7 +106,7 @@ fn carry(
 ) {
     let most = match cut {
         Cut::Never => u64::MAX,
-        Cut::After(most) | Cut::Silently(most) | Cut::Stalled(most) => most,
+        Cut::After(most) | Cut::Silently(most) | Cut::Stalled(most) | Cut::Held(most) => most,
     };
     let of_this = Arc::<AtomicU64>::default();
     for (from, to) in [(&caller, &responder), (&responder, &caller)] {
@@ -114,20 +116,28 @@ fn carry(
         let (of_this, all) = (Arc::clone(&of_this), Arc::clone(all));
         let released = Arc::clone(released);
         spawn(move || {
+            let wait = || {
+                let (lock, changed) = &*released;
+                let waited = changed.wait_while(lock.lock().unwrap(), |it| !*it);
+                drop(waited.unwrap());
+            };
             let mut octets = vec![0; 4096];
             while let Ok(len) = from.read(&mut octets) {
                 let read = octets.get(..len).unwrap();
                 let crossed = of_this.fetch_add(len as u64, Ordering::SeqCst) + len as u64;
                 all.fetch_add(len as u64, Ordering::SeqCst);
-                if len == 0 || crossed > most || to.write_all(read).is_err() {
+                let mut is_cut = crossed > most;
+                if is_cut && matches!(cut, Cut::Held(_)) {
+                    wait();
+                    is_cut = false;
+                }
+                if len == 0 || is_cut || to.write_all(read).is_err() {
                     break;
                 }
             }
             let is_cut = of_this.load(Ordering::SeqCst) > most;
             if is_cut && matches!(cut, Cut::Stalled(_)) {
-                let (lock, changed) = &*released;
-                let waited = changed.wait_while(lock.lock().unwrap(), |it| !*it);
-                drop(waited.unwrap());
+                wait();
             }
             let ends = if is_cut && matches!(cut, Cut::After(_)) {
                 Shutdown::Write

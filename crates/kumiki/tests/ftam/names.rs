@@ -119,7 +119,7 @@ fn a_name_that_no_file_here_can_have_does_not_keep_others_from_being_fetched() {
         .ftam(&collect)
         .failed(11, &["nothing was fetched, and 1 failed"]);
     folder.write("root/c", b"another");
-    for name in [".kumiki-collect.json", "/", "c"] {
+    for name in [".kumiki-collect.jsonl", "/", "c"] {
         collect.extend(["--name", name]);
     }
     std::fs::create_dir(folder.path("other")).unwrap();

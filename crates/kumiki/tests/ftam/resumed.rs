@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use super::harness::{Daemon, Folder, Running, until};
+use super::harness::{Daemon, Folder, Running, hollow, until};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_anew, long};
 
@@ -85,6 +85,31 @@ fn another_run_sends_the_rest_by_recovery() {
 }
 
 #[test]
+fn another_run_goes_on_with_what_was_given_up() {
+    let folder = Folder::new("resumed-given-up");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    hollow(&folder.path("root/x"), 1 << 34);
+    hollow(&folder.path("huge"), 1 << 34);
+    let (x, y) = (daemon.url("x"), daemon.url("y"));
+    let get = ["get", "--resume", &x, "b"];
+    let put = ["put", "--resume", "huge", &y];
+    for (words, note) in [(get, "b.part.of"), (put, ".huge.kumiki-put")] {
+        for run in 0..2 {
+            let before = noted(&folder, note);
+            let running = Running::start(folder.command(&[&["ftam"], &words[..]].concat()));
+            until(|| noted(&folder, note) > before);
+            running.signal(Signal::INT);
+            running.end().failed(130, &["given up"]);
+            let log = daemon.log();
+            assert!(log.contains("kept"), "{log}");
+            assert_eq!(log.contains("went on with"), run > 0, "{log}");
+        }
+    }
+    daemon.stop();
+    assert_eq!(folder.names("root"), ["x"]);
+}
+
+#[test]
 fn no_mixture_comes_of_a_file_that_was_written_to_meanwhile() {
     let folder = Folder::new("resumed-changed");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
@@ -118,7 +143,7 @@ fn where_the_responder_keeps_nothing_what_comes_again_is_compared() {
     let url = line.url("x");
     let get = ["get", "--resume", &url, "b"];
     folder.ftam(&get).failed(3, &[]);
-    assert_eq!(folder.names("."), ["b.part", "root"]);
+    assert_eq!(folder.names("."), ["b.part", "b.part.of", "root"]);
     let ran = folder.ftam(&get).well();
     assert!(ran.err.contains("of them were there"), "{ran:?}");
     assert!(folder.read("b") == contents);

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 #[expect(dead_code, reason = "other tests use more of it")]
 mod harness;
 
-use harness::{Daemon, Folder, Running, system};
+use harness::{Daemon, Folder, Running, system, until};
 
 /// A switch with this configuration, and where its port `in` listens.
 struct Switch {
@@ -123,6 +123,36 @@ fn files_go_over_xot_through_the_switch() {
     let malformed = system("tshark", &[&wrong[..], &alone].concat());
     let malformed = String::from_utf8_lossy(&malformed.unwrap().stdout).into_owned();
     assert!(malformed.is_empty(), "{malformed}");
+}
+
+#[test]
+fn a_call_that_is_cleared_amid_a_transfer_is_made_again() {
+    let folder = Folder::new("switch-cleared");
+    let octets: Vec<u8> = (0..=250).cycle().take(30_000_000).collect();
+    folder.write("a", &octets);
+    folder.write("root/x", b"old");
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous"]);
+    let config = config(&daemon.at, "");
+    let first = Switch::start(&folder, &config, &[]);
+    let putting = folder.command(&["ftam", "put", "a", &first.url("x", "99345")]);
+    let putting = Running::start(putting);
+    let has_begun = |name: &String| {
+        let len = folder.path("root").join(name).metadata();
+        name.starts_with(".kumiki-") && len.is_ok_and(|it| it.len() > 2_000_000)
+    };
+    until(|| folder.names("root").iter().any(has_begun));
+    first.running.signal(Signal::INT);
+    let at = first.at;
+    first.running.end().well();
+    let again = config.replace("127.0.0.1:0", &at);
+    let second = Switch::start(&folder, &again, &[]);
+    assert_eq!(second.at, at);
+    let ran = putting.end().well();
+    assert!(ran.err.contains("out of order (09)"), "{ran:?}");
+    assert!(ran.err.contains("it goes on in 1 s"), "{ran:?}");
+    assert!(!ran.err.contains("anew"), "{ran:?}");
+    assert!(folder.read("root/x") == octets);
+    daemon.stop();
 }
 
 /// A line between two switches, one of which is the network's end and the other its user's.

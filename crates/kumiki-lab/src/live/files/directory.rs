@@ -17,8 +17,9 @@ use kumiki_proto::filestore::{
     Detached, Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User,
 };
 use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, flock,
-    fstat, fsync, ftruncate, mkdirat, openat, openat2, renameat, renameat_with, statat, unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat,
+    Uid, fchmod, fchown, flock, fstat, fsync, ftruncate, mkdirat, openat, openat2, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite};
 
@@ -26,6 +27,9 @@ use super::{Passwords, Quota};
 
 /// How names of unfinished files begin. Nobody can name, see or make one that begins so.
 pub(super) const UNFINISHED: &str = ".kumiki-";
+
+/// The bit of the mode (S_ISVTX, of no meaning for a file) of one that was made for what is being written. While it is empty a crash may have left it.
+pub(super) const MADE: u32 = 0o1000;
 
 /// Octets copied at a time, when a file is extended.
 const COPIED: usize = 64 * 1024;
@@ -292,6 +296,22 @@ fn trouble(why: Errno, otherwise: i64) -> Fault {
     }
 }
 
+/// Gives a new file owner, group and permissions of the one that it takes the place of, as far as may be.
+fn be_like(file: &OwnedFd, stat: &Stat) {
+    let Ok(own) = fstat(file) else {
+        return;
+    };
+    // Who may not give a file away keeps it, and may still leave it to a group of his.
+    if own.st_uid != stat.st_uid {
+        let _ = fchown(file, Some(Uid::from_raw(stat.st_uid)), None);
+    }
+    let is_theirs =
+        own.st_gid == stat.st_gid || fchown(file, None, Some(Gid::from_raw(stat.st_gid))).is_ok();
+    // What the group may do is for theirs, and not for another one.
+    let bits = if is_theirs { 0o777 } else { 0o707 };
+    let _ = fchmod(file, Mode::from_raw_mode(stat.st_mode & bits));
+}
+
 /// Writes all of it.
 fn write_all(file: BorrowedFd<'_>, mut octets: &[u8], mut at: u64) -> Result<(), Errno> {
     while !octets.is_empty() {
@@ -395,9 +415,19 @@ impl Filestore for Directory {
             mkdirat(&directory, &last, Mode::from_raw_mode(0o750))
         } else {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            openat(&directory, &last, flags, Mode::from_raw_mode(0o640)).map(drop)
+            openat(&directory, &last, flags, Mode::from_raw_mode(MADE | 0o640)).map(drop)
         };
         done.map_err(|why| fault(why, 3006, name))
+    }
+
+    fn made(&mut self, name: &Name) {
+        // Where this fails it is as it would be after a crash: an empty file that goes at the next start.
+        let Ok((directory, last)) = self.place(name) else {
+            return;
+        };
+        if let Ok((file, stat)) = self.regular(directory.as_fd(), &last) {
+            let _ = fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777));
+        }
     }
 
     fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
@@ -459,7 +489,6 @@ impl Filestore for Directory {
         let (directory, last) = self.place(name)?;
         let (old, stat) = self.regular(directory.as_fd(), &last).map_err(bad)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        // As the file that it takes the place of.
         let mode = Mode::from_raw_mode(stat.st_mode & 0o777);
         let mut number = self.next;
         let (file, unfinished) = loop {
@@ -468,6 +497,7 @@ impl Filestore for Directory {
             match openat(&directory, &unfinished, flags, mode) {
                 // Who looks for what a crash has left sees that this is in use.
                 Ok(file) if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() => {
+                    be_like(&file, &stat);
                     break (file, unfinished);
                 }
                 Ok(_) | Err(Errno::EXIST) => number += 1,

@@ -10,7 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::directory::UNFINISHED;
+use super::directory::{MADE, UNFINISHED};
 
 /// The deepest directory that is looked into.
 const DEEPEST: usize = 128;
@@ -81,7 +81,11 @@ fn below(directory: &OwnedFd, depth: usize) -> Result<u64, Errno> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind == FileType::RegularFile {
             let unfinished = name.to_bytes().starts_with(UNFINISHED.as_bytes());
-            if !(unfinished && abandoned(directory, name)) {
+            let is_left = stat.st_mode & MADE != 0 && stat.st_size == 0;
+            if is_left {
+                // That it stays where this fails hurts nobody: it is empty.
+                let _ = unlinkat(directory, name, AtFlags::empty());
+            } else if !(unfinished && abandoned(directory, name)) {
                 octets = octets.saturating_add(u64::try_from(stat.st_size).unwrap_or(0));
             }
         } else if kind == FileType::Directory && depth > 0 {

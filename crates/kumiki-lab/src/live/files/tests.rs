@@ -1,7 +1,7 @@
 //! What leads out of the root, what is left behind, and who is let in.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -325,4 +325,44 @@ fn a_file_that_was_written_to_in_its_place_is_not_read_on() {
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_modified(std::time::UNIX_EPOCH).unwrap();
     assert_eq!(second.attach(taken).unwrap_err().identifier, 6006);
+}
+
+#[test]
+fn what_was_made_for_a_transfer_and_is_empty_goes_after_a_crash_unless_it_was_to_be_so() {
+    let (temp, [mut store, _]) = root();
+    let inner = temp.path().join("root");
+    let user = User::default();
+    for made in ["left", "wanted", "written"] {
+        let file = NewFile::default();
+        store.create(&user, &name(made), &file, now()).unwrap();
+    }
+    store.made(&name("wanted"));
+    let (file, _) = store
+        .write_to(&user, &name("written"), Start::Replace)
+        .unwrap();
+    store.commit(&user, file, now()).unwrap();
+    fs::write(inner.join("d/empty"), "").unwrap();
+    Quota::count(&inner, None).unwrap();
+    assert_eq!(files(&inner), ["a", "d", "wanted", "written"]);
+    assert_eq!(files(&inner.join("d")), ["empty"]);
+    for file in ["wanted", "written"] {
+        let mode = fs::metadata(inner.join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7137, 0, "{file}: {mode:o}");
+    }
+}
+
+#[test]
+fn what_is_replaced_keeps_its_permissions() {
+    let (temp, [mut store, _]) = root();
+    let path = temp.path().join("root/a");
+    let user = User::default();
+    for mode in [0o666, 0o600, 0o664] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        for start in [Start::Replace, Start::Extend] {
+            let (file, _) = store.write_to(&user, &name("a"), start).unwrap();
+            store.commit(&user, file, now()).unwrap();
+            let now = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(now & 0o7777, mode);
+        }
+    }
 }

@@ -70,6 +70,8 @@ struct Opened {
     name: Name,
     writing: bool,
     octets: u64,
+    /// Of a file that is read, all there are.
+    size: u64,
 }
 
 /// The store.
@@ -88,11 +90,12 @@ impl<S: Filestore> Journaled<S> {
         }
     }
 
-    fn keep(&mut self, file: FileId, name: &Name, writing: bool) {
+    fn keep(&mut self, file: FileId, name: &Name, writing: bool, size: u64) {
         let opened = Opened {
             name: name.clone(),
             writing,
             octets: 0,
+            size,
         };
         self.opened.insert(file, opened);
     }
@@ -147,6 +150,10 @@ impl<S: Filestore> Filestore for Journaled<S> {
         done
     }
 
+    fn made(&mut self, name: &Name) {
+        self.store.made(name);
+    }
+
     fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
         let done = self.store.delete(user, name);
         if done.is_ok() {
@@ -175,13 +182,13 @@ impl<S: Filestore> Filestore for Journaled<S> {
 
     fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault> {
         let (file, size) = self.store.read_from(user, name, now)?;
-        self.keep(file, name, false);
+        self.keep(file, name, false, size);
         Ok((file, size))
     }
 
     fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
         let (file, begin) = self.store.write_to(user, name, start)?;
-        self.keep(file, name, true);
+        self.keep(file, name, true, begin);
         Ok((file, begin))
     }
 
@@ -220,10 +227,13 @@ impl<S: Filestore> Filestore for Journaled<S> {
             name,
             writing,
             octets,
+            size,
         }) = self.opened.remove(&file)
         {
             self.book.note(if writing {
                 format!("began to write {name} (gave up at {octets} octets)")
+            } else if octets < size {
+                format!("read {name} ({octets} of {size} octets)")
             } else {
                 format!("read {name} ({octets} octets)")
             });

@@ -88,6 +88,19 @@ impl Client {
         run && !self.plan.is_over() && self.recoveries > 0
     }
 
+    /// Gives up, if another run can go on with what is under way: then the association is to be broken off, for what ends in order is forgotten.
+    pub(in crate::file_user) fn breaks_off(&mut self) -> bool {
+        let run = self.run.as_ref();
+        let keeps = self.plan.stands() && self.settings.resumes;
+        if !keeps || !run.is_some_and(|run| run.can_go_on() && run.place().is_some()) {
+            return false;
+        }
+        let given_up = Failure::local("given up");
+        self.plan.give_up(&given_up);
+        self.end_all(given_up);
+        true
+    }
+
     /// No other association is wanted any more.
     pub(super) fn forget_broken(&mut self) -> Option<Failure> {
         self.broken.take().map(|Broken(failure)| failure)

@@ -8,6 +8,7 @@
 //! finds that by [`Guard::claimed`] and gives it up.
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_osi::ftam::ProcessingMode;
 use kumiki_osi::ftam::contents::ContentsType;
 
 use super::super::{Detached, Fault, FileId, Name, User};
@@ -22,8 +23,11 @@ pub(crate) struct Interrupted {
     /// F-CREATE has made the file, and nothing is in it.
     pub(crate) is_new: bool,
     pub(crate) contents_type: ContentsType,
+    /// For what it is open.
+    pub(crate) mode: ProcessingMode,
     /// What is being read or written; none for a directory.
     pub(crate) file: Option<FileId>,
+    /// Which of the two.
     pub(crate) writes: bool,
     /// Where each checkpoint is, from 1 on: octets of the store.
     pub(crate) checkpoints: Vec<u64>,
@@ -43,6 +47,7 @@ pub(crate) struct Docket {
     since: Option<Instant>,
     pub(crate) is_new: bool,
     pub(crate) contents_type: ContentsType,
+    pub(crate) mode: ProcessingMode,
     pub(crate) writes: bool,
     pub(crate) checkpoints: Vec<u64>,
     pub(crate) begin: u64,
@@ -106,6 +111,7 @@ impl Guard {
             since: None,
             is_new: it.is_new,
             contents_type: it.contents_type,
+            mode: it.mode,
             writes: it.writes,
             checkpoints: it.checkpoints,
             begin: it.begin,

@@ -48,6 +48,7 @@ impl Responder {
                 Fpdu::RecoverResponse(Box::new(self.recover(&it, guard)))
             }
             Fpdu::DeselectRequest(_) if closed => {
+                self.settle_changes();
                 let mut emptied = Ok(());
                 if let Some(selected) = self.selected.take() {
                     if selected.is_cancelled {
@@ -65,6 +66,7 @@ impl Responder {
                 }))
             }
             Fpdu::DeleteRequest(_) if closed => {
+                self.settle_changes();
                 let Selected { selection, .. } = self.selected.take()?;
                 let (action_result, diagnostic) = said(guard.delete(&self.user, selection));
                 Fpdu::DeleteResponse(Box::new(DeleteResponse {
@@ -90,7 +92,9 @@ impl Responder {
                 if let Some(opened) = self.opened.take()
                     && let Some(file) = opened.resumed.and_then(|resumed| resumed.file)
                 {
+                    // What was interrupted is not gone on with.
                     guard.store().close(file);
+                    self.cancelled();
                 }
                 if let Some(selected) = self.selected {
                     guard.unlock_open(selected.selection);
@@ -212,17 +216,15 @@ impl Responder {
     ) -> ReadAttribResponse {
         let done = self.selection().and_then(|selection| {
             let name = guard.may(selection, AccessRequest::READ_ATTRIBUTE)?.clone();
-            guard.empty(selection)?;
-            Ok((guard.store().attributes(&self.user, &name)?, name))
+            let mut attributes = guard.store().attributes(&self.user, &name)?;
+            if guard.is_to_be_emptied(selection) {
+                attributes.size = Some(0.into());
+            }
+            Ok((attributes, name))
         });
         match done {
             Ok((mut attributes, name)) => {
                 attributes.pathname = Some(name.pathname());
-                if let Some(Attribute::Actual(elements)) = &mut attributes.access_control {
-                    for element in elements {
-                        element.passwords = None;
-                    }
-                }
                 let names = request.attribute_names & self.names();
                 ReadAttribResponse {
                     attributes: Some(Box::new(
@@ -340,6 +342,13 @@ impl Responder {
             done = done.and(back);
         }
         done
+    }
+
+    /// What was changed stays: the file is given up, and another one may be selected in the same group.
+    fn settle_changes(&mut self) {
+        if let Some(changes) = &mut self.changes {
+            changes.clear();
+        }
     }
 
     pub(super) fn selection(&self) -> Result<Selection, Fault> {
@@ -486,17 +495,17 @@ impl Responder {
                 return refused(Fault::permanent(6009, ""));
             }
         };
-        let mut mode = ProcessingMode::READ;
-        if docket.writes {
-            mode = ProcessingMode::REPLACE | ProcessingMode::EXTEND | ProcessingMode::INSERT;
-        }
         let contents_type = docket.contents_type.clone();
-        let (is_new, begin) = (docket.is_new, docket.begin);
+        let (is_new, mode, writes) = (docket.is_new, docket.mode, docket.writes);
+        let begin = docket.begin;
         let points = docket.checkpoints.iter().take(point).copied().collect();
         let (selection, file) = match guard.take_up(docket) {
             Ok(taken) => taken,
             Err(fault) => return refused(fault),
         };
+        if let Some(name) = guard.name(selection) {
+            self.called = name.pathname();
+        }
         self.selected = Some(Selected {
             is_new,
             ..Selected::old(selection)
@@ -509,6 +518,7 @@ impl Responder {
             activity: Some(activity),
             resumed: Some(Resumed {
                 file,
+                writes,
                 points,
                 begin,
             }),

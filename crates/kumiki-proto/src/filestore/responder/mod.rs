@@ -13,7 +13,7 @@ mod transfer;
 
 use kumiki_octets::Message;
 use kumiki_osi::ftam::access::AccessControlElement;
-use kumiki_osi::ftam::attributes::{Pathname, ReadAttributes};
+use kumiki_osi::ftam::attributes::{Attribute, Pathname, ReadAttributes};
 use kumiki_osi::ftam::contents::ContentsType;
 use kumiki_osi::ftam::file::{CreateResponse, RecoveryMode, SelectResponse};
 use kumiki_osi::ftam::regime::Abort;
@@ -94,6 +94,12 @@ pub struct Agreed {
 impl Agreed {
     /// Attributes as the initiator is told them.
     fn told(&self, mut attributes: ReadAttributes) -> ReadAttributes {
+        // Passwords are asked for, and never told.
+        if let Some(Attribute::Actual(elements)) = &mut attributes.access_control {
+            for element in elements {
+                element.passwords = None;
+            }
+        }
         if let Some(ContentsType::Document { name, .. }) = &mut attributes.contents_type
             && *name == oids::NBS_9
             && self.old_directories

@@ -29,6 +29,8 @@ const MOST_CHECKPOINTS: usize = 1 << 20;
 pub(super) struct Resumed {
     /// What is being read or written; none for a directory.
     pub(super) file: Option<FileId>,
+    /// It was being written.
+    pub(super) writes: bool,
     /// Where checkpoints are, up to the one from which it goes on.
     pub(super) points: Vec<u64>,
     /// Where it began.
@@ -118,17 +120,15 @@ impl Responder {
         else {
             return;
         };
-        let writes = match &self.transfer {
-            Some(transfer) => matches!(transfer.what, What::Writing { .. }),
-            None => opened.mode != ProcessingMode::READ,
-        };
         let Resumed {
             file,
+            writes,
             points,
             begin,
         } = match (self.transfer.take(), opened.resumed.take()) {
             (Some(transfer), _) => Resumed {
                 file: transfer.file(),
+                writes: matches!(transfer.what, What::Writing { .. }),
                 points: transfer.points,
                 begin: transfer.begin,
             },
@@ -141,6 +141,7 @@ impl Responder {
             selection: selected.selection,
             is_new: selected.is_new,
             contents_type: opened.contents_type.clone(),
+            mode: opened.mode,
             file,
             writes,
             checkpoints: points,
@@ -196,7 +197,7 @@ impl Responder {
             };
             // Entries without a name are of no use, whatever the parameter says.
             let wanted = (wanted & names) | AttributeNames::PATHNAME;
-            let names = guard.store().list(&self.user, &name, self.config.entries)?;
+            let names = guard.list(&self.user, &name, self.config.entries)?;
             let what = What::Listing {
                 directory: name,
                 names,
@@ -208,9 +209,13 @@ impl Responder {
             file: Some(file),
             points,
             begin,
-        }) = opened.resumed.take()
+            ..
+        }) = opened.resumed.take_if(|it| !it.writes)
         {
             return Ok(Transfer::at(begin, points, What::Reading { file, nodes }));
+        }
+        if opened.resumed.is_some() {
+            return Err(Fault::permanent(5017, "the file was being written"));
         }
         guard.empty(self.selection()?)?;
         let (file, _) = guard.store().read_from(&self.user, &name, now)?;
@@ -239,17 +244,24 @@ impl Responder {
         let opened = self.opened.as_mut();
         let opened = opened.ok_or_else(|| Fault::permanent(5039, "the file is not open"))?;
         let records = matches!(opened.form, Form::Records(_));
-        let (mode, start) = match request.fadu_operation {
-            FaduOperation::Insert if records => (ProcessingMode::INSERT, Start::Extend),
+        let (mode, access, start) = match request.fadu_operation {
+            FaduOperation::Insert if records => {
+                (ProcessingMode::INSERT, AccessRequest::INSERT, Start::Extend)
+            }
             FaduOperation::Insert => {
                 return Err(Fault::permanent(5011, "the file has one data unit"));
             }
-            FaduOperation::Replace => (ProcessingMode::REPLACE, Start::Replace),
+            FaduOperation::Replace => (
+                ProcessingMode::REPLACE,
+                AccessRequest::REPLACE,
+                Start::Replace,
+            ),
             FaduOperation::Extend if records => {
                 return Err(Fault::permanent(5016, "records are inserted, not extended"));
             }
-            FaduOperation::Extend => (ProcessingMode::EXTEND, Start::Extend),
+            FaduOperation::Extend => (ProcessingMode::EXTEND, AccessRequest::EXTEND, Start::Extend),
         };
+        let name = guard.may(selection, access)?.clone();
         if !opened.mode.contains(mode) {
             return Err(Fault::permanent(5017, format!("not open for {mode}")));
         }
@@ -261,14 +273,20 @@ impl Responder {
             file: Some(file),
             points,
             begin,
-        }) = opened.resumed.take()
+            ..
+        }) = opened.resumed.take_if(|it| it.writes)
         {
             return Ok(Transfer::at(begin, points, What::Writing { file }));
         }
-        let name = guard.may(selection, AccessRequest::NONE)?.clone();
-        if start == Start::Extend {
-            guard.empty(selection)?;
+        if opened.resumed.is_some() {
+            return Err(Fault::permanent(5017, "the file was being read"));
         }
+        // There is nothing to extend in what F-CREATE has overridden, and until this is committed the old contents stay.
+        let start = if guard.is_to_be_emptied(selection) {
+            Start::Replace
+        } else {
+            start
+        };
         let (file, begin) = guard.store().write_to(&self.user, &name, start)?;
         Ok(Transfer::at(begin, Vec::new(), What::Writing { file }))
     }
@@ -314,9 +332,7 @@ impl Responder {
                     .and_then(|at| names.get(at))
                 {
                     transfer.offset += 1;
-                    let named = directory.with(last);
-                    // What has gone since is left out.
-                    let Ok(found) = guard.store().attributes(&self.user, &named) else {
+                    let Some(found) = guard.entry(&self.user, directory, last)? else {
                         continue;
                     };
                     let entry = ReadAttributes {
@@ -432,7 +448,7 @@ impl Responder {
     }
 
     /// A transfer came to nothing: so did what F-CREATE said of the file's old contents.
-    const fn cancelled(&mut self) {
+    pub(super) const fn cancelled(&mut self) {
         if let Some(selected) = &mut self.selected {
             selected.is_cancelled = true;
         }
@@ -473,12 +489,9 @@ impl Responder {
             }
             What::Listing { .. } => Ok(()),
             What::Writing { file } => {
-                let done = guard.store().commit(&self.user, file, now);
-                if done.is_ok()
-                    && let Some(selected) = &mut self.selected
-                {
-                    (selected.is_new, selected.is_cancelled) = (false, false);
-                    guard.replaced(selected.selection);
+                let done = self.commit(file, transfer.offset, now, guard);
+                if done.is_err() {
+                    self.cancelled();
                 }
                 done
             }
@@ -490,6 +503,27 @@ impl Responder {
             ..TransferEndResponse::default()
         };
         out.push(Fpdu::TransferEndResponse(Box::new(response)).into());
+    }
+
+    /// What was written up to `end` takes the place of the file.
+    fn commit(
+        &mut self,
+        file: FileId,
+        end: u64,
+        now: Moment,
+        guard: &mut Guard,
+    ) -> Result<(), Fault> {
+        // What was written behind a checkpoint to which both went back is not of it.
+        if let Err(fault) = guard.store().write(file, end, Message::new()) {
+            guard.store().close(file);
+            return Err(fault);
+        }
+        guard.store().commit(&self.user, file, now)?;
+        if let Some(selected) = &mut self.selected {
+            (selected.is_new, selected.is_cancelled) = (false, false);
+            guard.replaced(selected.selection);
+        }
+        Ok(())
     }
 
     pub(super) fn on_check(&mut self, identifier: u32, out: &mut Vec<Do>) {

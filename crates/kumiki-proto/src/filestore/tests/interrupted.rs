@@ -6,7 +6,7 @@ use kumiki_osi::ftam::attributes::ReadAttributes;
 use super::*;
 
 /// F-OPEN asks for recovery under this number.
-fn numbered(mut fpdus: Vec<Fpdu>, activity: i64) -> Vec<Fpdu> {
+pub(super) fn numbered(mut fpdus: Vec<Fpdu>, activity: i64) -> Vec<Fpdu> {
     for fpdu in &mut fpdus {
         if let Fpdu::OpenRequest(open) = fpdu {
             open.activity_identifier = Some(activity);
@@ -16,7 +16,7 @@ fn numbered(mut fpdus: Vec<Fpdu>, activity: i64) -> Vec<Fpdu> {
     fpdus
 }
 
-fn as_user(user: &str, guard: &mut Guard) -> Responder {
+pub(super) fn as_user(user: &str, guard: &mut Guard) -> Responder {
     let config = ResponderConfig {
         element: 10,
         checkpoint_every: 20,
@@ -34,7 +34,7 @@ fn as_user(user: &str, guard: &mut Guard) -> Responder {
 }
 
 /// `user` writes the file with a checkpoint after 4 octets, and the line breaks at the sixth.
-fn break_writing(user: &str, file: &str, activity: i64, guard: &mut Guard) {
+pub(super) fn break_writing(user: &str, file: &str, activity: i64, guard: &mut Guard) {
     let mut writer = as_user(user, guard);
     let over = Override::DeleteAndCreateWithOldAttributes;
     say(
@@ -49,7 +49,12 @@ fn break_writing(user: &str, file: &str, activity: i64, guard: &mut Guard) {
     writer.on_broken(guard);
 }
 
-fn recover_as(user: &str, activity: i64, point: i64, guard: &mut Guard) -> (Responder, Vec<i64>) {
+pub(super) fn recover_as(
+    user: &str,
+    activity: i64,
+    point: i64,
+    guard: &mut Guard,
+) -> (Responder, Vec<i64>) {
     let mut responder = as_user(user, guard);
     let request = RecoverRequest {
         activity_identifier: activity,
@@ -62,7 +67,7 @@ fn recover_as(user: &str, activity: i64, point: i64, guard: &mut Guard) -> (Resp
     (responder, errors(&out))
 }
 
-fn contents(guard: &mut Guard, file: &str) -> Option<Vec<u8>> {
+pub(super) fn contents(guard: &mut Guard, file: &str) -> Option<Vec<u8>> {
     let user = User::default();
     let (file, _) = guard.store().read_from(&user, &name(file), today()).ok()?;
     let contents = guard.store().read(file, 0, 1000).unwrap().to_vec();
@@ -269,6 +274,9 @@ impl Filestore for Rooted {
         self.0.create(user, name, file, now)
     }
 
+    fn made(&mut self, name: &Name) {
+        self.0.made(name);
+    }
     fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
         self.0.delete(user, name)
     }

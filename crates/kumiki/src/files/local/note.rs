@@ -1,12 +1,37 @@
 //! How far a transfer by FTAM is, for another run.
 
-use std::io;
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use kumiki_lab::live::osi::Secured;
 
 /// Octets between checkpoints that are noted: what comes before one has to be on the disk, and that takes time.
 const NOTED_EVERY: u64 = 8 << 20;
+
+/// Puts `text` into a note: all of it or nothing, on the disk, and not through a link that is there.
+pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    // What a crash has left.
+    match std::fs::remove_file(&new) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)
+}
+
+/// Whether this is what is noted beside a part: nothing, size and date, or numbers, and of what it is.
+pub(super) fn is_one(text: &str) -> bool {
+    let mut words = text.splitn(2, ' ');
+    let first = words.next().unwrap_or_default();
+    let rest = words.next().and_then(|rest| rest.strip_suffix('\n'));
+    let is_known = first == "?" || first.parse::<i64>().is_ok() || first.parse::<u64>().is_ok();
+    is_known && rest.is_some_and(|rest| rest.contains("://") && !rest.contains('\n'))
+}
 
 /// A note of how far a transfer by FTAM is.
 pub(super) struct Note {
@@ -35,22 +60,23 @@ impl Note {
         (of == self.of).then_some(at)
     }
 
+    /// What was written is taken back: the next checkpoint is worth writing again.
+    pub(super) const fn restart(&mut self) {
+        self.next = 0;
+    }
+
     /// Writes it where it is due and `secure` has done what is needed before. That it is not written, or not removed, costs time and nothing else.
     pub(super) fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> io::Result<()>) {
         let Some(at) = at else {
             let _ = std::fs::remove_file(&self.path);
-            self.next = 0;
+            self.restart();
             return;
         };
         if at.offset < self.next {
             return;
         }
         let text = format!("{} {} {} {}\n", at.activity, at.point, at.offset, self.of);
-        let mut new = self.path.clone().into_os_string();
-        new.push(".new");
-        let done = secure()
-            .and_then(|()| std::fs::write(&new, text))
-            .and_then(|()| std::fs::rename(&new, &self.path));
+        let done = secure().and_then(|()| write(&self.path, &text));
         if done.is_ok() {
             self.next = at.offset.saturating_add(NOTED_EVERY);
         }

@@ -1,22 +1,27 @@
 //! A file that is being fetched.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Seek as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use kumiki_lab::live::osi::{Message, Secured, Sink};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::note::Note;
+use super::note::{self, Note};
 use super::{Receipt, directory_of, hex, path_shown};
 use crate::files::newlines::localise;
 
 /// Bytes that are compared at a time.
 const COMPARED: usize = 64 * 1024;
 
-/// The name of the unfinished file beside `target`.
+/// What the name of an unfinished file begins with that is not kept where it breaks. `kumiki ftamd` and `kumiki mmsd` show no such name to anybody.
+const UNFINISHED: &str = ".kumiki-get-";
+
+/// The name of the unfinished file beside `target` that is kept.
 pub(crate) fn part_of(target: &Path) -> PathBuf {
     let mut name: OsString = target.file_name().unwrap_or_default().to_owned();
     name.push(".part");
@@ -28,6 +33,112 @@ fn note_of(part: &Path) -> PathBuf {
     let mut name: OsString = part.file_name().unwrap_or_default().to_owned();
     name.push(".of");
     part.with_file_name(name)
+}
+
+/// A note that says only of what a part is.
+fn bare(place: &str) -> String {
+    format!("? {place}\n")
+}
+
+/// Whether a note is there that is one of ours; none is as good where it `may_lack`.
+fn of_ours(note: &Path, may_lack: bool) -> Result<(), String> {
+    match std::fs::read_to_string(note) {
+        Ok(text) if note::is_one(&text) => Ok(()),
+        Err(why) if may_lack && why.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(_) | Err(_) => Err(format!(
+            "{}: this is no note of kumiki; move it away, or fetch without --resume",
+            path_shown(note)
+        )),
+    }
+}
+
+/// What an earlier run has left under a name, if there is something; a link is not followed.
+fn open_left(part: &Path) -> Result<Option<File>, String> {
+    let said = |why: io::Error| format!("{}: {why}", path_shown(part));
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(part, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::LOOP) => {
+            return Err(format!(
+                "{}: this is a link, and no part of a file; move it away",
+                path_shown(part)
+            ));
+        }
+        Err(why) => return Err(said(why.into())),
+    };
+    if !file.metadata().map_err(said)?.is_file() {
+        return Err(format!(
+            "{}: this is no file; move it away",
+            path_shown(part)
+        ));
+    }
+    Ok(Some(file))
+}
+
+/// Another is at work under this name.
+fn taken(part: &Path) -> String {
+    format!("{}: somebody else is writing it", path_shown(part))
+}
+
+/// Makes an unfinished file where none was.
+fn create_part(part: &Path) -> Result<File, String> {
+    create(part).map_err(|why| {
+        if why.kind() == io::ErrorKind::AlreadyExists {
+            taken(part)
+        } else {
+            format!("{}: {why}", path_shown(part))
+        }
+    })
+}
+
+/// Makes a file under a name that nobody has.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).open(path)
+}
+
+/// Two that fetch to one part would make a mixture.
+fn lock(file: &File, part: &Path) -> Result<(), String> {
+    file.try_lock().map_err(|_| taken(part))?;
+    // Between opening and locking the other may have come to an end: then this is the finished file, under its own name.
+    let is_one = |it: std::fs::Metadata| (it.dev(), it.ino());
+    let named = part.symlink_metadata().map(is_one);
+    let locked = file.metadata().map(is_one);
+    match (named, locked) {
+        (Ok(named), Ok(locked)) if named == locked => Ok(()),
+        _ => Err(taken(part)),
+    }
+}
+
+/// Gives a file the permissions of the one that it replaces, if there is one, and at least these.
+fn permit(file: &File, target: &Path, least: u32) -> io::Result<()> {
+    let bits = |it: std::fs::Metadata| it.mode() & 0o777;
+    let replaced = target.symlink_metadata().ok().filter(|it| it.is_file());
+    let Some(mode) = replaced.map(|it| bits(it) | least) else {
+        return Ok(());
+    };
+    // Some file systems know no permissions: all files have the same there.
+    if bits(file.metadata()?) == mode {
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// An unfinished file in `directory` whose name nobody has, and its name.
+fn unnamed(directory: &Path) -> Result<(File, PathBuf), String> {
+    let mut number = 1_u64;
+    loop {
+        let part = directory.join(format!("{UNFINISHED}{number}"));
+        match create(&part) {
+            Ok(file) => {
+                lock(&file, &part)?;
+                return Ok((file, part));
+            }
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(why) => return Err(format!("{}: {why}", path_shown(&part))),
+        }
+    }
 }
 
 /// A file that is being fetched.
@@ -52,44 +163,65 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Begins to write what comes from `place` beside `target`, or goes on where `resume` is wanted and a part is there.
+    /// Begins to write what comes from `place` beside `target`: under a name that nobody has, or, where it is to `resume`, in `TARGET.part`, which may be there
+    /// from an earlier run.
     pub(crate) fn begin(
         target: &Path,
         place: &str,
         resume: bool,
     ) -> Result<(Self, Receipt), String> {
-        Self::begin_in(part_of(target), target, place, resume)
+        if target.is_dir() {
+            return Err(format!("{}: this is a directory", path_shown(target)));
+        }
+        if !resume {
+            let (file, part) = unnamed(directory_of(target))?;
+            return Self::with(file, part, target, place, false);
+        }
+        let part = part_of(target);
+        let said = |why: io::Error| format!("{}: {why}", path_shown(&part));
+        let bare = bare(&place.escape_debug().to_string());
+        let file = match open_left(&part)? {
+            Some(file) => file,
+            None => {
+                // First the note: a part without one is taken for another's.
+                of_ours(&note_of(&part), true)?;
+                note::write(&note_of(&part), &bare).map_err(said)?;
+                create_part(&part)?
+            }
+        };
+        lock(&file, &part)?;
+        of_ours(&note_of(&part), false).map_err(|_| {
+            format!(
+                "{}: this is there, and no note beside it ({}) says that it is the part of a file that kumiki has fetched; move it away, or fetch without --resume",
+                path_shown(&part),
+                path_shown(&note_of(&part))
+            )
+        })?;
+        Self::with(file, part, target, place, true)
     }
 
-    /// The same with an unfinished file of this name, in the same directory.
+    /// The same with an unfinished file of this name, which nobody else has, in the same directory.
     pub(crate) fn begin_in(
+        part: PathBuf,
+        target: &Path,
+        place: &str,
+    ) -> Result<(Self, Receipt), String> {
+        let file = match open_left(&part)? {
+            Some(file) => file,
+            None => create_part(&part)?,
+        };
+        lock(&file, &part)?;
+        Self::with(file, part, target, place, true)
+    }
+
+    fn with(
+        file: File,
         part: PathBuf,
         target: &Path,
         place: &str,
         resume: bool,
     ) -> Result<(Self, Receipt), String> {
         let said = |why: io::Error| format!("{}: {why}", path_shown(&part));
-        if target.is_dir() {
-            return Err(format!("{}: this is a directory", path_shown(target)));
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true);
-        // It is emptied behind the lock: before it, it may be another's who fetches to the same place.
-        let file = options.truncate(false).open(&part).map_err(said)?;
-        // Two that fetch to the same place would make a mixture.
-        let taken = || format!("{}: somebody else is writing it", path_shown(&part));
-        file.try_lock().map_err(|_| taken())?;
-        // Between opening and locking the other may have come to an end: then this is the finished file, under its own name.
-        let named = std::fs::metadata(&part).map(|it| (it.dev(), it.ino()));
-        let locked = file.metadata().map(|it| (it.dev(), it.ino()));
-        if named.ok() != Some(locked.map_err(said)?) {
-            return Err(taken());
-        }
-        if !resume {
-            file.set_len(0).map_err(said)?;
-            // What it says is not of what will be there.
-            let _ = std::fs::remove_file(note_of(&part));
-        }
         let old = file.metadata().map_err(said)?.len();
         let receipt = Receipt::default();
         let part = Self {
@@ -107,20 +239,50 @@ impl Part {
             note: None,
             interrupted: None,
         };
+        // Before an octet is in it: it is no more open to others than what it replaces. To whom it belongs it stays open, for another run.
+        permit(&part.file, target, 0o600).map_err(|why| part.said(&why))?;
         Ok((part, receipt))
     }
 
     /// Keeps a note by which another run can recover the transfer, and goes on with what an earlier one has left. It is told whether there is such a thing.
-    pub(crate) fn recovering(mut self) -> (Self, bool) {
+    pub(crate) fn recovering(mut self) -> Result<(Self, bool), String> {
         if self.resume {
             let note = Note::new(note_of(&self.part), self.place.clone());
             self.interrupted = note.read().filter(|at| at.offset <= self.old);
             self.note = Some(note);
             // Perhaps nothing is behind it.
             self.size = self.interrupted.map_or(0, |at| at.offset);
+            if self.interrupted.is_none() {
+                self.unnote().map_err(|why| self.said(&why))?;
+            }
         }
         let goes_on = self.interrupted.is_some();
-        (self, goes_on)
+        Ok((self, goes_on))
+    }
+
+    /// Notes of which file it is and nothing else, so that all that comes is compared. What was noted before would be of other octets once these are
+    /// overwritten: it is gone from the disk before that.
+    fn unnote(&mut self) -> io::Result<()> {
+        if !self.resume {
+            return Ok(());
+        }
+        if let Some(note) = &mut self.note {
+            note.restart();
+        }
+        let path = note_of(&self.part);
+        let bare = bare(&self.place);
+        if std::fs::read_to_string(&path).is_ok_and(|there| there == bare) {
+            return Ok(());
+        }
+        note::write(&path, &bare)?;
+        File::open(directory_of(&path))?.sync_all()
+    }
+
+    /// Takes away what is there from `offset` on.
+    fn cut(&mut self, offset: u64) -> io::Result<()> {
+        self.unnote()?;
+        self.old = offset;
+        self.file.set_len(offset)
     }
 
     /// Whether what was left under the name `part` is of `place`.
@@ -131,19 +293,21 @@ impl Part {
 
     /// Forgets what an earlier run has left.
     pub(crate) fn begin_anew(&mut self) -> Result<(), String> {
-        self.old = 0;
-        self.file.set_len(0).map_err(|why| self.said(&why))
+        self.cut(0).map_err(|why| self.said(&why))
     }
 
     /// Removes what an earlier run has left under the name `part`, unless somebody is writing it.
     pub(crate) fn forget_left(part: &Path) {
-        if File::open(part).is_ok_and(|file| file.try_lock().is_ok()) {
+        if let Ok(Some(file)) = open_left(part)
+            && lock(&file, part).is_ok()
+        {
             Self::forget(part);
         }
     }
 
     /// Removes a part with its note. That they stay where this fails hurts nobody.
     fn forget(part: &Path) {
+        // A part without a note is another's, so the note goes last.
         let _ = std::fs::remove_file(part);
         let _ = std::fs::remove_file(note_of(part));
     }
@@ -174,7 +338,7 @@ impl Part {
     fn localised(&mut self) -> io::Result<()> {
         if self.is_text {
             // What it says of octets is not true of them any more.
-            let _ = std::fs::remove_file(note_of(&self.part));
+            self.unnote()?;
             self.size = localise(&self.file)?;
         }
         Ok(())
@@ -213,8 +377,7 @@ impl Part {
                 return Ok(());
             }
             // Another file, from here on.
-            self.old = offset;
-            self.file.set_len(offset)?;
+            self.cut(offset)?;
         } else if offset < self.old {
             let whole = usize::try_from(self.old - offset).unwrap_or(usize::MAX);
             if let Some((there, behind)) = octets.split_at_checked(whole) {
@@ -256,6 +419,7 @@ impl Sink for Part {
             .file
             .set_len(self.size)
             .and_then(|()| self.localised())
+            .and_then(|()| permit(&self.file, &self.target, 0))
             .and_then(|()| self.file.sync_all())
             .and_then(|()| self.digest())
             .and_then(|digest| {
@@ -265,8 +429,10 @@ impl Sink for Part {
                 Ok(digest)
             });
         let sha256 = done.map_err(|why| self.said(&why))?;
-        // It is of no use any more, and hurts nobody where it stays.
-        let _ = std::fs::remove_file(note_of(&self.part));
+        if self.resume {
+            // It is of no use any more, and hurts nobody where it stays.
+            let _ = std::fs::remove_file(note_of(&self.part));
+        }
         self.finished = true;
         let size = self.size;
         self.receipt.with(|it| {
@@ -290,11 +456,14 @@ impl Sink for Part {
             self.receipt.with(|it| it.resumed = at);
             return Ok(at);
         }
-        if !is_same {
-            self.file.set_len(0).map_err(|why| self.said(&why))?;
-            self.old = 0;
-        }
-        std::fs::write(&path, note).map_err(|why| self.said(&why))?;
+        // No note is ever beside octets of another file, whenever the machine stops.
+        let begun = if is_same {
+            Ok(())
+        } else {
+            let cut = self.cut(0).and_then(|()| self.file.sync_all());
+            cut.and_then(|()| note::write(&path, &note))
+        };
+        begun.map_err(|why| self.said(&why))?;
         Ok(0)
     }
 
@@ -313,8 +482,14 @@ impl Sink for Part {
             self.old = self.old.max(self.size);
             self.size = 0;
         }
-        if let Some(note) = &mut self.note {
+        let Some(note) = &mut self.note else {
+            return;
+        };
+        if at.is_some() {
             note.keep(at, || self.file.sync_data());
+        } else {
+            // Where this fails, nothing is overwritten either: it is done once more before that.
+            let _ = self.unnote();
         }
     }
 }
@@ -323,8 +498,12 @@ impl Sink for Part {
 impl Drop for Part {
     fn drop(&mut self) {
         let is_empty = self.file.metadata().is_ok_and(|it| it.len() == 0);
-        if !self.finished && (!self.resume || is_empty) {
-            Self::forget(&self.part);
+        match (self.finished, self.resume) {
+            (false, false) => {
+                let _ = std::fs::remove_file(&self.part);
+            }
+            (false, true) if is_empty => Self::forget(&self.part),
+            (false | true, true) | (true, false) => {}
         }
     }
 }
@@ -337,17 +516,113 @@ mod tests {
     fn a_second_that_fetches_to_the_same_place_leaves_the_part_of_the_first() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
-        let (mut first, _) = Part::begin(&target, "mms://d:102/a", false).unwrap();
+        let begin = |resume| Part::begin(&target, "mms://d:102/a", resume);
+        let (mut first, _) = begin(true).unwrap();
         first.write(0, Message::from_octets(b"abc")).unwrap();
-        for resume in [false, true] {
-            let why = Part::begin(&target, "mms://d:102/a", resume)
-                .map(|_| ())
-                .unwrap_err();
-            assert!(why.contains("somebody else"), "{why}");
-            assert_eq!(std::fs::read(part_of(&target)).unwrap(), b"abc");
+        let why = begin(true).map(|_| ()).unwrap_err();
+        assert!(why.contains("somebody else"), "{why}");
+        assert_eq!(std::fs::read(part_of(&target)).unwrap(), b"abc");
+        // Who keeps nothing is in nobody's way: whole files replace each other.
+        let (mut second, _) = begin(false).unwrap();
+        let (mut third, _) = begin(false).unwrap();
+        second.write(0, Message::from_octets(b"2")).unwrap();
+        third.write(0, Message::from_octets(b"third")).unwrap();
+        for (part, contents) in [
+            (&mut third, &b"third"[..]),
+            (&mut first, b"abc"),
+            (&mut second, b"2"),
+        ] {
+            part.finish().unwrap();
+            assert_eq!(std::fs::read(&target).unwrap(), contents);
         }
-        first.finish().unwrap();
-        assert_eq!(std::fs::read(&target).unwrap(), b"abc");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let all = std::fs::read_dir(folder).unwrap();
+        let name = |it: io::Result<std::fs::DirEntry>| it.unwrap().file_name();
+        let mut names: Vec<String> = all.map(|it| name(it).into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_of_another_that_is_called_like_a_part_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        let others = folder.path().join("a.part");
+        let begin = |resume| Part::begin(&target, "ftam://d:102/a", resume);
+        for contents in [&b"mine"[..], b""] {
+            std::fs::write(&others, contents).unwrap();
+            let (mut part, _) = begin(false).unwrap();
+            part.write(0, Message::from_octets(b"abc")).unwrap();
+            part.finish().unwrap();
+            drop(begin(false).unwrap());
+            let why = begin(true).map(|_| ()).unwrap_err();
+            assert!(why.contains("a.part.of) says"), "{why}");
+            assert_eq!(std::fs::read(&others).unwrap(), contents);
+            assert_eq!(names(folder.path()), ["a", "a.part"]);
+        }
+        // Nor is a note that is none replaced.
+        let note = folder.path().join("a.part.of");
+        std::fs::write(&note, "of another\n").unwrap();
+        for _ in 0..2 {
+            assert!(begin(true).is_err());
+            assert_eq!(std::fs::read(&note).unwrap(), b"of another\n");
+            let _ = std::fs::remove_file(&others);
+        }
+    }
+
+    #[test]
+    fn what_replaces_a_file_has_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, new) = (folder.path().join("a"), folder.path().join("new"));
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
+        std::fs::write(&new, b"").unwrap();
+        let usual = mode(&new);
+        for (resume, part) in [(false, ".kumiki-get-1"), (true, "a.part")] {
+            for replaced in [None, Some(0o600), Some(0o444), Some(0o755)] {
+                let _ = std::fs::remove_file(&target);
+                if let Some(mode) = replaced {
+                    std::fs::write(&target, b"old").unwrap();
+                    std::fs::set_permissions(&target, Permissions::from_mode(mode)).unwrap();
+                }
+                let expected = replaced.unwrap_or(usual);
+                let (mut fetched, _) = Part::begin(&target, "ftam://d:102/a", resume).unwrap();
+                let meanwhile = mode(&folder.path().join(part));
+                assert_eq!(meanwhile, expected | 0o600);
+                fetched.write(0, Message::from_octets(b"abc")).unwrap();
+                fetched.finish().unwrap();
+                assert_eq!(mode(&target), expected);
+                assert_eq!(std::fs::read(&target).unwrap(), b"abc");
+            }
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_called_like_a_part_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, other) = (folder.path().join("a"), folder.path().join("y"));
+        std::fs::write(&other, b"mine").unwrap();
+        let place = "ftam://d:102/a";
+        let link = |name: &str| std::os::unix::fs::symlink(&other, folder.path().join(name));
+        link(".kumiki-get-1").unwrap();
+        drop(Part::begin(&target, place, false).unwrap());
+        // The notes as well as the part.
+        link("a.part.of.new").unwrap();
+        drop(Part::begin(&target, place, true).unwrap());
+        link("a.part").unwrap();
+        std::fs::write(folder.path().join("a.part.of"), bare(place)).unwrap();
+        let part = part_of(&target);
+        for begun in [
+            Part::begin(&target, place, true),
+            Part::begin_in(part, &target, place),
+        ] {
+            let why = begun.map(|_| ()).unwrap_err();
+            assert!(why.contains("this is a link"), "{why}");
+        }
+        assert_eq!(std::fs::read(&other).unwrap(), b"mine");
+        assert!(folder.path().join("a.part").is_symlink());
     }
 
     #[test]
@@ -394,7 +669,7 @@ mod tests {
         let target = folder.path().join("a");
         let begin = || {
             let (part, _) = Part::begin(&target, "ftam://d:102/a", true).unwrap();
-            part.recovering()
+            part.recovering().unwrap()
         };
         let (mut first, goes_on) = begin();
         assert!(!goes_on);
@@ -409,5 +684,60 @@ mod tests {
         assert!(goes_on);
         second.finish().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"abcd");
+    }
+
+    #[test]
+    fn a_note_goes_before_another_file_comes_to_where_it_is_beside() {
+        for anew in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("a");
+            let of = |place: &str| {
+                let (part, _) = Part::begin(&target, place, true).unwrap();
+                part.recovering().unwrap()
+            };
+            let (mut first, _) = of("ftam://d:102/A");
+            first.write(0, Message::from_octets(b"AAAA")).unwrap();
+            first.secured(Some(Secured {
+                activity: 1,
+                point: 1,
+                offset: 4,
+            }));
+            drop(first);
+            // Another file, of a responder without recovery, breaks as well.
+            let (mut second, goes_on) = of("ftam://d:102/B");
+            assert!(!goes_on);
+            if anew {
+                second.begin_anew().unwrap();
+            }
+            second.write(0, Message::from_octets(b"BBBBBB")).unwrap();
+            drop(second);
+            let (first, goes_on) = of("ftam://d:102/A");
+            assert!(!goes_on);
+            assert_eq!(first.interrupted(), None);
+        }
+    }
+
+    #[test]
+    fn a_note_goes_where_what_it_is_of_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a");
+        let begin = || Part::begin(&target, "ftam://d:102/a", true).unwrap().0;
+        let (mut first, _) = begin().recovering().unwrap();
+        first.write(0, Message::from_octets(b"AAAA")).unwrap();
+        let at = Secured {
+            activity: 1,
+            point: 1,
+            offset: 4,
+        };
+        first.secured(Some(at));
+        drop(first);
+        // What comes is another file by now.
+        let (mut second, goes_on) = begin().recovering().unwrap();
+        assert!(goes_on);
+        second.write(0, Message::from_octets(b"AABB")).unwrap();
+        drop(second);
+        let (third, goes_on) = begin().recovering().unwrap();
+        assert!(!goes_on);
+        assert_eq!(third.interrupted(), None);
     }
 }

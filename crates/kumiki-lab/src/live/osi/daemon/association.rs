@@ -246,7 +246,8 @@ impl Serve<'_> {
             server.stop(if stopping {
                 Fault::transient(2, "the responder ends")
             } else {
-                Fault::transient(1013, "the time of the association is over")
+                // Who comes at once would have to begin anew.
+                Fault::permanent(1013, "it has lasted as long as the responder lets one last")
             });
             graph.wake(now, self.node, WAKE);
         } else if server.is_claimed() {

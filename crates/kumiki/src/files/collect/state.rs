@@ -1,0 +1,299 @@
+//! What was collected: a file of JSON Lines that grows by one for each file that has come.
+//!
+//! The first line says whose it is: `{"place": ...}`. Each line behind it is one file; of two with the same name the later one counts. A line is written and
+//! synchronised when the file that it tells of is in its place. What a crash has left of a line has no end, and is cut off when the state is opened; one with
+//! many lines that count no more is then written anew, synchronised and renamed.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use kumiki_lab::live::osi::ReadAttributes;
+use serde_json::{Value, json};
+
+use crate::commands::Stop;
+use crate::files::local::{directory_of, path_shown};
+use crate::files::show;
+
+/// So many lines more than files are no reason to write it anew.
+const SPARE: usize = 1000;
+
+/// A file as it was when it was fetched.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Entry {
+    /// What the responder said of it.
+    pub(super) size: Option<u64>,
+    pub(super) modified: Option<String>,
+    /// What came.
+    pub(super) bytes: u64,
+    pub(super) sha256: String,
+    /// Its name here.
+    pub(super) local: String,
+}
+
+impl Entry {
+    fn of(value: &Value) -> Option<Self> {
+        let text = |name: &str| Some(value.get(name)?.as_str()?.to_owned());
+        Some(Self {
+            size: value.get("size").and_then(Value::as_u64),
+            modified: text("modified"),
+            bytes: value.get("bytes")?.as_u64()?,
+            sha256: text("sha256")?,
+            local: text("local")?,
+        })
+    }
+
+    /// Whether the responder says something else of it now. What it does not say each time is no sign of that.
+    pub(super) fn has_changed(&self, attributes: &ReadAttributes) -> bool {
+        let size = self.size.zip(show::size(attributes));
+        let modified = self.modified.as_ref().zip(show::modified(attributes));
+        size.is_some_and(|(old, new)| old != new) || modified.is_some_and(|(old, new)| *old != new)
+    }
+
+    /// Its line, with the name that it has at the responder.
+    fn line(&self, name: &str) -> String {
+        let value = json!({
+            "name": name,
+            "size": self.size,
+            "modified": self.modified,
+            "bytes": self.bytes,
+            "sha256": self.sha256,
+            "local": self.local,
+        });
+        format!("{value}\n")
+    }
+}
+
+/// What was fetched.
+#[derive(Debug)]
+pub(super) struct State {
+    path: PathBuf,
+    pub(super) place: String,
+    files: BTreeMap<String, Entry>,
+    /// None before the first line is written.
+    file: Option<File>,
+    /// Two collections at once would forget what the other has fetched.
+    _lock: File,
+}
+
+impl State {
+    /// That of `path`, or an empty one where there is none.
+    pub(super) fn open(path: &Path, place: &str) -> Result<Self, Stop> {
+        let said =
+            |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
+        let mut lock_path = path.as_os_str().to_owned();
+        lock_path.push(".lock");
+        let mut options = OpenOptions::new();
+        // It may be anything that is called so: nothing is written to it.
+        options.write(true).create(true).truncate(false);
+        let lock = options.open(&lock_path).map_err(|why| said(&why))?;
+        lock.try_lock()
+            .map_err(|_| said(&"another collection is under way"))?;
+        let mut state = Self {
+            path: path.to_owned(),
+            place: place.to_owned(),
+            files: BTreeMap::new(),
+            file: None,
+            _lock: lock,
+        };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(state),
+            Err(why) => return Err(said(&why)),
+        };
+        // Behind the last end of a line is what a crash has left of one.
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        let lines = text.get(..whole).unwrap_or_default().lines();
+        let count = state.read(lines).map_err(|why| said(&why))?;
+        if count > 2 * state.files.len() + SPARE {
+            state.write_anew().map_err(|why| said(&why))?;
+        } else {
+            let file = OpenOptions::new().append(true).open(path);
+            let file = file.and_then(|file| file.set_len(whole as u64).map(|()| file));
+            state.file = Some(file.map_err(|why| said(&why))?);
+        }
+        Ok(state)
+    }
+
+    /// Takes its lines; gives how many there are.
+    fn read<'a>(&mut self, mut lines: impl Iterator<Item = &'a str>) -> Result<usize, String> {
+        let bad = |at: usize| {
+            format!(
+                "line {at}: this is no state of a collection; name another with --state, or move it away"
+            )
+        };
+        let value = |line: &str| serde_json::from_str::<Value>(line).ok();
+        let first = lines.next().and_then(value).ok_or_else(|| bad(1))?;
+        let of = first.get("place").and_then(Value::as_str);
+        let of = of.ok_or_else(|| bad(1))?;
+        if of != self.place {
+            return Err(format!(
+                "this is the state of {of}, and not of {}; name another with --state",
+                self.place
+            ));
+        }
+        let mut count = 0;
+        for line in lines {
+            count += 1;
+            let entry = value(line).and_then(|value| {
+                let name = value.get("name")?.as_str()?.to_owned();
+                Some((name, Entry::of(&value)?))
+            });
+            let (name, entry) = entry.ok_or_else(|| bad(count + 1))?;
+            self.files.insert(name, entry);
+        }
+        Ok(count)
+    }
+
+    /// What is known of the file with this name at the responder.
+    pub(super) fn get(&self, name: &str) -> Option<&Entry> {
+        self.files.get(name)
+    }
+
+    /// All that was fetched, by its name at the responder.
+    pub(super) const fn files(&self) -> &BTreeMap<String, Entry> {
+        &self.files
+    }
+
+    /// A file is in its place: that is on the disk when this is done.
+    pub(super) fn keep(&mut self, name: &str, entry: Entry) -> Result<(), String> {
+        let done = match &mut self.file {
+            Some(file) => file
+                .write_all(entry.line(name).as_bytes())
+                .and_then(|()| file.sync_data()),
+            None => Ok(()),
+        };
+        self.files.insert(name.to_owned(), entry);
+        let done = done.and_then(|()| match self.file {
+            Some(_) => Ok(()),
+            None => self.write_anew(),
+        });
+        done.map_err(|why| format!("{}: {why}", path_shown(&self.path)))
+    }
+
+    /// Writes all of it, or nothing.
+    fn write_anew(&mut self) -> io::Result<()> {
+        let mut new = self.path.as_os_str().to_owned();
+        new.push(".kumiki-new");
+        // What a crash has left: nobody else writes it behind the lock.
+        match std::fs::remove_file(&new) {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = BufWriter::new(File::create_new(&new)?);
+        writeln!(file, "{}", json!({ "place": self.place }))?;
+        for (name, entry) in &self.files {
+            file.write_all(entry.line(name).as_bytes())?;
+        }
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        std::fs::rename(&new, &self.path)?;
+        File::open(directory_of(&self.path))?.sync_all()?;
+        self.file = Some(file);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entries() -> impl Strategy<Value = Vec<(String, Entry)>> {
+        let entry = any::<(Option<u64>, Option<String>, u64, String, String)>();
+        let entry = entry.prop_map(|(size, modified, bytes, sha256, local)| Entry {
+            size,
+            modified,
+            bytes,
+            sha256,
+            local,
+        });
+        prop::collection::vec(("[a-c\"\n]{0,2}", entry), 0..5)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_state_is_read_as_it_was_written(
+            files in entries(), more in entries(), place: String, left in "[^\n]{0,9}",
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            let open = |place: &str| State::open(&path, place);
+            let mut all = BTreeMap::new();
+            for part in [files, more] {
+                let mut state = open(&place).ok().unwrap();
+                for (name, entry) in part {
+                    state.keep(&name, entry.clone()).unwrap();
+                    all.insert(name, entry);
+                }
+                drop(state);
+                let read = open(&place).ok().unwrap();
+                prop_assert_eq!(read.files(), &all);
+                drop(read);
+                if path.exists() {
+                    // A crash in the middle of a line.
+                    let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+                    file.write_all(left.as_bytes()).unwrap();
+                }
+            }
+            let other = place + "x";
+            prop_assert_eq!(open(&other).is_err(), path.exists());
+        }
+
+        #[test]
+        fn what_is_no_state_is_refused_and_stays_as_it_is(
+            text in prop_oneof![
+                any::<Vec<u8>>(),
+                r#"\{"place": ("p"|1)\}\n(\[\]|1|\{"name": "a"\}|\{"name": "a", "bytes": -1, "sha256": "", "local": ""\})\n"#
+                    .prop_map(String::into_bytes),
+            ],
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            std::fs::write(&path, &text).unwrap();
+            prop_assert!(State::open(&path, "p").is_err());
+            prop_assert_eq!(std::fs::read(&path).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn files_of_another_that_are_called_like_those_of_a_state_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let others = [
+            folder.path().join("state.lock"),
+            folder.path().join("state.new"),
+        ];
+        for other in &others {
+            std::fs::write(other, b"mine").unwrap();
+        }
+        let mut state = State::open(&path, "p").ok().unwrap();
+        state.keep("a", Entry::default()).unwrap();
+        for other in &others {
+            assert_eq!(std::fs::read(other).unwrap(), b"mine");
+        }
+    }
+
+    #[test]
+    fn lines_that_count_no_more_go_when_there_are_many() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let open = || State::open(&path, "p").ok().unwrap();
+        let mut state = open();
+        state.keep("a", Entry::default()).unwrap();
+        drop(state);
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        let line = text.lines().nth(1).unwrap().to_owned() + "\n";
+        text.push_str(&line.repeat(SPARE + 10));
+        std::fs::write(&path, text).unwrap();
+        let mut state = open();
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
+        state.keep("b", Entry::default()).unwrap();
+        drop(state);
+        assert_eq!(open().files().len(), 2);
+    }
+}
