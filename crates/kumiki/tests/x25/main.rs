@@ -89,6 +89,11 @@ fn files_go_over_xot_through_the_switch() {
             .contains("2 calls came, 1 were set up, 1 refused, 1 cleared"),
         "{ran:?}"
     );
+    // TPDUs are longer than packets.
+    let bad = folder.kumiki(&["decode", "--bad", "packets.pcapng"]).well();
+    assert_eq!(bad.out, "");
+    let all = folder.kumiki(&["decode", "packets.pcapng"]).well();
+    assert!(all.out.contains("F-READ request"), "FTAM is read");
     let path = folder.path("packets.pcapng");
     let path = path.to_str().unwrap();
     let Some(read) = system(
