@@ -66,7 +66,7 @@ const fn handle(index: u32) -> Handle {
 }
 
 fn number(text: &str) -> Address {
-    Address::X121(text.parse().unwrap())
+    Address::X121(Number::or_none(text).unwrap())
 }
 
 fn listen(local: &str) -> Request {

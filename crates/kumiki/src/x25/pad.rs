@@ -294,8 +294,7 @@ fn resolved(name: &str, text: &str, port: u16) -> Result<SocketAddr, Stop> {
 }
 
 fn number(name: &str, text: Option<&str>) -> Result<X121, Stop> {
-    text.unwrap_or_default()
-        .parse()
+    text.map_or(Ok(X121::NONE), str::parse)
         .map_err(|why| Stop::Input(format!("{name}: {why}")))
 }
 

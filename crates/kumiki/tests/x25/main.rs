@@ -240,6 +240,10 @@ fn a_configuration_is_checked_without_opening_anything() {
     folder.write("bad.toml", config("192.0.2.1", "hosst = 7").as_bytes());
     let said = folder.kumiki(&["x25", "switch", "--check", "bad.toml"]);
     said.failed(2, &["bad.toml:9", "hosst", "did you mean"]);
+    let called = config("192.0.2.1", "").replace("\"99\"", "\"9a\"");
+    folder.write("bad.toml", called.as_bytes());
+    let said = folder.kumiki(&["x25", "switch", "--check", "bad.toml"]);
+    said.failed(2, &["\"9a\" is no number", "up to 15 digits"]);
     let said = folder.kumiki(&["x25", "switch", "nowhere.toml"]);
     said.failed(2, &["nowhere.toml"]);
 }
