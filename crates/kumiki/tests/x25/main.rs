@@ -230,6 +230,28 @@ to = ["away"]
 }
 
 #[test]
+fn who_has_a_number_is_called_by_what_begins_with_it() {
+    let folder = Folder::new("numbers");
+    folder.write("root/small", b"content");
+    for wrong in ["", "abc", "1234567890123456"] {
+        let options = ["--root", "root", "--xot", "127.0.0.1:0", "--anonymous"];
+        let ran = folder.kumiki(&[&["ftamd"], &options[..], &["--x121", wrong]].concat());
+        ran.failed(2, &["--x121", "15 digits"]);
+    }
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--x121", "12345"]);
+    let list = |number: &str| {
+        let at = &daemon.at;
+        folder.ftam(&["ls", &format!("ftam://{at}/?carrier=xot&x121={number}")])
+    };
+    list("12345").well();
+    list("123456").well();
+    list("777").failed(3, &["invalid called DTE address (67)", "check the X.121"]);
+    for wrong in ["abc", "", "1234567890123456"] {
+        list(wrong).failed(2, &["15 digits"]);
+    }
+}
+
+#[test]
 fn a_configuration_is_checked_without_opening_anything() {
     let folder = Folder::new("check");
     folder.write("good.toml", config("192.0.2.1", "").as_bytes());

@@ -116,7 +116,7 @@ pub struct Daemon {
     pub names: Names,
     /// The largest TPDU; that of the carrier unless given.
     pub tpdu_size: Option<u16>,
-    /// Our X.121 address, on XOT.
+    /// Our X.121 address, on XOT: calls to what begins with it are taken, and calls that name nobody.
     pub x121: Number,
     /// One association that stands, and then the end.
     pub once: bool,
