@@ -216,8 +216,8 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
                 (true, _) => (Parameters::SIMPLE, "6:5,7:21"),
                 // A program that only wants to speak to the host.
                 (false, true) => (Parameters::TRANSPARENT, "4:1"),
-                // One that types commands, and knows what it types.
-                (false, false) => (Parameters::SIMPLE, "2:0"),
+                // One that types commands, and knows what it types; its octets stop nothing.
+                (false, false) => (Parameters::SIMPLE, "2:0,5:0,12:0"),
             };
             let mut initial = profile;
             set(&mut initial, &more.parse().unwrap_or_default());
@@ -237,6 +237,7 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
         call: wanted.call.clone(),
         once: behave.once || wanted.call.is_some(),
         linger,
+        is_stream: !is_terminal,
         reselection: behave.reselect,
         ..PadConfig::default()
     })

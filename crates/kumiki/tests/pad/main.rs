@@ -123,6 +123,16 @@ fn a_pipe_speaks_to_a_program_and_the_packets_are_right() {
     tshark(capture);
 }
 
+/// 12:1, which a program's host sets, would have the first X-OFF stop the output for good.
+#[test]
+fn x_off_in_a_pipe_is_an_octet() {
+    let host = host(&["cat"]);
+    let ran = typed(&["--xot", &host.at, "12345"], b"he\x13llo\n\x04");
+    let said = text(&ran.stderr);
+    assert_eq!(text(&ran.stdout), "he^Sllo\r\nhe\x13llo\r\n", "{said}");
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+}
+
 /// Wireshark reads the messages as they were meant, and has nothing against the packets.
 fn tshark(capture: &str) {
     let fields = ["-T", "fields", "-e", "x29.msg_code"];
@@ -143,7 +153,8 @@ fn tshark(capture: &str) {
     };
     let said = text(&read.stdout);
     let codes: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
-    assert_eq!(codes, ["0x02", "0x01"], "{said}");
+    // To "set" a PAD that is in a pipe answers that 12:1 is not set.
+    assert_eq!(codes, ["0x02", "0x00", "0x01"], "{said}");
     let wrong = Command::new("tshark")
         .args(["-n", "-r", capture, "-Y", "_ws.malformed"])
         .output()
