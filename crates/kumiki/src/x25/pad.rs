@@ -4,7 +4,8 @@ use core::net::SocketAddr;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::net::{TcpListener, ToSocketAddrs as _};
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::live::Duration;
@@ -251,6 +252,7 @@ fn set(parameters: &mut Parameters, list: &List) {
 }
 
 fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
+    find_program(&wanted.command)?;
     let listener = bound("--answer", at)?;
     let mut config = HostConfig::default();
     if !list.0.is_empty() {
@@ -259,6 +261,30 @@ fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Res
     let limits = (wanted.reach.most.into(), wanted.behave.once);
     host::listen(network, &config, &listener, &wanted.command, limits, &Lines)?;
     Ok(())
+}
+
+/// Refuses a program that no call could get.
+fn find_program(command: &[OsString]) -> Result<(), Stop> {
+    let Some(name) = command.first() else {
+        return Ok(());
+    };
+    let runs = |path: &Path| {
+        let found = path.metadata();
+        found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let found = if name.as_encoded_bytes().contains(&b'/') {
+        runs(Path::new(name))
+    } else {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).any(|folder| runs(&folder.join(name)))
+    };
+    if found {
+        return Ok(());
+    }
+    Err(Stop::Input(format!(
+        "{}: there is no such program, or it cannot be executed; expected the path of one, or a name in PATH",
+        Path::new(name).display()
+    )))
 }
 
 fn bound(name: &str, at: SocketAddr) -> Result<TcpListener, Stop> {

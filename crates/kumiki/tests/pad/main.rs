@@ -133,6 +133,20 @@ fn x_off_in_a_pipe_is_an_octet() {
     assert_eq!(ran.status.code(), Some(0), "{said}");
 }
 
+#[test]
+fn a_program_that_is_not_there_is_refused_at_once() {
+    let folder = folder("no-program");
+    let text_file = folder.join("text");
+    std::fs::write(&text_file, "no program").unwrap();
+    let text_file = text_file.to_str().unwrap();
+    for name in ["/bin/nosuch", "kumiki-nosuch", text_file, "/"] {
+        let arguments = ["--answer", "127.0.0.1:0", "--", name];
+        let ran = kumiki(&arguments).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{name}");
+        assert!(text(&ran.stderr).contains("no such program"), "{name}");
+    }
+}
+
 /// Wireshark reads the messages as they were meant, and has nothing against the packets.
 fn tshark(capture: &str) {
     let fields = ["-T", "fields", "-e", "x29.msg_code"];
