@@ -1,7 +1,7 @@
 //! From recorded octets to layers: takes each PDU to the dissector that claims it, until nothing follows.
 
-use crate::capture::Record;
-use crate::key::Key;
+use crate::capture::{Direction, Record};
+use crate::key::{Key, Side};
 use crate::packet::{Packet, Rest};
 use crate::reading::{Around, Follow, Reading};
 use crate::reassembly::{State, Unfinished};
@@ -84,6 +84,10 @@ impl Decoder {
             around: Around {
                 packet: record.number,
                 interface: record.interface,
+                from: record.direction.map(|it| match it {
+                    Direction::Outbound => Side::Here,
+                    Direction::Inbound => Side::There,
+                }),
                 fcs_len: record.fcs_len,
                 secrets: self.secrets,
                 ..Around::default()

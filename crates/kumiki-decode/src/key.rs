@@ -98,18 +98,74 @@ impl fmt::Display for Circuit {
     }
 }
 
-/// One direction of a connection of TCP, at one place of capture.
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Party {
+    /// An address and a port of TCP.
+    Port(IpAddr, u16),
+    /// A logical channel of X.25, at one side of a line.
+    Channel(u16, Side),
+}
+
+/// A side of a line that two systems share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The subscriber.
+    Dte,
+    /// The network.
+    Dce,
+    /// The system that captured.
+    Here,
+    /// The one that it speaks with.
+    There,
+}
+
+impl Side {
+    /// The one at the other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Dte => Self::Dce,
+            Self::Dce => Self::Dte,
+            Self::Here => Self::There,
+            Self::There => Self::Here,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dte => "DTE",
+            Self::Dce => "DCE",
+            Self::Here => "here",
+            Self::There => "there",
+        })
+    }
+}
+
+/// One direction of a connection, at one place of capture: of TCP, or a circuit of X.25 on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stream {
     /// The interface of the capture.
     pub interface: u32,
-    /// Address and port of the sender.
-    pub source: (IpAddr, u16),
-    /// Address and port of the receiver.
-    pub destination: (IpAddr, u16),
+    /// The sender.
+    pub source: Party,
+    /// The receiver.
+    pub destination: Party,
 }
 
 impl Stream {
+    /// What comes from a side of a line on a logical channel of X.25.
+    #[must_use]
+    pub const fn on_channel(interface: u32, channel: u16, from: Side) -> Self {
+        Self {
+            interface,
+            source: Party::Channel(channel, from),
+            destination: Party::Channel(channel, from.other()),
+        }
+    }
+
     /// The other direction.
     #[must_use]
     pub const fn back(self) -> Self {
@@ -123,7 +179,20 @@ impl Stream {
 
 impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ((source, from), (destination, to)) = (self.source, self.destination);
-        write!(f, "{source}.{from} > {destination}.{to}")
+        match (self.source, self.destination) {
+            (Party::Channel(channel, from), Party::Channel(_, to)) => {
+                write!(f, "channel {channel} {from} > {to}")
+            }
+            (source, destination) => write!(f, "{source} > {destination}"),
+        }
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(address, port) => write!(f, "{address}.{port}"),
+            Self::Channel(channel, side) => write!(f, "channel {channel} {side}"),
+        }
     }
 }

@@ -7,7 +7,7 @@ use kumiki_wire::Malformed;
 use kumiki_wire::mapos::Width;
 use kumiki_wire::session;
 
-use crate::key::{Circuit, Ends, Key, Stream};
+use crate::key::{Circuit, Ends, Key, Side, Stream};
 use crate::packet::{Field, Layer, Level, Reassembled, Remark, Rest, Value, in_words};
 use crate::reassembly::State;
 
@@ -30,6 +30,10 @@ pub struct Around {
     pub mapos: Option<(Width, u32)>,
     /// The direction of a connection that this is a part of.
     pub stream: Option<Stream>,
+    /// Which side of the line sent it, where that is known.
+    pub from: Option<Side>,
+    /// The frame around came out of its turn: who gets it throws it away, and nothing in it counts.
+    pub out_of_turn: bool,
     /// The sequence number of the first octet, of what TCP carries.
     pub seq: u32,
     /// The packet of X.25 that this is in is qualified (Q = 1).

@@ -237,6 +237,27 @@ fn unkind_links_are_the_same_on_any_number_of_threads_and_leave_no_files() {
     );
 }
 
+/// TPDUs of 8192 octets in packets of 2048, on LAPB.
+#[test]
+fn decode_reads_file_transfer_on_lapb() {
+    let folder = Folder::new("on-lapb");
+    let point = ["tpdu=8192 B", "path=line", "flow=credit"];
+    let set = point.iter().flat_map(|it| ["--set", it]);
+    let arguments: Vec<&str> = ["run", "paper4-fig2b", "--pcap", "--out", "seen"]
+        .into_iter()
+        .chain(set)
+        .collect();
+    assert!(folder.kumiki(&arguments).status.success());
+    for host in ["sender", "receiver"] {
+        let file = format!("seen/captures/paper4-fig2b/000-{host}.pcapng");
+        let bad = folder.kumiki(&["decode", "--bad", &file]);
+        assert_eq!(String::from_utf8(bad.stdout).unwrap(), "", "{host}");
+        let all = folder.kumiki(&["decode", &file]);
+        let all = String::from_utf8(all.stdout).unwrap();
+        assert!(all.contains("file, 8000 octets"), "{host}");
+    }
+}
+
 #[test]
 fn decode_has_nothing_to_remark_on_what_an_xtp_sends() {
     let folder = Folder::new("unkind-xtp");

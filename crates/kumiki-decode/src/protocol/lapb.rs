@@ -9,7 +9,7 @@
 use kumiki_wire::lapb::{Control, Header, Modulo, Reject, Supervisory, address, ether, function};
 
 use super::emitted;
-use crate::key::Key;
+use crate::key::{Key, Side};
 use crate::packet::Value;
 use crate::reading::Reading;
 use crate::registry::Dissector;
@@ -107,9 +107,9 @@ fn dissect(reading: &mut Reading<'_>) {
     };
     let interface = reading.around.interface;
     if let Some(modulo) = modulo {
-        reading.state.set_modulo(interface, modulo);
+        reading.state.links.set_up(interface, modulo);
     }
-    let modulo = reading.state.modulo(interface);
+    let modulo = reading.state.links.modulo(interface);
     let (header, len) = match Header::parse(reading.octets(), modulo) {
         Ok(found) => found,
         Err(why) => return reading.malformed(&why),
@@ -142,6 +142,7 @@ fn dissect(reading: &mut Reading<'_>) {
             reading.field("n(s)", 1, 1, ns);
             reading.field("n(r)", control, 1, nr);
             reading.field("poll", control, 1, poll);
+            turn(reading, header.address, ns);
             reading.follow(&[Key::Named("x25")], len, inside);
         }
         Control::Supervisory {
@@ -174,6 +175,21 @@ fn dissect(reading: &mut Reading<'_>) {
                 }
             }
         }
+    }
+}
+
+/// An I frame is a command, so that its address says who sent it; and whether it is in turn, its number.
+fn turn(reading: &mut Reading<'_>, to: u8, ns: u8) {
+    let from = match to {
+        address::A | address::C => Side::Dce,
+        address::B | address::D => Side::Dte,
+        _ => return,
+    };
+    let (interface, quoted) = (reading.around.interface, reading.around.quoted);
+    reading.around.from = Some(from);
+    if !quoted && !reading.state.links.in_turn(interface, from, ns) {
+        reading.around.out_of_turn = true;
+        reading.note("out of turn: sent again, or a frame before it is missing");
     }
 }
 

@@ -12,7 +12,7 @@ use kumiki_wire::tcp::options::{items, kind};
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN};
 
 use super::emitted;
-use crate::key::{Key, Stream};
+use crate::key::{Key, Party, Stream};
 use crate::packet::{Value, in_words};
 use crate::reading::Reading;
 use crate::registry::Dissector;
@@ -60,8 +60,8 @@ fn dissect(reading: &mut Reading<'_>) {
     if let Some(ends) = reading.around.ends {
         let stream = Stream {
             interface: reading.around.interface,
-            source: (ends.source, source_port),
-            destination: (ends.destination, destination_port),
+            source: Party::Port(ends.source, source_port),
+            destination: Party::Port(ends.destination, destination_port),
         };
         if header.flags.contains(Flags::SYN) && !reading.around.quoted {
             reading.state.streams.begin(stream);

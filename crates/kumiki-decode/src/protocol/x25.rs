@@ -4,16 +4,18 @@
 //! |---|---|
 //! | Codec | [`kumiki_wire::x25`] |
 //! | Found | by name: in I frames of LAPB, and in XOT |
-//! | Left out | on LAPB, where a packet does not say which way it goes, packet sequences are not put together; there the first part of one is shown as it is |
+//! | Left out | packet sequences where nothing says which way a packet goes, or where circuits of several calls have one number; the packets are data then |
 //!
+//! Packets with M are put together by call and direction. The direction is that of the connection of TCP, of the address of LAPB, or
+//! what the capture says.
 //! What a call carries is known by its call user data, where the capture has it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
 
 use kumiki_osi::x25::{Facility, What, diagnostic_text};
 use kumiki_wire::x25::{Block, Body, Packet};
 
-use crate::key::Key;
+use crate::key::{Key, Stream};
 use crate::packet::Value;
-use crate::reading::Reading;
+use crate::reading::{Around, Reading};
 use crate::reassembly::calls::{MOST_SEQUENCE, Place};
 use crate::registry::Dissector;
 
@@ -48,6 +50,11 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.field("channel", 0, 2, packet.channel);
     let kind = reading.part(2, 1).first().copied().unwrap_or_default();
     reading.named("type", 2, 1, Value::Hex(kind.into(), 2), &packet.body);
+    let around = &mut reading.around;
+    if let (None, Some(from)) = (around.stream, around.from) {
+        around.stream = Some(Stream::on_channel(around.interface, packet.channel, from));
+    }
+    conversation(reading, &packet);
     match &packet.body {
         Body::Data { ps, pr, more } => {
             reading.field("q", 0, 1, packet.qualified);
@@ -56,14 +63,13 @@ fn dissect(reading: &mut Reading<'_>) {
             reading.field("p(r)", 2, len.saturating_sub(2), *pr);
             reading.field("m", 2, len.saturating_sub(2), *more);
             reading.around.qualified = packet.qualified;
-            user_data(reading, packet.channel, len, *more);
+            let numbers = (*ps, packet.modulo.count());
+            user_data(reading, packet.channel, len, numbers, *more);
         }
         Body::Rr(pr) | Body::Rnr(pr) | Body::Rej(pr) => {
             reading.field("p(r)", 2, len.saturating_sub(2), *pr);
         }
         Body::Call(it) => {
-            let (place, number) = (place(reading, packet.channel), reading.around.packet);
-            reading.state.calls.begin(place, number, protocol(&it.data));
             block(reading, it);
         }
         Body::Accepted(it) | Body::ClearConfirmation(it) => {
@@ -93,11 +99,59 @@ fn dissect(reading: &mut Reading<'_>) {
     }
 }
 
-/// Where the call is to which a packet on `channel` belongs. XOT's numbers mean nothing.
+/// Where the call is to which a packet on `channel` belongs.
 fn place(reading: &Reading<'_>, channel: u16) -> Place {
-    let (interface, stream) = (reading.around.interface, reading.around.stream);
-    let channel = if stream.is_some() { 0 } else { channel };
-    Place::new(interface, stream, channel)
+    Place::new(reading.around.interface, reading.around.stream, channel)
+}
+
+/// Calls begin, and with one, with a reset or a restart, what was under way is over.
+fn conversation(reading: &mut Reading<'_>, packet: &Packet) {
+    let Around {
+        packet: number,
+        interface,
+        stream,
+        out_of_turn,
+        quoted,
+        ..
+    } = reading.around;
+    if out_of_turn || quoted {
+        return;
+    }
+    let place = place(reading, packet.channel);
+    let state = &mut reading.state;
+    let lost = match &packet.body {
+        Body::Call(it) => {
+            state.calls.begin(place, number, protocol(&it.data));
+            0
+        }
+        Body::Clear { .. } => state.calls.clear(place),
+        Body::Reset { .. } => state.calls.reset(place),
+        Body::Restart { .. } => {
+            state.streams.restart(interface);
+            state.calls.restart(interface)
+        }
+        Body::Data { .. }
+        | Body::Rr(_)
+        | Body::Rnr(_)
+        | Body::Rej(_)
+        | Body::Accepted(_)
+        | Body::ClearConfirmation(_)
+        | Body::Diagnostic { .. }
+        | Body::Interrupt
+        | Body::InterruptConfirmation
+        | Body::ResetConfirmation
+        | Body::RestartConfirmation
+        | Body::Registration(..) => return,
+    };
+    // Without a direction nothing was put together further in.
+    if let Some(stream) = stream {
+        state.streams.renew(stream);
+    }
+    if lost > 0 {
+        reading.note(format!(
+            "packet sequences under way are given up, {lost} octets"
+        ));
+    }
 }
 
 /// Who reads what a call with this call user data carries.
@@ -111,43 +165,102 @@ fn protocol(call_user_data: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The user data of a DATA packet: a sequence is read when it is whole.
-fn user_data(reading: &mut Reading<'_>, channel: u16, at: usize, more: bool) {
-    let (total, packet) = (reading.total(), reading.around.packet);
+/// The user data of a DATA packet: a sequence is read when it is whole. `numbers`: P(S), and how many of them there are.
+fn user_data(
+    reading: &mut Reading<'_>,
+    channel: u16,
+    at: usize,
+    (ps, count): (u8, u8),
+    more: bool,
+) {
+    let (total, stream) = (reading.total(), reading.around.stream);
     let len = total.saturating_sub(at);
-    let place = place(reading, channel);
     let octets = reading.part(at, len);
+    if reading.around.out_of_turn {
+        return reading.follow(&[], at, len);
+    }
+    let place = place(reading, channel);
+    let Around {
+        packet,
+        qualified,
+        quoted,
+        ..
+    } = reading.around;
     let Some(call) = reading.state.calls.call(place, packet) else {
         return reading.follow(&[], at, len);
     };
-    let Some(name) = call.protocol else {
-        return reading.follow(&[], at, len);
+    let keys: &[Key] = &match call.protocol {
+        // Q is for what a PAD and its host say to each other; ISO transport has no use for it.
+        Some("cotp") if qualified => Vec::new(),
+        Some(name) => vec![Key::Named(name)],
+        None => return reading.follow(&[], at, len),
     };
-    let keys = [Key::Named(name)];
-    let stream = reading.around.stream;
-    let begun = call.sequence(stream).is_some_and(|it| it.is_begun());
-    if !more && !begun {
-        return reading.follow(&keys, at, len);
-    }
-    let room = octets.len() == len && !reading.around.quoted;
-    let Some(sequence) = call.sequence(stream).filter(|_| room) else {
-        return reading.follow(&[], at, len);
-    };
-    if sequence.octets.len().saturating_add(len) > MOST_SEQUENCE {
-        let _ = sequence.end("");
-        reading.note(format!(
-            "a packet sequence of more than {MOST_SEQUENCE} octets is not put together"
-        ));
+    if call.shared {
+        reading.note(
+            "several calls have this number at a time, and nothing tells their packets apart",
+        );
         return reading.follow(&[], at, len);
     }
-    sequence.add(packet, octets);
-    if more {
-        reading.note("a part of a packet sequence, which is read with its last packet");
+    call.mixed |= more && stream.is_none();
+    let mixed = call.mixed;
+    let Some(way) = call.way(stream).filter(|_| !quoted) else {
+        if mixed {
+            reading.note("which way it goes is not known: packet sequences are not put together");
+        }
+        let keys = if mixed || more { &[] } else { keys };
+        return reading.follow(keys, at, len);
+    };
+    let missing = !way.is_next(ps, count);
+    let begun = way.parts.is_begun();
+    let other = begun && way.qualified != qualified;
+    let why = if missing {
+        "packets before it are not in the capture"
+    } else if other {
+        "its packets differ in Q"
+    } else if octets.len() < len && (begun || more) {
+        "not all octets of this packet are in the capture"
+    } else if begun && way.parts.octets.len().saturating_add(len) > MOST_SEQUENCE {
+        "it is longer than 64 KiB"
+    } else {
+        return sequence(reading, keys, place, at, more);
+    };
+    let _ = way.parts.end("");
+    way.broken = true;
+    if let Some(stream) = stream {
+        reading.state.streams.give_up(stream);
+    }
+    let text = format!("this packet sequence is not put together: {why}");
+    if other {
+        reading.bad(text);
+    } else {
+        reading.note(text);
+    }
+    sequence(reading, keys, place, at, more);
+}
+
+/// Adds a packet to the sequence in its direction.
+fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, more: bool) {
+    let len = reading.total().saturating_sub(at);
+    let (octets, around) = (reading.part(at, len), reading.around);
+    let call = reading.state.calls.call(place, around.packet);
+    let Some(way) = call.and_then(|call| call.way(around.stream)) else {
         return;
+    };
+    if way.broken {
+        way.broken = more;
+        return reading.follow(&[], at, len);
     }
-    let whole = sequence.end("packet sequence");
+    if !more && !way.parts.is_begun() {
+        return reading.follow(keys, at, len);
+    }
+    way.qualified = around.qualified;
+    way.parts.add(around.packet, octets);
+    if more {
+        return reading.note("a part of a packet sequence, which is read with its last packet");
+    }
+    let whole = way.parts.end("packet sequence");
     let len = whole.octets.len();
-    reading.follow_reassembled(&keys, whole, 0, len);
+    reading.follow_reassembled(keys, whole, 0, len);
 }
 
 fn reason(reading: &mut Reading<'_>, what: What, found: u8, diagnostic: Option<u8>) {

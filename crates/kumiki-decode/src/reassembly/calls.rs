@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Unfinished;
 use super::streams::Parts;
-use crate::key::Stream;
+use crate::key::{Party, Stream};
 
 /// Calls of which something is remembered.
 pub const MOST_CALLS: usize = 256;
@@ -15,17 +15,20 @@ pub const MOST_SEQUENCE: usize = 1 << 16;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Place {
     interface: u32,
+    /// The connection of TCP that the call has to itself.
     stream: Option<Stream>,
+    /// The logical channel where there is none.
     channel: u16,
 }
 
 impl Place {
-    /// On a logical channel of what is captured at `interface`, or of a connection of TCP.
+    /// On a logical channel of what is captured at `interface`, or of a connection of TCP, where numbers mean nothing.
     pub(crate) fn new(interface: u32, stream: Option<Stream>, channel: u16) -> Self {
+        let stream = stream.filter(|it| matches!(it.source, Party::Port(..)));
         Self {
             interface,
             stream: stream.map(|it| it.min(it.back())),
-            channel,
+            channel: if stream.is_some() { 0 } else { channel },
         }
     }
 }
@@ -35,21 +38,62 @@ impl Place {
 pub(crate) struct Call {
     /// Who reads what it carries, if anybody.
     pub(crate) protocol: Option<&'static str>,
+    /// Calls that have begun on this channel and are not cleared.
+    open: usize,
+    /// There were several at a time, as where a port of XOT was captured, and nothing tells their packets apart.
+    pub(crate) shared: bool,
+    /// A sequence was seen and not which way it goes.
+    pub(crate) mixed: bool,
     /// Of the direction from which the smaller of the two comes, and of the other.
-    sequences: [Parts; 2],
+    ways: [Way; 2],
     touched: u64,
 }
 
+/// One direction of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Way {
+    /// The packet sequence under way.
+    pub(crate) parts: Parts,
+    /// Q of its packets.
+    pub(crate) qualified: bool,
+    /// The rest of the sequence under way cannot be read, for something before it is missing.
+    pub(crate) broken: bool,
+    /// The P(S) that comes next, where it is known.
+    next: Option<u8>,
+}
+
+impl Way {
+    /// Where numbers begin.
+    fn begin() -> Self {
+        Self {
+            next: Some(0),
+            ..Self::default()
+        }
+    }
+
+    /// Takes note of a P(S), numbers being modulo `count`; whether it is the one that comes next.
+    pub(crate) fn is_next(&mut self, ps: u8, count: u8) -> bool {
+        let right = self.next.is_none_or(|next| next == ps);
+        self.next = Some(ps.wrapping_add(1) % count.max(1));
+        right
+    }
+}
+
 impl Call {
-    /// The packet sequence under way in the direction of `stream`; without one directions are not known.
-    pub(crate) fn sequence(&mut self, stream: Option<Stream>) -> Option<&mut Parts> {
+    /// The direction of `stream`; without one directions are not known.
+    pub(crate) fn way(&mut self, stream: Option<Stream>) -> Option<&mut Way> {
         let stream = stream?;
-        let [first, second] = &mut self.sequences;
+        let [first, second] = &mut self.ways;
         Some(if stream <= stream.back() {
             first
         } else {
             second
         })
+    }
+
+    /// Octets of sequences that are under way.
+    fn under_way(&self) -> usize {
+        self.ways.iter().map(|way| way.parts.octets.len()).sum()
     }
 }
 
@@ -60,7 +104,7 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// A call begins; one that was there is over.
+    /// A call begins; on a connection of TCP one that was there is over.
     pub(crate) fn begin(&mut self, place: Place, packet: u64, protocol: Option<&'static str>) {
         if !self.calls.contains_key(&place) && self.calls.len() >= MOST_CALLS {
             let oldest = self.calls.iter().min_by_key(|(_, call)| call.touched);
@@ -68,8 +112,13 @@ impl Calls {
                 self.calls.remove(&oldest);
             }
         }
+        let before = self.calls.get(&place).map_or(0, |call| call.open);
+        let open = if place.stream.is_some() { 0 } else { before };
         let call = Call {
             protocol,
+            open: open.saturating_add(1),
+            shared: open > 0,
+            ways: [Way::begin(), Way::begin()],
             touched: packet,
             ..Call::default()
         };
@@ -83,15 +132,51 @@ impl Calls {
         Some(call)
     }
 
+    /// A call is cleared. Octets of sequences that nobody will end.
+    pub(crate) fn clear(&mut self, place: Place) -> usize {
+        let Some(call) = self.calls.get_mut(&place) else {
+            return 0;
+        };
+        call.open = call.open.saturating_sub(1);
+        let lost = call.under_way();
+        if call.open == 0 {
+            self.calls.remove(&place);
+        }
+        lost
+    }
+
+    /// A call is reset, and numbers begin anew. As [`Self::clear`].
+    pub(crate) fn reset(&mut self, place: Place) -> usize {
+        let Some(call) = self.calls.get_mut(&place) else {
+            return 0;
+        };
+        let lost = call.under_way();
+        call.ways = [Way::begin(), Way::begin()];
+        lost
+    }
+
+    /// All calls on channels of an interface are over. As [`Self::clear`].
+    pub(crate) fn restart(&mut self, interface: u32) -> usize {
+        let mut lost = 0_usize;
+        self.calls.retain(|place, call| {
+            let stays = place.interface != interface || place.stream.is_some();
+            if !stays {
+                lost = lost.saturating_add(call.under_way());
+            }
+            stays
+        });
+        lost
+    }
+
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> + '_ {
         self.calls.iter().flat_map(|(place, call)| {
             let name = |at: &str| match place.stream {
                 Some(stream) => format!("packet sequence of X.25{at} {stream}"),
-                None => format!("packet sequence of X.25 on channel {}", place.channel),
+                None => format!("packet sequence of X.25{at} on channel {}", place.channel),
             };
-            let [first, second] = &call.sequences;
-            let first = first.unfinished(name(""));
-            let second = second.unfinished(name(", the other way,"));
+            let [first, second] = &call.ways;
+            let first = first.parts.unfinished(name(""));
+            let second = second.parts.unfinished(name(", the other way,"));
             first.into_iter().chain(second)
         })
     }

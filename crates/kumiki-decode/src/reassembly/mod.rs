@@ -5,14 +5,14 @@
 //! | AAL5 PDUs under way | [`aal5::MOST_CIRCUITS`] channels of [`aal5::MOST_CELLS`] cells each: 64 MiB |
 //! | AAL3/4 PDUs under way | [`aal34::MOST_PDUS`] of [`aal34::MOST_OCTETS`] octets each: 64 MiB |
 //! | IP datagrams under way | [`fragments::MOST_DATAGRAMS`] of 65,535 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
-//! | Links of LAPB that number modulo 128 | [`MOST_LINKS`] |
-//! | Calls of X.25 | [`calls::MOST_CALLS`], and [`calls::MOST_SEQUENCE`] octets of a packet sequence for each direction of one on XOT: 32 MiB |
-//! | TPKTs, packets of XOT and TSDUs under way, presentation contexts | those of [`streams::MOST_STREAMS`] directions of connections: 64 KiB each, and [`streams::MOST_TSDUS`] octets for all TSDUs: 32 MiB |
+//! | Links of LAPB | how each of [`links::MOST_LINKS`] numbers its frames, and which comes next |
+//! | Calls of X.25 | [`calls::MOST_CALLS`], and [`calls::MOST_SEQUENCE`] octets of a packet sequence for each direction of one: 32 MiB |
+//! | TPKTs, packets of XOT and TSDUs under way, presentation contexts | those of [`streams::MOST_STREAMS`] directions of connections and calls: 64 KiB each, and [`streams::MOST_TSDUS`] octets for all TSDUs: 32 MiB |
 //! | Frames of SONET/SDH before the next | one for each of [`lines::MOST_LINES`] lines, of which 250 octets are kept |
 //!
 //! Past that, what was touched longest ago is given up. There are no timeouts: a capture may hold any time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 pub mod aal34;
@@ -20,14 +20,10 @@ pub mod aal5;
 pub mod calls;
 pub mod fragments;
 pub mod lines;
+pub mod links;
 pub mod streams;
 
-use kumiki_wire::lapb::Modulo;
-
 use crate::key::Circuit;
-
-/// Interfaces with LAPB modulo 128.
-pub const MOST_LINKS: usize = 1024;
 
 /// All reassemblies, and what is said of channels.
 #[derive(Debug, Default)]
@@ -38,8 +34,7 @@ pub struct State {
     pub(crate) fragments: fragments::Datagrams,
     pub(crate) lines: lines::Lines,
     pub(crate) streams: streams::Streams,
-    /// Interfaces on which LAPB was set up modulo 128.
-    extended: BTreeSet<u32>,
+    pub(crate) links: links::Links,
     adaptation: BTreeMap<(u16, u16), &'static str>,
     ports: BTreeMap<u16, &'static str>,
 }
@@ -56,28 +51,6 @@ impl State {
     /// Gives the payloads of user cells on this channel to the dissector of this name.
     pub(crate) fn adapt(&mut self, vpi: u16, vci: u16, dissector: &'static str) {
         self.adaptation.insert((vpi, vci), dissector);
-    }
-
-    /// How frames of LAPB are numbered on an interface.
-    pub(crate) fn modulo(&self, interface: u32) -> Modulo {
-        if self.extended.contains(&interface) {
-            Modulo::Extended
-        } else {
-            Modulo::Eight
-        }
-    }
-
-    /// LAPB is set up so on an interface.
-    pub(crate) fn set_modulo(&mut self, interface: u32, modulo: Modulo) {
-        match modulo {
-            Modulo::Extended if self.extended.len() < MOST_LINKS => {
-                self.extended.insert(interface);
-            }
-            Modulo::Extended => {}
-            Modulo::Eight => {
-                self.extended.remove(&interface);
-            }
-        }
     }
 
     /// Who reads what TCP carries to and from one of these ports, where that was said.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use kumiki_osi::Oid;
 
 use super::{Unfinished, noted};
-use crate::key::Stream;
+use crate::key::{Party, Stream};
 use crate::packet::Reassembled;
 
 /// Directions of connections of which something is remembered.
@@ -102,6 +102,30 @@ impl Streams {
     /// A connection begins: what was known of another one with the same ends is not of this one.
     pub(crate) fn begin(&mut self, stream: Stream) {
         self.flows.remove(&stream);
+    }
+
+    /// What a connection carries begins anew: TSDUs and contexts of both directions are over. What TCP has is not.
+    pub(crate) fn renew(&mut self, stream: Stream) {
+        for stream in [stream, stream.back()] {
+            if let Some(flow) = self.flows.get_mut(&stream) {
+                flow.tsdu = Parts::default();
+                flow.contexts.clear();
+            }
+        }
+    }
+
+    /// A part of a TSDU is missing.
+    pub(crate) fn give_up(&mut self, stream: Stream) {
+        if let Some(flow) = self.flows.get_mut(&stream) {
+            flow.tsdu = Parts::default();
+        }
+    }
+
+    /// Everything on channels of X.25 at an interface is over.
+    pub(crate) fn restart(&mut self, interface: u32) {
+        self.flows.retain(|stream, _| {
+            stream.interface != interface || !matches!(stream.source, Party::Channel(..))
+        });
     }
 
     /// Octets of the TSDUs under way.

@@ -20,5 +20,6 @@ mod mms;
 mod osi;
 mod ppp;
 mod sdh;
+mod sequences;
 mod x25;
 mod xtp;

@@ -23,7 +23,7 @@ use kumiki_octets::{Message, Page};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
 use super::terminal::Settings;
 use super::{duplicate, standard};
@@ -111,6 +111,10 @@ impl Console {
         let other = ptsname(&master, Vec::new())?;
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         let other = rustix::fs::open(&other, flags, Mode::empty())?;
+        // Whoever is at the other end stops and starts what it shows; here the two characters are octets as others.
+        let mut modes = tcgetattr(&other)?;
+        modes.input_modes.remove(InputModes::IXON);
+        tcsetattr(&other, OptionalActions::Now, &modes)?;
         let mut child = Command::new(name);
         child
             .args(arguments)

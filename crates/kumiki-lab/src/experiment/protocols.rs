@@ -189,7 +189,7 @@ pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
 pub(super) fn number(settings: &toml::Table) -> Result<Number, Fault> {
     let text = settings.get("address").and_then(toml::Value::as_str);
     let text = text.unwrap_or_default();
-    let number: Option<Number> = text.parse().ok().filter(|_| !text.is_empty());
+    let number: Option<Number> = text.parse().ok();
     number.ok_or_else(|| {
         fault(&["address"], format!("\"{text}\" is no address of X.25"))
             .expected("up to 15 digits, such as \"12345\"")

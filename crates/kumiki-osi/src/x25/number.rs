@@ -15,8 +15,8 @@ const TYPED: u8 = 0x80;
 
 /// A DTE address: up to 15 digits of X.121, or a type of address, a numbering plan and up to 15 digits.
 ///
-/// A digit is anything that four bits can say, for peers send more than 0 to 9. As text `12345`, or `1:1:12345` with the type and
-/// the plan in front; digits above 9 are `a` to `f`.
+/// A digit is anything that four bits can say, for peers send more than 0 to 9; digits above 9 are shown as `a` to `f`. As text
+/// `12345`, or `1:1:12345` with the type and the plan in front: what is read from text has the digits 0 to 9, as X.121 (type and plan `a` to `f` too).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Number {
     /// Two digits to the octet, the first in the upper half; unused ones are 0.
@@ -29,13 +29,11 @@ pub struct Number {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum BadNumber {
     /// More digits than the form has room for.
-    #[error(
-        "an address has at most {MOST_DIGITS} digits, and a type and a plan before them at most"
-    )]
+    #[error("1 to {MOST_DIGITS} digits are expected, and a type and a plan before them at most")]
     Long,
     /// Something that is no digit, or a type without a plan.
     #[error(
-        "\"12345\" is how an address is written, or \"1:1:12345\" with type and numbering plan"
+        "1 to {MOST_DIGITS} digits are expected, such as \"12345\", or \"1:1:12345\" with type and numbering plan"
     )]
     Text,
 }
@@ -74,6 +72,17 @@ impl Number {
             _ => number.len |= TYPED,
         }
         Ok(number)
+    }
+
+    /// From text that may be empty, or `-`: no address, or the beginning of every address. Otherwise as [`FromStr`].
+    ///
+    /// # Errors
+    /// As of [`FromStr`], but that there may be no digits.
+    pub fn or_none(text: &str) -> Result<Self, BadNumber> {
+        match text {
+            "" | "-" => Ok(Self::NONE),
+            text => text.parse(),
+        }
     }
 
     fn append(&mut self, digit: u8, most: usize) -> Result<(), BadNumber> {
@@ -157,23 +166,23 @@ impl FromStr for Number {
     type Err = BadNumber;
 
     fn from_str(text: &str) -> Result<Self, BadNumber> {
-        if matches!(text, "" | "-") {
-            return Ok(Self::NONE);
-        }
-        let digit = |c: char| c.to_digit(16).and_then(|it| u8::try_from(it).ok());
-        let all = |text: &str| -> Result<Vec<u8>, BadNumber> {
+        let all = |text: &str, radix: u32| -> Result<Vec<u8>, BadNumber> {
+            let digit = |c: char| c.to_digit(radix).and_then(|it| u8::try_from(it).ok());
             text.chars()
                 .map(|c| digit(c).ok_or(BadNumber::Text))
                 .collect()
         };
         let Some((kind, rest)) = text.split_once(':') else {
-            return Self::from_digits(all(text)?);
+            return match all(text, 10)? {
+                none if none.is_empty() => Err(BadNumber::Text),
+                digits => Self::from_digits(digits),
+            };
         };
         let (plan, rest) = rest.split_once(':').ok_or(BadNumber::Text)?;
-        let (kind, plan) = (all(kind)?, all(plan)?);
-        if kind.len() != 1 || plan.len() != 1 {
+        let (kind, plan) = (all(kind, 16)?, all(plan, 16)?);
+        if kind.len() != 1 || plan.len() != 1 || rest.is_empty() {
             return Err(BadNumber::Text);
         }
-        Self::from_typed_digits([kind, plan, all(rest)?].concat())
+        Self::from_typed_digits([kind, plan, all(rest, 10)?].concat())
     }
 }

@@ -7,6 +7,12 @@ use kumiki_wire::x29::{Message as PadMessage, Pair, Reselection, code, error};
 use super::states::Event;
 use super::{Context, Pad};
 
+/// Whether this has characters stop the terminal or its output.
+fn makes_stop(pair: &Pair) -> bool {
+    let flows = [Parameter::Device, Parameter::Flow].map(Parameter::number);
+    flows.contains(&pair.reference) && pair.value != 0
+}
+
 impl Pad {
     /// A message whose turn it is.
     pub(super) fn on_message(&mut self, octets: &[u8], is_long: bool, cx: &mut Context<'_>) {
@@ -80,6 +86,8 @@ impl Pad {
             is_separated |= pair.reference == 0;
             let done = if is_separated {
                 Err(NotSet::Separator)
+            } else if self.config.is_stream && makes_stop(pair) {
+                Err(NotSet::Value)
             } else {
                 self.parameters.set(pair.reference, pair.value)
             };

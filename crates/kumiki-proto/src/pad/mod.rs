@@ -97,6 +97,8 @@ pub struct Config {
     /// Whether a terminal that has ended its side is waited for as long as it takes to read what it was sent; without it a call takes one that
     /// does not read for silent, and what is left behind the call is thrown away.
     pub drains: bool,
+    /// The terminal is a stream of any octets, in which X-ON and X-OFF mean nothing: no host can set parameters 5 and 12 to anything but 0.
+    pub is_stream: bool,
     /// Where terminals come in, where the stream below has more than one place.
     pub door: Address,
     /// The most octets typed and not yet sent.
@@ -118,6 +120,7 @@ impl Default for Config {
             once: false,
             linger: Some(Duration::from_secs(2)),
             drains: true,
+            is_stream: false,
             door: Address::None,
             room: 4096,
             window: 2,

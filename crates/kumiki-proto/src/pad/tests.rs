@@ -838,6 +838,34 @@ fn output_goes_on_where_the_host_takes_x_off_away() {
 }
 
 #[test]
+fn no_host_makes_octets_of_a_stream_stop_it() {
+    let config = Config {
+        initial: set("2:0,3:0,5:0,6:0,12:0"),
+        is_stream: true,
+        ..Config::default()
+    };
+    let mut scene = Scene::new(config, None);
+    scene.types(b"12345\r");
+    let session = scene.answer();
+    scene.screen();
+    scene.heard();
+    let pairs = [(5, 1), (4, 1), (12, 1)].map(|(number, value)| x29::Pair::new(number, value));
+    let message = x29::Message::SetAndRead(pairs.to_vec());
+    scene.message(session, &message.to_vec());
+    // In the place of a value that is not set stands why.
+    let told = scene.told(session);
+    assert_eq!(
+        told,
+        ["parameter indication 5:2 not set, 4:1, 12:2 not set"]
+    );
+    scene.types(b"a\x13b");
+    scene.data(session, b"output");
+    assert_eq!(scene.screen(), "output");
+    scene.pass(Duration::from_millis(60));
+    assert!(scene.told(session).contains(&"data a\\x13b".to_owned()));
+}
+
+#[test]
 fn what_is_typed_after_the_end_of_a_call_does_not_keep_it() {
     let (mut scene, session) = Scene::called("2:0,12:1");
     scene.types(b"\x13");

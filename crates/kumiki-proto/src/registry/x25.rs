@@ -17,7 +17,7 @@ use crate::x25_switch::{self, Switch};
 use crate::xot::{self, Xot};
 
 const ANY: u64 = u32::MAX as u64;
-pub(super) const NUMBER: &str = "digits, such as \"12345\"";
+pub(super) const NUMBER: &str = "1 to 15 digits, such as \"12345\"";
 pub(super) const SOME: Duration = Duration::from_nanos(1);
 
 /// The words for the two ends of a line.
@@ -151,7 +151,7 @@ pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
         "our own address, the calling one of our calls",
         NUMBER,
         "none",
-        |text| text.parse::<Number>().ok(),
+        |text| Number::or_none(text).ok(),
     )?;
     config.address = address.unwrap_or_default();
     let own = settings.text(
@@ -374,7 +374,7 @@ const ROUTE: &str = "a number's beginning and a host, such as \"2342 = 10.0.0.2:
 
 fn route(text: &str) -> Option<(Number, SocketAddr)> {
     let (number, host) = text.split_once('=')?;
-    Some((number.trim().parse().ok()?, host_of(host)?))
+    Some((Number::or_none(number.trim()).ok()?, host_of(host)?))
 }
 
 fn host_of(text: &str) -> Option<SocketAddr> {
@@ -499,7 +499,7 @@ fn switched(text: &str) -> Option<x25_switch::Route> {
     let (number, ports) = text.split_once('=')?;
     let to: Vec<String> = ports.split(',').map(|it| it.trim().to_owned()).collect();
     let route = x25_switch::Route {
-        prefix: number.trim().parse().ok()?,
+        prefix: Number::or_none(number.trim()).ok()?,
         to,
         ..x25_switch::Route::default()
     };

@@ -315,8 +315,8 @@ impl X25 {
         if let Some((network, code)) = wrong {
             return self.clear(handle, (network, code), Vec::new(), cx);
         }
-        let longest = self.listener_of(block.called);
-        let Some((listener, above, user)) = longest else {
+        let ours = block.called.is_empty() || block.called.begins_with(&self.config.answers);
+        let Some((listener, above, user)) = self.listener_of(block.called).filter(|_| ours) else {
             let why = (cause::NOT_OBTAINABLE, diagnostic::CALLED);
             return self.clear(handle, why, Vec::new(), cx);
         };

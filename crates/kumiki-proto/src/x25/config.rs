@@ -78,6 +78,8 @@ pub struct Config {
     pub role: Option<Role>,
     /// Our own address, the calling one of our calls where the user names none.
     pub address: Number,
+    /// Calls to addresses that begin with this are taken, and calls that name nobody; others are not for us, whoever listens.
+    pub answers: Number,
     /// Modulus of packet numbers.
     pub modulo: Modulo,
     /// The channels.
@@ -136,6 +138,7 @@ impl Default for Config {
             over: Over::Link,
             role: Some(Role::Dte),
             address: Number::NONE,
+            answers: Number::NONE,
             modulo: Modulo::Eight,
             ranges: Ranges {
                 permanent: 0,

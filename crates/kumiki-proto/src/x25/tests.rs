@@ -66,7 +66,7 @@ const fn handle(index: u32) -> Handle {
 }
 
 fn number(text: &str) -> Address {
-    Address::X121(text.parse().unwrap())
+    Address::X121(Number::or_none(text).unwrap())
 }
 
 fn listen(local: &str) -> Request {
@@ -416,6 +416,32 @@ fn errors_before_and_after_a_call_clear_with_the_state_as_diagnostic() {
     wire.inject(A, &hex("10 01 0b 01 10 00"));
     // Nobody listens: not obtainable.
     assert_eq!(last(&wire, A), hex("10 01 13 0d 43"));
+}
+
+#[test]
+fn calls_to_what_does_not_begin_with_our_number_are_cleared() {
+    let config = Config {
+        answers: "12".parse().unwrap(),
+        ..frames()
+    };
+    let mut wire = alone(config);
+    wire.say(A, listen(""));
+    // Of a DTE the cause is 0; 67 is an invalid called address.
+    for other in ["10 01 0b 02 13 00", "10 02 0b 01 10 00"] {
+        wire.inject(A, &hex(other));
+        let cleared = hex(other)[..2].to_vec();
+        assert_eq!(last(&wire, A), [&cleared[..], &hex("13 00 43")].concat());
+    }
+    // Ours, one with a subaddress, and a call that names nobody.
+    for ours in [
+        "10 03 0b 02 12 00",
+        "10 04 0b 03 12 30 00",
+        "10 05 0b 00 00",
+    ] {
+        wire.inject(A, &hex(ours));
+        let answer = last(&wire, A);
+        assert_eq!(answer[..3], [&hex(ours)[..2], &[0x0f]].concat(), "accepted");
+    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ struct Net {
 }
 
 fn number(text: &str) -> Number {
-    text.parse().unwrap()
+    Number::or_none(text).unwrap()
 }
 
 fn frames(role: Role) -> packet::Config {

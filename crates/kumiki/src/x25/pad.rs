@@ -4,7 +4,8 @@ use core::net::SocketAddr;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::net::{TcpListener, ToSocketAddrs as _};
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::live::Duration;
@@ -216,8 +217,8 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
                 (true, _) => (Parameters::SIMPLE, "6:5,7:21"),
                 // A program that only wants to speak to the host.
                 (false, true) => (Parameters::TRANSPARENT, "4:1"),
-                // One that types commands, and knows what it types.
-                (false, false) => (Parameters::SIMPLE, "2:0"),
+                // One that types commands, and knows what it types; its octets stop nothing.
+                (false, false) => (Parameters::SIMPLE, "2:0,5:0,12:0"),
             };
             let mut initial = profile;
             set(&mut initial, &more.parse().unwrap_or_default());
@@ -237,6 +238,7 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
         call: wanted.call.clone(),
         once: behave.once || wanted.call.is_some(),
         linger,
+        is_stream: !is_terminal,
         reselection: behave.reselect,
         ..PadConfig::default()
     })
@@ -250,6 +252,7 @@ fn set(parameters: &mut Parameters, list: &List) {
 }
 
 fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
+    find_program(&wanted.command)?;
     let listener = bound("--answer", at)?;
     let mut config = HostConfig::default();
     if !list.0.is_empty() {
@@ -258,6 +261,30 @@ fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Res
     let limits = (wanted.reach.most.into(), wanted.behave.once);
     host::listen(network, &config, &listener, &wanted.command, limits, &Lines)?;
     Ok(())
+}
+
+/// Refuses a program that no call could get.
+fn find_program(command: &[OsString]) -> Result<(), Stop> {
+    let Some(name) = command.first() else {
+        return Ok(());
+    };
+    let runs = |path: &Path| {
+        let found = path.metadata();
+        found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let found = if name.as_encoded_bytes().contains(&b'/') {
+        runs(Path::new(name))
+    } else {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).any(|folder| runs(&folder.join(name)))
+    };
+    if found {
+        return Ok(());
+    }
+    Err(Stop::Input(format!(
+        "{}: there is no such program, or it cannot be executed; expected the path of one, or a name in PATH",
+        Path::new(name).display()
+    )))
 }
 
 fn bound(name: &str, at: SocketAddr) -> Result<TcpListener, Stop> {
@@ -294,8 +321,7 @@ fn resolved(name: &str, text: &str, port: u16) -> Result<SocketAddr, Stop> {
 }
 
 fn number(name: &str, text: Option<&str>) -> Result<X121, Stop> {
-    text.unwrap_or_default()
-        .parse()
+    text.map_or(Ok(X121::NONE), str::parse)
         .map_err(|why| Stop::Input(format!("{name}: {why}")))
 }
 

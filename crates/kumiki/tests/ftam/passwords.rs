@@ -122,3 +122,25 @@ fn no_password_is_not_an_empty_one() {
         .well();
     daemon.stop();
 }
+
+/// A file without a line is as good as no file for whoever starts it, and as bad for whoever calls.
+#[test]
+fn that_nobody_is_let_in_is_said() {
+    let folder = Folder::new("nobody");
+    folder.write("none", b"# nobody yet\n");
+    folder.write("root/small", b"content");
+    let daemon = folder.command(&[
+        "ftamd",
+        "--root",
+        "root",
+        "--listen",
+        "127.0.0.1:0",
+        "--passwords",
+        "none",
+    ]);
+    let running = Running::start(daemon);
+    assert!(running.line().starts_with("listens at "));
+    assert!(running.line().contains("has no user"));
+    running.signal(Signal::INT);
+    running.end().well();
+}

@@ -123,6 +123,30 @@ fn a_pipe_speaks_to_a_program_and_the_packets_are_right() {
     tshark(capture);
 }
 
+/// 12:1, which a program's host sets, would have the first X-OFF stop the output for good.
+#[test]
+fn x_off_in_a_pipe_is_an_octet() {
+    let host = host(&["cat"]);
+    let ran = typed(&["--xot", &host.at, "12345"], b"he\x13llo\n\x04");
+    let said = text(&ran.stderr);
+    assert_eq!(text(&ran.stdout), "he^Sllo\r\nhe\x13llo\r\n", "{said}");
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_refused_at_once() {
+    let folder = folder("no-program");
+    let text_file = folder.join("text");
+    std::fs::write(&text_file, "no program").unwrap();
+    let text_file = text_file.to_str().unwrap();
+    for name in ["/bin/nosuch", "kumiki-nosuch", text_file, "/"] {
+        let arguments = ["--answer", "127.0.0.1:0", "--", name];
+        let ran = kumiki(&arguments).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{name}");
+        assert!(text(&ran.stderr).contains("no such program"), "{name}");
+    }
+}
+
 /// Wireshark reads the messages as they were meant, and has nothing against the packets.
 fn tshark(capture: &str) {
     let fields = ["-T", "fields", "-e", "x29.msg_code"];
@@ -143,7 +167,8 @@ fn tshark(capture: &str) {
     };
     let said = text(&read.stdout);
     let codes: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
-    assert_eq!(codes, ["0x02", "0x01"], "{said}");
+    // To "set" a PAD that is in a pipe answers that 12:1 is not set.
+    assert_eq!(codes, ["0x02", "0x00", "0x01"], "{said}");
     let wrong = Command::new("tshark")
         .args(["-n", "-r", capture, "-Y", "_ws.malformed"])
         .output()

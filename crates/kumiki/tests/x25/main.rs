@@ -89,6 +89,11 @@ fn files_go_over_xot_through_the_switch() {
             .contains("2 calls came, 1 were set up, 1 refused, 1 cleared"),
         "{ran:?}"
     );
+    // TPDUs are longer than packets.
+    let bad = folder.kumiki(&["decode", "--bad", "packets.pcapng"]).well();
+    assert_eq!(bad.out, "");
+    let all = folder.kumiki(&["decode", "packets.pcapng"]).well();
+    assert!(all.out.contains("F-READ request"), "FTAM is read");
     let path = folder.path("packets.pcapng");
     let path = path.to_str().unwrap();
     let Some(read) = system(
@@ -112,8 +117,8 @@ fn files_go_over_xot_through_the_switch() {
     };
     let packets = String::from_utf8_lossy(&read.stdout).lines().count();
     assert!(packets > 1000, "{packets} packets: {read:?}");
-    // The circuits of both ports have one channel, by which tshark would put their packets together.
-    let alone = ["-o", "x25.reassemble:FALSE", "--disable-protocol", "cotp"];
+    // The circuits of both ports have one channel, by which tshark puts their packets together, and calls what comes of it malformed.
+    let alone = ["--disable-protocol", "cotp"];
     let wrong = [
         "-r",
         path,
@@ -255,6 +260,28 @@ to = ["away"]
 }
 
 #[test]
+fn who_has_a_number_is_called_by_what_begins_with_it() {
+    let folder = Folder::new("numbers");
+    folder.write("root/small", b"content");
+    for wrong in ["", "abc", "1234567890123456"] {
+        let options = ["--root", "root", "--xot", "127.0.0.1:0", "--anonymous"];
+        let ran = folder.kumiki(&[&["ftamd"], &options[..], &["--x121", wrong]].concat());
+        ran.failed(2, &["--x121", "15 digits"]);
+    }
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--x121", "12345"]);
+    let list = |number: &str| {
+        let at = &daemon.at;
+        folder.ftam(&["ls", &format!("ftam://{at}/?carrier=xot&x121={number}")])
+    };
+    list("12345").well();
+    list("123456").well();
+    list("777").failed(3, &["invalid called DTE address (67)", "check the X.121"]);
+    for wrong in ["abc", "", "1234567890123456"] {
+        list(wrong).failed(2, &["15 digits"]);
+    }
+}
+
+#[test]
 fn a_configuration_is_checked_without_opening_anything() {
     let folder = Folder::new("check");
     folder.write("good.toml", config("192.0.2.1", "").as_bytes());
@@ -265,6 +292,10 @@ fn a_configuration_is_checked_without_opening_anything() {
     folder.write("bad.toml", config("192.0.2.1", "hosst = 7").as_bytes());
     let said = folder.kumiki(&["x25", "switch", "--check", "bad.toml"]);
     said.failed(2, &["bad.toml:9", "hosst", "did you mean"]);
+    let called = config("192.0.2.1", "").replace("\"99\"", "\"9a\"");
+    folder.write("bad.toml", called.as_bytes());
+    let said = folder.kumiki(&["x25", "switch", "--check", "bad.toml"]);
+    said.failed(2, &["\"9a\" is no number", "up to 15 digits"]);
     let said = folder.kumiki(&["x25", "switch", "nowhere.toml"]);
     said.failed(2, &["nowhere.toml"]);
 }

@@ -116,7 +116,7 @@ pub struct Daemon {
     pub names: Names,
     /// The largest TPDU; that of the carrier unless given.
     pub tpdu_size: Option<u16>,
-    /// Our X.121 address, on XOT.
+    /// Our X.121 address, on XOT: calls to what begins with it are taken, and calls that name nobody.
     pub x121: Number,
     /// One association that stands, and then the end.
     pub once: bool,
@@ -150,6 +150,11 @@ struct Shared {
 struct OfAll(Arc<Mutex<Table>>);
 
 impl Daemon {
+    /// Whether nobody at all can be let in.
+    fn admits_nobody(&self) -> bool {
+        Passwords::parse("").is_ok_and(|nobody| nobody == self.passwords)
+    }
+
     /// Whether transfers that broke are kept: not where the first association is the last.
     fn keeps(&self) -> bool {
         self.keep > Duration::ZERO && !self.once && self.serves.protocol() == Protocols::Ftam
@@ -252,6 +257,11 @@ pub fn serve(
     let bell = Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
     ready(&bound)?;
+    if daemon.admits_nobody() {
+        say(
+            "warning: the file of passwords has no user, so that nobody is let in; kumiki ftamd password NAME prints a line for it",
+        );
+    }
     let shared = Arc::new(Shared {
         quota: daemon.quota.map(|_| Arc::new(quota)),
         daemon,

@@ -151,6 +151,8 @@ pub struct Lower {
     pub patience: Duration,
     /// Our own X.121 address.
     pub x121: Number,
+    /// What the X.121 addresses begin with to which calls are taken.
+    pub answers: Number,
     /// The longest message of session that is taken, in octets.
     pub longest: u32,
 }
@@ -163,6 +165,7 @@ impl Default for Lower {
             preferred_size: 0,
             patience: Duration::from_secs(30),
             x121: Number::NONE,
+            answers: Number::NONE,
             longest: 16 << 20,
         }
     }
@@ -182,6 +185,7 @@ fn stack(
             let x25 = x25::Config {
                 over: Over::Circuits,
                 address: lower.x121,
+                answers: lower.answers,
                 t21: lower.patience,
                 ..x25::Config::default()
             };

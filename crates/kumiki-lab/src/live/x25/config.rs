@@ -326,7 +326,7 @@ fn xot(table: &PortTable) -> Result<Kind, Fault> {
     let listen = table.listen.as_deref().map(|text| local("listen", text));
     let mut hosts = Vec::new();
     for (number, text) in &table.hosts {
-        let prefix = number.parse().map_err(|why| {
+        let prefix = Number::or_none(number).map_err(|why| {
             Fault::at(["hosts", number], format!("{number:?} is no number: {why}"))
                 .expected("the beginning of a number, such as \"2342\"")
         })?;
@@ -414,11 +414,10 @@ fn known(key: &str, number: usize, name: &str, names: &[String]) -> Result<(), F
 }
 
 fn digits(key: &str, text: &str) -> Result<Number, Fault> {
-    read_as(
-        key,
-        text,
-        "digits, such as \"2342\"; none at all is every number",
-    )
+    Number::or_none(text).map_err(|_| {
+        Fault::at([key], format!("{text:?} is no number"))
+            .expected("up to 15 digits, such as \"2342\"; none at all is every number")
+    })
 }
 
 fn route(table: RouteTable, names: &[String]) -> Result<Route, Fault> {

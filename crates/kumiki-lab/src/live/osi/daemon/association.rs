@@ -120,6 +120,7 @@ impl Serve<'_> {
             carrier,
             tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
             x121: daemon.x121,
+            answers: daemon.x121,
             patience: daemon.begin,
             longest: LONGEST,
             ..Lower::default()
