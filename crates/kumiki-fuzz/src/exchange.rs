@@ -8,6 +8,7 @@ use kumiki_graph::{
     Token, Unit,
 };
 use kumiki_octets::Message;
+use kumiki_osi::x25::Number;
 use kumiki_proto::x25::{Config, Over, Ranges, Role, X25};
 use kumiki_proto::x25_iface::X25Iface;
 use kumiki_proto::x25_switch::{self, CLOSE, Place, Route, Switch};
@@ -52,7 +53,7 @@ fn place(port: &str, channel: u16) -> Place {
 
 fn route(prefix: &str, to: &[&str], back: bool) -> Route {
     Route {
-        prefix: prefix.parse().unwrap(),
+        prefix: Number::or_none(prefix).unwrap(),
         to: to.iter().map(|it| (*it).to_owned()).collect(),
         back,
         ..Route::default()
@@ -83,7 +84,7 @@ impl Exchange {
             .add_node("iface", task, Box::new(X25Iface::default()))
             .unwrap();
         let it = Xot::new(xot::Config {
-            routes: vec![("".parse().unwrap(), "10.0.0.1:1998".parse().unwrap())],
+            routes: vec![(Number::NONE, "10.0.0.1:1998".parse().unwrap())],
             permanent: vec![circuit(1, how & 2 != 0), circuit(2, how & 4 != 0)],
             ..xot::Config::default()
         });

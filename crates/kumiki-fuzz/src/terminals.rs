@@ -10,7 +10,7 @@ use kumiki_graph::{
     Service, TaskId, Token, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::pad::Parameters;
+use kumiki_osi::x25::{Number, pad::Parameters};
 use kumiki_proto::pad::{self, Pad, State};
 use kumiki_proto::pad_host::{self, PadHost};
 use kumiki_proto::pipe::{self, Pipe};
@@ -85,7 +85,7 @@ fn pad_config(how: u8, draw: &mut Draw<'_>) -> pad::Config {
     let is_called = how & 16 != 0;
     pad::Config {
         initial,
-        answer: is_called.then(|| "".parse().unwrap()),
+        answer: is_called.then_some(Number::NONE),
         call: (how & 32 != 0).then(|| "123Dhi".to_owned()),
         once: how & 64 != 0,
         linger: (how & 128 == 0).then_some(Duration::from_secs(2)),

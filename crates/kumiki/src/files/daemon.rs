@@ -224,8 +224,8 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     }
     let x121 = match &reach.x121 {
         Some(digits) => digits
-            .parse()
-            .map_err(|_| Stop::Input("--x121: up to 15 digits are expected".to_owned()))?,
+            .parse::<X121>()
+            .map_err(|why| Stop::Input(format!("--x121: {why}")))?,
         None => X121::NONE,
     };
     let octets = |name: &str, text: &Option<String>| -> Result<Option<u64>, Stop> {

@@ -220,9 +220,7 @@ impl Url {
                 }
             }
             "x121" | "from-x121" => {
-                let number = value
-                    .parse()
-                    .map_err(|_| "up to 15 digits are expected".to_owned())?;
+                let number = value.parse::<X121>().map_err(|why| why.to_string())?;
                 let [called, ours] = &mut self.x121;
                 *(if name == "x121" { called } else { ours }) = number;
             }
