@@ -16,6 +16,7 @@ use kumiki_proto::xot::{self, Permanent, Xot};
 use kumiki_wire::lapb::{Control, Header, Supervisory, function};
 use kumiki_wire::x25::{Body, Packet};
 
+use crate::passing::Passing;
 use crate::subscriber::Subscriber;
 use crate::wires::{Act, Wires};
 use crate::{Draw, Target, within_mb};
@@ -79,6 +80,16 @@ struct World {
     heard: Vec<Vec<u8>>,
     /// Octets of XOT that are no whole packet yet.
     part: Vec<u8>,
+}
+
+impl Passing for World {
+    fn parts(&mut self) -> (&mut Graph, &mut Instant) {
+        (&mut self.graph, &mut self.now)
+    }
+
+    fn settle(&mut self) {
+        self.run();
+    }
 }
 
 impl World {
@@ -198,19 +209,6 @@ impl World {
         self.graph.wake(self.now, node, Token::default());
         self.graph.fire(self.now);
         self.run();
-    }
-
-    fn pass(&mut self, time: Duration) {
-        let until = self.now + time;
-        let mut events = 0;
-        while let Some(due) = self.graph.next_timer().filter(|due| *due <= until) {
-            events += 1;
-            assert!(events < 100_000, "timers without end");
-            self.now = self.now.max(due);
-            self.graph.fire(due);
-            self.run();
-        }
-        self.now = until;
     }
 
     /// What has gone out is kept, to be answered.

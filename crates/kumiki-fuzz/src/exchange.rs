@@ -17,6 +17,7 @@ use kumiki_wire::x25::Packet;
 
 use crate::Draw;
 use crate::circuits::answer;
+use crate::passing::Passing;
 use crate::wires::{Act, Wires};
 
 /// After so long without any link everybody has given up.
@@ -69,6 +70,16 @@ fn circuit(channel: u16, calls: bool) -> Permanent {
         peer: calls.then(|| "10.0.0.1:1998".parse().unwrap()),
         window: 2,
         packet: 7,
+    }
+}
+
+impl Passing for Exchange {
+    fn parts(&mut self) -> (&mut Graph, &mut Instant) {
+        (&mut self.graph, &mut self.now)
+    }
+
+    fn settle(&mut self) {
+        self.run();
     }
 }
 
@@ -216,19 +227,6 @@ impl Exchange {
         assert!(count <= MOST_ANSWERS, "{count} for one");
         let keep = self.heard.len().saturating_sub(60);
         self.heard.drain(..keep);
-    }
-
-    fn pass(&mut self, time: Duration) {
-        let until = self.now + time;
-        let mut events = 0;
-        while let Some(due) = self.graph.next_timer().filter(|due| *due <= until) {
-            events += 1;
-            assert!(events < 100_000, "timers without end");
-            self.now = self.now.max(due);
-            self.graph.fire(due);
-            self.run();
-        }
-        self.now = until;
     }
 
     fn act(&mut self, act: Act) {

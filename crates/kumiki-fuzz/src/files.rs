@@ -26,6 +26,7 @@ use kumiki_proto::tpkt::{self, Tpkt};
 use kumiki_wire::cotp::Tpdu;
 
 use crate::packet::SHOWN;
+use crate::passing::Passing;
 use crate::wires::{Act, Wires, packets};
 use crate::{Draw, Target, within_mb};
 
@@ -237,6 +238,16 @@ struct World {
     tsdus: [Vec<u8>; 2],
 }
 
+impl Passing for World {
+    fn parts(&mut self) -> (&mut Graph, &mut Instant) {
+        (&mut self.graph, &mut self.now)
+    }
+
+    fn settle(&mut self) {
+        self.run();
+    }
+}
+
 impl World {
     fn new(kind: Kind, plans: [Vec<Operation>; 2], settings: Settings) -> Self {
         let mut graph = Graph::new(1, 0);
@@ -357,19 +368,6 @@ impl World {
                 (server.associations(), server.guard())
             }
         }
-    }
-
-    fn pass(&mut self, time: Duration) {
-        let until = self.now + time;
-        let mut events = 0;
-        while let Some(due) = self.graph.next_timer().filter(|due| *due <= until) {
-            events += 1;
-            assert!(events < 100_000, "timers without end");
-            self.now = self.now.max(due);
-            self.graph.fire(due);
-            self.run();
-        }
-        self.now = until;
     }
 
     /// What both sides of `connection` have sent is under way.

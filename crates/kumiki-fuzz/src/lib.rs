@@ -38,6 +38,7 @@ mod mapos;
 mod offload;
 mod osi;
 mod packet;
+mod passing;
 mod ppp;
 mod program;
 mod reflector;

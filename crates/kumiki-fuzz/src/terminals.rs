@@ -17,6 +17,7 @@ use kumiki_proto::pipe::{self, Pipe};
 use kumiki_proto::telnet::Telnet;
 use kumiki_proto::x25::{Config, Over, Role, X25};
 
+use crate::passing::Passing;
 use crate::subscriber::Subscriber;
 use crate::{Draw, Target, within_mb};
 
@@ -93,6 +94,16 @@ fn pad_config(how: u8, draw: &mut Draw<'_>) -> pad::Config {
         drains: how & 4 == 0,
         room: ROOM,
         ..pad::Config::default()
+    }
+}
+
+impl Passing for World {
+    fn parts(&mut self) -> (&mut Graph, &mut Instant) {
+        (&mut self.graph, &mut self.now)
+    }
+
+    fn settle(&mut self) {
+        self.run();
     }
 }
 
@@ -319,19 +330,6 @@ impl World {
             host.set(&pairs);
         }
         self.wake(node, PadHost::WAKE);
-    }
-
-    fn pass(&mut self, time: Duration) {
-        let until = self.now + time;
-        let mut events = 0;
-        while let Some(due) = self.graph.next_timer().filter(|due| *due <= until) {
-            events += 1;
-            assert!(events < 100_000, "timers without end");
-            self.now = self.now.max(due);
-            self.graph.fire(due);
-            self.run();
-        }
-        self.now = until;
     }
 
     fn step(&mut self, draw: &mut Draw<'_>) {

@@ -240,28 +240,31 @@ fn what_still_seems_to_stand_is_claimed_and_then_recovered() {
     assert!(second.claimed().is_empty());
 }
 
-/// A store whose open files stay where they are.
-struct Rooted(Memory);
+/// A store whose open files stay where they are, and that has no room for what is committed if it `is_full`.
+pub(super) struct Rooted {
+    pub(super) memory: Memory,
+    pub(super) is_full: bool,
+}
 
 impl Filestore for Rooted {
     fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
-        self.0.authenticate(login)
+        self.memory.authenticate(login)
     }
 
     fn keeps_types(&self) -> bool {
-        self.0.keeps_types()
+        self.memory.keeps_types()
     }
 
     fn keeps_access_control(&self) -> bool {
-        self.0.keeps_access_control()
+        self.memory.keeps_access_control()
     }
 
     fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault> {
-        self.0.attributes(user, name)
+        self.memory.attributes(user, name)
     }
 
     fn list(&mut self, user: &User, name: &Name, n: usize) -> Result<Vec<GraphicString>, Fault> {
-        self.0.list(user, name, n)
+        self.memory.list(user, name, n)
     }
 
     fn create(
@@ -271,18 +274,19 @@ impl Filestore for Rooted {
         file: &NewFile,
         now: Moment,
     ) -> Result<(), Fault> {
-        self.0.create(user, name, file, now)
+        self.memory.create(user, name, file, now)
     }
 
     fn made(&mut self, name: &Name) {
-        self.0.made(name);
+        self.memory.made(name);
     }
+
     fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
-        self.0.delete(user, name)
+        self.memory.delete(user, name)
     }
 
     fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), Fault> {
-        self.0.rename(user, from, to, now)
+        self.memory.rename(user, from, to, now)
     }
 
     fn set_access_control(
@@ -292,37 +296,48 @@ impl Filestore for Rooted {
         elements: Vec<AccessControlElement>,
         now: Moment,
     ) -> Result<(), Fault> {
-        self.0.set_access_control(user, name, elements, now)
+        self.memory.set_access_control(user, name, elements, now)
     }
 
     fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault> {
-        self.0.read_from(user, name, now)
+        self.memory.read_from(user, name, now)
     }
 
     fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
-        self.0.write_to(user, name, start)
+        self.memory.write_to(user, name, start)
     }
 
     fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
-        self.0.read(file, offset, most)
+        self.memory.read(file, offset, most)
     }
 
     fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
-        self.0.write(file, offset, data)
+        self.memory.write(file, offset, data)
     }
 
     fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault> {
-        self.0.commit(user, file, now)
+        if self.is_full {
+            self.memory.close(file);
+            return Err(Fault::space("full"));
+        }
+        self.memory.commit(user, file, now)
     }
 
     fn close(&mut self, file: FileId) {
-        self.0.close(file);
+        self.memory.close(file);
+    }
+}
+
+fn rooted() -> Rooted {
+    Rooted {
+        memory: Memory::new(),
+        is_full: false,
     }
 }
 
 #[test]
 fn a_store_that_cannot_hand_over_keeps_nothing() {
-    let mut guard = Guard::new(Box::new(Rooted(Memory::new())));
+    let mut guard = Guard::new(Box::new(rooted()));
     break_writing("ada", "new", 7, &mut guard);
     assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
     assert_eq!(contents(&mut guard, "new"), None);
@@ -330,7 +345,7 @@ fn a_store_that_cannot_hand_over_keeps_nothing() {
     // Nor does it take what is another's, and then that is gone with its locks.
     let table = Shared::default();
     let mut first = store(b"old").sharing(Box::new(table.clone()));
-    let other = Guard::new(Box::new(Rooted(Memory::new())));
+    let other = Guard::new(Box::new(rooted()));
     let mut other = other.sharing(Box::new(table));
     break_writing("ada", "a", 7, &mut first);
     assert_eq!(recover_as("ada", 7, 1, &mut other).1, [6006]);

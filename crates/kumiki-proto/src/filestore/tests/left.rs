@@ -1,83 +1,19 @@
 //! What is left where something fails or is taken back: what was there before, for those who might see it before.
 
 use kumiki_osi::ftam::access::{AccessControlElement, AccessPasswords, PerAction};
-use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
+use kumiki_osi::ftam::attributes::Attribute;
 
-use super::interrupted::{as_user, break_writing, contents, numbered, recover_as};
+use super::interrupted::{Rooted, as_user, break_writing, contents, numbered, recover_as};
 use super::*;
-
-/// A store whose disk is full when a file is to be put in its place.
-struct Full(Memory);
-
-impl Filestore for Full {
-    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
-        self.0.authenticate(login)
-    }
-    fn keeps_types(&self) -> bool {
-        self.0.keeps_types()
-    }
-    fn keeps_access_control(&self) -> bool {
-        self.0.keeps_access_control()
-    }
-    fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault> {
-        self.0.attributes(user, name)
-    }
-    fn list(&mut self, user: &User, name: &Name, n: usize) -> Result<Vec<GraphicString>, Fault> {
-        self.0.list(user, name, n)
-    }
-    fn create(
-        &mut self,
-        user: &User,
-        name: &Name,
-        file: &NewFile,
-        now: Moment,
-    ) -> Result<(), Fault> {
-        self.0.create(user, name, file, now)
-    }
-    fn made(&mut self, name: &Name) {
-        self.0.made(name);
-    }
-    fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
-        self.0.delete(user, name)
-    }
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), Fault> {
-        self.0.rename(user, from, to, now)
-    }
-    fn set_access_control(
-        &mut self,
-        user: &User,
-        name: &Name,
-        elements: Vec<AccessControlElement>,
-        now: Moment,
-    ) -> Result<(), Fault> {
-        self.0.set_access_control(user, name, elements, now)
-    }
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault> {
-        self.0.read_from(user, name, now)
-    }
-    fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
-        self.0.write_to(user, name, start)
-    }
-    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
-        self.0.read(file, offset, most)
-    }
-    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
-        self.0.write(file, offset, data)
-    }
-    fn commit(&mut self, _: &User, file: FileId, _: Moment) -> Result<(), Fault> {
-        self.0.close(file);
-        Err(Fault::space("full"))
-    }
-    fn close(&mut self, file: FileId) {
-        self.0.close(file);
-    }
-}
 
 #[test]
 fn a_file_stays_as_it_was_where_the_new_one_could_not_be_committed() {
     let mut memory = Memory::new();
     memory.put(&name("a"), ContentsType::binary(), octets(b"old"), today());
-    let mut guard = Guard::new(Box::new(Full(memory)));
+    let mut guard = Guard::new(Box::new(Rooted {
+        memory,
+        is_full: true,
+    }));
     let mut writer = as_user("ada", &mut guard);
     let over = Override::DeleteAndCreateWithOldAttributes;
     say(&mut writer, &mut guard, begin_writing("a", over));
