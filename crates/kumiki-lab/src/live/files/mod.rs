@@ -16,7 +16,7 @@
 //!
 //! **Quota.** What is below the root is counted at the start, and from then on what is written and removed here. Unfinished files count too.
 //!
-//! **After a crash.** Unfinished files (`.kumiki-*`, shown to nobody) are locked by who writes them, and removed at a start where nobody does. So are files that were made for
+//! **After a crash.** Unfinished files (`.kumiki-PROCESS-NUMBER`; nothing that begins with `.kumiki-` is shown to anybody) are locked by who writes them, and removed at a start where nobody does. So are files that were made for
 //! them and are empty, which have the sticky bit until something is put in their place or they are to stay as they are.
 
 mod directory;

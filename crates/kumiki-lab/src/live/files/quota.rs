@@ -80,7 +80,7 @@ fn below(directory: &OwnedFd, depth: usize) -> Result<u64, Errno> {
         };
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind == FileType::RegularFile {
-            let unfinished = name.to_bytes().starts_with(UNFINISHED.as_bytes());
+            let unfinished = is_unfinished(name.to_bytes());
             let is_left = stat.st_mode & MADE != 0 && stat.st_size == 0;
             if is_left {
                 // That it stays where this fails hurts nobody: it is empty.
@@ -96,6 +96,15 @@ fn below(directory: &OwnedFd, depth: usize) -> Result<u64, Errno> {
         }
     }
     Ok(octets)
+}
+
+/// Whether it is called like what a store writes: others that nobody is shown, such as the state of a collection, are no rubbish.
+fn is_unfinished(name: &[u8]) -> bool {
+    let rest = name.strip_prefix(UNFINISHED.as_bytes());
+    rest.is_some_and(|rest| {
+        rest.iter()
+            .all(|octet| octet.is_ascii_digit() || *octet == b'-')
+    })
 }
 
 /// Removes an unfinished file that nobody has locked; true where it is gone.

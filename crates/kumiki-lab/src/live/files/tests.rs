@@ -168,10 +168,17 @@ fn what_a_crash_has_left_goes_and_what_is_being_written_stays() {
     let inner = temp.path().join("root");
     fs::write(inner.join(".kumiki-1-0"), "left").unwrap();
     fs::write(inner.join("d/.kumiki-2-0"), "left").unwrap();
+    // Of a collection into this directory, and of somebody who fetches.
+    let others = [".kumiki-collect.jsonl", ".kumiki-get-1"].map(|name| inner.join("e").join(name));
+    fs::create_dir(inner.join("e")).unwrap();
+    for other in &others {
+        fs::write(other, "").unwrap();
+    }
     let user = User::default();
     let quota = Arc::new(Quota::count(&inner, Some(10)).unwrap());
     assert_eq!(quota.used(), 3);
-    assert_eq!((files(&inner).len(), files(&inner.join("d")).len()), (2, 0));
+    assert_eq!((files(&inner).len(), files(&inner.join("d")).len()), (3, 0));
+    assert!(others.iter().all(|other| other.exists()));
     let mut store = store.with_quota(Arc::clone(&quota));
     let (file, _) = store.write_to(&user, &name("a"), Start::Replace).unwrap();
     let data = Message::from_octets(b"new..");
@@ -179,7 +186,7 @@ fn what_a_crash_has_left_goes_and_what_is_being_written_stays() {
     assert_eq!(quota.used(), 8);
     // Another one that starts meanwhile counts it and lets it be.
     assert_eq!(Quota::count(&inner, None).unwrap().used(), 8);
-    assert_eq!(files(&inner).len(), 3);
+    assert_eq!(files(&inner).len(), 4);
     let full = store.write(file, 5, data).unwrap_err();
     assert_eq!(full.identifier, 5029);
     // What is written again counts once.
