@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`Message`] | headers in one small buffer, content elsewhere: paper 2's cluster |
 //! | [`Page`], [`Slice`] | where content lives |
+//! | [`Gathering`] | a message that comes in pieces, in memory in proportion to it |
+//! | [`budget`] | what callers may take together, and who is refused first |
 //! | [`Sum`] | the Internet checksum's one's complement sum, in parts that can be put together and taken apart |
 //! | [`crc`] | the CRCs of AAL5, ATM, X.25 and PPP |
 //! | [`hdlc`] | octet stuffing and unstuffing |
@@ -16,8 +18,10 @@
 
 pub mod bip;
 pub mod bit_stuffing;
+pub mod budget;
 pub mod crc;
 mod form;
+mod gathering;
 pub mod hdlc;
 mod message;
 mod page;
@@ -27,9 +31,11 @@ mod slice;
 pub mod sum;
 mod weighted;
 
+pub use budget::{Account, Budget, Claim};
 pub use form::Form;
+pub use gathering::{Gathering, Refused};
 pub use message::{Checksum, Message, Meta, Short};
-pub use page::Page;
+pub use page::{Page, keep_free};
 pub use pattern::Pattern;
 pub use slice::{Lease, Slice};
 pub use sum::Sum;

@@ -4,20 +4,31 @@
 //! holder lets go, the memory goes to a small stack of the thread that let go, so that the next page built there is the
 //! one most likely still in that core's cache. The stack is a cache of memory only: no result depends on it.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::fmt;
 
 use crate::Sum;
 use crate::weighted::{Unique, Weighted};
 
-/// How many free buffers each size class keeps per thread; beyond it memory goes back to the allocator.
+/// How many free buffers each size class keeps per thread, unless [`keep_free`] says otherwise; beyond it memory goes back to the allocator.
 const KEPT: usize = 64;
 
 /// Size classes: a header or a small segment, a TCP segment over ATM, a super-segment.
 const CLASSES: [usize; 3] = [2 * 1024, 16 * 1024, 64 * 1024];
 
 thread_local! {
+    static MOST: Cell<usize> = const { Cell::new(KEPT) };
     static FREE: RefCell<[Vec<Unique<Buffer>>; 3]> = const { RefCell::new([Vec::new(), Vec::new(), Vec::new()]) };
+}
+
+/// From here on this thread keeps at most so many free pages of each of the three size classes (82 KiB in all for each): for threads of which there are many.
+pub fn keep_free(pages: usize) {
+    let _ = MOST.try_with(|most| most.set(pages));
+    let _ = FREE.try_with(|free| {
+        for stack in free.borrow_mut().iter_mut() {
+            stack.truncate(pages);
+        }
+    });
 }
 
 /// What holders of a page share.
@@ -65,6 +76,26 @@ impl Page {
         Self {
             buffer: Some(buffer.share()),
         }
+    }
+
+    /// The octets of `vector`, not copied.
+    #[must_use]
+    pub fn owning(vector: Vec<u8>) -> Self {
+        let octets = vector.into_boxed_slice();
+        let buffer = Unique::new(Buffer {
+            len: octets.len(),
+            octets,
+            sums: Vec::new(),
+            unit: 0,
+        });
+        Self {
+            buffer: Some(buffer.share()),
+        }
+    }
+
+    /// How many octets of memory it holds on to: as many as it has, or those of its size class.
+    pub(crate) fn held(&self) -> usize {
+        self.buffer.as_deref().map_or(0, |it| it.octets.len())
     }
 
     /// The sum of `len` octets from `offset` on, where it is known from the pieces that were summed when they were written.
@@ -170,7 +201,7 @@ impl Drop for Page {
         // A thread that is shutting down has no stack any more; its pages go back to the allocator.
         let _ = FREE.try_with(|free| {
             if let Some(stack) = free.borrow_mut().get_mut(class)
-                && stack.len() < KEPT
+                && stack.len() < MOST.try_with(Cell::get).unwrap_or(0)
             {
                 stack.push(buffer);
             }
@@ -213,6 +244,25 @@ mod tests {
         assert!(clone.octets().iter().all(|&o| o == 1));
         drop(clone);
         assert_eq!(Page::build(9000, |_| ()).octets().as_ptr(), at);
+    }
+
+    #[test]
+    fn a_thread_keeps_no_more_free_pages_than_it_is_told_to() {
+        let kept = || FREE.with(|free| free.borrow().iter().map(Vec::len).max());
+        let free_many = || {
+            drop(
+                (0..10)
+                    .map(|_| Page::build(64 * 1024, |_| ()))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        free_many();
+        assert_eq!(kept(), Some(10));
+        keep_free(4);
+        assert_eq!(kept(), Some(4));
+        free_many();
+        assert_eq!(kept(), Some(4));
+        keep_free(KEPT);
     }
 
     #[test]

@@ -117,6 +117,24 @@ impl Slice {
         }
     }
 
+    /// How many octets of memory it holds on to, beside its own place.
+    #[must_use]
+    pub(crate) fn held(&self) -> usize {
+        match &self.source {
+            Source::Page(page) => page.held(),
+            Source::Pattern(_) | Source::Inline(_) => 0,
+        }
+    }
+
+    /// Whether both are in one page.
+    #[must_use]
+    pub(crate) fn shares_page(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (Source::Page(one), Source::Page(other)) => one.is_same(other),
+            _ => false,
+        }
+    }
+
     /// How many octets this is.
     #[must_use]
     pub const fn len(&self) -> usize {
