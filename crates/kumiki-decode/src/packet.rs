@@ -60,6 +60,9 @@ pub struct Layer {
     pub fields: Vec<Field>,
     /// What is wrong or worth knowing.
     pub remarks: Vec<Remark>,
+    /// It numbers what it carries, so the line of a packet has it beside what lies within.
+    #[serde(skip)]
+    pub stays: bool,
     /// Whether our own codec writes the same octets from what it has read; `None` where it cannot be asked, because there
     /// is no codec or the header is not all there.
     pub verbatim: Option<bool>,

@@ -36,6 +36,8 @@ pub struct Around {
     pub out_of_turn: bool,
     /// The sequence number of the first octet, of what TCP carries.
     pub seq: u32,
+    /// Only the user data of a call of X.25 says that this is ISO transport: none of its TPDUs has been seen.
+    pub announced: bool,
     /// The packet of X.25 that this is in is qualified (Q = 1).
     pub qualified: bool,
     /// The SPDU whose user data this is.
@@ -100,6 +102,7 @@ impl<'a> Reading<'a> {
                 ends: None,
                 fields: Vec::new(),
                 remarks: Vec::new(),
+                stays: false,
                 verbatim: None,
             },
             follow: Vec::new(),
@@ -132,6 +135,11 @@ impl<'a> Reading<'a> {
     /// Says what this layer is, in one line.
     pub fn summary(&mut self, text: impl fmt::Display) {
         self.layer.summary = text.to_string();
+    }
+
+    /// Keeps this layer in the line of its packet whatever lies within: its numbers are what such captures are read for.
+    pub const fn stays(&mut self) {
+        self.layer.stays = true;
     }
 
     /// Says how many octets the header has.
@@ -198,7 +206,8 @@ impl<'a> Reading<'a> {
 
     /// As [`Reading::malformed`], from `at` on.
     pub fn malformed_at(&mut self, at: usize, why: &Malformed) {
-        let why = in_words(why);
+        let what = why.to_string();
+        let (what, why) = (what.split(": ").next().unwrap_or_default(), in_words(why));
         let cut = if self.octets.len() < self.total {
             format!(
                 " ({} of {} octets were recorded)",
@@ -215,8 +224,8 @@ impl<'a> Reading<'a> {
             self.bad(&why);
         }
         if self.layer.summary.is_empty() {
-            let protocol = self.layer.protocol;
-            self.summary(format!("{protocol}: {why}"));
+            // The mistake itself is a remark, which stands in the same line.
+            self.summary(what);
         }
         self.rest(at, usize::MAX, &why);
     }
@@ -293,6 +302,12 @@ impl<'a> Reading<'a> {
     pub fn reread_as(&mut self, key: Key) {
         self.reread = true;
         self.follow(&[key], 0, self.total);
+    }
+
+    /// This PDU is none of this protocol, which is nobody's mistake: no layer of it is shown, and its octets are left over.
+    pub fn decline(&mut self, why: impl fmt::Display) {
+        self.reread = true;
+        self.rest(0, usize::MAX, why);
     }
 
     /// A PDU that is whole only now. What follows is `len` octets of it from `at`.

@@ -263,6 +263,17 @@ pub enum Tpdu {
     Error(Error),
 }
 
+/// Whether octets begin as a TPDU of class 0 must, `total` being all that there are: with a code of that class, and a header that ends in them.
+#[must_use]
+pub const fn is_begun(front: &[u8], total: usize) -> bool {
+    match front {
+        [li @ 2..=254, code, ..] => {
+            header_len(*li) <= total && !matches!(Code::of(*code), Code::Other(_))
+        }
+        _ => false,
+    }
+}
+
 /// Octets of the header that begins with `li`.
 #[must_use]
 pub const fn header_len(li: u8) -> usize {
@@ -347,7 +358,8 @@ impl Tpdu {
     /// which the user data begins.
     ///
     /// # Errors
-    /// The header is not all there ([`Malformed::Short`]: `need` says how long it is), or a protocol error.
+    /// The header is not all there ([`Malformed::Short`]: `need` says how long it is), is longer than the TPDU ([`Malformed::Length`]), or a
+    /// protocol error.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Refused> {
         let short = |need, have| Refused {
             why: Malformed::Short {
@@ -362,10 +374,21 @@ impl Tpdu {
             return Err(short(2, front.len()));
         };
         let len = header_len(*li);
-        let Some(header) = front.get(..len) else {
-            return Err(short(len, total.min(front.len())));
-        };
         let code_of = Code::of(*code);
+        let Some(header) = front.get(..len) else {
+            let mut refused = short(len, total.min(front.len()));
+            // What was not recorded may hold the rest; what was not sent does not.
+            if len > total {
+                refused.why = Malformed::Length {
+                    protocol: code_of.name(),
+                    field: "LI",
+                    found: len.saturating_sub(1),
+                    least: DATA_LEN - 1,
+                    most: total.saturating_sub(1),
+                };
+            }
+            return Err(refused);
+        };
         let mut cursor = Cursor {
             tpdu: code_of.name(),
             header,

@@ -6,9 +6,11 @@
 //! | Found | in [`super::tpkt`] |
 //! | Left out | classes 1 to 4; whether references and sizes fit what was agreed |
 //!
+//! Where nothing but the user data of a call of X.25 said that this is ISO transport, octets that no TPDU begins with are data.
+//!
 //! What a DT without EOT carries is kept until the TSDU is whole. It is taken for session where it begins as one TSDU of session can.
 
-use kumiki_wire::cotp::{Cause, Connection, Tpdu, header_len, parameter, reason};
+use kumiki_wire::cotp::{Cause, Connection, Tpdu, header_len, is_begun, parameter, reason};
 use kumiki_wire::session::{Category, Code};
 
 use crate::key::Key;
@@ -26,6 +28,9 @@ pub(super) const DISSECTOR: Dissector = Dissector {
 
 fn dissect(reading: &mut Reading<'_>) {
     let (octets, total) = (reading.octets(), reading.total());
+    if reading.around.announced && !is_begun(octets, total) {
+        return reading.decline("no TPDU of class 0, although the call announced ISO 8073");
+    }
     let (tpdu, len) = match Tpdu::parse(octets, total) {
         Ok(found) => found,
         Err(refused) => return reading.malformed(&refused.why),

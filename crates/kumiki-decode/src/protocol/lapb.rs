@@ -139,6 +139,7 @@ fn dissect(reading: &mut Reading<'_>) {
     let inside = reading.total().saturating_sub(len);
     match header.control {
         Control::Information { ns, nr, poll } => {
+            reading.stays();
             reading.field("n(s)", 1, 1, ns);
             reading.field("n(r)", control, 1, nr);
             reading.field("poll", control, 1, poll);

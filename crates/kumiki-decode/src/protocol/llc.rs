@@ -47,6 +47,7 @@ fn dissect(reading: &mut Reading<'_>) {
             unnumbered(reading, header, function, inside);
         }
         Control::Information { ns, nr, poll } => {
+            reading.stays();
             reading.field("n(s)", 2, 1, ns);
             reading.field("n(r)", 3, 1, nr);
             reading.field("poll/final", 3, 1, poll);

@@ -29,10 +29,7 @@ fn dissect(reading: &mut Reading<'_>) {
     let (octets, total) = (reading.octets(), reading.total());
     let pdu = match mms::parse(Message::from_octets(octets)) {
         Ok(pdu) => pdu,
-        Err(why) => {
-            reading.summary(why);
-            return reading.malformed(&why);
-        }
+        Err(why) => return reading.malformed(&why),
     };
     reading.summary(&pdu);
     reading.header_len(octets.len());

@@ -11,6 +11,7 @@
 //! What a call carries is known by its call user data, where the capture has it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
 
 use kumiki_osi::x25::{Facility, What, diagnostic_text};
+use kumiki_wire::cotp;
 use kumiki_wire::x25::{Block, Body, Packet};
 
 use crate::key::{Key, Stream};
@@ -41,6 +42,7 @@ fn dissect(reading: &mut Reading<'_>) {
     };
     reading.header_len(len);
     reading.summary(&packet);
+    reading.stays();
     if packet.len() == len {
         reading.emitted(|out| packet.emit(out), len);
     }
@@ -91,7 +93,9 @@ fn dissect(reading: &mut Reading<'_>) {
             }
         }
         Body::Diagnostic { code, .. } => {
-            reading.named("diagnostic", 3, 1, *code, diagnostic_text(*code));
+            let meaning = diagnostic_text(*code);
+            reading.named("diagnostic", 3, 1, *code, meaning);
+            reading.summary(format!("{packet}: {meaning}"));
         }
         Body::Interrupt => reading.follow(&[], len, total.saturating_sub(len)),
         Body::Registration(..) => reading.note("registration, whose parameters are not decoded"),
@@ -208,6 +212,7 @@ fn user_data(
             reading.note("which way it goes is not known: packet sequences are not put together");
         }
         let keys = if mixed || more { &[] } else { keys };
+        announced(reading, place, octets, len);
         return reading.follow(keys, at, len);
     };
     let missing = !way.is_next(ps, count);
@@ -238,6 +243,16 @@ fn user_data(
     sequence(reading, keys, place, at, more);
 }
 
+/// What the user data of a call says of it, its users may do or not: ISO transport it is from the first TPDU on. `octets` of `total` come next.
+fn announced(reading: &mut Reading<'_>, place: Place, octets: &[u8], total: usize) {
+    let packet = reading.around.packet;
+    let Some(call) = reading.state.calls.call(place, packet) else {
+        return;
+    };
+    call.transport |= cotp::is_begun(octets, total);
+    reading.around.announced = !call.transport;
+}
+
 /// Adds a packet to the sequence in its direction.
 fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, more: bool) {
     let len = reading.total().saturating_sub(at);
@@ -251,6 +266,7 @@ fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, mo
         return reading.follow(&[], at, len);
     }
     if !more && !way.parts.is_begun() {
+        announced(reading, place, octets, len);
         return reading.follow(keys, at, len);
     }
     way.qualified = around.qualified;
@@ -260,6 +276,7 @@ fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, mo
     }
     let whole = way.parts.end("packet sequence");
     let len = whole.octets.len();
+    announced(reading, place, &whole.octets, len);
     reading.follow_reassembled(keys, whole, 0, len);
 }
 
@@ -270,10 +287,14 @@ fn reason(reading: &mut Reading<'_>, what: What, found: u8, diagnostic: Option<u
         diagnostic: diagnostic.unwrap_or(0),
     };
     let text = told.cause_text();
+    let mut meaning = format!("{}: {text}", reading.layer.summary);
     reading.named("cause", 3, 1, Value::Hex(found.into(), 2), text);
     if let Some(code) = diagnostic {
-        reading.named("diagnostic", 4, 1, code, diagnostic_text(code));
+        let text = diagnostic_text(code);
+        meaning = format!("{meaning}, {text}");
+        reading.named("diagnostic", 4, 1, code, text);
     }
+    reading.summary(meaning);
 }
 
 /// Addresses, facilities and user data; their places are those of the whole packet.

@@ -38,6 +38,8 @@ impl Place {
 pub(crate) struct Call {
     /// Who reads what it carries, if anybody.
     pub(crate) protocol: Option<&'static str>,
+    /// A TPDU of ISO transport was seen in it, so that what is none is a mistake.
+    pub(crate) transport: bool,
     /// Calls that have begun on this channel and are not cleared.
     open: usize,
     /// There were several at a time, as where a port of XOT was captured, and nothing tells their packets apart.

@@ -23,8 +23,17 @@ pub fn line(record: &Record, packet: &Packet, start: Option<Time>) -> String {
     }
     let _ = write!(out, "  {}", what(packet));
     let octets: usize = packet.rest.iter().map(|rest| rest.length).sum();
+    let said = |why: &str| {
+        let remarks = packet.remarks();
+        let mut bad = remarks.filter(|(_, remark)| remark.level == Level::Bad);
+        bad.any(|(_, remark)| remark.text == why)
+    };
     match packet.rest.as_slice() {
         [] => {}
+        // The mistake stands at the end of the line.
+        [rest] if said(&rest.why) => {
+            let _ = write!(out, "  {octets} octets not read");
+        }
         [rest] if !rest.why.starts_with("data") => {
             let _ = write!(out, "  {octets} octets: {}", printable(&rest.why));
         }
@@ -52,7 +61,7 @@ pub fn line(record: &Record, packet: &Packet, start: Option<Time>) -> String {
     out
 }
 
-/// The outermost addresses, and every layer that carries no other.
+/// The outermost addresses, and every layer that carries no other or numbers what it carries.
 fn what(packet: &Packet) -> String {
     let Some(last) = packet.layers.last() else {
         return "not understood".to_owned();
@@ -96,7 +105,7 @@ fn what(packet: &Packet) -> String {
 /// Of how many layers the line of a packet tells at most.
 const MOST_INNERMOST: usize = 6;
 
-/// The layers that nothing lies in. Most packets have one; a segment of TCP may hold several TPKTs or packets of XOT, and a value of presentation several
+/// The layers that nothing lies in, and those that stay. Most packets have one; a segment of TCP may hold several TPKTs or packets of XOT, and a value of presentation several
 /// FPDUs.
 fn innermost(packet: &Packet) -> Vec<&Layer> {
     let ends = |layer: &Layer, next: Option<&Layer>| {
@@ -109,7 +118,7 @@ fn innermost(packet: &Packet) -> Vec<&Layer> {
     let following = packet.layers.iter().skip(1).map(Some).chain([None]);
     let pairs = packet.layers.iter().zip(following);
     pairs
-        .filter(|(layer, next)| ends(layer, *next))
+        .filter(|(layer, next)| layer.stays || ends(layer, *next))
         .map(|(layer, _)| layer)
         .collect()
 }

@@ -57,11 +57,7 @@ fn dissect(reading: &mut Reading<'_>) {
         fields,
     } = match look(octets) {
         Ok(looked) => looked,
-        Err(why) => {
-            // The remark does not say which FPDU it is.
-            reading.summary(why);
-            return reading.malformed(&why);
-        }
+        Err(why) => return reading.malformed(&why),
     };
     reading.header_len(own.len());
     reading.summary(line(&fpdu, &fields));
