@@ -10,7 +10,14 @@ pub struct Service(pub u32);
 #[expect(missing_docs, reason = "the names are those of the services")]
 impl Service {
     pub const STATUS: Self = Self(0);
+    pub const GET_NAME_LIST: Self = Self(1);
     pub const IDENTIFY: Self = Self(2);
+    pub const READ: Self = Self(4);
+    pub const WRITE: Self = Self(5);
+    pub const GET_VARIABLE_ACCESS_ATTRIBUTES: Self = Self(6);
+    pub const DEFINE_NAMED_VARIABLE_LIST: Self = Self(11);
+    pub const GET_NAMED_VARIABLE_LIST_ATTRIBUTES: Self = Self(12);
+    pub const DELETE_NAMED_VARIABLE_LIST: Self = Self(13);
     pub const OBTAIN_FILE: Self = Self(46);
     pub const FILE_OPEN: Self = Self(72);
     pub const FILE_READ: Self = Self(73);

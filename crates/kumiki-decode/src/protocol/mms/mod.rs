@@ -1,10 +1,10 @@
-//! MMS: what a device of IEC 61850 is asked for, which file, and how that ended.
+//! MMS: what a device of IEC 61850 is asked for, which variables and files, and what it gives.
 //!
 //! | | |
 //! |---|---|
 //! | Codec | [`kumiki_wire::mms`] |
 //! | Found | values of the presentation context of MMS, those in association control among them |
-//! | Left out | the inside of services that are not for files; whether a PDU is allowed in the state of its association |
+//! | Left out | of services other than those for files and variables, name lists, reports, status and identify there are the values without their names; which request a response answers; whether a PDU is allowed in the state of its association |
 
 use kumiki_octets::Message;
 use kumiki_osi::mms::{ABSTRACT_SYNTAX, Pdu, Request, Response, Service};
@@ -17,6 +17,9 @@ use crate::key::Key;
 use crate::packet::Value;
 use crate::reading::Reading;
 use crate::registry::Dissector;
+
+mod data;
+mod services;
 
 pub(super) const DISSECTOR: Dissector = Dissector {
     name: "mms",
@@ -33,8 +36,13 @@ fn dissect(reading: &mut Reading<'_>) {
     };
     reading.summary(&pdu);
     reading.header_len(octets.len());
-    if let Err(why) = fields(reading, &pdu) {
-        return reading.malformed(&why);
+    match fields(reading, &pdu) {
+        Ok(said) if said.is_empty() => {}
+        Ok(said) => {
+            let summary = format!("{} {said}", reading.layer.summary);
+            reading.summary(summary);
+        }
+        Err(why) => return reading.malformed(&why),
     }
     match &pdu {
         Pdu::Error { error, .. }
@@ -42,17 +50,9 @@ fn dissect(reading: &mut Reading<'_>) {
         | Pdu::InitiateError(error)
         | Pdu::ConcludeError(error) => reading.note(error),
         Pdu::Reject(reject) => reading.note(reject),
-        Pdu::Request {
-            service: Request::Other(_),
-            ..
-        }
-        | Pdu::Response {
-            service: Response::Other(_),
-            ..
-        }
-        | Pdu::Unconfirmed(_) => reading.note("the inside of this service is not read here"),
         Pdu::Request { .. }
         | Pdu::Response { .. }
+        | Pdu::Unconfirmed(_)
         | Pdu::CancelRequest(_)
         | Pdu::CancelResponse(_)
         | Pdu::InitiateRequest(_)
@@ -66,8 +66,9 @@ fn dissect(reading: &mut Reading<'_>) {
     }
 }
 
-/// The fields of a PDU, and those of a service one level below.
-fn fields(reading: &mut Reading<'_>, pdu: &Pdu) -> Result<(), Malformed> {
+/// The fields of a PDU, and those of a service behind it. What the line says of the service.
+fn fields(reading: &mut Reading<'_>, pdu: &Pdu) -> Result<String, Malformed> {
+    let mut said = String::new();
     let outer = Reader::new("MMS PDU", reading.octets()).any("tag", "a PDU")?;
     element(
         reading,
@@ -77,7 +78,7 @@ fn fields(reading: &mut Reading<'_>, pdu: &Pdu) -> Result<(), Malformed> {
         pdu.name(),
     );
     if !outer.is_constructed() {
-        return Ok(());
+        return Ok(said);
     }
     let mut r = outer.elements()?;
     while let Some(field) = r.next("a field")? {
@@ -104,7 +105,12 @@ fn fields(reading: &mut Reading<'_>, pdu: &Pdu) -> Result<(), Malformed> {
             Some(service) => {
                 let number = integer(i64::from(service.0));
                 element(reading, "service", &field, number, service);
-                inside(reading, &field, pdu)?;
+                said = inside(reading, &field, pdu)?;
+            }
+            None if field.is_constructed()
+                && matches!(pdu, Pdu::InitiateRequest(_) | Pdu::InitiateResponse(_)) =>
+            {
+                detail(reading, &field)?;
             }
             None => {
                 let name = name(pdu, field.tag().number);
@@ -113,11 +119,42 @@ fn fields(reading: &mut Reading<'_>, pdu: &Pdu) -> Result<(), Malformed> {
             }
         }
     }
-    Ok(())
+    Ok(said)
 }
 
 /// What a service is asked for, or gives.
-fn inside(reading: &mut Reading<'_>, service: &Element<'_>, pdu: &Pdu) -> Result<(), Malformed> {
+fn inside(
+    reading: &mut Reading<'_>,
+    service: &Element<'_>,
+    pdu: &Pdu,
+) -> Result<String, Malformed> {
+    let known = match pdu {
+        Pdu::Request { .. } => services::request(reading, service),
+        Pdu::Response { .. } => services::response(reading, service),
+        Pdu::Unconfirmed(_) if service.tag().number == 0 => {
+            Some(services::report(reading, service))
+        }
+        Pdu::Unconfirmed(_)
+        | Pdu::Error { .. }
+        | Pdu::Reject(_)
+        | Pdu::CancelRequest(_)
+        | Pdu::CancelResponse(_)
+        | Pdu::CancelError { .. }
+        | Pdu::InitiateRequest(_)
+        | Pdu::InitiateResponse(_)
+        | Pdu::InitiateError(_)
+        | Pdu::ConcludeRequest
+        | Pdu::ConcludeResponse
+        | Pdu::ConcludeError(_) => None,
+    };
+    match known {
+        Some(said) => said,
+        None => of_files(reading, service, pdu).map(|()| String::new()),
+    }
+}
+
+/// The same of services for files, status and identify, of which the line of the PDU tells; of others what can be read without names.
+fn of_files(reading: &mut Reading<'_>, found: &Element<'_>, pdu: &Pdu) -> Result<(), Malformed> {
     let names: &[&'static str] = match pdu {
         Pdu::Request { service, .. } => match service {
             Request::ObtainFile(_) => &["sourceFileServer", "sourceFile", "destinationFile"],
@@ -128,23 +165,23 @@ fn inside(reading: &mut Reading<'_>, service: &Element<'_>, pdu: &Pdu) -> Result
             | Request::Identify
             | Request::FileRead(_)
             | Request::FileClose(_)
-            | Request::FileDelete(_)
-            | Request::Other(_) => &[],
+            | Request::FileDelete(_) => &[],
+            Request::Other(_) => return services::leaves(reading, found),
         },
         Pdu::Response { service, .. } => match service {
             Response::FileOpen(_) => &["frsmID", "fileAttributes"],
             Response::FileRead(_) => &["fileData", "moreFollows"],
-            Response::FileDirectory(_) => &["listOfDirectoryEntry", "moreFollows"],
             Response::Identify(_) => &["vendorName", "modelName", "revision"],
             Response::Status(_) => &["vmdLogicalStatus", "vmdPhysicalStatus"],
             Response::ObtainFile
             | Response::FileClose
             | Response::FileRename
             | Response::FileDelete
-            | Response::Other(_) => &[],
+            | Response::FileDirectory(_) => &[],
+            Response::Other(_) => return services::leaves(reading, found),
         },
+        Pdu::Unconfirmed(_) => return services::leaves(reading, found),
         Pdu::Error { .. }
-        | Pdu::Unconfirmed(_)
         | Pdu::Reject(_)
         | Pdu::CancelRequest(_)
         | Pdu::CancelResponse(_)
@@ -156,18 +193,65 @@ fn inside(reading: &mut Reading<'_>, service: &Element<'_>, pdu: &Pdu) -> Result
         | Pdu::ConcludeResponse
         | Pdu::ConcludeError(_) => &[],
     };
-    if names.is_empty() || !service.is_constructed() {
+    if names.is_empty() || !found.is_constructed() {
         return Ok(());
     }
-    let mut r = service.elements()?;
+    let mut r = found.elements()?;
     while let Some(field) = r.next("a field")? {
         let at = usize::try_from(field.tag().number).unwrap_or(usize::MAX);
         if let Some(name) = names.get(at) {
             let value = match *name {
                 "fileData" => Value::text(format!("{} octets", field.content().len())),
+                "fileAttributes" => {
+                    attributes(reading, &field)?;
+                    continue;
+                }
+                "vendorName" | "modelName" | "revision" => Value::text(data::text(&field)?),
+                "moreFollows" => Value::from(field.boolean()?),
                 _ => primitive(&field),
             };
             element(reading, name, &field, value, "");
+        }
+    }
+    Ok(())
+}
+
+/// Size and date of a file.
+fn attributes(reading: &mut Reading<'_>, found: &Element<'_>) -> Result<(), Malformed> {
+    let mut r = found.elements()?;
+    while let Some(field) = r.next("fileAttributes")? {
+        if field.tag() == Tag::context(0) {
+            let size = integer(field.integer()?);
+            element(reading, "sizeOfFile", &field, size, "");
+        } else if field.tag() == Tag::context(1) {
+            let time = Value::text(data::text(&field)?);
+            element(reading, "lastModified", &field, time, "");
+        }
+    }
+    Ok(())
+}
+
+/// InitDetail: version, parameters, and the services that a side has, by name.
+fn detail(reading: &mut Reading<'_>, found: &Element<'_>) -> Result<(), Malformed> {
+    let mut r = found.elements()?;
+    while let Some(field) = r.next("mmsInitDetail")? {
+        match field.tag().number {
+            0 => {
+                let version = integer(field.integer()?);
+                element(reading, "versionNumber", &field, version, "");
+            }
+            1 => {
+                let bits = Value::text(data::bits(&field)?);
+                element(reading, "parameterCBB", &field, bits, "");
+            }
+            2 => {
+                let bits = field.bits()?;
+                let has = (0_u32..).zip(0..bits.len()).filter(|(_, n)| bits.bit(*n));
+                let names: Vec<String> = has.map(|(n, _)| Service(n).to_string()).collect();
+                let names = Value::text(names.join(" "));
+                element(reading, "servicesSupported", &field, names, "");
+            }
+            _ => {}
         }
     }
     Ok(())
