@@ -31,7 +31,7 @@ fn tshark(capture: &Path) -> Option<Vec<Vec<String>>> {
     for field in FIELDS {
         command.args(["-e", field]);
     }
-    let output = match command.output() {
+    let output = match kumiki_watchdog::during(|| command.output()) {
         Ok(output) => output,
         Err(why) => {
             assert!(

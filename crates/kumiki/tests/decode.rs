@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn kumiki(arguments: &[&str], input: &[u8]) -> Output {
+    kumiki_watchdog::minute();
     let mut child = Command::new(env!("CARGO_BIN_EXE_kumiki"))
         .args(arguments)
         .stdin(Stdio::piped())
@@ -241,6 +242,7 @@ fn our_own_captures_hold_no_mistakes_and_are_read_as_tshark_reads_them() {
 /// The fields of every packet with TCP; `None`, with the reason printed, where there is no tshark and
 /// `KUMIKI_REQUIRE_TSHARK` is not set.
 fn tshark(capture: &str, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    kumiki_watchdog::minute();
     let mut command = Command::new("tshark");
     command.args([
         "-n",

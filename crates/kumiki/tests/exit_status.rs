@@ -28,6 +28,7 @@ impl Folder {
     }
 
     fn kumiki(&self, arguments: &[&str]) -> Output {
+        kumiki_watchdog::minute();
         Command::new(env!("CARGO_BIN_EXE_kumiki"))
             .args(arguments)
             .current_dir(&self.0)

@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     ("kumiki-osi", &["kumiki-octets"]),
@@ -46,7 +46,11 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("kumiki-bench", EVERYTHING_BELOW_KUMIKI),
     ("kumiki-fuzz", EVERYTHING_BELOW_KUMIKI),
     ("xtask", &[]),
+    // And this one only tests, those of all others.
+    (FOR_TESTS, &[]),
 ];
+
+const FOR_TESTS: &str = "kumiki-watchdog";
 
 const EVERYTHING_BELOW_LAB: &[&str] = &[
     "kumiki-octets",
@@ -107,7 +111,8 @@ fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Ve
     };
     for (rule, used) in dependencies(manifest) {
         let ours = MAY_USE.iter().any(|(crate_name, _)| *crate_name == used);
-        if ours && !allowed.contains(&used.as_str()) {
+        let for_tests = used == FOR_TESTS && rule == "dev-direction";
+        if ours && !for_tests && !allowed.contains(&used.as_str()) {
             findings.push(Finding::new(
                 rule,
                 file,

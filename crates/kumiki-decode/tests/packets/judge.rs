@@ -48,7 +48,7 @@ pub(crate) fn tshark_with(
     for field in fields {
         command.args(["-e", field]);
     }
-    let output = match command.output() {
+    let output = match kumiki_watchdog::during(|| command.output()) {
         Ok(output) => output,
         Err(why) => {
             assert!(

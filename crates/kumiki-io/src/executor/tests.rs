@@ -396,6 +396,7 @@ fn the_same_is_heard_in_virtual_time_and_by_late_and_uneven_polling() {
 
 #[test]
 fn the_same_is_heard_in_real_time_in_two_threads() {
+    kumiki_watchdog::minute();
     let in_virtual_time = in_virtual_time(4);
     let (all_a, all_b) = (octets(&in_virtual_time.0), octets(&in_virtual_time.1));
     let at_most = Duration::from_secs(60);

@@ -248,6 +248,7 @@ mod tests {
 
     #[test]
     fn what_is_read_ends_and_what_is_written_still_arrives() {
+        kumiki_watchdog::minute();
         let (input, mut typed) = io::pipe().unwrap();
         let (mut shown, output) = io::pipe().unwrap();
         let mut console = Console::of(input.into(), output.into()).unwrap();

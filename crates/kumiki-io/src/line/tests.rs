@@ -16,6 +16,7 @@ fn path(name: &str) -> PathBuf {
 
 /// Waits until something can be read, and takes it.
 fn next(line: &mut Line) -> Arrival {
+    kumiki_watchdog::minute();
     loop {
         if let Some(arrival) = line.receive().unwrap() {
             return arrival;

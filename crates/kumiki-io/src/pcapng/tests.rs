@@ -33,7 +33,7 @@ fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<String>> {
     for field in fields {
         command.args(["-e", field]);
     }
-    let result = command.output();
+    let result = kumiki_watchdog::during(|| command.output());
     std::fs::remove_file(&file).unwrap();
     let output = match result {
         Ok(output) => output,

@@ -19,6 +19,7 @@ const fn handle(index: u32) -> Handle {
 }
 
 fn device(config: SocketsConfig) -> Sockets {
+    kumiki_watchdog::minute();
     Sockets::new(config).unwrap()
 }
 

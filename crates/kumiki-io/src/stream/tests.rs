@@ -9,6 +9,7 @@ use kumiki_octets::Pattern;
 use super::*;
 
 fn pair() -> (Stream, UnixStream) {
+    kumiki_watchdog::minute();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut stream = Stream::new(ours).unwrap();
     assert!(matches!(stream.receive(), Ok(Some(Arrival::Up))));

@@ -8,6 +8,7 @@ use crate::clock::{Bell, Clock as _, RealClock};
 const ANY: &str = "127.0.0.1:0";
 
 fn open(far: Far) -> Udp {
+    kumiki_watchdog::minute();
     Udp::open(ANY.parse().unwrap(), far).unwrap()
 }
 

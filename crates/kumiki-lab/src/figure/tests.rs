@@ -138,7 +138,7 @@ fn an_independent_renderer_reads_the_figure() {
         .unwrap()
         .write_all(svg.as_bytes())
         .unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = kumiki_watchdog::during(|| child.wait_with_output()).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && errors.is_empty(), "{errors}");
     assert!(output.stdout.starts_with(b"\x89PNG"));

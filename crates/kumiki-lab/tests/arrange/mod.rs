@@ -99,7 +99,7 @@ pub(crate) fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<
     for field in fields {
         command.args(["-e", field]);
     }
-    let output = match command.output() {
+    let output = match kumiki_watchdog::during(|| command.output()) {
         Ok(output) => output,
         Err(error) => {
             assert!(

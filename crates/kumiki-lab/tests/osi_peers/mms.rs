@@ -20,6 +20,7 @@ use crate::peers::{Running, skip};
 
 /// A Python that has libiec61850; `None`, after saying so, where there is none.
 fn python() -> Option<String> {
+    kumiki_watchdog::minute();
     let named = std::env::var("KUMIKI_PYTHON").ok();
     let named = named.filter(|it| !it.is_empty());
     let python = named.unwrap_or_else(|| "python3".to_owned());

@@ -68,6 +68,7 @@ impl Running {
     }
 
     fn spawn(command: &mut Command) -> Self {
+        kumiki_watchdog::minute();
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let output = child.stdout.take().map(BufReader::new);
         Self {
@@ -81,6 +82,7 @@ impl Running {
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let output = self.output.as_mut().unwrap();
         loop {
+            kumiki_watchdog::minute();
             let mut line = String::new();
             let read = output.read_line(&mut line).unwrap();
             assert!(read > 0, "{text:?} was never said:\n{}", self.said);
@@ -93,6 +95,7 @@ impl Running {
 
     /// Waits for its end; its status, and all that it has said.
     pub(crate) fn end(mut self) -> (i32, String) {
+        kumiki_watchdog::minute();
         let mut output = self.output.take().unwrap();
         output.read_to_string(&mut self.said).unwrap();
         let status = self.child.wait().unwrap();

@@ -24,6 +24,7 @@ struct Switch {
 
 impl Switch {
     fn start(config: &str) -> Self {
+        kumiki_watchdog::minute();
         let config = parse("switch.toml", config).unwrap_or_else(|why| panic!("{why}"));
         let end = Arc::new(AtomicBool::new(false));
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -50,9 +51,9 @@ impl Switch {
 
     /// The next line of its log with this in it.
     fn wait_for(&self, part: &str) -> String {
-        let patience = std::time::Duration::from_secs(60);
         loop {
-            let line = self.lines.recv_timeout(patience);
+            kumiki_watchdog::minute();
+            let line = self.lines.recv();
             let line = line.unwrap_or_else(|_| panic!("{part:?}: {:?}", self.log.lock().unwrap()));
             if line.contains(part) {
                 return line;

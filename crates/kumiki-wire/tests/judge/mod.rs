@@ -41,7 +41,7 @@ pub(crate) fn fields(
     for field in fields {
         command.args(["-e", field]);
     }
-    let output = match command.output() {
+    let output = match kumiki_watchdog::during(|| command.output()) {
         Err(error)
             if error.kind() == ErrorKind::NotFound
                 && std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() =>

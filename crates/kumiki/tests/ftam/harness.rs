@@ -4,12 +4,8 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-
-/// How long anything may take; only what hangs takes as long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) const KUMIKI: &str = env!("CARGO_BIN_EXE_kumiki");
 
@@ -129,7 +125,8 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
 
 fn rest(receiver: &Receiver<String>) -> String {
     let mut all = String::new();
-    while let Ok(line) = receiver.recv_timeout(PATIENCE) {
+    while let Ok(line) = receiver.recv() {
+        kumiki_watchdog::minute();
         all.push_str(&line);
         all.push('\n');
     }
@@ -138,6 +135,7 @@ fn rest(receiver: &Receiver<String>) -> String {
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Self {
+        kumiki_watchdog::minute();
         let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let out = lines(child.stdout.take().unwrap());
@@ -148,7 +146,8 @@ impl Running {
     /// The next line of its standard output.
     #[track_caller]
     pub(crate) fn line(&self) -> String {
-        self.out.recv_timeout(PATIENCE).unwrap()
+        kumiki_watchdog::minute();
+        self.out.recv().unwrap()
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -158,20 +157,8 @@ impl Running {
 
     /// Waits for its end, which is to come.
     pub(crate) fn end(mut self) -> Ran {
-        // Both streams end with the process; one that hangs is found out here and killed.
+        kumiki_watchdog::minute();
         let (out, err) = (rest(&self.out), rest(&self.err));
-        if self.child.try_wait().unwrap().is_none() {
-            let (sender, receiver) = channel::<()>();
-            let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-            let killer = std::thread::spawn(move || {
-                if receiver.recv_timeout(PATIENCE).is_err() {
-                    let _ = kill_process(id, Signal::KILL);
-                }
-            });
-            let _ = self.child.wait();
-            let _ = sender.send(());
-            killer.join().unwrap();
-        }
         let status = self.child.wait().unwrap().code();
         Ran { status, out, err }
     }
@@ -229,18 +216,11 @@ impl Daemon {
     }
 }
 
-/// Waits until something is seen, or for too long.
+/// Waits until something is seen.
 #[track_caller]
 pub(crate) fn until(mut seen: impl FnMut() -> bool) {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        // A channel on which nothing comes is a clock.
-        let (_keep, never) = channel::<()>();
-        let _ = never.recv_timeout(PATIENCE);
-        let _ = sender.send(());
-    });
+    kumiki_watchdog::minute();
     while !seen() {
-        assert!(receiver.try_recv().is_err(), "it never came");
         std::thread::yield_now();
     }
 }

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 
-use super::harness::{Daemon, Folder, PATIENCE, Running};
+use super::harness::{Daemon, Folder, Running};
 
 /// A line of a password file.
 fn entry(folder: &Folder, user: &str, password: &str) -> String {
@@ -185,7 +185,6 @@ fn what_cannot_be_reached_is_told_with_its_layer() {
     let speaker = std::thread::spawn(move || {
         let (mut socket, _) = other.accept().unwrap();
         socket.write_all(b"SSH-2.0-Something\r\n").unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut all = Vec::new();
         let _ = socket.read_to_end(&mut all);
     });
@@ -204,9 +203,8 @@ fn who_does_not_begin_is_dropped_and_who_are_too_many_are_not_taken() {
     let options = ["--anonymous", "--begin", "1500ms", "--of-one-host", "1"];
     let daemon = Daemon::start(&folder, &options);
     let call = || {
-        let socket = TcpStream::connect(&daemon.at).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        socket
+        kumiki_watchdog::minute();
+        TcpStream::connect(&daemon.at).unwrap()
     };
     let (mut first, mut second) = (call(), call());
     let mut octets = Vec::new();

@@ -6,7 +6,7 @@ use std::thread::{JoinHandle, spawn};
 
 use rustix::process::Signal;
 
-use super::harness::{Daemon, Folder, PATIENCE, Running, hollow, until};
+use super::harness::{Daemon, Folder, Running, hollow, until};
 
 /// Somebody who takes one connection and does this with it; and where.
 fn peer(act: impl FnOnce(&mut TcpStream) + Send + 'static) -> (String, JoinHandle<()>) {
@@ -14,7 +14,6 @@ fn peer(act: impl FnOnce(&mut TcpStream) + Send + 'static) -> (String, JoinHandl
     let at = listener.local_addr().unwrap().to_string();
     let thread = spawn(move || {
         let (mut socket, _) = listener.accept().unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
         act(&mut socket);
         let _ = socket.read_to_end(&mut Vec::new());
     });
@@ -200,8 +199,9 @@ fn a_caller_of_whom_nothing_can_come_loses_its_place_at_once() {
     ];
     for (daemon, octets, log) in cases {
         // Less than any layer waits for the other to hang up.
+        let at_once = std::time::Duration::from_secs(20);
         let mut socket = TcpStream::connect(&daemon.at).unwrap();
-        socket.set_read_timeout(Some(PATIENCE / 3)).unwrap();
+        socket.set_read_timeout(Some(at_once)).unwrap();
         socket.write_all(octets).unwrap();
         let mut said = Vec::new();
         // A reset is an end too.

@@ -9,10 +9,6 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
-use std::time::Duration;
-
-/// How long anything may take; only what hangs takes as long.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process that listens somewhere, and is ended with the test.
 struct Listener {
@@ -28,6 +24,7 @@ impl Drop for Listener {
 }
 
 fn kumiki(arguments: &[&str]) -> Command {
+    kumiki_watchdog::minute();
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     command
         .args(["x25", "pad"])
@@ -216,6 +213,7 @@ fn a_call_that_cannot_be_had_says_what_would_help() {
 
 /// Reads until `end` has come.
 fn until(socket: &mut TcpStream, end: &str) -> String {
+    kumiki_watchdog::minute();
     let mut said = Vec::new();
     let mut piece = [0; 256];
     while !text(&said).contains(end) {
@@ -234,7 +232,6 @@ fn terminals_come_by_telnet() {
         .map(|_| TcpStream::connect(&door.at).unwrap())
         .collect();
     for socket in &mut sockets {
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
         until(socket, "KUMIKI PAD\r\n*");
     }
     for (number, socket) in sockets.iter_mut().enumerate() {

@@ -129,6 +129,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
+        kumiki_watchdog::minute();
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -146,6 +147,7 @@ impl Running {
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let output = self.output.as_mut().unwrap();
         loop {
+            kumiki_watchdog::minute();
             let mut line = String::new();
             let read = output.read_line(&mut line).unwrap();
             assert!(read > 0, "{text:?} was never said:\n{}", self.said);
@@ -158,6 +160,7 @@ impl Running {
 
     /// Waits for its end; its status, and all that it has said.
     pub(crate) fn end(mut self) -> (i32, String) {
+        kumiki_watchdog::minute();
         let mut output = self.output.take().unwrap();
         output.read_to_string(&mut self.said).unwrap();
         let status = self.child.wait().unwrap();
@@ -192,7 +195,7 @@ pub(crate) fn pppd(kit: &Path, line: &str, options: &str, after: Option<&Path>) 
     let mut command = Command::new(kit.join("ppp-peer.sh"));
     command.arg(line).args(options.split_whitespace());
     // The log of pppd comes with the rest.
-    command.env("TIMEOUT", "100").stderr(Stdio::null());
+    command.env("TIMEOUT", "60").stderr(Stdio::null());
     if let Some(after) = after {
         command.env("AFTER", after);
     }

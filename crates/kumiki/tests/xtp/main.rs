@@ -1,7 +1,7 @@
 //! `kumiki ttcp` in real time: XTP, and TCP, over an Ethernet whose frames are in UDP datagrams on the loopback interface.
 //!
 //! Two processes, each a whole host, carry generated octets; the hashes that both ends compute must be the same. Each test has
-//! ports of its own, ends what it started, and gives up when a process says nothing for [`PATIENCE`]. tshark is asked where there
+//! ports of its own, ends what it started, and gives up where a process hangs. tshark is asked where there
 //! is one; with `KUMIKI_REQUIRE_TSHARK` set there must be one.
 
 #![allow(

@@ -5,14 +5,10 @@ use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use serde_json::Value;
-
-/// How long a process may say nothing. Generous: it only ends what would hang.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How many ports a process of tests may use before it meets those of the next one.
 const PORTS: u32 = 32;
@@ -83,15 +79,11 @@ impl Running {
 
     /// The next line; `None` at the end.
     fn line(&mut self) -> Option<String> {
-        match self.lines.recv_timeout(PATIENCE) {
-            Ok(line) => {
-                self.said.push_str(&line);
-                self.said.push('\n');
-                Some(line)
-            }
-            Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("it hangs after saying:\n{}", self.said),
-        }
+        kumiki_watchdog::minute();
+        let line = self.lines.recv().ok()?;
+        self.said.push_str(&line);
+        self.said.push('\n');
+        Some(line)
     }
 
     /// Reads until it has told of an event of this kind.
@@ -107,6 +99,7 @@ impl Running {
 
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Ended {
+        kumiki_watchdog::minute();
         while self.line().is_some() {}
         let status = self.child.wait().unwrap();
         Ended {

@@ -440,6 +440,7 @@ fn the_schedule_changes_the_path_at_its_times_and_ends_nothing_that_waits() {
 
 #[test]
 fn lines_from_a_socket_are_carried_out_and_answered() {
+    kumiki_watchdog::minute();
     let place = std::env::temp_dir().join(format!("kumiki-delay-{}", std::process::id()));
     let (a, b) = (Shelf::with(1, 9), Shelf::with(0, 9));
     let devices: [Box<dyn RealDevice>; 2] = [Box::new(a), Box::new(b.clone())];
@@ -483,6 +484,7 @@ fn lines_from_a_socket_are_carried_out_and_answered() {
 
 #[test]
 fn lines_of_an_input_are_answered_as_text_or_as_json() {
+    kumiki_watchdog::minute();
     let (a, b) = (Shelf::default(), Shelf::default());
     let mut engine = engine(&a, &b, &[], &[]);
     let asking = engine.asking();
@@ -521,6 +523,7 @@ fn lines_of_an_input_are_answered_as_text_or_as_json() {
 
 #[test]
 fn datagrams_cross_between_two_sockets() {
+    kumiki_watchdog::minute();
     let open = |far| kumiki_io::Udp::open("127.0.0.1:0".parse().unwrap(), far).unwrap();
     let peers = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
     let mut near = open(kumiki_io::Far::First);
