@@ -7,6 +7,9 @@ use std::sync::Mutex;
 use super::*;
 use crate::line::{Line, Opening};
 
+/// Longer than anything here takes, and an end to what would hang.
+const PATIENCE: Duration = Duration::from_secs(50);
+
 /// One end of a pair of sockets that keeps datagrams apart, as a device does.
 struct Pair {
     socket: UnixDatagram,
@@ -176,10 +179,7 @@ fn a_packet_ends_a_wait_in_real_time() {
         far.send(&[1]).unwrap();
         far
     });
-    // Would otherwise take an hour.
-    let ended = executor.run(Duration::from_secs(3600), |executor| {
-        executor.real_counters(real).sent == 1
-    });
+    let ended = executor.run(PATIENCE, |executor| executor.real_counters(real).sent == 1);
     assert_eq!(ended, Ended::Done);
     assert_eq!(come(&sender.join().unwrap()), [1]);
 }
@@ -189,7 +189,7 @@ fn a_device_that_fails_ends_the_run_and_is_named() {
     let room = Arc::new(Mutex::new(100));
     let (mut executor, _, real, far) = parrot(RealClock::start(), Pace::default(), &room);
     far.send(&[]).unwrap();
-    let ended = executor.run(Duration::from_secs(3600), |_| false);
+    let ended = executor.run(PATIENCE, |_| false);
     assert_eq!(ended, Ended::DeviceFailed);
     let (failed, why) = executor.failure().unwrap();
     assert_eq!((*failed, why.kind()), (real, io::ErrorKind::BrokenPipe));
@@ -220,37 +220,83 @@ impl Protocol for Listener {
     }
 }
 
+/// A graph with a [`Listener`] on a line at which anybody may call.
+struct Called {
+    executor: Executor<RealClock>,
+    graph: GraphId,
+    path: std::path::PathBuf,
+}
+
+impl Called {
+    fn new(name: &str) -> Self {
+        kumiki_watchdog::minute();
+        let mut graph = Graph::new(1, 1);
+        let task = graph.add_task("cpu");
+        graph.add_device("dev", Service::Frame).unwrap();
+        let node = Box::<Listener>::default();
+        graph.add_node("listener", task, node).unwrap();
+        graph.connect("listener", "dev").unwrap();
+        let mut executor = Executor::new(RealClock::start(), Pace::default());
+        let id = executor.add_graph("a", graph);
+        let path =
+            std::env::temp_dir().join(format!("kumiki-executor-{}-{name}", std::process::id()));
+        let line = Line::open(&Opening::Listen(path.clone()), false).unwrap();
+        let real = executor.add_real(Box::new(line)).unwrap();
+        executor.plug(Plug::Device(id, DEVICE), Plug::Real(real));
+        executor.start().unwrap();
+        Self {
+            executor,
+            graph: id,
+            path,
+        }
+    }
+
+    /// Runs until the graph has been told so many things: these.
+    fn is_told(&mut self, things: &[&str]) {
+        let id = self.graph;
+        let heard = |executor: &Executor<RealClock>| {
+            let graph = executor.graph(id).unwrap();
+            let node = graph.node("listener").unwrap();
+            graph.protocol::<Listener>(node).unwrap().0.clone()
+        };
+        let ended = self
+            .executor
+            .run(PATIENCE, |executor| heard(executor).len() >= things.len());
+        assert_eq!(
+            (heard(&self.executor), ended),
+            (
+                things.iter().map(ToString::to_string).collect(),
+                Ended::Done
+            )
+        );
+    }
+
+    /// Somebody calls, and has come when this returns: the kernel takes callers before they are accepted.
+    fn call(&self) -> std::os::unix::net::UnixStream {
+        let mut peer = std::os::unix::net::UnixStream::connect(&self.path).unwrap();
+        io::Write::write_all(&mut peer, b"hello").unwrap();
+        peer
+    }
+}
+
 #[test]
 fn a_graph_is_told_when_somebody_comes_to_a_line_and_goes() {
-    let mut graph = Graph::new(1, 1);
-    let task = graph.add_task("cpu");
-    graph.add_device("dev", Service::Frame).unwrap();
-    let node = Box::<Listener>::default();
-    graph.add_node("listener", task, node).unwrap();
-    graph.connect("listener", "dev").unwrap();
-    let mut executor = Executor::new(RealClock::start(), Pace::default());
-    let id = executor.add_graph("a", graph);
-    let path = std::env::temp_dir().join(format!("kumiki-executor-{}", std::process::id()));
-    let line = Line::open(&Opening::Listen(path.clone()), false).unwrap();
-    let real = executor.add_real(Box::new(line)).unwrap();
-    executor.plug(Plug::Device(id, DEVICE), Plug::Real(real));
-    executor.start().unwrap();
-    let peer = std::thread::spawn(move || {
-        let mut peer = std::os::unix::net::UnixStream::connect(path).unwrap();
-        io::Write::write_all(&mut peer, b"hello").unwrap();
-        io::Read::read_exact(&mut peer, &mut [0]).unwrap();
-    });
-    let heard = |executor: &Executor<RealClock>| {
-        let graph = executor.graph(id).unwrap();
-        let node = graph.node("listener").unwrap();
-        graph.protocol::<Listener>(node).unwrap().0.clone()
-    };
-    // Would otherwise take an hour.
-    executor.run(Duration::from_secs(3600), |executor| {
-        heard(executor).len() == 4
-    });
-    peer.join().unwrap();
-    assert_eq!(heard(&executor), ["Down", "Up", "5 octets", "Down"]);
+    let mut called = Called::new("comes");
+    called.is_told(&["Down"]);
+    let peer = called.call();
+    called.is_told(&["Down", "Up", "5 octets"]);
+    drop(peer);
+    called.is_told(&["Down", "Up", "5 octets", "Down"]);
+}
+
+/// What is told is how things stand: of a time before the first look nothing is.
+#[test]
+fn a_graph_hears_of_who_was_at_its_line_first_that_he_is_there() {
+    let mut called = Called::new("early");
+    let peer = called.call();
+    called.is_told(&["Up", "5 octets"]);
+    drop(peer);
+    called.is_told(&["Up", "5 octets", "Down"]);
 }
 
 /// Says each datagram back to who sent it, and puts down who that was.
@@ -302,9 +348,7 @@ fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
     for (peer, octet) in peers.iter().zip([7, 8]) {
         peer.send_to(&[octet], at).unwrap();
     }
-    let ended = executor.run(Duration::from_secs(60), |executor| {
-        executor.real_counters(real).sent == 2
-    });
+    let ended = executor.run(PATIENCE, |executor| executor.real_counters(real).sent == 2);
     assert_eq!(ended, Ended::Done);
     let told = &executor
         .graph(id)
