@@ -102,18 +102,26 @@ pub fn run(script: &Script, record: bool) -> Result<Outcome, Fault> {
 }
 
 /// Holds Linux's TCP against `script`, in the network namespace of this process, which should be one made for this: kernel settings are
-/// changed, and a TUN device is made. `None` where the script says that it does not apply.
+/// changed, and a TUN device is made. `None` where the script says that it does not apply. `tolerance` is how much earlier or later things
+/// may be, in place of what the script says: on a machine of which nobody knows how busy it is, order and contents can be judged and times cannot.
 ///
 /// # Errors
 /// Says what could not be had.
 #[cfg(target_os = "linux")]
-pub fn against_linux(script: &Script, record: bool) -> Result<Option<Outcome>, String> {
+pub fn against_linux(
+    script: &Script,
+    record: bool,
+    tolerance: Option<std::time::Duration>,
+) -> Result<Option<Outcome>, String> {
     let Linux::Yes(same) = &script.header.linux else {
         return Ok(None);
     };
     let subject = linux::Kernel::new(&script.header, same)?;
     let strict = Strictness {
-        tolerance: same.tolerance(),
+        tolerance: tolerance.map_or_else(
+            || same.tolerance(),
+            |it| Duration::from_nanos(u64::try_from(it.as_nanos()).unwrap_or(u64::MAX)),
+        ),
         windows: same.window,
         push: same.push,
         quick_acks: same.quick_acks,
@@ -127,7 +135,11 @@ pub fn against_linux(script: &Script, record: bool) -> Result<Option<Outcome>, S
 /// # Errors
 /// Always.
 #[cfg(not(target_os = "linux"))]
-pub fn against_linux(_: &Script, _: bool) -> Result<Option<Outcome>, String> {
+pub fn against_linux(
+    _: &Script,
+    _: bool,
+    _: Option<std::time::Duration>,
+) -> Result<Option<Outcome>, String> {
     Err("this is not Linux".to_owned())
 }
 

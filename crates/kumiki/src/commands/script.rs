@@ -51,7 +51,7 @@ pub(super) fn script(wanted: &cli::Script) -> Result<(), Stop> {
                 .map_err(|fault| format!("{}: {fault}", script.file))
         })?,
         (Some(cli::Against::Linux), true) => one_by_one(&scripts, wanted, |script| {
-            script::against_linux(script, wanted.record)
+            script::against_linux(script, wanted.record, None)
                 .map_err(|why| format!("{}: {why}", script.file))
         })?,
         (Some(cli::Against::Linux), false) => in_namespaces(&scripts, wanted),

@@ -7,7 +7,7 @@
 //! The box makes both interfaces; one is moved to the peer's namespace then. That takes `ip` of iproute2; where that is absent
 //! nothing is tested here, which is said, unless `KUMIKI_REQUIRE_NETNS` is set.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
@@ -36,10 +36,9 @@ pub(crate) fn cases() -> Vec<Case> {
         tries: 1,
         run: Box::new(changes),
     };
-    // How late units are depends on how busy the machine is.
     let exact = Case {
-        name: "delay::an_echo_takes_twice_the_delay".to_owned(),
-        tries: 4,
+        name: "delay::an_echo_takes_twice_the_delay_at_least".to_owned(),
+        tries: 1,
         run: Box::new(echoes),
     };
     crosses.into_iter().chain([counted, exact]).collect()
@@ -116,7 +115,7 @@ impl Between {
     }
 
     /// What has crossed, once `enough` says so.
-    fn once(&self, enough: impl Fn(&Value) -> bool) -> Said<Value> {
+    pub(crate) fn once(&self, enough: impl Fn(&Value) -> bool) -> Said<Value> {
         for _ in 0..10_000 {
             let statistics = self.statistics()?;
             if enough(&statistics) {
@@ -128,11 +127,16 @@ impl Between {
 }
 
 /// Neither side says anything by itself.
-pub(crate) fn without_ipv6() {
+pub(crate) fn without_ipv6() -> Said<()> {
     for which in ["all", "default"] {
-        // Where there is no IPv6 there is nothing to switch off.
-        let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
+        let setting = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+        match std::fs::write(&setting, "1") {
+            // Where there is no IPv6 there is nothing to switch off.
+            Err(why) if why.kind() == ErrorKind::NotFound => {}
+            other => other.map_err(when(&setting))?,
+        }
     }
+    Ok(())
 }
 
 /// The box, and the peer `which` behind it; `None` where there is no `ip`.
@@ -140,7 +144,7 @@ pub(crate) fn set_up(kind: &str, set: &str, which: &str) -> Said<Option<(Between
     if ip("-V")?.is_none() {
         return Ok(None);
     }
-    without_ipv6();
+    without_ipv6()?;
     let mut peer = Peer::start(which)?;
     let between = Between::start(kind, set)?;
     needed(&format!("link set d1 netns {}", peer.id()))?;
@@ -154,7 +158,7 @@ pub(crate) const ABSENT: &str = "nothing: there is no ip of iproute2";
 /// The peer's process, in its own namespace.
 pub(crate) fn peer() -> ExitCode {
     let acted = || -> Said<()> {
-        without_ipv6();
+        without_ipv6()?;
         println!("begun");
         let mut line = String::new();
         std::io::stdin()
@@ -193,7 +197,7 @@ pub(crate) fn peer() -> ExitCode {
 
 /// Both ways, through everything that can go wrong.
 fn crosses(kind: &str) -> Said<String> {
-    let set = "both delay 3ms jitter 1ms normal loss 0.5% duplicate 1% corrupt 0.1% reorder 1% by 2ms rate 200Mb/s queue 500 packets";
+    let set = "both delay 3ms jitter 1ms normal loss 1% duplicate 1% corrupt 0.1% reorder 1% by 2ms rate 200Mb/s queue 500 packets";
     let Some((between, mut peer)) = set_up(kind, set, PEER)? else {
         return Ok(ABSENT.to_owned());
     };
@@ -298,12 +302,9 @@ fn echoes() -> Said<String> {
             let asked = figure("delay_intended", what);
             holds((asked - 20.0).abs() < 1e-6, || all.to_string())?;
         }
-        // Never early; on the average not late by more than a busy machine makes it.
-        let (least, mean) = (
-            figure("delay_measured", "min_ms"),
-            figure("delay_measured", "mean_ms"),
-        );
-        holds(least >= 20.0 && mean < 22.0, || all.to_string())?;
+        // Never early. How late is the machine's affair, and told: `kumiki-bench` measures it.
+        let least = figure("delay_measured", "min_ms");
+        holds(least >= 20.0, || all.to_string())?;
         late.push(format!("{:.3}", figure("late", "p99_ms")));
     }
     Ok(format!(

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use rustix::net::sockopt;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -17,7 +18,7 @@ static IPV6: OnceLock<bool> = OnceLock::new();
 
 /// From now on it is IPv6.
 pub(crate) fn speak_ipv6() {
-    let _ = IPV6.set(true);
+    assert!(IPV6.set(true).is_ok(), "the version of IP is settled");
 }
 
 pub(crate) fn is_ipv6() -> bool {
@@ -51,7 +52,10 @@ pub(crate) fn to_linux() -> String {
 }
 
 /// How long nothing may happen. Far beyond any timer that a case should meet, but for a connection that is given up.
-const PATIENCE: Duration = Duration::from_secs(100);
+const PATIENCE: Duration = Duration::from_secs(50);
+
+/// The congestion control of Linux's sockets, whatever the kernel's own choice is.
+const CONTROLLER: &str = "cubic";
 
 pub(crate) type Said<T> = Result<T, String>;
 
@@ -63,6 +67,28 @@ pub(crate) fn when<E: std::fmt::Display>(tried: &str) -> impl FnOnce(E) -> Strin
 /// Sets `net.ipv4.NAME` of this namespace.
 pub(crate) fn sysctl(name: &str, value: &str) -> Said<()> {
     std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(when(name))
+}
+
+/// As [`sysctl`]; false where this kernel has no such setting.
+pub(crate) fn sysctl_if_there(name: &str, value: &str) -> Said<bool> {
+    match std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value) {
+        Ok(()) => Ok(true),
+        Err(why) if why.kind() == ErrorKind::NotFound => Ok(false),
+        Err(why) => Err(when(name)(why)),
+    }
+}
+
+/// Has a socket use this congestion control. A sysctl would not do: in a namespace it takes only what the kernel has marked as
+/// harmless, and a socket takes more.
+pub(crate) fn control(stream: &TcpStream, controller: &str) -> Said<()> {
+    sockopt::set_tcp_congestion(stream, controller)
+        .map_err(|why| format!("TCP_CONGESTION {controller}: {why}"))?;
+    let uses = sockopt::tcp_congestion(stream).map_err(when("TCP_CONGESTION"))?;
+    if uses == controller {
+        Ok(())
+    } else {
+        Err(format!("Linux uses {uses} instead of {controller}"))
+    }
 }
 
 /// The program, running.
@@ -124,6 +150,7 @@ impl Kumiki {
 
     /// The next thing it says, which must be this.
     pub(crate) fn event(&self, name: &str) -> Said<Value> {
+        kumiki_watchdog::minute();
         let event = self.events.recv_timeout(PATIENCE);
         let event = event.map_err(|why| format!("kumiki said no \"{name}\": {why}"))?;
         if event["event"] == name {
@@ -135,6 +162,7 @@ impl Kumiki {
 
     /// Its status, once it has ended by itself.
     pub(crate) fn status(mut self) -> Said<i32> {
+        kumiki_watchdog::minute();
         // What it says last ends before it does.
         while self.events.recv_timeout(PATIENCE).is_ok() {}
         let status = self.child.wait().map_err(when("wait"))?;
@@ -222,6 +250,7 @@ fn prepare(stream: TcpStream) -> Said<TcpStream> {
     let set = |set: io::Result<()>| set.map_err(when("set a time limit"));
     set(stream.set_read_timeout(Some(PATIENCE)))?;
     set(stream.set_write_timeout(Some(PATIENCE)))?;
+    control(&stream, CONTROLLER)?;
     Ok(stream)
 }
 
@@ -265,6 +294,7 @@ pub(crate) fn write(stream: &mut impl Write, octets: u64, seed: u64) -> Said<Con
     let mut buffer = vec![0; 1 << 16];
     let (mut left, mut state) = (octets, seed | 1);
     while left > 0 {
+        kumiki_watchdog::minute();
         for word in buffer.chunks_exact_mut(8) {
             // xorshift64 (Marsaglia 2003).
             state ^= state << 13;
@@ -291,6 +321,7 @@ pub(crate) fn read(stream: &mut impl Read) -> Said<Content> {
     let mut buffer = vec![0; 1 << 18];
     let mut octets = 0;
     loop {
+        kumiki_watchdog::minute();
         match stream.read(&mut buffer) {
             Ok(0) => return Ok(Content::hashed(octets, hash)),
             Ok(read) => {

@@ -87,7 +87,7 @@ fn judge(sent: &Value, received: &Value, octets: u64) -> Said<()> {
 
 fn routed(protocol: &str) -> Said<String> {
     let octets = 16 * MIB;
-    without_ipv6();
+    without_ipv6()?;
     forward()?;
     let pcap = std::env::temp_dir().join(format!("kumiki-pair-{}.pcapng", std::process::id()));
     let path = pcap.to_string_lossy().into_owned();
@@ -142,7 +142,7 @@ fn lossy(protocol: &str, octets: u64) -> Said<String> {
     if ip("-V")?.is_none() {
         return Ok(ABSENT.to_owned());
     }
-    without_ipv6();
+    without_ipv6()?;
     forward()?;
     let set = "both delay 5ms loss 1%";
     let ends = [
@@ -186,7 +186,7 @@ fn lossy(protocol: &str, octets: u64) -> Said<String> {
 /// The peer's process, in its own namespace: it receives one transfer.
 pub(crate) fn peer() -> ExitCode {
     let acted = || -> Said<()> {
-        without_ipv6();
+        without_ipv6()?;
         forward()?;
         println!("begun");
         let mut line = String::new();

@@ -35,7 +35,8 @@ pub(crate) fn cases() -> Vec<Case> {
     let over = |ipv6: bool| {
         cases.into_iter().map(move |(name, run)| Case {
             name: format!("single{}::{name}", if ipv6 { "_ipv6" } else { "" }),
-            tries: 1,
+            // Which FINs cross hangs on when each end sends its own.
+            tries: if name == "both_end_at_once" { 5 } else { 1 },
             run: Box::new(move || {
                 if ipv6 {
                     speak_ipv6();
