@@ -125,17 +125,18 @@ impl Pair {
         }
         // Where the window decides in virtual time, too: less than it by a part of a segment at most, since a part may wait for more.
         let virtually = self.virtually_in_flight();
-        let agrees = (whole.saturating_sub(SEGMENT)..=whole).contains(&virtually);
+        let least = whole.saturating_sub(SEGMENT) as f64;
+        let agrees = (least..=whole as f64).contains(&virtually);
         (self.bound_by == "window" && !agrees).then(|| {
-            format!("{virtually} octets are in flight in virtual time, and {whole} with Linux")
+            format!("{virtually:.0} octets are in flight in virtual time, and {whole} with Linux")
         })
     }
 
     /// What is under way in virtual time: the rate, times the delay and the time of a segment and of its acknowledgment on the line.
-    fn virtually_in_flight(&self) -> u64 {
+    fn virtually_in_flight(&self) -> f64 {
         let on_the_line = 8.0 * (MTU + ACKNOWLEDGMENT) as f64 / BITS_PER_SECOND as f64;
         let round_trip = self.rtt_ms as f64 / 1e3 + on_the_line;
-        (self.virtually * 1e6 / 8.0 * round_trip).round() as u64
+        self.virtually * 1e6 / 8.0 * round_trip
     }
 
     /// W_eff: whole segments.
