@@ -1,50 +1,49 @@
 //! What a packet does to the context that it belongs to.
 //!
-//! In this order: what it says of its sender; the status that it tells; its data; the status that it asks for, *before* the user
-//! gets anything, since the time until the answer is in the sender's measurement; the user gets its data; closing.
+//! In this order: whether it can be true; what it says of its sender; the status that it tells; its data; the status that it asks
+//! for, *before* the user gets anything, since the time until the answer is in the sender's measurement; the user gets its data; closing.
+//!
+//! # The rule
+//!
+//! Of a packet that is refused nothing is believed: neither modes, keys, traffic values, sync and EDGE, the status that it tells, a
+//! close or an end, nor that its sender is there and where its packets come from. It changes counters, and the answer that it gets hangs
+//! on what was known before. So [`Endpoint::judge`] looks at all of a packet and cannot write, and nothing else may refuse.
+//!
+//! Data for which there is no room is no lie, for without flow control ([`kumiki_graph::FlowControl::None`]) it is what happens. What the packet *says*
+//! counts no more than that of a refused one. What it *asks* (sync, EDGE, SREQ, DREQ) is heard, or its sender would never learn of it.
 
 use kumiki_graph::{Notice, Reason};
-use kumiki_wire::xtp::{Control, Diagnosis, Key, Options, Span, Traffic, code, val};
+use kumiki_wire::xtp::{Control, Diagnosis, Header, Key, Options, Span, Traffic, code, val};
 use smallvec::SmallVec;
 
 use super::config::Recovery;
 use super::congestion::Status;
 use super::context::{Endpoint, Exchange, Io};
-use super::error::Lie;
+use super::judging::Refused;
 use super::packet::{Arrived, Body};
 use super::receive::{Inserted, Piece};
 use super::send::Writer;
 use super::timers::Timer;
 
-/// A packet of this context says what cannot be true: what to answer.
-pub(crate) type Untrue = Diagnosis;
-
-const LIE: Untrue = Diagnosis {
-    code: code::PROTOCOL_ERROR,
-    val: val::UNSPECIFIED,
-};
-
 type Pieces = SmallVec<[Piece; 2]>;
 
 impl Endpoint {
     /// # Errors
-    /// The packet says what cannot be true; nothing of it has been believed.
+    /// The packet is refused; nothing of it has been believed.
     pub(crate) fn on_packet(
         &mut self,
-        mut packet: Arrived,
+        packet: Arrived,
         io: &mut Io<'_, '_>,
-    ) -> Result<(), Untrue> {
-        if !self.part.is_pair() || packet.has(Options::MULTI) {
-            let Some(rest) = self.on_group_packet(packet, io) else {
-                return Ok(());
-            };
-            packet = rest;
+    ) -> Result<(), Refused> {
+        self.judge(&packet)?;
+        if self.part.is_transmitter() {
+            self.on_receiver_packet(packet, io);
+            return Ok(());
         }
-        let Arrived { header, body, .. } = packet;
-        let options = header.options;
-        self.stirred = true;
         let mut pieces = Pieces::new();
-        let end = match body {
+        let (header, source) = (packet.header, packet.source);
+        let options = header.options;
+        let end = match packet.body {
             Body::Diag(diagnosis) => {
                 self.on_diagnosis(diagnosis, io);
                 return Ok(());
@@ -53,15 +52,21 @@ impl Endpoint {
                 control,
                 spans,
                 exchange,
-                ..
+                join,
             } => {
+                self.stirred = true;
+                self.via.get_or_insert(source);
                 if self.part.is_pair() {
-                    self.on_control(&control, &spans, io)?;
+                    self.on_control(&control, &spans, io);
                     let over = options.contains(Options::RCLOSE) || options.contains(Options::END);
                     if !over && self.is_in_vain(io) {
                         self.give_up(io);
                         return Ok(());
                     }
+                } else if header.key.is_returned()
+                    && let Some(address) = join
+                {
+                    self.on_admission(control.rseq, &address, io);
                 }
                 self.know_peer(header.key, exchange.as_ref());
                 self.hear_modes(options);
@@ -69,44 +74,50 @@ impl Endpoint {
                 if self.receive.noerr && header.seq > self.receive.rseq {
                     self.pass_over(header.seq, &mut pieces, io);
                 }
-                header.seq
+                self.receive.end_told(header.seq)
             }
             Body::Data { tag, text } => {
                 io.shared.counters.data_received += 1;
-                self.know_peer(header.key, None);
-                self.hear_modes(options);
                 let end = header.seq.saturating_add(text.len() as u64);
                 let piece = Piece {
                     text,
                     tag,
                     end: options.contains(Options::EOM),
                 };
-                self.insert(header.seq, piece, &mut pieces, io);
-                end
+                if !self.take_data(&header, piece, &mut pieces, io) {
+                    return Ok(());
+                }
+                self.via.get_or_insert(source);
+                self.know_peer(header.key, None);
+                Some(end)
             }
             // It has come before, or the context would not be here (P11).
             Body::First { text, .. } => {
                 io.shared.counters.first_received += 1;
-                self.hear_modes(options);
                 let end = header.seq.saturating_add(text.len() as u64);
-                if !text.is_empty() {
-                    let piece = Piece {
-                        text,
-                        tag: None,
-                        end: options.contains(Options::EOM),
-                    };
-                    self.insert(header.seq, piece, &mut pieces, io);
+                let piece = Piece {
+                    text,
+                    tag: None,
+                    end: options.contains(Options::EOM),
+                };
+                if piece.text.is_empty() {
+                    self.stirred = true;
+                    self.hear_modes(options);
+                } else if !self.take_data(&header, piece, &mut pieces, io) {
+                    return Ok(());
                 }
-                end
+                self.via.get_or_insert(source);
+                Some(end)
             }
         };
         self.heard(io);
         let by_edge = self
             .answering
             .hear(header.sync, options.contains(Options::EDGE));
-        if options.contains(Options::WCLOSE) && !self.receive.close_at(end) {
-            io.shared.counters.lies += 1;
-            io.cx.drop("contradicts an earlier WCLOSE");
+        if options.contains(Options::WCLOSE)
+            && let Some(end) = end
+        {
+            self.receive.close_at(end);
         }
         if let Some(end) = self.receive.end.filter(|_| self.receive.noerr)
             && end > self.receive.rseq
@@ -116,6 +127,63 @@ impl Endpoint {
         }
         self.finish_after(options, by_edge, pieces, io);
         Ok(())
+    }
+
+    /// Takes the data of a packet with what it says of how it is sent. False where there is no room: then only what it asks is heard.
+    fn take_data(
+        &mut self,
+        header: &Header,
+        piece: Piece,
+        pieces: &mut Pieces,
+        io: &mut Io<'_, '_>,
+    ) -> bool {
+        let options = header.options;
+        self.stirred = true;
+        let noerr = options.contains(Options::NOERR);
+        match self.insert(header.seq, piece, noerr, pieces, io) {
+            Inserted::Queued => {}
+            // P26.
+            Inserted::Gap if options.contains(Options::FASTNAK) => {
+                if self.part.is_receiver() {
+                    self.answer_in_slot(true, io);
+                } else {
+                    self.answering.due = true;
+                }
+            }
+            Inserted::Gap => {}
+            Inserted::Duplicate => io.shared.counters.duplicates += 1,
+            Inserted::Outside | Inserted::Full => {
+                io.shared.counters.no_room += 1;
+                io.cx.drop("no room");
+                self.hear_question(header, io);
+                return false;
+            }
+        }
+        self.hear_modes(options);
+        true
+    }
+
+    /// What a packet asks, of which nothing else counts.
+    fn hear_question(&mut self, header: &Header, io: &mut Io<'_, '_>) {
+        let options = header.options;
+        let by_edge = self
+            .answering
+            .hear(header.sync, options.contains(Options::EDGE));
+        self.answer_question(options, by_edge, io);
+        self.answer_if_taken();
+    }
+
+    /// SREQ, EDGE and DREQ of a packet.
+    fn answer_question(&mut self, options: Options, by_edge: bool, io: &mut Io<'_, '_>) {
+        let asked = options.contains(Options::SREQ);
+        io.shared.counters.sreq_received += u64::from(asked);
+        let ends = options.contains(Options::END);
+        if (asked || by_edge) && self.accepted && !ends {
+            self.answer(io);
+        }
+        if options.contains(Options::DREQ) {
+            self.answering.dreq = Some(self.receive.rseq);
+        }
     }
 
     /// What follows the content of a packet: the answer, the data, closing.
@@ -132,23 +200,15 @@ impl Endpoint {
             self.answering.due = true;
         }
         if options.contains(Options::RCLOSE) {
-            self.on_rclose(io);
+            self.on_rclose();
         }
-        let asked = options.contains(Options::SREQ);
-        io.shared.counters.sreq_received += u64::from(asked);
-        let ends = options.contains(Options::END);
-        if (asked || by_edge) && self.accepted && !ends {
-            self.answer(io);
-        }
-        if options.contains(Options::DREQ) {
-            self.answering.dreq = Some(self.receive.rseq);
-        }
+        self.answer_question(options, by_edge, io);
         for piece in pieces {
             self.deliver(piece, io);
         }
         self.answer_if_taken();
         self.release_if_complete(io);
-        if ends {
+        if options.contains(Options::END) {
             self.on_end(options, io);
         }
     }
@@ -227,60 +287,35 @@ impl Endpoint {
         io.shared.counters.passed_over += self.receive.rseq.saturating_sub(before + got);
     }
 
-    fn insert(&mut self, seq: u64, piece: Piece, pieces: &mut Pieces, io: &mut Io<'_, '_>) {
+    fn insert(
+        &mut self,
+        seq: u64,
+        piece: Piece,
+        noerr: bool,
+        pieces: &mut Pieces,
+        io: &mut Io<'_, '_>,
+    ) -> Inserted {
         io.shared.counters.octets_received += piece.text.len() as u64;
         let before = self.receive.rseq;
         let mut got = 0;
-        let outcome = self.receive.insert(seq, piece, |piece| {
+        let outcome = self.receive.insert(seq, piece, noerr, |piece| {
             got += piece.text.len() as u64;
             pieces.push(piece);
         });
         let passed = self.receive.rseq.saturating_sub(before + got);
         io.shared.counters.passed_over += passed;
-        match outcome {
-            Inserted::Queued => {}
-            Inserted::Gap => {
-                // P26.
-                if self.theirs.contains(Options::FASTNAK) {
-                    if self.part.is_receiver() {
-                        self.answer_in_slot(true, io);
-                    } else {
-                        self.answering.due = true;
-                    }
-                }
-            }
-            Inserted::Duplicate => io.shared.counters.duplicates += 1,
-            Inserted::Outside | Inserted::Full => {
-                io.shared.counters.no_room += 1;
-                io.cx.drop("no room");
-            }
-        }
+        outcome
     }
 
-    /// The peer tells how far it is.
-    pub(crate) fn on_control(
-        &mut self,
-        control: &Control,
-        spans: &[Span],
-        io: &mut Io<'_, '_>,
-    ) -> Result<(), Untrue> {
+    /// The peer tells how far it is, and that can be.
+    pub(crate) fn on_control(&mut self, control: &Control, spans: &[Span], io: &mut Io<'_, '_>) {
         let Control { rseq, alloc, echo } = *control;
         let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
         let board = &mut self.send.board;
         // Of a peer that allows nothing no more can be wanted than that it answers.
         let shut = self.stalled.is_some() && board.in_flight() == 0;
-        if !self.asking.is_possible(echo) {
-            return Err(LIE);
-        }
-        board.check(rseq, spans).map_err(|lie| match lie {
-            Lie::NeverSent => Diagnosis {
-                val: val::INVALID_RETRANSMISSION,
-                ..LIE
-            },
-            Lie::Spans => LIE,
-        })?;
         if self.asking.is_stale(echo) {
-            return Ok(());
+            return;
         }
         let now = io.now();
         let question = self.asking.answered(echo, now);
@@ -357,7 +392,6 @@ impl Endpoint {
                 limited,
             });
         }
-        Ok(())
     }
 
     /// The peer says that something is wrong (P35).
@@ -417,19 +451,12 @@ impl Endpoint {
         }
     }
 
-    /// RCLOSE: the peer has all that was written (P32).
-    fn on_rclose(&mut self, io: &mut Io<'_, '_>) {
-        match self.send.writer {
-            Writer::Closed => {}
-            Writer::Closing if self.send.is_all_sent() && self.wclose_told => {
-                self.send.writer = Writer::Closed;
-                self.send.board.finish();
-                self.send.release();
-            }
-            Writer::Open | Writer::Closing => {
-                io.shared.counters.lies += 1;
-                io.cx.drop("RCLOSE of a stream that is not closed");
-            }
+    /// RCLOSE, which is true: the peer has all that was written (P32).
+    fn on_rclose(&mut self) {
+        if self.send.writer == Writer::Closing {
+            self.send.writer = Writer::Closed;
+            self.send.board.finish();
+            self.send.release();
         }
     }
 }

@@ -207,6 +207,9 @@ impl Xtp {
             if it.on_packet(packet, io).is_ok() {
                 it.receive.room = room;
                 it.offer(io);
+            } else {
+                // Nobody has heard of it, so it takes no place.
+                it.end(None, io);
             }
         });
     }
@@ -259,7 +262,9 @@ impl Xtp {
         // A group is called with MULTI, by packets for the group, and nobody else (P37).
         let multi = packet.has(Options::MULTI);
         let group = call.local.ip().is_multicast();
-        if multi != group || multi && !packet.group {
+        // Who calls one host has not been told where its stream ends (P32).
+        let confirmed = !multi && packet.has(Options::RCLOSE);
+        if multi != group || multi && !packet.group || confirmed {
             return Err(val::OPTIONS_REFUSED);
         }
         let service = first.traffic.service;

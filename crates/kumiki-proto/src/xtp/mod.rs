@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`Config`] | what can be chosen |
 //! | `opening`, `listening`, `table` | how contexts begin, and who is found by what |
-//! | `arrivals` | what a packet does |
+//! | `judging`, `arrivals` | whether a packet can be true; what it does |
 //! | `output` | what leaves, and when status is asked for |
 //! | `control` | sync and echo, EDGE, DREQ |
 //! | `error`, `spans` | what has become of what was sent: go-back-N and selective repeat |
@@ -51,6 +51,7 @@ mod deadlines;
 mod diagnosis;
 mod error;
 mod group;
+mod judging;
 mod listening;
 mod opening;
 mod output;
@@ -316,17 +317,12 @@ impl Xtp {
                 (None, Some(via)) => via == from,
                 (None, None) => true,
             };
-            if !right {
-                return None;
-            }
-            endpoint.via.get_or_insert(from);
-            return Some(handle);
+            return right.then_some(handle);
         }
         self.table.of_peer((packet.source, key))
     }
 
     fn arrived(&mut self, handle: Handle, packet: Arrived, cx: &mut Context<'_>) {
-        let is_diagnosis = matches!(packet.body, Body::Diag(_));
         if let Some(remains) = self.table.inactive_mut(handle) {
             let mut io = Io {
                 cx,
@@ -337,12 +333,14 @@ impl Xtp {
         }
         let ends = (packet.source, packet.destination);
         let (key, group) = (packet.header.key, packet.group);
-        let mut answer = None;
-        self.with(handle, cx, |it, io| answer = it.on_packet(packet, io).err());
-        if let Some(diagnosis) = answer {
+        let mut refused = None;
+        self.with(handle, cx, |it, io| {
+            refused = it.on_packet(packet, io).err()
+        });
+        if let Some(refused) = refused {
             self.shared.counters.lies += 1;
-            cx.drop("says what cannot be true");
-            if !is_diagnosis {
+            cx.drop(refused.why);
+            if let Some(diagnosis) = refused.answer {
                 self.diagnose(ends, key, group, diagnosis, cx);
             }
         }

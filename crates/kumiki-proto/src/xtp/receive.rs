@@ -101,14 +101,25 @@ impl Receive {
         self.sent = self.sent.max(seq);
     }
 
-    /// The peer's stream ends at `end`; false where that cannot be.
-    pub(crate) fn close_at(&mut self, end: u64) -> bool {
-        let beyond = self.islands.iter().last().map_or(self.rseq, |it| it.right);
-        if self.end.is_some_and(|known| known != end) || end < beyond {
-            return false;
+    /// Where a control packet with `seq` says that the stream ends, should it say so. Who writes 0 there says nothing (P3), unless
+    /// nothing has come.
+    pub(crate) fn end_told(&self, seq: u64) -> Option<u64> {
+        let is_empty = self.rseq == 0 && self.islands.is_empty() && self.end.unwrap_or(0) == 0;
+        (seq > 0 || is_empty).then_some(seq)
+    }
+
+    /// Whether the peer's stream can end at `end`; `begin`: where it begins for us, as the same packet says.
+    pub(crate) fn may_close_at(&self, end: u64, begin: Option<u64>) -> bool {
+        if let Some(begin) = begin.filter(|begin| *begin > self.rseq) {
+            return end >= begin && self.end.is_none_or(|known| known < begin || known == end);
         }
+        let beyond = self.islands.last().map_or(self.rseq, |(_, right)| right);
+        self.end.is_none_or(|known| known == end) && end >= beyond
+    }
+
+    /// The peer's stream ends at `end`, which can be.
+    pub(crate) const fn close_at(&mut self, end: u64) {
         self.end = Some(end);
-        true
     }
 
     /// All that the peer has written is here.
@@ -116,27 +127,56 @@ impl Receive {
         self.end == Some(self.rseq)
     }
 
-    /// Data from `seq` on. What is in order is handed to `deliver`.
+    /// Why there is no room for data from `seq` to before `end`, if there is none. Under NOERR (`noerr`) what is missing before it is
+    /// passed over first; the packet that says so for the first time needs room without that.
+    fn refuses(&self, seq: u64, end: u64, noerr: bool) -> Option<Inserted> {
+        if end <= self.rseq {
+            return None;
+        }
+        let (mut rseq, mut room) = (self.rseq, self.room);
+        if noerr && seq > rseq {
+            let passed = self.islands.iter().take_while(|it| it.left < seq);
+            for run in passed {
+                room = room.saturating_sub(run.right - run.left);
+                rseq = run.right;
+            }
+            rseq = rseq.max(seq);
+            if end <= rseq {
+                return None;
+            }
+        }
+        let right = self.alloc.max(rseq.saturating_add(room));
+        if seq >= right.min(self.end.unwrap_or(u64::MAX)) {
+            return Some(Inserted::Outside);
+        }
+        let window = right - rseq;
+        let most = usize::try_from((window / SPARSE).max(FEW)).unwrap_or(usize::MAX);
+        let full = self.pieces.len() >= most || self.islands.len() >= ISLANDS;
+        (full && seq > rseq).then_some(Inserted::Full)
+    }
+
+    /// Data from `seq` on, sent under NOERR where `noerr`. What is in order is handed to `deliver`. What finds no room changes nothing.
     pub(crate) fn insert(
         &mut self,
         seq: u64,
         piece: Piece,
+        noerr: bool,
         mut deliver: impl FnMut(Piece),
     ) -> Inserted {
         let Some(end) = seq.checked_add(piece.text.len() as u64) else {
             return Inserted::Outside;
         };
-        self.know_sent(end);
-        if self.noerr && seq > self.rseq {
-            self.pass_over(seq, &mut deliver);
+        if let Some(refused) = self.refuses(seq, end, noerr && self.noerr) {
+            return refused;
         }
-        let right = self.edge().min(self.end.unwrap_or(u64::MAX));
-        if seq >= right && end > self.rseq {
-            return Inserted::Outside;
+        self.know_sent(end);
+        if noerr && seq > self.rseq {
+            self.pass_over(seq, &mut deliver);
         }
         if end <= self.rseq {
             return Inserted::Duplicate;
         }
+        let right = self.edge().min(self.end.unwrap_or(u64::MAX));
         if seq == self.rseq && end <= right && self.islands.is_empty() {
             // What nearly always happens.
             self.advance(end - seq);
@@ -154,12 +194,6 @@ impl Receive {
         piece: Piece,
         deliver: &mut impl FnMut(Piece),
     ) -> Inserted {
-        let window = self.edge() - self.rseq;
-        let most = usize::try_from((window / SPARSE).max(FEW)).unwrap_or(usize::MAX);
-        let full = self.pieces.len() >= most || self.islands.len() >= ISLANDS;
-        if full && seq > self.rseq {
-            return Inserted::Full;
-        }
         let runs = self.islands.len();
         let (left, right) = (seq.max(self.rseq), end.min(right));
         let mut fresh = smallvec::SmallVec::<[(u64, u64); 2]>::new();
@@ -266,7 +300,9 @@ mod tests {
 
     fn put(receive: &mut Receive, from: u64, to: u64) -> (Inserted, u64) {
         let mut got = 0;
-        let outcome = receive.insert(from, piece(from, to), |it| got += it.text.len() as u64);
+        let outcome = receive.insert(from, piece(from, to), receive.noerr, |it| {
+            got += it.text.len() as u64
+        });
         (outcome, got)
     }
 
@@ -291,12 +327,15 @@ mod tests {
         let mut receive = Receive::new(100, false);
         assert_eq!(put(&mut receive, 100, 120), (Inserted::Outside, 0));
         assert_eq!(put(&mut receive, 50, 120), (Inserted::Gap, 0));
-        assert!(receive.close_at(100) && !receive.close_at(110));
+        receive.close_at(100);
+        assert!(receive.may_close_at(100, None) && !receive.may_close_at(110, None));
         assert_eq!(put(&mut receive, 0, 50), (Inserted::Queued, 100));
         assert!(receive.is_complete());
         let mut receive = Receive::new(100, false);
         put(&mut receive, 50, 60);
-        assert!(!receive.close_at(55), "there is data behind it");
+        assert!(!receive.may_close_at(55, None), "there is data behind it");
+        assert!(receive.may_close_at(60, None));
+        assert!(receive.may_close_at(70, Some(65)) && !receive.may_close_at(64, Some(65)));
     }
 
     #[test]
@@ -329,9 +368,9 @@ mod tests {
         put(&mut receive, 50, 60);
         let mut got = Vec::new();
         let mut take = |it: Piece| got.push((it.text.len(), it.tag.is_some(), it.end));
-        receive.insert(100, tagged(100, 150), &mut take);
-        receive.insert(40, tagged(40, 100), &mut take);
-        receive.insert(0, tagged(0, 45), &mut take);
+        receive.insert(100, tagged(100, 150), false, &mut take);
+        receive.insert(40, tagged(40, 100), false, &mut take);
+        receive.insert(0, tagged(0, 45), false, &mut take);
         let expected = [
             (40, true, false),
             (10, true, false),
@@ -364,7 +403,7 @@ mod tests {
             for (from, len) in all {
                 let (from, to) = (u64::from(from), (u64::from(from) + u64::from(len)).min(255));
                 if from < to {
-                    receive.insert(from, piece(from, to), |it| out.extend(it.text.to_vec()));
+                    receive.insert(from, piece(from, to), receive.noerr, |it| out.extend(it.text.to_vec()));
                 }
                 prop_assert!(receive.spans(99).iter().all(|it| it.left > receive.rseq));
             }

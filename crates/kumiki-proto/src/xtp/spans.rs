@@ -65,6 +65,11 @@ impl Spans {
             .map(|(&left, &right)| (left, right))
     }
 
+    /// The last run.
+    pub(crate) fn last(&self) -> Option<(u64, u64)> {
+        self.0.last_key_value().map(|(&left, &right)| (left, right))
+    }
+
     /// How many runs there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()

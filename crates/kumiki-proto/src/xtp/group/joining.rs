@@ -100,6 +100,8 @@ impl Xtp {
         self.with(handle, cx, |it, io| {
             if it.on_packet(packet, io).is_ok() {
                 it.answer_in_slot(false, io);
+            } else {
+                it.end(None, io);
             }
         });
     }

@@ -28,8 +28,6 @@ pub(crate) mod receivers;
 pub(crate) mod receiving;
 pub(crate) mod transmitting;
 
-use super::context::{Endpoint, Io};
-use super::packet::{Arrived, Body};
 use receivers::Receivers;
 use receiving::Member;
 
@@ -96,31 +94,6 @@ impl Part {
         match self {
             Self::Transmitter(receivers) => receivers.most_lost,
             Self::Pair | Self::Receiver(_) => u64::MAX,
-        }
-    }
-}
-
-impl Endpoint {
-    /// Looks at a packet that is of a group, or for a context that is; none where nothing of it is left for the rest of the context.
-    pub(crate) fn on_group_packet(
-        &mut self,
-        packet: Arrived,
-        io: &mut Io<'_, '_>,
-    ) -> Option<Arrived> {
-        let is_diagnosis = matches!(packet.body, Body::Diag(_));
-        if !is_diagnosis && packet.has(Options::MULTI) == self.part.is_pair() {
-            // Not answered: the peer has not written it.
-            io.shared.counters.lies += 1;
-            io.cx.drop("MULTI and the context do not fit");
-            return None;
-        }
-        match self.part {
-            Part::Pair => Some(packet),
-            Part::Transmitter(_) => {
-                self.on_receiver_packet(packet, io);
-                None
-            }
-            Part::Receiver(_) => self.on_transmitter_packet(packet, io),
         }
     }
 }

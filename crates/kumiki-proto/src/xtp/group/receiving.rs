@@ -12,7 +12,7 @@ use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Format, Join, Options};
 
 use crate::xtp::context::{Endpoint, Exchange, Io};
-use crate::xtp::packet::{Arrived, Body, Front, transmit};
+use crate::xtp::packet::{Front, transmit};
 use crate::xtp::receive::Receive;
 use crate::xtp::send::Writer;
 use crate::xtp::table::key_of;
@@ -60,57 +60,18 @@ impl Endpoint {
         }
     }
 
-    /// A packet of the transmitter's, before all others look at it; none where there is nothing more to see.
-    pub(crate) fn on_transmitter_packet(
-        &mut self,
-        packet: Arrived,
-        io: &mut Io<'_, '_>,
-    ) -> Option<Arrived> {
-        match &packet.body {
-            Body::Data { .. } | Body::First { .. } if !packet.group => {
-                io.shared.counters.lies += 1;
-                io.cx.drop("a group's data for one host");
-                None
-            }
-            Body::Control {
-                control,
-                join: Some(address),
-                ..
-            } if packet.header.key.is_returned() => {
-                let (begin, address) = (control.rseq, address.clone());
-                self.on_admission(begin, &address, io).then_some(packet)
-            }
-            Body::Data { .. } | Body::First { .. } | Body::Control { .. } | Body::Diag(_) => {
-                Some(packet)
-            }
-        }
+    /// Whether the context receives what is sent to `group`.
+    pub(crate) fn is_member_of(&self, group: SocketAddr) -> bool {
+        matches!(&self.part, Part::Receiver(member) if member.group == group)
     }
 
-    /// JCNTL: the transmitter has us in its list, and says where we begin (P39).
-    fn on_admission(&mut self, begin: u64, address: &xtp::Address, io: &mut Io<'_, '_>) -> bool {
-        let xtp::Address::Ip {
-            destination,
-            source,
-            ..
-        } = address
-        else {
-            return false;
+    /// JCNTL, which is for us: the transmitter has us in its list, and says where we begin (P39).
+    pub(crate) fn on_admission(&mut self, begin: u64, address: &xtp::Address, io: &mut Io<'_, '_>) {
+        let xtp::Address::Ip { source, .. } = address else {
+            return;
         };
-        let Some(member) = self.member().filter(|it| it.group == *destination) else {
-            io.cx.drop("JCNTL of another group");
-            return false;
-        };
-        if member.admitted {
-            return true;
-        }
-        let known = self.remote.ip();
-        if !known.is_unspecified() && known != source.ip() {
-            io.shared.counters.lies += 1;
-            io.cx.drop("JCNTL of another host than the stream");
-            return false;
-        }
-        let Some(member) = self.member() else {
-            return false;
+        let Some(member) = self.member().filter(|it| !it.admitted) else {
+            return;
         };
         member.admitted = true;
         let late = member.late;
@@ -137,7 +98,6 @@ impl Endpoint {
         } else if late {
             self.offer(io);
         }
-        true
     }
 
     /// The stream is over. Who has all of it need not have been told to begin.

@@ -105,11 +105,6 @@ impl Endpoint {
         }
     }
 
-    /// Whether a report can be true.
-    fn is_plausible(&self, control: &Control, spans: &[Span]) -> bool {
-        self.asking.is_possible(control.echo) && self.send.board.check(control.rseq, spans).is_ok()
-    }
-
     fn on_report(
         &mut self,
         who: Address,
@@ -130,7 +125,7 @@ impl Endpoint {
             && self.send.is_all_sent()
             && self.wclose_told
             && control.rseq == nxt;
-        if !self.is_plausible(control, spans) || has_all && !may_have_all {
+        if self.judge_control(control, spans).is_err() || has_all && !may_have_all {
             self.on_lie(who, io);
             return;
         }
@@ -278,7 +273,7 @@ impl Endpoint {
             self.refuse_one(Some(to), code::JOIN_REFUSED, val, io);
             return;
         }
-        if !self.is_plausible(control, &[]) {
+        if self.judge_control(control, &[]).is_err() {
             self.on_lie(who, io);
             return;
         }
@@ -376,10 +371,12 @@ impl Endpoint {
             Some(together)
         });
         // Each report was looked at when it came.
-        if let Some(it) = together
-            && self.on_control(&it.control, &it.spans, io).is_err()
-        {
-            io.cx.drop("reports that do not fit");
+        if let Some(it) = together {
+            if self.judge_control(&it.control, &it.spans).is_ok() {
+                self.on_control(&it.control, &it.spans, io);
+            } else {
+                io.cx.drop("reports that do not fit");
+            }
         }
         if done && self.send.writer == Writer::Closing && self.send.is_all_sent() {
             self.send.writer = Writer::Closed;

@@ -17,3 +17,4 @@ mod groups_random;
 mod pair;
 mod peers;
 mod random;
+mod refused;
