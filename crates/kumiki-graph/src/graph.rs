@@ -6,6 +6,9 @@
 //!
 //! Each input runs through all nodes of its task before the next one starts; primitives to a node of another task wait in
 //! that task's inbox. After the last input of a batch every node that was touched settles.
+//!
+//! Two nodes that answer each other at once never come to an end by themselves. So what may follow from one input is bounded
+//! ([`Graph::set_steps`]); a graph that comes to the bound stands still for good, and says where ([`Graph::standstill`]).
 
 use std::collections::VecDeque;
 
@@ -23,6 +26,9 @@ use crate::{
 };
 
 mod build;
+mod standstill;
+
+pub use standstill::Standstill;
 
 /// A medium's driver at the bottom of the graph, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -85,6 +91,7 @@ struct Ports {
 pub struct Graph {
     protocols: Vec<Box<dyn Protocol>>,
     core: Core,
+    bound: standstill::Bound,
     seed: u64,
     stream: u64,
 }
@@ -115,6 +122,7 @@ impl Graph {
                 tapped: Vec::new(),
                 taken: 0,
             },
+            bound: standstill::Bound::default(),
             seed,
             stream,
         }
@@ -148,14 +156,20 @@ impl Graph {
         }
     }
 
-    /// The earliest deadline of a timer.
+    /// The earliest deadline of a timer; none of a graph that [stands still](Graph::standstill).
     pub fn next_timer(&mut self) -> Option<Instant> {
+        if self.standstill().is_some() {
+            return None;
+        }
         self.core.timers.next_deadline()
     }
 
     /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set anew before its
     /// task comes to it does not expire.
     pub fn fire(&mut self, now: Instant) {
+        if self.standstill().is_some() {
+            return;
+        }
         while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
             self.core.deliver(Item {
                 node: u32::try_from(node).unwrap_or(u32::MAX),
@@ -166,9 +180,13 @@ impl Graph {
         }
     }
 
-    /// When the first input waiting for `task` became, or becomes, visible to it.
+    /// When the first input waiting for `task` became, or becomes, visible to it; none of a graph that
+    /// [stands still](Graph::standstill).
     #[must_use]
     pub fn waiting(&self, task: TaskId) -> Option<Instant> {
+        if self.standstill().is_some() {
+            return None;
+        }
         self.core
             .tasks
             .get(task.0)
@@ -182,7 +200,7 @@ impl Graph {
         self.core.clock = now;
         self.core.spent_ps = self.rest_ps(task).map_or(0, |rest| *rest);
         self.core.running = Some(task);
-        while ran.inputs < limit {
+        while ran.inputs < limit && self.standstill().is_none() {
             let Some(inbox) = self.core.tasks.get_mut(task.0).map(|task| &mut task.inbox) else {
                 break;
             };
@@ -212,16 +230,26 @@ impl Graph {
 
     /// Runs one input and all that follows from it inside the task.
     fn complete(&mut self, item: Item) {
+        self.bound.begin();
         self.handle(item);
-        while let Some(item) = self.core.local.pop_front() {
-            self.handle(item);
-        }
+        self.follow();
         rewind(&mut self.core.local);
         // At once and not when the batch is over: when a waiter is told must not depend on the size of the batch.
         self.core.wake_waiting();
     }
 
+    /// Handles all that is under way inside the task.
+    fn follow(&mut self) {
+        while let Some(item) = self.core.local.pop_front() {
+            if self.bound.step() && self.is_too_much(&item) {
+                return;
+            }
+            self.handle(item);
+        }
+    }
+
     fn settle(&mut self) {
+        self.bound.begin();
         while !self.core.touched.is_empty() {
             for node in core::mem::take(&mut self.core.touched) {
                 let node = node as usize;
@@ -235,9 +263,7 @@ impl Graph {
                         node,
                     });
                 }
-                while let Some(item) = self.core.local.pop_front() {
-                    self.handle(item);
-                }
+                self.follow();
                 self.core.wake_waiting();
             }
         }

@@ -25,7 +25,7 @@ mod timers;
 pub use account::{Account, Prices, Work};
 pub use address::Address;
 pub use context::{Context, MustWait, Pool, TimerSlot};
-pub use graph::{DeviceId, Graph, NodeId, Output, Ran, Tapped, TaskId};
+pub use graph::{DeviceId, Graph, NodeId, Output, Ran, Standstill, Tapped, TaskId};
 pub use misfit::Misfit;
 pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rng::Rng;

@@ -9,6 +9,16 @@ pub enum Misfit {
     /// Two layers of one name.
     #[error("there are two layers called `{0}`; names must differ")]
     Twice(String),
+    /// Two plugs of a medium or device that cannot be joined.
+    #[error("{one} cannot be joined to {other}: {why}")]
+    Plugs {
+        /// One of them.
+        one: String,
+        /// The other.
+        other: String,
+        /// Why not.
+        why: String,
+    },
     /// Two neighbours that do not fit.
     #[error("`{upper}` cannot stand on `{lower}`: it needs {needs}, and `{lower}` offers {offers}")]
     Service {

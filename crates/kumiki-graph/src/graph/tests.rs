@@ -9,6 +9,7 @@ mod assembly;
 mod batch;
 mod delivery;
 mod pages;
+mod standstill;
 mod time;
 
 use std::sync::{Arc, Mutex};
@@ -170,6 +171,14 @@ fn echo(name: &'static str, log: &Log) -> Box<Scripted> {
 
 /// Nodes of one task, the first on top, on a device of the frame service.
 fn stack(nodes: Vec<(&str, Box<Scripted>)>) -> (Graph, TaskId, DeviceId) {
+    let (mut graph, task, device) = unstarted(nodes);
+    graph.start(Instant::ZERO).unwrap();
+    graph.run(task, Instant::ZERO, usize::MAX);
+    (graph, task, device)
+}
+
+/// As [`stack`], but nothing has run.
+fn unstarted(nodes: Vec<(&str, Box<Scripted>)>) -> (Graph, TaskId, DeviceId) {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
     let device = graph.add_device("dev", Service::Frame).unwrap();
@@ -181,8 +190,6 @@ fn stack(nodes: Vec<(&str, Box<Scripted>)>) -> (Graph, TaskId, DeviceId) {
     for (upper, lower) in names.iter().zip(lower) {
         graph.connect(upper, lower).unwrap();
     }
-    graph.start(Instant::ZERO).unwrap();
-    graph.run(task, Instant::ZERO, usize::MAX);
     (graph, task, device)
 }
 

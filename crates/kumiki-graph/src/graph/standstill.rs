@@ -1,0 +1,125 @@
+//! The end of what never ends by itself: nodes of one task that answer each other at once.
+
+use super::Graph;
+use crate::Instant;
+use crate::assembly::{End, Input, Item};
+
+/// So many steps may follow from one input, unless set otherwise: seconds of real time. A host that talks to itself over a loopback may move
+/// gigabytes by one input where its work takes no time.
+const STEPS: u64 = 20_000_000;
+/// The bound is looked at each time that so many steps have been made.
+const LOOK: u64 = 1 << 16;
+/// So much may be under way in a task at once; it is a few hundred megabytes, and honest layers keep to their credit.
+const UNDER_WAY: usize = 1 << 20;
+
+/// What follows from one input has no end, or none that is in sight: nodes answer each other at once, and time does not go on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "time stands still at {at}: {steps} steps have followed from one input, the last from `{from}` to `{to}`; layers there answer each other at once and for ever"
+)]
+pub struct Standstill {
+    /// When.
+    pub at: Instant,
+    /// How many primitives have followed from one input.
+    pub steps: u64,
+    /// The node that sent the last of them.
+    pub from: String,
+    /// The node that it was for.
+    pub to: String,
+}
+
+/// How many steps are left to what follows from the present input.
+pub(super) struct Bound {
+    most: u64,
+    /// Steps that have been made before the present stretch, and that it has.
+    made: u64,
+    stretch: u64,
+    /// Of the stretch, those that are left.
+    left: u64,
+    found: Option<Box<Standstill>>,
+}
+
+impl Default for Bound {
+    fn default() -> Self {
+        let mut bound = Self {
+            most: STEPS,
+            made: 0,
+            stretch: 0,
+            left: 0,
+            found: None,
+        };
+        bound.begin();
+        bound
+    }
+}
+
+impl Bound {
+    /// An input begins, or a batch settles.
+    pub(super) const fn begin(&mut self) {
+        self.made = 0;
+        self.stretch = if self.most < LOOK { self.most } else { LOOK };
+        self.left = self.stretch;
+    }
+
+    /// One step more; true where it is time to look at how many there have been.
+    #[inline]
+    pub(super) const fn step(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left == 0
+    }
+}
+
+impl Graph {
+    /// Sets how many primitives may follow from one input within its task, 20 million unless set; at least 1.
+    pub const fn set_steps(&mut self, steps: u64) {
+        self.bound.most = if steps == 0 { 1 } else { steps };
+        self.bound.begin();
+    }
+
+    /// Where the graph stands still, if it does: it does nothing any more.
+    #[must_use]
+    pub fn standstill(&self) -> Option<&Standstill> {
+        self.bound.found.as_deref()
+    }
+
+    /// Whether a stretch of steps was one too many, of which `item` would be the last; then the graph stands still.
+    #[cold]
+    pub(super) fn is_too_much(&mut self, item: &Item) -> bool {
+        let bound = &mut self.bound;
+        bound.made += bound.stretch;
+        bound.stretch = LOOK.min(bound.most.saturating_sub(bound.made));
+        bound.left = bound.stretch;
+        if bound.stretch > 0 && self.core.local.len() <= UNDER_WAY {
+            return false;
+        }
+        let steps = bound.made;
+        let name = |node: u32| self.core.nodes.get(node as usize).map(|it| it.name.clone());
+        let to = self.core.nodes.get(item.node as usize);
+        let way = to.and_then(|to| match item.input {
+            Input::Push(above, _) => to.above.get(usize::from(above.0)),
+            Input::Pop(below, _) => to.below.get(usize::from(below.0)),
+            Input::Start | Input::Expire(..) | Input::Ready(..) => None,
+        });
+        let from = way.and_then(|way| match way.to {
+            End::Node { node, .. } => name(node),
+            End::Device(device) => {
+                let device = self.core.devices.get(device as usize);
+                device.map(|it| it.name.clone())
+            }
+        });
+        let found = Standstill {
+            at: self.core.now(),
+            steps,
+            from: from.unwrap_or_default(),
+            to: name(item.node).unwrap_or_default(),
+        };
+        self.bound.found = Some(Box::new(found));
+        self.core.local.clear();
+        for node in core::mem::take(&mut self.core.touched) {
+            if let Some(info) = self.core.nodes.get_mut(node as usize) {
+                info.touched = false;
+            }
+        }
+        true
+    }
+}
