@@ -177,6 +177,8 @@ pub(crate) struct Core {
     pub(crate) tapped: Vec<Tapped>,
     /// How many records of taps have been taken out.
     pub(crate) taken: u64,
+    /// What its callers have of the memory of the process, where that is bounded.
+    pub(crate) budget: Option<kumiki_octets::Account>,
 }
 
 impl Core {

@@ -1,6 +1,6 @@
 //! What a protocol can see and do while it handles one input.
 
-use kumiki_octets::{Lease, Message};
+use kumiki_octets::{Account, Lease, Message};
 
 use crate::assembly::{Core, End, Input, Item, Way};
 use crate::graph::{DeviceId, Output};
@@ -210,6 +210,12 @@ impl Context<'_> {
     /// The host's memory, where it is modelled.
     pub fn ledger(&mut self, pool: Pool) -> Option<&mut Ledger> {
         self.core.memory(pool).map(|memory| &mut memory.ledger)
+    }
+
+    /// From which account is claimed what a peer makes a layer keep, where memory is bounded ([`crate::Graph::set_budget`]).
+    #[must_use]
+    pub const fn budget(&self) -> Option<&Account> {
+        self.core.budget.as_ref()
     }
 
     /// How many users are connected above.

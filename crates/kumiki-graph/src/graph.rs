@@ -121,6 +121,7 @@ impl Graph {
                 edges: Vec::new(),
                 tapped: Vec::new(),
                 taken: 0,
+                budget: None,
             },
             bound: standstill::Bound::default(),
             seed,
@@ -392,6 +393,12 @@ impl Graph {
             Pool::Receive => receive,
         };
         memory.as_ref().map(|memory| &memory.ledger)
+    }
+
+    /// What peers make layers keep is claimed from this account from here on: real memory, of which the modelled one knows nothing
+    /// ([`Graph::set_ledger`]).
+    pub fn set_budget(&mut self, account: kumiki_octets::Account) {
+        self.core.budget = Some(account);
     }
 
     /// Whether any of the host's memory is modelled.

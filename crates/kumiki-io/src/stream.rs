@@ -29,8 +29,8 @@ pub const PIECE: usize = 64 * 1024;
 pub const HELD: usize = 1024 * 1024;
 /// Pieces of one write; Linux takes 1024.
 const PARTS: usize = 256;
-/// Fewer octets than this are copied out of the page that they were read into: they would hold on to all of it.
-const FEW: usize = 4096;
+/// Fewer octets than this are copied out of the page that they were read into, to memory of their size: they would hold on to all of it.
+const FEW: usize = PIECE / 4;
 
 /// A connection; see the module.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Stream {
         self.granted = self.granted.saturating_sub(read as u64);
         if read < FEW {
             let octets = page.octets().get(..read).unwrap_or_default();
-            return Ok(Some(Message::from_octets(octets)));
+            return Ok(Some(Message::from_page(Page::owning(octets.to_vec()))));
         }
         let mut message = Message::from_page(page);
         message.truncate(read);

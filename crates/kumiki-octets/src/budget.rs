@@ -266,6 +266,19 @@ impl Account {
         self.book(|_, book| book.used).unwrap_or(0)
     }
 
+    /// An account of its own for a caller that comes by the same way, as of a program that serves many in one graph; as [`Budget::account`].
+    ///
+    /// # Errors
+    /// As [`Budget::account`]; [`NoMemory`] also where that one would be short from the beginning.
+    pub fn beside(&self, fee: u64) -> Result<Self, NoMemory> {
+        let account = self.0.budget.account(fee)?;
+        if account.is_short() {
+            self.0.budget.books().refused += 1;
+            return Err(NoMemory);
+        }
+        Ok(account)
+    }
+
     /// `bell` is rung when the caller is sent away.
     pub fn on_sent_away(&self, bell: Bell) {
         if let Some(book) = self.0.budget.books().accounts.get_mut(&self.0.number) {

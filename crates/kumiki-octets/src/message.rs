@@ -20,6 +20,11 @@ use crate::{Lease, Page, Pattern, Slice, Sum};
 /// Room for the longest TCP header, the longest IPv4 header and LLC/SNAP; deeper stacks spill into a page.
 const HEADROOM: usize = 128;
 
+/// A message may have so many pieces, however small ([`Message::condense`]).
+const FEW: usize = 64;
+/// Of more pieces than that, so many octets on average.
+const SMALL: usize = 256;
+
 /// A message had fewer octets than asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Short {
@@ -685,6 +690,18 @@ impl Message {
         let mut all = Vec::with_capacity(self.len());
         self.for_each(|octets| all.extend_from_slice(octets));
         all
+    }
+
+    /// Copies the content into one piece where it is in pieces so many and small that they take much more memory than its octets. Gives how many octets were copied.
+    ///
+    /// It is for what has a small bound, as all octets are copied anew each time; [`Gathering`](crate::Gathering) is for what is longer.
+    pub fn condense(&mut self) -> usize {
+        let (pieces, octets) = (self.0.body.len(), self.len());
+        if pieces < FEW || pieces.saturating_mul(SMALL) < octets {
+            return 0;
+        }
+        *self = Self::from_octets(&self.to_vec());
+        octets
     }
 
     /// Ties `lease` to all content; `None` lets go of the leases there are, as when a message leaves its host.

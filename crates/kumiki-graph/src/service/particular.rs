@@ -18,6 +18,8 @@ pub enum Particular {
     Identification(Identification),
     /// The manufacturing message specification: its PDUs, the octets of files among them.
     Mms(mms::Pdu),
+    /// Transport: from here on a message that comes may have so many octets, as far as the layer takes any so long. Before, it takes what begins a conversation.
+    Longest(u32),
 }
 
 impl Particular {
@@ -30,6 +32,7 @@ impl Particular {
             Self::File(_) => None,
             Self::Identification(it) => Some(&it.information),
             Self::Mms(pdu) => pdu.message(),
+            Self::Longest(_) => None,
         }
     }
 }

@@ -324,7 +324,8 @@ impl Protocol for FileClient {
                 Particular::Session(_)
                 | Particular::Packet(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => {
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {
                     cx.drop("not of the file service");
                 }
             },

@@ -258,7 +258,8 @@ impl Protocol for Ftam {
                 Particular::Session(_)
                 | Particular::Packet(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => {
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {
                     cx.drop("a primitive of another service");
                 }
             },
@@ -296,7 +297,8 @@ impl Protocol for Ftam {
                 Particular::File(_)
                 | Particular::Packet(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => {
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {
                     cx.drop("a primitive of another service");
                 }
             },

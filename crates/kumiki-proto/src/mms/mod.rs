@@ -161,7 +161,8 @@ impl Protocol for Mms {
                 Particular::Session(_)
                 | Particular::Packet(_)
                 | Particular::File(_)
-                | Particular::Identification(_) => {
+                | Particular::Identification(_)
+                | Particular::Longest(_) => {
                     cx.drop("a primitive of another service");
                 }
             },

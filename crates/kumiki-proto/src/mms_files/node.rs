@@ -216,7 +216,8 @@ impl Protocol for FileClient {
                 Particular::Session(_)
                 | Particular::Packet(_)
                 | Particular::File(_)
-                | Particular::Identification(_) => {
+                | Particular::Identification(_)
+                | Particular::Longest(_) => {
                     cx.drop("not of MMS");
                 }
             },

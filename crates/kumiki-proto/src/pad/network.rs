@@ -47,7 +47,8 @@ impl Pad {
                 Particular::Session(_)
                 | Particular::File(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => {
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {
                     cx.drop("no packet layer says this");
                 }
             },

@@ -219,7 +219,8 @@ impl PadHost {
         let session = offered.provider;
         let data = offered.data.as_ref().map(Message::to_vec);
         let is_pads = x29::user_data(&data.unwrap_or_default()).is_some();
-        if self.call.is_some() || !is_pads {
+        let is_short = cx.budget().is_some_and(kumiki_octets::Account::is_short);
+        if self.call.is_some() || is_short || !is_pads {
             self.counters.refused += 1;
             let code = if is_pads {
                 diagnostic::RESOURCES
@@ -473,7 +474,8 @@ impl PadHost {
                 Particular::Session(_)
                 | Particular::File(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => {
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {
                     cx.drop("no packet layer says this");
                 }
             },

@@ -267,7 +267,8 @@ impl Protocol for Presentation {
                 Particular::Packet(_)
                 | Particular::File(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => {
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {
                     cx.drop("a primitive of another service");
                 }
             },
@@ -302,7 +303,8 @@ impl Protocol for Presentation {
                 Particular::Packet(_)
                 | Particular::File(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => {
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {
                     cx.drop("a primitive of another service");
                 }
             },

@@ -118,6 +118,12 @@ pub(super) fn tp0(settings: &Reader<'_>, _: Place<'_>) -> Built {
         1024..=1 << 30,
         &mut config.longest,
     )?;
+    settings.octets(
+        "longest_first",
+        "the longest TSDU that is taken before session says that its connection stands",
+        1024..=u64::from(u32::MAX),
+        &mut config.longest_first,
+    )?;
     settings.time(
         "patience",
         "how long an answer is waited for",

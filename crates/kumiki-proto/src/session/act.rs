@@ -178,15 +178,18 @@ impl Session {
         let ends = enclosed.ends();
         let mut data = enclosed.data.unwrap_or_default();
         // How much there may be of an SSDU transport's longest TSDU says; what is cut is bounded here alike.
-        if !ends || !connection.gathered.is_empty() {
-            connection.gathered.append(data);
-            if connection.gathered.len() > LONGEST_CUT {
+        if !ends || !connection.gathered.is_new() {
+            let taken = connection.gathered.push(data, cx.budget());
+            if taken == Err(kumiki_octets::Refused::Memory) {
+                return self.give_up(own, transport::RESTRICTION, Reason::NoResources, cx);
+            }
+            if taken.is_err() || connection.gathered.len() > LONGEST_CUT {
                 return self.error(own, "a message in parts that is too long", cx);
             }
             if !ends {
                 return;
             }
-            data = core::mem::take(&mut connection.gathered);
+            data = connection.gathered.take();
         }
         let (session, end) = (connection.user, true);
         cx.up(connection.above, Indication::Data { session, data, end });
@@ -376,7 +379,7 @@ impl Session {
             return;
         }
         connection.state = State::WaitResyncResponse;
-        connection.gathered = Message::new();
+        connection.gathered = kumiki_octets::Gathering::default();
         // What waits was said before, and is thrown away by the peer.
         connection.waiting.clear();
         let number = match kind {
@@ -414,7 +417,7 @@ impl Session {
         connection.resynchronized(kind, ra.number);
         let tokens = ra.tokens.unwrap_or(tokens);
         connection.tokens = connection.own(tokens);
-        connection.gathered = Message::new();
+        connection.gathered = kumiki_octets::Gathering::default();
         connection.part = Message::new();
         let reply = Primitive::ResyncReply {
             number: ra.number,

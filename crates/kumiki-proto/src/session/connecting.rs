@@ -1,5 +1,6 @@
 //! Beginning: CN and its overflow, AC, RF.
 
+use kumiki_octets::Refused;
 use kumiki_osi::session::{Options, Reference, TokenSetting, Tokens, refusal};
 use kumiki_wire::session::{
     Connection as Cn, Enclosed, Enclosure, MOST_CONNECT_DATA, Refuse, Spdu, transport, version,
@@ -90,15 +91,17 @@ impl Session {
         };
         let overflow = cn.overflow;
         let mut cn = cn;
-        connection.gathered = cn.data.data.take().unwrap_or_default();
+        let data = cn.data.data.take().unwrap_or_default();
         connection.called = Some(cn);
-        if connection.gathered.len() > longest {
-            return self.refuse(own, refusal::RESTRICTION, None, cx);
+        if !self.gather(own, data, longest, cx) {
+            return;
         }
         if !overflow {
             return self.offer(own, cx);
         }
-        connection.state = State::WaitOverflow;
+        if let Some(connection) = self.connection(own) {
+            connection.state = State::WaitOverflow;
+        }
         let oa = Spdu::OverflowAccept {
             tsdu_maximum: None,
             version: version::TWO,
@@ -107,17 +110,28 @@ impl Session {
         self.send(own, oa, cx);
     }
 
+    /// Takes user data of CN or CDO; false where the caller was refused for it.
+    fn gather(&mut self, own: Handle, data: Message, longest: usize, cx: &mut Context<'_>) -> bool {
+        let Some(connection) = self.connection(own) else {
+            return false;
+        };
+        let taken = connection.gathered.push(data, cx.budget());
+        let code = match taken {
+            Err(Refused::Memory) => refusal::CONGESTION,
+            Ok(_) if connection.gathered.len() <= longest => return true,
+            Ok(_) | Err(Refused::Pieces) => refusal::RESTRICTION,
+        };
+        self.refuse(own, code, None, cx);
+        false
+    }
+
     pub(super) fn take_cdo(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
         let longest = self.config.longest_connect as usize;
-        let Some(connection) = self.connection(own) else {
-            return;
-        };
         let ends = data.ends();
-        connection.gathered.append(data.data.unwrap_or_default());
-        if connection.gathered.len() > longest {
-            return self.refuse(own, refusal::RESTRICTION, None, cx);
+        if !self.gather(own, data.data.unwrap_or_default(), longest, cx) {
+            return;
         }
-        if ends {
+        if ends && let Some(connection) = self.connection(own) {
             connection.state = State::WaitResponse;
             self.offer(own, cx);
         }
@@ -161,7 +175,7 @@ impl Session {
             local: connection.local,
             remote: connection.remote,
             association: Some(association),
-            data: Some(core::mem::take(&mut connection.gathered)),
+            data: Some(connection.gathered.take()),
             ..Offered::default()
         };
         cx.up(above, Indication::Offered(Box::new(offered)));
@@ -187,6 +201,7 @@ impl Session {
         let setting = settled(cn.tokens, options.tokens);
         connection.tokens = connection.own(setting);
         connection.segment = segment(cn.tsdu_maximum.map(|(_, from)| from));
+        connection.take_all(cx);
         let association = connection.association.take();
         let spdu = Cn {
             reference: answer(options.reference, cn.reference),
@@ -227,6 +242,7 @@ impl Session {
         let setting = settled(proposed.and_then(|it| it.tokens), ac.tokens);
         connection.tokens = connection.own(setting);
         connection.segment = segment(ac.tsdu_maximum.map(|(to, _)| to));
+        connection.take_all(cx);
         let mut association = connection.association.take().unwrap_or_default();
         association.session = Options {
             functional_units: units,

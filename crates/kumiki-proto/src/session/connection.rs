@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{Above, Address, Handle, TimerSlot};
-use kumiki_octets::Message;
+use kumiki_octets::{Gathering, Message};
 use kumiki_osi::Association;
 use kumiki_osi::session::{
     FunctionalUnits, LAST_SYNC_POINT, Resync, SyncPoint, TokenSetting, Tokens,
@@ -43,7 +43,7 @@ pub(super) struct Connection {
     /// CN as it came, until its user has answered.
     pub(super) called: Option<Box<Cn>>,
     /// User data that comes in more than one CDO.
-    pub(super) gathered: Message,
+    pub(super) gathered: Gathering,
     /// What both have.
     pub(super) units: FunctionalUnits,
     /// Tokens on this side.
@@ -89,7 +89,7 @@ impl Connection {
             association: None,
             data: None,
             called: None,
-            gathered: Message::new(),
+            gathered: Gathering::default(),
             units: FunctionalUnits::KERNEL,
             tokens: Tokens::default(),
             segment: None,

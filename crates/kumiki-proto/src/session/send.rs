@@ -52,6 +52,12 @@ impl Connection {
             && self.collision == Collision::None
     }
 
+    /// The connection stands: transport takes from here on whatever its longest TSDU is.
+    pub(super) fn take_all(&self, cx: &mut Context<'_>) {
+        let (session, what) = (self.lower, Box::new(Particular::Longest(u32::MAX)));
+        cx.down(TRANSPORT, Request::Particular { session, what });
+    }
+
     /// Hands transport what it takes, tells the user what room that leaves, and transport what may come.
     pub(super) fn flow(&mut self, cx: &mut Context<'_>) {
         while self.room > 0

@@ -45,7 +45,12 @@ fn end(bench: &mut Bench, name: &str, config: Config) -> (NodeId, DeviceId) {
     let device = bench.device(&socket);
     bench.node(&pipe, &[&socket], Pipe::new(pipe::Config::default()));
     bench.node(&tpkt, &[&pipe], Tpkt::new(tpkt::Config::default()));
-    bench.node(&tp0, &[&tpkt], Tp0::new(tp0::Config::default()));
+    let transport = tp0::Config {
+        // What a CONNECT SPDU of the longest length takes.
+        longest_first: 65_539,
+        ..tp0::Config::default()
+    };
+    bench.node(&tp0, &[&tpkt], Tp0::new(transport));
     bench.node(&session, &[&tp0], Session::new(config));
     (bench.user(&user, &session, &[]), device)
 }
@@ -195,7 +200,8 @@ impl Pair {
                 Particular::Packet(_)
                 | Particular::File(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => None,
+                | Particular::Mms(_)
+                | Particular::Longest(_) => None,
             },
             Indication::Released { data, .. } => Some(format!("released {}", text(&data))),
             Indication::Closed { .. } => Some("closed".to_owned()),
@@ -535,4 +541,28 @@ fn typed_data_is_told_apart() {
     pair.ask(1, Primitive::TypedData { data, end: true });
     pair.exchange();
     assert_eq!(pair.heard(0), ["typed 5"]);
+}
+
+#[test]
+fn when_the_session_stands_transport_takes_long_messages_both_ways() {
+    let mut pair = stands(FunctionalUnits::DUPLEX);
+    for from in [0, 1] {
+        let session = pair.sessions[from];
+        let data = Message::from_octets(&[7; 200_000]);
+        pair.say(
+            from,
+            Request::Data {
+                session,
+                data,
+                end: true,
+            },
+        );
+        pair.exchange();
+        let heard = pair.bench.heard(pair.users[1 - from]);
+        let len = |it: &Indication| match it {
+            Indication::Data { data, .. } => Some(data.len()),
+            _ => None,
+        };
+        assert_eq!(heard.iter().find_map(len), Some(200_000));
+    }
 }

@@ -3,17 +3,12 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{Above, Address, Handle, TimerSlot};
-use kumiki_octets::Message;
+use kumiki_octets::{Gathering, Message};
 use kumiki_osi::Association;
 use kumiki_osi::Selector;
 use kumiki_wire::cotp::{self, Data};
 
 use super::states::State;
-
-/// A TSDU may have so many pieces, however small.
-const FEW: usize = 64;
-/// Of more pieces than that, so many octets on average.
-const SMALL: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -53,7 +48,9 @@ pub(super) struct Connection {
     /// The TPDU that is coming, where the network hands it up in parts.
     pub(super) part: Message,
     /// The TSDU that is coming.
-    pub(super) gathered: Message,
+    pub(super) gathered: Gathering,
+    /// The most octets that it may have.
+    pub(super) longest: u32,
     /// What is complete and waits for the user.
     pub(super) complete: VecDeque<Message>,
     /// TPDUs that the network may be granted and was not.
@@ -84,7 +81,8 @@ impl Connection {
             granted: 0,
             wanted: 0,
             part: Message::new(),
-            gathered: Message::new(),
+            gathered: Gathering::default(),
+            longest: u32::MAX,
             complete: VecDeque::new(),
             owed: 0,
         }
@@ -109,16 +107,5 @@ impl Connection {
         };
         Data { eot }.emit(data.push_header(cotp::DATA_LEN));
         Some(data)
-    }
-
-    /// Copies what has come of a TSDU into one piece where it is in pieces so small that they take more memory than what is in them.
-    /// Gives how many octets that were.
-    pub(super) fn compact(&mut self) -> usize {
-        let (pieces, octets) = (self.gathered.slices().len(), self.gathered.len());
-        if pieces < FEW || pieces.saturating_mul(SMALL) < octets {
-            return 0;
-        }
-        self.gathered = Message::from_octets(&self.gathered.to_vec());
-        octets
     }
 }

@@ -14,7 +14,12 @@
 //! **Ending.** Class 0 has no release: the network connection ends, and what is under way may be lost. Who wants an orderly end agrees
 //! on it above. A DR on an open connection is taken as an end, though the standard has none there: ISODE sends it before it closes.
 //!
-//! **Credit.** In TSDUs, both ways, of which up to [`Config::window`] wait in here. A TSDU that comes may have [`Config::longest`] octets.
+//! **Credit.** In TSDUs, both ways, of which up to [`Config::window`] wait in here. A TSDU that comes may have [`Config::longest`] octets,
+//! and [`Config::longest_first`] before the user asks for more. It takes memory in proportion to its octets, however small its TPDUs are, and one that comes in more
+//! TPDUs than its octets are worth ends the connection ([`kumiki_octets::Gathering`]).
+//!
+//! **Memory.** Where the graph has a budget, what is gathered is claimed there. A caller that comes when it is short is refused with "the transport entity is
+//! congested" (129); where a connection that stands cannot have what it sends, the network connection ends, for class 0 has no other word.
 //!
 //! **Selectors.** A listener without a selector takes every caller. One with a selector takes those who call it, and refuses others with
 //! "transport selector unknown".
@@ -68,6 +73,9 @@ pub struct Config {
     pub window: u32,
     /// The longest TSDU that is taken, in octets.
     pub longest: u32,
+    /// The same before the user says that more may come ([`Particular::Longest`](kumiki_graph::Particular::Longest)), as session does when its connection stands:
+    /// a peer that nobody has let in yet is to have no more memory than that.
+    pub longest_first: u32,
     /// How long an answer is waited for: CC, CR on a connection that was accepted, and our own user's.
     pub patience: Duration,
     /// The most connections at a time.
@@ -82,6 +90,7 @@ impl Default for Config {
             preferred_size: 0,
             window: 4,
             longest: 16 * 1024 * 1024,
+            longest_first: u32::MAX,
             patience: Duration::from_secs(30),
             connections: 1024,
         }
@@ -156,6 +165,7 @@ impl Tp0 {
             Mode::Active => {
                 let reference = self.reference();
                 let mut connection = Connection::new(above, State::WaitNetwork, reference);
+                connection.longest = self.config.longest_first;
                 connection.user = user;
                 connection.called = called;
                 connection.calling = association.and_then(|it| it.calling.transport);
@@ -456,14 +466,14 @@ impl Protocol for Tp0 {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, cx);
             }
+            Request::Particular { session, what } => self.particular(session, &what, cx),
             Request::Release { .. } => cx.drop("class 0 has no release"),
             Request::Expedited { .. } => cx.drop("class 0 has no expedited data"),
             Request::Manage(_)
             | Request::Reset { .. }
             | Request::Unit(_)
             | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. } => cx.drop("a primitive of another service"),
+            | Request::Values { .. } => cx.drop("a primitive of another service"),
         }
     }
 

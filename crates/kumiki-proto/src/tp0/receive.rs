@@ -1,6 +1,7 @@
 //! What comes from the network.
 
-use kumiki_graph::Work;
+use kumiki_graph::{Particular, Work};
+use kumiki_octets::Refused as NotGathered;
 
 use super::*;
 
@@ -35,6 +36,7 @@ impl Tp0 {
         }
         let reference = self.reference();
         let mut connection = Connection::new(Above(0), State::WaitRequest, reference);
+        connection.longest = self.config.longest_first;
         connection.lower = offered.provider;
         connection.remote = offered.remote;
         connection.local = offered.local;
@@ -64,6 +66,10 @@ impl Tp0 {
         // The network hands up the parts of a message as they come; a TPDU is one message.
         if !end || !connection.part.is_empty() {
             connection.part.append(data);
+            let copied = connection.part.condense() as u64;
+            if copied > 0 {
+                cx.charge(Work::Copy, copied);
+            }
             if connection.part.len() > connection.tpdu_size.max(cotp::DEFAULT_SIZE_RFC1006) {
                 return self.protocol_error(own, "a TPDU longer than agreed", cx);
             }
@@ -163,10 +169,11 @@ impl Tp0 {
         mut data: Message,
         cx: &mut Context<'_>,
     ) {
-        let longest = self.config.longest as usize;
+        let longest = self.config.longest;
         let Some(connection) = self.connection(own) else {
             return;
         };
+        let longest = longest.min(connection.longest) as usize;
         let (todo, _) = states::next(connection.state, Event::Dt);
         let too_long = connection.gathered.len() + data.len() > longest + header;
         let found = if todo != Do::Take {
@@ -181,21 +188,37 @@ impl Tp0 {
         if let Some(found) = found {
             return self.protocol_error(own, found, cx);
         }
-        if connection.gathered.is_empty() {
-            connection.gathered = data;
+        if dt.eot && connection.gathered.is_new() {
+            connection.complete.push_back(data);
         } else {
-            connection.gathered.append(data);
-            let copied = connection.compact() as u64;
-            if copied > 0 {
-                cx.charge(Work::Copy, copied);
+            match connection.gathered.push(data, cx.budget()) {
+                Ok(0) => {}
+                Ok(copied) => cx.charge(Work::Copy, copied as u64),
+                Err(NotGathered::Pieces) => {
+                    let found = "a message in too many TPDUs for its length";
+                    return self.protocol_error(own, found, cx);
+                }
+                // Class 0 has no word for it but the end of the network connection (X.224 section 6.7.2).
+                Err(NotGathered::Memory) => return self.end(own, Some(Reason::NoResources), cx),
             }
-        }
-        if dt.eot {
-            let whole = core::mem::take(&mut connection.gathered);
-            connection.complete.push_back(whole);
+            if dt.eot {
+                let whole = connection.gathered.take();
+                connection.complete.push_back(whole);
+            }
         }
         self.counters.received += 1;
         self.deliver(own, cx);
+    }
+
+    /// What the user says that only transport has.
+    pub(super) fn particular(&mut self, own: Handle, what: &Particular, cx: &mut Context<'_>) {
+        let Particular::Longest(octets) = *what else {
+            return cx.drop("a primitive of another service");
+        };
+        match self.connection(own) {
+            Some(connection) => connection.longest = octets,
+            None => cx.drop("no such connection"),
+        }
     }
 
     /// Hands up what is complete, as far as the user takes it.
@@ -252,7 +275,9 @@ impl Tp0 {
         if let Some(connection) = self.connection(own) {
             connection.dst_ref = cr.src_ref;
         }
+        let is_short = cx.budget().is_some_and(kumiki_octets::Account::is_short);
         let refusal = match (listener, size) {
+            _ if is_short => Err(reason::REMOTE_CONGESTION),
             _ if !cr.allows_class_0() => Err(reason::NEGOTIATION_FAILED),
             _ if cr.dst_ref != 0 => Err(reason::MISMATCHED_REFERENCES),
             (None, _) => Err(reason::ADDRESS_UNKNOWN),

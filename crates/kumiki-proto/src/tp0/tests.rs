@@ -410,23 +410,156 @@ fn a_tsdu_longer_than_all_windows_crosses_x25_whole() {
     assert_eq!((wire.taken(B), drops), (vec![octets], 0));
 }
 
+/// A DT TPDU that is not the last, in a TPKT.
+fn dt(data: &[u8]) -> Vec<u8> {
+    let mut octets = vec![3, 0];
+    octets.extend_from_slice(&(data.len() as u16 + 7).to_be_bytes());
+    octets.extend_from_slice(&[2, 0xf0, 0]);
+    octets.extend_from_slice(data);
+    octets
+}
+
+impl Pair {
+    /// How many octets transport of the called end has of a TSDU, how many it holds on to, and how many it has copied.
+    fn gathered(&mut self) -> (usize, usize, u64) {
+        let graph = &mut self.bench.graph;
+        let node = graph.node("tp0 b").unwrap();
+        let copied = graph.accounts().find(|(name, _)| *name == "tp0 b");
+        let copied = copied.unwrap().1.copied;
+        let tp0 = graph.protocol_mut::<Tp0>(node).unwrap();
+        let [own] = tp0.entries.connections(|_| true)[..] else {
+            panic!("one connection")
+        };
+        let gathered = &tp0.connection(own).unwrap().gathered;
+        (gathered.len(), gathered.memory(), copied)
+    }
+
+    fn budget(&mut self, most: u64) -> kumiki_octets::Budget {
+        let budget = kumiki_octets::Budget::new(most);
+        self.bench.graph.set_budget(budget.account(0).unwrap());
+        budget
+    }
+}
+
+/// The smallest TPDUs that are in proportion, the size of X.25, and one that is just too large to fill a page well.
 #[test]
-fn a_tsdu_in_tiny_pieces_takes_no_more_memory_than_it_must() {
+fn a_tsdu_takes_memory_in_proportion_and_is_copied_once_however_it_is_cut() {
+    for size in [64, 128, 1000, 2041] {
+        let mut pair = pair([Config::default(); 2]);
+        pair.stand();
+        let device = pair.devices[1];
+        let tpdu = dt(&vec![7; size]);
+        let mut most = 0;
+        while pair.gathered().0 < 4 << 20 {
+            // As much as one read of a connection gives.
+            pair.bench.octets(device, &tpdu.repeat(65_536 / tpdu.len()));
+            let (octets, memory, _) = pair.gathered();
+            assert!(
+                memory <= 2 * octets + 3 * 65_536,
+                "{size}: {memory} for {octets}"
+            );
+            most = most.max(octets);
+        }
+        let (octets, _, copied) = pair.gathered();
+        assert!((octets, most) >= (4 << 20, octets));
+        assert!(
+            copied <= octets as u64,
+            "{size}: {copied} copied of {octets}"
+        );
+    }
+}
+
+#[test]
+fn a_tsdu_in_more_tpdus_than_it_is_worth_ends_the_connection() {
+    for data in [&b""[..], b"a"] {
+        let mut pair = pair([Config::default(); 2]);
+        pair.stand();
+        let device = pair.devices[1];
+        pair.bench.octets(device, &dt(data).repeat(64));
+        assert_eq!(pair.heard(1), Vec::<String>::new());
+        pair.bench.octets(device, &dt(data).repeat(2));
+        assert_eq!(
+            pair.heard(1),
+            [
+                "aborted: transport: the peer broke the protocol: a message in too many TPDUs for its length"
+            ]
+        );
+    }
+}
+
+#[test]
+fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
+    let config = Config {
+        longest_first: 65_539,
+        ..Config::default()
+    };
+    for asks in [false, true] {
+        let mut pair = pair([config; 2]);
+        let [_, session] = pair.stand();
+        if asks {
+            let what = Box::new(kumiki_graph::Particular::Longest(u32::MAX));
+            pair.say(1, Request::Particular { session, what });
+        }
+        let device = pair.devices[1];
+        pair.bench.octets(device, &dt(&[7; 1024]).repeat(64));
+        assert_eq!(pair.heard(1), Vec::<String>::new());
+        pair.bench.octets(device, &dt(&[7; 4]));
+        let heard = pair.heard(1);
+        if asks {
+            assert_eq!(heard, Vec::<String>::new());
+        } else {
+            assert_eq!(
+                heard,
+                ["aborted: transport: the peer broke the protocol: a message longer than is taken"]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_caller_is_told_that_there_is_no_memory_for_it() {
+    let mut pair = pair([Config::default(); 2]);
+    let [a, b] = pair.devices;
+    let budget = pair.budget(1 << 20);
+    let known = budget.account(0).unwrap();
+    known.stand(600 << 10).unwrap();
+    pair.listen(None);
+    pair.call("#259");
+    pair.bench.join(a, b);
+    pair.exchange();
+    assert_eq!(
+        (pair.heard(0), pair.heard(1)),
+        (
+            vec![
+                "aborted: transport: the peer's transport entity is congested (reason 129)"
+                    .to_owned()
+            ],
+            vec!["opened".to_owned()]
+        )
+    );
+}
+
+#[test]
+fn a_tsdu_for_which_there_is_no_memory_ends_the_connection_and_gives_back_what_it_had() {
     let mut pair = pair([Config::default(); 2]);
     pair.stand();
+    let budget = pair.budget(1 << 20);
     let device = pair.devices[1];
-    for _ in 0..200 {
-        pair.bench
-            .octets(device, &hex("03000008 02f000 61").repeat(100));
+    let mut used = 0;
+    for _ in 0..20 {
+        pair.bench.octets(device, &dt(&[7; 2000]).repeat(32));
+        assert!(budget.used() <= 1 << 19);
+        used = used.max(budget.used());
+        if budget.refused() > 0 {
+            break;
+        }
     }
-    let node = pair.bench.graph.node("tp0 b").unwrap();
-    let tp0 = pair.bench.graph.protocol_mut::<Tp0>(node).unwrap();
-    let [own] = tp0.entries.connections(|_| true)[..] else {
-        panic!("one connection")
-    };
-    let connection = tp0.connection(own).unwrap();
-    assert_eq!(connection.gathered.len(), 20_000);
-    assert!(connection.gathered.slices().len() < 2000);
+    assert!(used > 1 << 18);
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: out of memory or of room for another session"]
+    );
+    assert_eq!(budget.used(), 0);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use core::net::Ipv6Addr;
 use kumiki_graph::{
     Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Finder, Handle, Indication,
     Mode, Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot,
-    Token, Told,
+    Token, Told, Work,
 };
 use kumiki_octets::Message;
 use kumiki_wire::tpkt;
@@ -517,6 +517,10 @@ impl Tpkt {
         // Who closes takes what comes and looks at none of it.
         if matches!(connection.phase, Phase::Open | Phase::Offered) {
             connection.gathered.append(data);
+            let copied = connection.gathered.condense() as u64;
+            if copied > 0 {
+                cx.charge(Work::Copy, copied);
+            }
         }
         self.deliver(own, cx);
     }

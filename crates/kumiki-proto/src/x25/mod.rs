@@ -363,7 +363,8 @@ impl X25 {
             Particular::Session(_)
             | Particular::File(_)
             | Particular::Identification(_)
-            | Particular::Mms(_) => {
+            | Particular::Mms(_)
+            | Particular::Longest(_) => {
                 cx.drop("not offered by X.25");
             }
         }

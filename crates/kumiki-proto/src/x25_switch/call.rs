@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use kumiki_graph::{
     Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, Told,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Account, Message};
 use kumiki_osi::x25::{self, Number, Primitive};
 
 use super::config::Counters;
@@ -129,6 +129,8 @@ pub(super) struct Call {
     pub(super) permanent: Option<Box<Permanent>>,
     /// When it was set up.
     pub(super) since: Option<Instant>,
+    /// Its account of the memory of the process, where that is bounded.
+    pub(super) budget: Option<Account>,
 }
 
 /// A call that is being set up.

@@ -16,7 +16,7 @@
 //! interface for itself: messages are put together and cut anew.
 //!
 //! Nobody's number is cleared with *not obtainable* (0d), a number all of whose targets are down with *out of order* (09), and one more call than
-//! there may be with *network congestion* (05). Any other clearing is passed on with its cause, diagnostic and data, also that of a call that was not answered yet.
+//! there may be with *network congestion* (05), and so is one that comes when the memory of the graph's budget is short. Any other clearing is passed on with its cause, diagnostic and data, also that of a call that was not answered yet.
 //!
 //! # Data
 //!
@@ -59,6 +59,9 @@ pub use config::{Config, Counters, Event, Happened, Place, Rewrite, Route};
 
 /// Calls of one port that may wait for an answer.
 const BACKLOG: u32 = 4096;
+
+/// What a call costs of a budget of memory, in octets: its state in three layers, and what its windows can hold, at packets and windows that are common.
+const MEMORY: u64 = 32 * 1024;
 
 /// The most ports.
 const MOST_PORTS: u16 = 256;
@@ -346,7 +349,8 @@ impl Switch {
             | Particular::Session(_)
             | Particular::File(_)
             | Particular::Identification(_)
-            | Particular::Mms(_) => cx.drop("no packet layer says this"),
+            | Particular::Mms(_)
+            | Particular::Longest(_) => cx.drop("no packet layer says this"),
         }
     }
 

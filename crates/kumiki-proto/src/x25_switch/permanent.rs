@@ -104,6 +104,7 @@ impl Switch {
                 wanted: None,
                 permanent: Some(Box::new(Permanent::new(places))),
                 since: None,
+                budget: None,
             };
             let own = self.calls.insert(Box::new(call));
             self.occupy(a, true);

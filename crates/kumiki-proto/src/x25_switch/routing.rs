@@ -7,7 +7,7 @@ use kumiki_octets::Message;
 use kumiki_osi::x25::{self, Facilities, Facility, Number, Primitive, cause, diagnostic};
 
 use super::call::{Call, Half, Phase, Wanted};
-use super::{Happened, Route, Switch, causes, cleared, half_handle};
+use super::{Happened, MEMORY, Route, Switch, causes, cleared, half_handle};
 
 /// The number that an address is, where it is one.
 const fn number(address: Address) -> Number {
@@ -67,6 +67,8 @@ impl Switch {
     pub(super) fn offered(&mut self, port: u16, offered: Offered, cx: &mut Context<'_>) {
         self.counters.offered += 1;
         self.numbered += 1;
+        let budget = cx.budget().map(|budget| budget.beside(MEMORY));
+        let is_short = matches!(budget, Some(Err(_)));
         let call = Call {
             number: self.numbered,
             halves: [
@@ -78,6 +80,7 @@ impl Switch {
             wanted: None,
             permanent: None,
             since: None,
+            budget: budget.and_then(Result::ok),
         };
         let lower = offered.provider;
         let is_full = self.calls.len() >= usize::try_from(self.config.most).unwrap_or(usize::MAX);
@@ -100,6 +103,10 @@ impl Switch {
         }
         if is_full {
             let why = cleared(cause::CLEAR_CONGESTION, diagnostic::NO_CHANNEL);
+            return self.refuse(own, why, None, cx);
+        }
+        if is_short {
+            let why = cleared(cause::CLEAR_CONGESTION, diagnostic::NONE);
             return self.refuse(own, why, None, cx);
         }
         match self.plan(port, offered) {
@@ -235,6 +242,10 @@ impl Switch {
             return self.joined(own, side, cx);
         }
         call.wanted = None;
+        if let Some(budget) = &call.budget {
+            // It costs no more than what it has already.
+            let _ = budget.stand(0);
+        }
         call.since = Some(cx.now());
         let [from, to] = &mut call.halves;
         let accept = Accept {

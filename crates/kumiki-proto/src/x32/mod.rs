@@ -534,7 +534,8 @@ impl Protocol for X32 {
                 Particular::Session(_)
                 | Particular::Packet(_)
                 | Particular::File(_)
-                | Particular::Mms(_) => {
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {
                     cx.drop("not offered by X.32");
                 }
             },

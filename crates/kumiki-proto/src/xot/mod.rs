@@ -28,7 +28,7 @@
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode,
     Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
-    Told,
+    Told, Work,
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::Call;
@@ -638,6 +638,10 @@ impl Xot {
         connection.owed += data.len() as u64;
         if !matches!(connection.phase, Phase::Closing | Phase::Closed) {
             connection.gathered.append(data);
+            let copied = connection.gathered.condense() as u64;
+            if copied > 0 {
+                cx.charge(Work::Copy, copied);
+            }
         }
         self.deliver(own, cx);
     }

@@ -328,7 +328,8 @@ impl Pair {
                     other @ (Particular::Session(_)
                     | Particular::Packet(_)
                     | Particular::Identification(_)
-                    | Particular::Mms(_)) => panic!("{other:?}"),
+                    | Particular::Mms(_)
+                    | Particular::Longest(_)) => panic!("{other:?}"),
                 },
                 Indication::Aborted { reason, .. } => words.push(format!("aborted: {reason}")),
                 Indication::Closed { .. } => words.push("closed".to_owned()),

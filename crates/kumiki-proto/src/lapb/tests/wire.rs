@@ -270,7 +270,8 @@ impl Wire {
                 | Particular::Session(_)
                 | Particular::File(_)
                 | Particular::Identification(_)
-                | Particular::Mms(_) => {}
+                | Particular::Mms(_)
+                | Particular::Longest(_) => {}
             },
             Indication::Unit(_)
             | Indication::Tagged { .. }
