@@ -302,6 +302,9 @@ pub(crate) struct Live {
     /// Print JSON Lines
     #[arg(long)]
     pub(crate) json: bool,
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    pub(crate) walls: crate::walls::WallOptions,
 }
 
 /// What carries octets.

@@ -68,6 +68,9 @@ pub(crate) struct Wanted {
     /// Print JSON Lines
     #[arg(long)]
     json: bool,
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    walls: crate::walls::WallOptions,
 }
 
 /// That nobody reads it to the end is no reason to stop what is under way.
@@ -137,6 +140,8 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         form: if wanted.json { Form::Json } else { Form::Text },
         stdin: !wanted.no_stdin && may_read(),
         first: !wanted.ordinary_priority,
+        #[cfg(target_os = "linux")]
+        walls: wanted.walls.walls()?,
     })
 }
 

@@ -27,6 +27,8 @@ impl From<LiveError> for Stop {
             LiveError::System { .. } | LiveError::Line(_) | LiveError::Capture { .. } => {
                 Self::Failed(why.to_string())
             }
+            #[cfg(target_os = "linux")]
+            LiveError::Walls(_) => Self::Failed(why.to_string()),
         }
     }
 }
@@ -205,6 +207,8 @@ fn run<P: Program>(
 where
     for<'a> Printer<'a>: Watcher<P>,
 {
+    #[cfg(target_os = "linux")]
+    let walls = wanted.walls.walls()?;
     let transport = match wanted.protocol {
         cli::Protocol::Tcp => Transport::Tcp,
         cli::Protocol::Xtp => Transport::Xtp,
@@ -237,6 +241,8 @@ where
         impair,
         seed: wanted.seed,
         pcap: wanted.pcap.clone(),
+        #[cfg(target_os = "linux")]
+        walls,
     };
     let outcome = live::run(&stack, program, line, printer)?;
     printer.end(&outcome);

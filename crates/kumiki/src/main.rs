@@ -21,6 +21,8 @@ mod mms;
 mod mmsd;
 mod ppp;
 #[cfg(target_os = "linux")]
+mod walls;
+#[cfg(target_os = "linux")]
 mod x25;
 
 use std::process::ExitCode;

@@ -67,6 +67,9 @@ pub(crate) struct Wanted {
     /// Print JSON Lines
     #[arg(long, help_heading = "Layers and files")]
     json: bool,
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    walls: crate::walls::WallOptions,
 }
 
 /// What uses the link.
@@ -470,7 +473,16 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         record: wanted.record.clone(),
         verbose: wanted.verbose,
         form,
+        #[cfg(target_os = "linux")]
+        walls: wanted.walls.walls()?,
     };
+    #[cfg(target_os = "linux")]
+    if wanted.above.tun.is_some() && options.walls.run_as().is_some() {
+        return Err(Stop::Input(
+            "--run-as: the addresses of --tun are set when they have been agreed on, and another user may not do that; start it as that user, with CAP_NET_ADMIN"
+                .to_owned(),
+        ));
+    }
     if wanted.set.iter().any(|set| set.starts_with("hdlc.fcs")) {
         return Err(Stop::Input(
             "--set hdlc.fcs: both layers must know it; expected --fcs 16 or --fcs 32".to_owned(),

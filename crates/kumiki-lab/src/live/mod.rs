@@ -44,6 +44,8 @@ pub mod report;
 #[cfg(test)]
 mod tests;
 #[cfg(target_os = "linux")]
+pub mod walls;
+#[cfg(target_os = "linux")]
 pub mod x25;
 
 // What a caller of `run` needs of the crates below.
@@ -444,6 +446,9 @@ pub struct Line {
     pub seed: u64,
     /// Where what crosses the device is written, as pcapng.
     pub pcap: Option<PathBuf>,
+    /// The walls behind which it runs.
+    #[cfg(target_os = "linux")]
+    pub walls: walls::Walls,
 }
 
 /// Why there was no run, or none to the end.
@@ -474,6 +479,10 @@ pub enum LiveError {
         /// Its reason.
         why: CaptureError,
     },
+    /// A wall cannot be raised.
+    #[cfg(target_os = "linux")]
+    #[error("walls: {0}")]
+    Walls(#[from] walls::WallError),
 }
 
 /// Opens the TUN device `name`; where `linux` is given, the kernel gets that address at its end, and the device is brought up.
@@ -578,6 +587,8 @@ pub fn run<P: Protocol>(
         }
     };
     let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    #[cfg(target_os = "linux")]
+    walls::raise(&line.walls, &walls::of_lines([], Vec::new()))?;
     let (began, cpu) = (clock.now(), cpu_time());
     executor.start()?;
     let mut failed = None;

@@ -9,12 +9,14 @@ use kumiki_lab::live::files::Passwords;
 use kumiki_lab::live::osi::{
     self, Carrier, Daemon, Listen, Names, Oid, Selector, Sels, Serves, Title, X121,
 };
+use kumiki_lab::live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_lab::live::{Duration, LiveError};
 use kumiki_lab::quantity::Octets;
 
 use super::work;
 use crate::commands::{Stop, print};
 use crate::live::option;
+use crate::walls;
 
 /// Whom to serve, how, and for how long.
 #[derive(Args, Debug)]
@@ -28,6 +30,8 @@ pub(crate) struct Serve {
     who: Who,
     #[command(flatten)]
     limits: Limits,
+    #[command(flatten)]
+    walls: walls::WallOptions,
     /// Write what crosses the connection of the first association to this file, as pcapng, and that of others to FILE.2 and so on
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pcap: Option<PathBuf>,
@@ -236,6 +240,21 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     let longest = longest
         .map(|text| option::<Duration>("--longest", text))
         .transpose()?;
+    let walls = wanted.walls.walls()?;
+    let access = if wanted.who.read_only {
+        Access::Read
+    } else {
+        Access::Write
+    };
+    let mut places = vec![(root.clone(), access)];
+    let captures = wanted.pcap.as_deref();
+    places.extend(captures.map(|path| (above(path), Access::Make)));
+    let needs = Needs {
+        files: Ok(places),
+        connects: Vec::new(),
+        calls: Calls::Files,
+        capabilities: false,
+    };
     let daemon = Daemon {
         serves,
         root,
@@ -277,13 +296,15 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
             let _ = print(&format!("listens at {at} ({carrier})\n"));
             lines.push_str(&format!("{at}\n"));
         }
-        match &wanted.port_file {
-            None => Ok(()),
-            Some(path) => write_whole(path, &lines).map_err(|why| LiveError::System {
+        if let Some(path) = &wanted.port_file {
+            write_whole(path, &lines).map_err(|why| LiveError::System {
                 what: format!("--port-file: {}", path.display()),
                 why,
-            }),
+            })?;
         }
+        // All is open, and nobody has been let in.
+        raise(&walls, &needs)?;
+        Ok(())
     };
     osi::serve(daemon, &mut ready, &mut say)?;
     Ok(())

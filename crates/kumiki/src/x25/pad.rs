@@ -44,6 +44,8 @@ pub(crate) struct Wanted {
     reach: Reach,
     #[command(flatten)]
     behave: Behave,
+    #[command(flatten)]
+    walls: crate::walls::WallOptions,
 }
 
 /// The network.
@@ -145,6 +147,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         window: reach.window,
         patience: option("--timeout", &reach.timeout)?,
         pcap: reach.pcap.clone(),
+        walls: wanted.walls.walls()?,
     };
     let answer = match &reach.answer {
         Some(text) => Some(resolved("--answer", text, XOT)?),

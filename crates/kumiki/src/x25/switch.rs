@@ -22,6 +22,8 @@ pub(super) struct Wanted {
     /// Write the packets of all ports to this file, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    walls: crate::walls::WallOptions,
 }
 
 fn read(path: &Path) -> Result<x25::Config, Stop> {
@@ -42,6 +44,7 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
     };
     let run = x25::Wanted {
         pcap: wanted.pcap.clone(),
+        walls: wanted.walls.walls()?,
         ..x25::Wanted::default()
     };
     x25::run(&config, &run, say)?;

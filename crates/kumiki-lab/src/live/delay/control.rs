@@ -99,6 +99,7 @@ pub fn is_in_foreground() -> bool {
 #[derive(Debug)]
 pub struct Control {
     path: PathBuf,
+    listener: Option<UnixListener>,
 }
 
 impl Drop for Control {
@@ -128,11 +129,11 @@ impl ControlError {
 }
 
 impl Control {
-    /// Takes commands on a socket at `path` from now on. A file that an earlier run has left there is replaced.
+    /// Makes a socket at `path`, on which commands are taken when it is told to [`begin`](Self::begin). A file that an earlier run has left there is replaced.
     ///
     /// # Errors
     /// [`ControlError`] where there is something else, somebody listens there already, or the file cannot be made.
-    pub fn listen(path: &Path, asking: Asking) -> Result<Self, ControlError> {
+    pub fn listen(path: &Path) -> Result<Self, ControlError> {
         let failed = |why: &dyn core::fmt::Display| ControlError::new(path, why);
         match std::fs::symlink_metadata(path) {
             Ok(file) if !file.file_type().is_socket() => {
@@ -151,11 +152,18 @@ impl Control {
         let listener = UnixListener::bind(path).map_err(|why| failed(&why))?;
         let control = Self {
             path: path.to_owned(),
+            listener: Some(listener),
         };
         let owner_only = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(path, owner_only).map_err(|why| failed(&why))?;
-        std::thread::spawn(move || accept(&listener, &asking));
         Ok(control)
+    }
+
+    /// Takes commands from now on.
+    pub fn begin(&mut self, asking: Asking) {
+        if let Some(listener) = self.listener.take() {
+            std::thread::spawn(move || accept(&listener, &asking));
+        }
     }
 }
 

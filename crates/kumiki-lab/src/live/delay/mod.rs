@@ -20,6 +20,8 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock, RealDevice, Wish};
 use serde_json::json;
 
+#[cfg(target_os = "linux")]
+use super::walls;
 use super::{Form, LiveError, system};
 
 pub mod command;
@@ -59,6 +61,9 @@ pub struct Config {
     pub stdin: bool,
     /// Whether it runs ahead of other programs, where it may.
     pub first: bool,
+    /// The walls behind which it runs.
+    #[cfg(target_os = "linux")]
+    pub walls: walls::Walls,
 }
 
 /// Runs until Ctrl-C, `quit`, or the time is up, and says with `say`, a line or several at a time, what was done.
@@ -84,10 +89,21 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
         .map_err(system("no descriptor to wait with"))?;
     let wish = Wish::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     let control = config.control.as_deref();
-    let control = control.map(|path| Control::listen(path, engine.asking()));
-    let _control = control
+    let mut control = control
+        .map(Control::listen)
         .transpose()
         .map_err(|why| LiveError::Line(format!("--control {why}")))?;
+    // Ahead of the threads, which have them from here.
+    #[cfg(target_os = "linux")]
+    {
+        let socket = config.control.as_deref();
+        let socket = socket.map(|path| (walls::above(path), walls::Access::Remove));
+        let needs = walls::of_lines([], socket.into_iter().collect());
+        walls::raise(&config.walls, &needs)?;
+    }
+    if let Some(control) = &mut control {
+        control.begin(engine.asking());
+    }
     if config.stdin {
         let (asking, form, say) = (engine.asking(), config.form, say.clone());
         std::thread::spawn(move || control::serve(io::stdin(), &asking, form, say));

@@ -445,8 +445,9 @@ fn lines_from_a_socket_are_carried_out_and_answered() {
     let (a, b) = (Shelf::with(1, 9), Shelf::with(0, 9));
     let devices: [Box<dyn RealDevice>; 2] = [Box::new(a), Box::new(b.clone())];
     let mut engine = Engine::new(RealClock::start(), devices, Path::new(1), Vec::new()).unwrap();
-    let control = Control::listen(&place, engine.asking()).unwrap();
-    let taken = Control::listen(&place, engine.asking()).unwrap_err();
+    let mut control = Control::listen(&place).unwrap();
+    control.begin(engine.asking());
+    let taken = Control::listen(&place).unwrap_err();
     assert!(
         taken.to_string().contains("somebody listens there"),
         "{taken}"
@@ -475,9 +476,9 @@ fn lines_from_a_socket_are_carried_out_and_answered() {
     assert!(gone.contains("--control"), "{gone}");
     // What an earlier run has left is replaced; what is no socket is not.
     drop(UnixDatagram::bind(&place).unwrap());
-    drop(Control::listen(&place, engine.asking()).unwrap());
+    drop(Control::listen(&place).unwrap());
     std::fs::write(&place, "text").unwrap();
-    let other = Control::listen(&place, engine.asking()).unwrap_err();
+    let other = Control::listen(&place).unwrap_err();
     assert!(other.to_string().contains("no socket"), "{other}");
     std::fs::remove_file(&place).unwrap();
 }

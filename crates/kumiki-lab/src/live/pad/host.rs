@@ -19,6 +19,7 @@ use kumiki_proto::pad_host::{Config, PadHost};
 use kumiki_proto::pipe::{self, Pipe};
 
 use super::{Journal, Network, Tape, executor, numbered, serve};
+use crate::live::walls::{self, Calls, Needs};
 use crate::live::{LOOK, LiveError, system};
 
 /// How long a connection may be without a call, and how long one that is over stays.
@@ -264,6 +265,13 @@ pub fn listen(
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let needs = Needs {
+        files: Err("commands are started, and what they need nobody knows"),
+        connects: Vec::new(),
+        calls: Calls::Commands,
+        capabilities: false,
+    };
+    walls::raise(&network.walls, &needs)?;
     let each = |socket: TcpStream, from: SocketAddr, number: usize| {
         let network = Network {
             pcap: numbered(network.pcap.as_ref(), number),

@@ -57,6 +57,8 @@ pub struct Network {
     pub patience: Duration,
     /// Where what crosses between X.25 and XOT is written.
     pub pcap: Option<PathBuf>,
+    /// The walls behind which callers are served.
+    pub walls: crate::live::walls::Walls,
 }
 
 impl Default for Network {
@@ -69,6 +71,7 @@ impl Default for Network {
             window: 2,
             patience: Duration::from_secs(200),
             pcap: None,
+            walls: crate::live::walls::Walls::none(),
         }
     }
 }

@@ -18,6 +18,7 @@ use kumiki_proto::pipe::{self, Pipe};
 use kumiki_proto::telnet::Telnet;
 
 use super::{Journal, Network, Tape, executor, numbered, serve};
+use crate::live::walls::{self, Access, Needs};
 use crate::live::{LOOK, LiveError, system};
 
 /// How long a cleared call waits for the other end to have heard of it.
@@ -237,6 +238,13 @@ pub fn listen(
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let captures = network.pcap.as_deref();
+    let captures = captures.map(|path| (walls::above(path), Access::Make));
+    let needs = Needs {
+        connects: network.gateway.iter().map(SocketAddr::port).collect(),
+        ..walls::of_lines([], captures.into_iter().collect())
+    };
+    walls::raise(&network.walls, &needs)?;
     let each = |socket: TcpStream, from: SocketAddr, number: usize| {
         journal.told(&format!("terminal {number}: {from} is there"));
         let network = Network {

@@ -78,6 +78,28 @@ pub struct Options {
     pub verbose: bool,
     /// How it is told.
     pub form: Form,
+    /// The walls behind which it runs.
+    #[cfg(target_os = "linux")]
+    pub walls: super::walls::Walls,
+}
+
+/// What the daemon needs when all is open.
+#[cfg(target_os = "linux")]
+fn needs(options: &Options, has_tun: bool) -> super::walls::Needs {
+    use super::walls::{Access, above, of_lines};
+    let mut places = Vec::new();
+    if let Some(prefix) = &options.record {
+        places.push((above(prefix), Access::Make));
+    }
+    if has_tun {
+        // Where it is seen that an address of IPv6 can be used.
+        places.push((PathBuf::from("/proc/net/if_inet6"), Access::Read));
+    }
+    super::walls::Needs {
+        // The addresses of the device are set when they have been agreed on.
+        capabilities: has_tun,
+        ..of_lines([&options.line], places)
+    }
 }
 
 /// What uses the link.
@@ -307,6 +329,8 @@ pub fn run(
     }
     let bell = executor.bell();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    #[cfg(target_os = "linux")]
+    super::walls::raise(&options.walls, &needs(options, kernel.is_some()))?;
     if !line.is_up() {
         narrator.waits(&options.line);
     }

@@ -82,6 +82,8 @@ fn options() -> Options {
         record: None,
         verbose: false,
         form: Form::Json,
+        #[cfg(target_os = "linux")]
+        walls: crate::live::walls::Walls::none(),
     }
 }
 

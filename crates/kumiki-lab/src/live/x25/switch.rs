@@ -12,9 +12,10 @@ use kumiki_io::{Clock as _, Ended, Executor, GraphId, Pace, Plug, RealClock, Wis
 use kumiki_osi::x25::{Told, What};
 use kumiki_proto::x25_switch::{CLOSE, Event, Happened, Switch};
 
-use super::config::{Config, Port};
+use super::config::{Config, Kind, On, Port};
 use super::ports;
 use crate::capture;
+use crate::live::walls::{self, Needs, Walls};
 use crate::live::{LOOK, LiveError, system};
 use crate::scenario::Fault;
 
@@ -29,6 +30,8 @@ const MTU: u32 = 4400;
 pub struct Wanted {
     /// Where the packets of all ports are written, as pcapng.
     pub pcap: Option<PathBuf>,
+    /// The walls behind which it runs.
+    pub walls: Walls,
     /// Set from outside, it ends the run as Ctrl-C does.
     pub end: Option<Arc<AtomicBool>>,
 }
@@ -96,6 +99,30 @@ fn build(config: &Config, say: &mut dyn FnMut(&str)) -> Result<Built, LiveError>
     })
 }
 
+/// What the ports need when they stand: lines that are opened anew, and connections to the hosts of routes.
+fn needs(config: &Config) -> Needs {
+    let mut lines = Vec::new();
+    let mut connects = Vec::new();
+    for port in &config.ports {
+        match &port.kind {
+            Kind::Lapb {
+                on: On::Line(line), ..
+            }
+            | Kind::Packets(line) => lines.push(line),
+            Kind::Lapb { .. } | Kind::Tun(_) => {}
+            Kind::Xot { hosts, .. } => {
+                connects.extend(hosts.iter().map(|(_, host)| host.port()));
+            }
+        }
+    }
+    connects.sort_unstable();
+    connects.dedup();
+    Needs {
+        connects,
+        ..walls::of_lines(lines, Vec::new())
+    }
+}
+
 /// Runs the switch of `config` until Ctrl-C, which clears all calls first. Each line of its log goes to `say`.
 ///
 /// # Errors
@@ -130,6 +157,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         executor.plug(Plug::Device(graph, id), Plug::Real(real));
     }
     let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    walls::raise(&wanted.walls, &needs(config))?;
     executor.start()?;
     say("switches; Ctrl-C clears all calls and ends");
     let is_wanted = || {

@@ -1,0 +1,206 @@
+//! What a program that strangers can reach gives up before the first of them is let in, so that a fault in it is worth little to them.
+//!
+//! | wall | what is given up | by what |
+//! |---|---|---|
+//! | user | the user and groups that it was started as, with `--run-as`; and all capabilities of who is not root | setgroups(2), setresgid(2), setresuid(2), capset(2) |
+//! | no new privileges | what setuid and file capabilities would give | `PR_SET_NO_NEW_PRIVS` |
+//! | Landlock | files outside the named places, TCP ports, signals to others, abstract sockets | landlock(7) |
+//! | seccomp | system calls that the program does not make | seccomp(2) |
+//!
+//! They are raised together, once what they forbid has been done (sockets, directories and files are open) and while the process has one thread: threads begun later have them
+//! from the one that began them. What the kernel lacks is not raised, and the line that [`Walls::raise`] gives says so; only a user that cannot be had is an error, for
+//! he was asked for by name.
+//!
+//! **Left out**: Landlock for threads that are there already (Linux 7.0 can; seccomp and users hold for all threads); name spaces and other roots, which who starts the program
+//! can give it; systems other than Linux; seccomp on processors other than x86-64, AArch64 and RISC-V of 64 bits.
+
+mod calls;
+mod files;
+mod user;
+
+use core::fmt;
+use core::str::FromStr;
+use std::io;
+use std::path::PathBuf;
+
+pub use calls::Calls;
+pub use files::Access;
+pub use user::RunAs;
+
+/// A wall that can be left out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Wall {
+    /// `PR_SET_NO_NEW_PRIVS`. Landlock and seccomp need it, so that it can be left out with them only.
+    NoNewPrivs,
+    /// Landlock.
+    Landlock,
+    /// Seccomp.
+    Seccomp,
+}
+
+impl Wall {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::NoNewPrivs, Self::Landlock, Self::Seccomp];
+
+    /// As options have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoNewPrivs => "no-new-privs",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+        }
+    }
+}
+
+impl fmt::Display for Wall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Wall {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|wall| wall.name() == text);
+        found.ok_or_else(|| "a wall is no-new-privs, landlock or seccomp".to_owned())
+    }
+}
+
+/// What a program must still be able to do.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// The places of which it needs something; none: Landlock would be in the way, and for what reason.
+    pub files: Result<Vec<(PathBuf, Access)>, &'static str>,
+    /// TCP ports to which it may connect.
+    pub connects: Vec<u16>,
+    /// The system calls.
+    pub calls: Calls,
+    /// Capabilities are needed later too, as for the addresses of a device: who is not root keeps those that it was given.
+    pub capabilities: bool,
+}
+
+/// Which walls are raised; none by default.
+#[derive(Clone, Debug)]
+pub struct Walls {
+    run_as: Option<RunAs>,
+    without: Vec<Wall>,
+}
+
+/// Why a wall that was asked for could not be raised.
+#[derive(Debug, thiserror::Error)]
+pub enum WallError {
+    /// What Landlock and seccomp need cannot be left out without them.
+    #[error("no-new-privs can be left out only together with landlock and seccomp, which need it")]
+    Needed,
+    /// There is no such user or group, or it cannot be become.
+    #[error("--run-as: {0}")]
+    User(String),
+    /// A place that the program needs cannot be had.
+    #[error("{}: {why}", path.display())]
+    Place {
+        /// The place.
+        path: PathBuf,
+        /// What the system said.
+        why: io::Error,
+    },
+    /// The kernel has the wall, and refused it.
+    #[error("{0}: {1}")]
+    Refused(Wall, String),
+}
+
+/// What came of one wall.
+enum Raised {
+    Stands(String),
+    Lacks(String),
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stands(what) => f.write_str(what),
+            Self::Lacks(why) => write!(f, "NOT {why}"),
+        }
+    }
+}
+
+impl Default for Walls {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl Walls {
+    /// All but `without`; as `run_as` from then on, where that is given.
+    ///
+    /// # Errors
+    /// [`WallError::Needed`].
+    pub fn new(run_as: Option<RunAs>, mut without: Vec<Wall>) -> Result<Self, WallError> {
+        without.sort();
+        without.dedup();
+        if without.contains(&Wall::NoNewPrivs) && without.len() < Wall::ALL.len() {
+            return Err(WallError::Needed);
+        }
+        Ok(Self { run_as, without })
+    }
+
+    /// None at all, for those who are called in a process of somebody else's.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            run_as: None,
+            without: Wall::ALL.to_vec(),
+        }
+    }
+
+    /// As whom the program goes on.
+    #[must_use]
+    pub const fn run_as(&self) -> Option<&RunAs> {
+        self.run_as.as_ref()
+    }
+
+    /// Raises them, for the rest of the life of this process. Gives a line that says which stand, and which the kernel lacks; none where there are none.
+    ///
+    /// To be called while there is one thread.
+    ///
+    /// # Errors
+    /// [`WallError`]. Some may stand then: the program is to end.
+    pub fn raise(&self, needs: &Needs) -> Result<Option<String>, WallError> {
+        let raises = |wall: Wall| !self.without.contains(&wall);
+        if self.run_as.is_none() && !Wall::ALL.into_iter().any(raises) {
+            return Ok(None);
+        }
+        let mut said = Vec::new();
+        // Places are opened by who may still open them.
+        let places = match &needs.files {
+            Ok(places) if raises(Wall::Landlock) => Some(files::open(places)?),
+            Ok(_) | Err(_) => None,
+        };
+        said.push(Raised::Stands(user::become_user(
+            self.run_as.as_ref(),
+            needs.capabilities,
+        )?));
+        if raises(Wall::NoNewPrivs) {
+            said.push(match rustix::thread::set_no_new_privs(true) {
+                Ok(()) => Raised::Stands("no new privileges".to_owned()),
+                Err(why) => Raised::Lacks(format!("no new privileges: {why}")),
+            });
+        }
+        if raises(Wall::Landlock) {
+            said.push(match (&needs.files, places) {
+                (Ok(named), Some(places)) => files::restrict(named, places, &needs.connects)?,
+                (Err(why), _) => Raised::Lacks(format!("Landlock, as {why}")),
+                (Ok(_), None) => Raised::Lacks("Landlock".to_owned()),
+            });
+        }
+        if raises(Wall::Seccomp) {
+            said.push(calls::restrict(needs.calls, needs.capabilities)?);
+        }
+        for wall in &self.without {
+            said.push(Raised::Lacks(format!("{wall}, as asked for")));
+        }
+        let said: Vec<String> = said.iter().map(ToString::to_string).collect();
+        Ok(Some(format!("walls: {}", said.join("; "))))
+    }
+}

@@ -1,0 +1,40 @@
+//! What a program that strangers can reach gives up: from the command line to [`kumiki_lab::live::walls`].
+
+use clap::Args;
+use kumiki_lab::live::walls::{RunAs, Wall, Walls};
+
+use crate::commands::Stop;
+
+/// What is given up before the first caller.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Walls")]
+pub(crate) struct WallOptions {
+    /// Become this user, of its groups or of GROUP alone, when all is open and before anybody is let in; only root can
+    #[arg(long, value_name = "NAME[:GROUP]")]
+    run_as: Option<RunAs>,
+    /// Leave walls out that are raised otherwise: no-new-privs, landlock, seccomp, with commas between; or all
+    #[arg(long, value_name = "WALL", value_delimiter = ',', value_parser = walls)]
+    no_wall: Vec<Left>,
+}
+
+/// Walls that are left out.
+#[derive(Clone, Debug)]
+struct Left(Vec<Wall>);
+
+fn walls(text: &str) -> Result<Left, String> {
+    if text == "all" {
+        return Ok(Left(Wall::ALL.to_vec()));
+    }
+    text.parse()
+        .map(|wall| Left(vec![wall]))
+        .map_err(|why| format!("{why}, or all of them"))
+}
+
+impl WallOptions {
+    /// The walls that are wanted.
+    pub(crate) fn walls(&self) -> Result<Walls, Stop> {
+        let without = self.no_wall.iter().flat_map(|left| left.0.clone());
+        Walls::new(self.run_as.clone(), without.collect())
+            .map_err(|why| Stop::Input(format!("--no-wall: {why}")))
+    }
+}
