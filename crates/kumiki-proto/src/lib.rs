@@ -84,3 +84,5 @@ pub mod xtp;
 mod test_bench;
 #[cfg(test)]
 mod test_cut;
+#[cfg(test)]
+mod test_refused;

@@ -314,6 +314,13 @@ impl Bench {
     }
 }
 
+/// So many cases of a property in the ordinary suite; as many as `PROPTEST_CASES` says where it is set.
+pub(crate) fn cases(few: u32) -> proptest::test_runner::Config {
+    let told = std::env::var("PROPTEST_CASES");
+    let told = told.ok().and_then(|told| told.parse().ok());
+    proptest::test_runner::Config::with_cases(told.unwrap_or(few))
+}
+
 /// What is told where this layer has found that the peer broke its protocol.
 pub(crate) const fn told_broken(by: Finder, found: &'static str) -> Reason {
     Reason::Told(Told::Broken { by, found })

@@ -2,12 +2,20 @@
 
 use kumiki_graph::{Context, Indication};
 use kumiki_octets::Message;
-use kumiki_wire::lapb::{Control, Supervisory};
+use kumiki_wire::lapb::{Control, Supervisory, function};
 
 use super::phases::{Frame, Wrong};
 use super::states::Phase;
 use super::timers::Timer;
 use super::{Lapb, USER, grant};
+
+/// Whether LAPB has unnumbered frames with this function.
+const fn is_known(function: u8) -> bool {
+    matches!(
+        function,
+        function::SABM | function::SABME | function::DISC | function::UA | function::DM
+    )
+}
 
 /// What an I frame carries, beside its P bit.
 struct Information {
@@ -36,10 +44,20 @@ impl Lapb {
                     self.reject(&frame, Wrong::Information, cx);
                 }
             }
+            Control::Unnumbered { function, .. }
+                if is_known(function) && !frame.information.is_empty() =>
+            {
+                self.reject(&frame, Wrong::Information, cx);
+            }
             Control::Information { .. }
             | Control::Supervisory { .. }
             | Control::Unnumbered { .. } => self.reject(&frame, Wrong::Control, cx),
         }
+    }
+
+    /// The peer is there: a frame of its has been taken.
+    fn heard(&mut self, cx: &mut Context<'_>) {
+        self.timers.start(Timer::T3, self.config.t3, cx);
     }
 
     /// Whether N(R) acknowledges what has been sent.
@@ -55,6 +73,7 @@ impl Lapb {
         if !self.is_valid(it.nr) {
             return self.reject(&frame, Wrong::Nr, cx);
         }
+        self.heard(cx);
         self.acknowledged(it.nr, cx);
         if it.ns != self.v.vr {
             self.counters.out_of_sequence += 1;
@@ -127,6 +146,7 @@ impl Lapb {
         if !self.is_valid(nr) {
             return self.reject(frame, Wrong::Nr, cx);
         }
+        self.heard(cx);
         match kind {
             Supervisory::ReceiveReady | Supervisory::Reserved => self.counters.rr_received += 1,
             Supervisory::ReceiveNotReady => self.counters.rnr_received += 1,

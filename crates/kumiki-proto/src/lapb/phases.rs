@@ -65,9 +65,6 @@ impl Lapb {
             response,
             information: data,
         };
-        if self.phase == Phase::Transfer {
-            self.timers.start(Timer::T3, self.config.t3, cx);
-        }
         let poll = frame.control.poll();
         let event = self.event_of(&frame);
         if event == Event::Frmr {
@@ -125,13 +122,20 @@ impl Lapb {
                 self.reset(why, cx);
             }
             Step::Take => self.take(frame, cx),
+            // T1 goes on: it counts how long the peer takes to set the link up anew, whatever else it says.
             Step::RejectAgain if !response && poll => self.send_frmr(true, cx),
             Step::RejectAgain => self.ignore(cx),
         }
     }
 
-    const fn event_of(&self, frame: &Frame) -> Event {
+    fn event_of(&self, frame: &Frame) -> Event {
         match frame.control {
+            // Only FRMR has information; another frame with some is to be refused (W and X), not obeyed.
+            Control::Unnumbered { function, .. }
+                if function != function::FRMR && !frame.information.is_empty() =>
+            {
+                Event::Other
+            }
             Control::Unnumbered { function, .. } => Event::of(function, self.sabm()),
             Control::Information { .. } | Control::Supervisory { .. } => Event::Other,
         }
@@ -142,7 +146,9 @@ impl Lapb {
         let Control::Unnumbered { function, .. } = frame.control else {
             return false;
         };
-        matches!(function, function::SABM | function::SABME) && function != self.sabm()
+        matches!(function, function::SABM | function::SABME)
+            && function != self.sabm()
+            && frame.information.is_empty()
     }
 
     /// A command as a response, a response as a command, or SABM for SABME.
@@ -341,6 +347,7 @@ impl Lapb {
         };
         self.timers.stop_all(cx);
         self.send_frmr(!frame.response && frame.control.poll(), cx);
+        self.timers.start(Timer::T1, self.config.t1, cx);
     }
 
     /// What we have refused by FRMR.
@@ -363,7 +370,6 @@ impl Lapb {
         let function = function::FRMR;
         let control = Control::Unnumbered { function, poll };
         self.send(self.config.role.own(), control, information, cx);
-        self.timers.start(Timer::T1, self.config.t1, cx);
     }
 
     /// T1 has expired.
@@ -385,7 +391,10 @@ impl Lapb {
                 self.timers.start(Timer::T1, self.config.t1, cx);
             }
             Phase::Rejecting if last => self.reset(self.why_rejected(), cx),
-            Phase::Rejecting => self.send_frmr(false, cx),
+            Phase::Rejecting => {
+                self.send_frmr(false, cx);
+                self.timers.start(Timer::T1, self.config.t1, cx);
+            }
             Phase::Transfer if last => self.reset(Reason::TimedOut, cx),
             Phase::Transfer => self.poll(cx),
             Phase::Disconnected | Phase::Offered | Phase::Resetting => {}

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::test_bench::{hex, told_broken};
 
+mod refused;
 pub(crate) mod wire;
 
 use wire::{A, B, End, Fate, Wire};

@@ -10,6 +10,7 @@ use kumiki_octets::Message;
 use kumiki_osi::x25::{Call, Primitive};
 
 use crate::test_bench::Bench;
+use crate::test_refused::Outcome;
 
 /// The user's handles of passive opens in the tests.
 const PASSIVE: [u32; 2] = [5, 7];
@@ -65,6 +66,10 @@ struct Listener {
     confirmed: u32,
     opened: Option<Box<Opened>>,
     ends: Vec<bool>,
+    /// Of each message taken, whether it was qualified.
+    qualified: Vec<bool>,
+    /// Messages taken whose delivery it has not confirmed.
+    unconfirmed: u32,
     expedited: Vec<Vec<u8>>,
     aborted_data: Vec<u8>,
     holds: bool,
@@ -76,6 +81,30 @@ struct Listener {
 
 type Decide = Box<dyn FnMut(End, &[u8], Instant) -> Fate>;
 
+/// An indication, with the octets of its message and not where they lie.
+fn in_words(indication: &Indication) -> String {
+    let data = indication.message().map(Message::to_vec);
+    match indication {
+        Indication::Data { session, end, .. } => {
+            format!("{session:?} data {data:02x?} {end}")
+        }
+        Indication::Expedited { session, .. } => format!("{session:?} expedited {data:02x?}"),
+        Indication::Particular { session, what } => match &**what {
+            Particular::Packet(Primitive::Data {
+                data,
+                end,
+                qualified,
+                delivery,
+            }) => {
+                let data = data.to_vec();
+                format!("{session:?} data {data:02x?} {end} Q {qualified} D {delivery}")
+            }
+            other => format!("{session:?} {other:?}"),
+        },
+        other => format!("{other:?} {data:02x?}"),
+    }
+}
+
 /// Two ends and the line.
 pub(crate) struct Wire {
     pub(crate) bench: Bench,
@@ -86,6 +115,8 @@ pub(crate) struct Wire {
     listeners: BTreeMap<End, Listener>,
     under_way: Vec<(Instant, End, Vec<u8>)>,
     log: Vec<(End, Vec<u8>)>,
+    /// All that went out and was heard, with its time.
+    trace: Vec<String>,
     nodes: BTreeMap<String, NodeId>,
 }
 
@@ -99,6 +130,7 @@ impl Wire {
             listeners: BTreeMap::new(),
             under_way: Vec::new(),
             log: Vec::new(),
+            trace: Vec::new(),
             nodes: BTreeMap::new(),
         }
     }
@@ -134,7 +166,25 @@ impl Wire {
     }
 
     pub(crate) fn say(&mut self, end: End, request: Request) {
-        if matches!(request, Request::Data { .. }) {
+        let is_data = match &request {
+            Request::Data { .. } => true,
+            Request::Particular { what, .. } => {
+                matches!(**what, Particular::Packet(Primitive::Data { .. }))
+            }
+            Request::Open(_)
+            | Request::Accept(_)
+            | Request::Cancel { .. }
+            | Request::Unit(_)
+            | Request::Tagged { .. }
+            | Request::Values { .. }
+            | Request::Expedited { .. }
+            | Request::Credit { .. }
+            | Request::Release { .. }
+            | Request::Abort { .. }
+            | Request::Reset { .. }
+            | Request::Manage(_) => false,
+        };
+        if is_data {
             let listener = self.listener(end);
             listener.credit = listener.credit.saturating_sub(1);
         }
@@ -155,6 +205,8 @@ impl Wire {
             };
             let end = *end.0;
             let octets = unit.data.to_vec();
+            let now = self.bench.now;
+            self.trace.push(format!("{now} {end:?}: {octets:02x?}"));
             self.log.push((end, octets.clone()));
             if (self.fate)(end, &octets, self.bench.now) == Fate::Arrives {
                 let at = self.bench.now + self.delay;
@@ -178,6 +230,9 @@ impl Wire {
 
     fn hear(&mut self, end_of: End, indication: Indication) {
         let end = end_of;
+        let now = self.bench.now;
+        self.trace
+            .push(format!("{now} {end:?} hears {}", in_words(&indication)));
         let listener = self.listener(end);
         match indication {
             Indication::Opened(opened) => {
@@ -230,6 +285,7 @@ impl Wire {
             Indication::Credit { credit, .. } => listener.credit += credit.messages,
             Indication::Data { data, end, .. } => {
                 listener.ends.push(end);
+                listener.qualified.push(false);
                 listener.taken.push(data.to_vec());
                 listener.held += 1;
                 self.give_room(end_of);
@@ -256,8 +312,15 @@ impl Wire {
             Indication::Expedited { data, .. } => listener.expedited.push(data.to_vec()),
             Indication::Particular { what, .. } => match *what {
                 Particular::Packet(Primitive::Confirm { packets }) => listener.confirmed += packets,
-                Particular::Packet(Primitive::Data { data, end, .. }) => {
+                Particular::Packet(Primitive::Data {
+                    data,
+                    end,
+                    qualified,
+                    delivery,
+                }) => {
                     listener.ends.push(end);
+                    listener.qualified.push(qualified);
+                    listener.unconfirmed += u32::from(delivery);
                     listener.taken.push(data.to_vec());
                     listener.held += 1;
                     self.give_room(end_of);
@@ -287,6 +350,12 @@ impl Wire {
     /// From here on the user answers resets by [`Wire::answer`] alone.
     pub(crate) fn answer_late(&mut self, end: End) {
         self.listener(end).late = true;
+    }
+
+    /// Whether the user has a reset to answer, and a session.
+    pub(crate) fn has_unanswered(&self, end: End) -> bool {
+        let listener = self.listener_of(end);
+        listener.unanswered > 0 && listener.session.is_some()
     }
 
     /// The user answers one reset that it has not answered.
@@ -341,6 +410,22 @@ impl Wire {
         let unit = Unit::of(Message::from_octets(octets));
         self.bench.receive(self.devices[&end], unit);
         self.after();
+    }
+
+    /// Lets octets come to `end` that nobody has sent, and gives what follows from them at once, which goes no further.
+    pub(crate) fn intrude(&mut self, end: End, octets: &[u8]) -> Outcome {
+        let unit = Unit::of(Message::from_octets(octets));
+        self.bench.receive(self.devices[&end], unit);
+        let sent = self.bench.sent_octets();
+        let users: Vec<NodeId> = self.listeners.values().filter_map(|it| it.user).collect();
+        let heard = users.into_iter().flat_map(|user| self.bench.heard(user));
+        let heard = heard.map(|heard| in_words(&heard)).collect();
+        Outcome { sent, heard }
+    }
+
+    /// All that went out and was heard, with its time.
+    pub(crate) fn trace(&self) -> &[String] {
+        &self.trace
     }
 
     pub(crate) fn report(&mut self, end: End, report: Report) {
@@ -407,6 +492,26 @@ impl Wire {
     /// Of each message taken, whether it was the end of one.
     pub(crate) fn ends(&self, end: End) -> Vec<bool> {
         self.listener_of(end).ends.clone()
+    }
+
+    /// Of each message taken, whether it was qualified.
+    pub(crate) fn qualified(&self, end: End) -> Vec<bool> {
+        self.listener_of(end).qualified.clone()
+    }
+
+    /// Messages taken whose delivery the user has not confirmed.
+    pub(crate) fn unconfirmed(&self, end: End) -> u32 {
+        self.listener_of(end).unconfirmed
+    }
+
+    /// The user confirms so many of them.
+    pub(crate) fn confirm(&mut self, end: End, packets: u32) {
+        let listener = self.listener(end);
+        listener.unconfirmed -= packets;
+        if let Some(session) = listener.session {
+            let what = Box::new(Particular::Packet(Primitive::Confirm { packets }));
+            self.say(end, Request::Particular { session, what });
+        }
     }
 
     pub(crate) fn expedited(&self, end: End) -> Vec<Vec<u8>> {
