@@ -88,8 +88,12 @@ struct Variables {
     wanted: u32,
     /// Q of the packets before in the sequence that comes.
     q_in: Option<bool>,
+    /// The same, of what was handed up: what REJ gives back is gone from `q_in` as well.
+    q_up: Option<bool>,
     status_runs: bool,
     rejecting: bool,
+    /// REJ has still to be sent, once the user has confirmed what it has.
+    rej_waits: bool,
     rejects: u8,
     interrupts: VecDeque<Message>,
     interrupted: bool,
@@ -367,16 +371,26 @@ impl Circuit {
         }
     }
 
-    /// P(R) has come with some packet.
+    /// How many packets P(R) acknowledges.
     ///
     /// # Errors
     /// The diagnostic code where it acknowledges what was not sent.
-    fn acknowledged(&mut self, pr: u8, config: &Config, cx: &mut Context<'_>) -> Result<(), u8> {
+    const fn acknowledges(&self, pr: u8) -> Result<u8, u8> {
         let modulo = self.flow.modulo;
         let count = modulo.distance(self.v.edge, pr);
         if count > modulo.distance(self.v.edge, self.v.high) {
             return Err(diagnostic::PR);
         }
+        Ok(count)
+    }
+
+    /// P(R) has come with a packet that is taken.
+    ///
+    /// # Errors
+    /// As [`Circuit::acknowledges`].
+    fn acknowledged(&mut self, pr: u8, config: &Config, cx: &mut Context<'_>) -> Result<(), u8> {
+        let modulo = self.flow.modulo;
+        let count = self.acknowledges(pr)?;
         if count == 0 {
             return Ok(());
         }
@@ -415,7 +429,10 @@ impl Circuit {
         match *body {
             Body::Rr(pr) => {
                 self.acknowledged(pr, config, cx)?;
-                self.v.peer_busy = false;
+                if core::mem::take(&mut self.v.peer_busy) && self.v.edge != self.v.high {
+                    // What it had no room for has the whole time again.
+                    self.start(Timer::Window, config.t25, cx);
+                }
             }
             Body::Rnr(pr) => {
                 self.acknowledged(pr, config, cx)?;
@@ -460,10 +477,12 @@ impl Circuit {
             return Ok(());
         };
         let modulo = self.flow.modulo;
-        self.acknowledged(pr, config, cx)?;
+        // All is looked at before anything is believed: of a packet that resets the channel, P(R) confirms nothing to our user.
+        self.acknowledges(pr)?;
         let inside = modulo.distance(self.v.told, ps) < self.flow.window_in;
         if ps != self.v.expected || !inside {
-            return self.out_of_sequence(config, cx);
+            self.out_of_sequence(config, cx)?;
+            return self.acknowledged(pr, config, cx);
         }
         let most = usize::from(self.flow.packet_in);
         if data.len() > most {
@@ -475,10 +494,11 @@ impl Circuit {
         if self.v.q_in.is_some_and(|q| q != packet.qualified) {
             return Err(diagnostic::Q_BIT);
         }
+        self.acknowledged(pr, config, cx)?;
         self.v.q_in = more.then_some(packet.qualified);
         self.v.expected = modulo.next(ps);
         if core::mem::take(&mut self.v.rejecting) {
-            self.v.rejects = 0;
+            (self.v.rejects, self.v.rej_waits) = (0, false);
             self.stop(Timer::Reject, cx);
         }
         counters.data_received += 1;
@@ -499,20 +519,26 @@ impl Circuit {
         if self.v.rejecting {
             return Ok(());
         }
-        if !self.v.unconfirmed.is_empty() {
-            // P(R) cannot go back behind what the user has and forward to what is missing.
-            return Err(diagnostic::PS);
-        }
-        // What waits for our user's room comes again.
+        // What waits for our user's room comes again, and so does its place in a sequence.
         self.v.inbox.clear();
-        self.v.expected = self.v.taken;
+        self.v.q_in = self.v.q_up;
+        let modulo = self.flow.modulo;
+        let up = self.v.unconfirmed.iter();
+        self.v.expected = up.fold(self.v.taken, |number, _| modulo.next(number));
         self.v.rejecting = true;
-        self.send_rej(config, cx);
+        if self.v.unconfirmed.is_empty() {
+            self.send_rej(config, cx);
+        } else {
+            // P(R) cannot stay behind what the user has not confirmed and ask for what is behind that.
+            self.v.rej_waits = true;
+        }
         Ok(())
     }
 
     fn send_rej(&mut self, config: &Config, cx: &mut Context<'_>) {
         self.send(Body::Rej(self.v.taken));
+        // REJ says that we receive; where our user has no room still, RNR follows.
+        self.v.told_busy = false;
         self.told_pr(cx);
         self.start(Timer::Reject, config.t27, cx);
     }
@@ -544,6 +570,7 @@ impl Circuit {
                 qualified,
                 delivery,
             } = item;
+            self.v.q_up = more.then_some(qualified);
             let confirms = delivery && self.confirms();
             self.v.unconfirmed.push_back(confirms);
             let end = !more;
@@ -587,11 +614,14 @@ impl Circuit {
     }
 
     /// The user confirms so many packets with the D bit.
-    pub(super) fn take_confirm(&mut self, packets: u32) {
+    pub(super) fn take_confirm(&mut self, packets: u32, config: &Config, cx: &mut Context<'_>) {
         let open = self.v.unconfirmed.iter_mut().filter(|it| **it);
         let count = usize::try_from(packets).unwrap_or(usize::MAX);
         open.take(count).for_each(|it| *it = false);
         self.advance();
+        if self.v.unconfirmed.is_empty() && core::mem::take(&mut self.v.rej_waits) {
+            self.send_rej(config, cx);
+        }
     }
 
     /// Tells the peer what it should know: how far we are, and whether our user has room.
@@ -641,6 +671,11 @@ impl Circuit {
     /// The diagnostic code where REJ was repeated often enough.
     pub(super) fn on_reject(&mut self, config: &Config, cx: &mut Context<'_>) -> Result<(), u8> {
         if !self.v.rejecting {
+            return Ok(());
+        }
+        if self.v.told_busy {
+            // Nothing may come now; it is missed again when it may.
+            self.start(Timer::Reject, config.t27, cx);
             return Ok(());
         }
         self.v.rejects += 1;

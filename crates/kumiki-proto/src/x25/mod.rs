@@ -344,7 +344,9 @@ impl X25 {
                 circuit.take_data(data, end, (qualified, delivery), cx);
             }),
             Particular::Packet(Primitive::Confirm { packets }) => {
-                self.on_circuit(session, cx, |circuit, _, _| circuit.take_confirm(packets));
+                self.on_circuit(session, cx, |circuit, config, cx| {
+                    circuit.take_confirm(packets, config, cx);
+                });
             }
             Particular::Packet(Primitive::InterruptConfirm) => {
                 self.on_circuit(session, cx, |circuit, _, _| {
