@@ -8,7 +8,7 @@ use kumiki_wire::x25::{Body, Packet, Refused, is_data};
 use super::circuit::Circuit;
 use super::config::Channel;
 use super::lines::of_line;
-use super::states::{CallStep, FlowStep, Kind, P, R};
+use super::states::{CallStep, D, FlowStep, Kind, P, R};
 use super::{Entry, Over, Role, X25, breach, told};
 
 /// The most octets of a packet that is no DATA: call set-up with everything in it.
@@ -152,10 +152,14 @@ impl X25 {
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
-        match circuit.p {
-            P::Transfer => self.reset(handle, code, breach(code), cx),
-            P::OursClearing => {}
-            P::Ready | P::OursWaiting | P::TheirsWaiting | P::Collision => {
+        match (circuit.p, circuit.d) {
+            // Table C-4: whatever comes is let be until the peer confirms; another RESET would begin that, and T22, anew.
+            (P::Transfer, D::OursResetting) => self.counters.discarded += 1,
+            (P::Transfer, D::Flow | D::TheirsResetting) => {
+                self.reset(handle, code, breach(code), cx);
+            }
+            (P::OursClearing, _) => {}
+            (P::Ready | P::OursWaiting | P::TheirsWaiting | P::Collision, _) => {
                 circuit.aborted(breach(code), None, cx);
                 self.clear(handle, (cause::CLEAR_LOCAL, code), Vec::new(), cx);
             }

@@ -11,6 +11,7 @@ use crate::lapb::tests::wire::{A, B, End, Fate, Wire};
 use crate::lapb::{self, Lapb};
 use crate::test_bench::{hex, told_broken};
 
+mod refused;
 mod rejects;
 mod resets;
 mod switched;
