@@ -5,6 +5,39 @@ use kumiki_octets::Refused as NotGathered;
 
 use super::*;
 
+/// How a TPDU begins: as much of it as an ER tells.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    octets: [u8; 7],
+    len: usize,
+}
+
+impl Head {
+    /// The length and the code.
+    const CODE: usize = 2;
+    /// Up to the reference that says whose it is.
+    const REFERENCE: usize = 4;
+    /// Up to the class; parameters follow.
+    const CLASS: usize = 7;
+
+    fn of(front: &[u8]) -> Self {
+        let mut octets = [0; 7];
+        let len = front.len().min(octets.len());
+        for (to, from) in octets.iter_mut().zip(front) {
+            *to = *from;
+        }
+        Self { octets, len }
+    }
+
+    fn up_to(&self, most: usize) -> Vec<u8> {
+        self.octets
+            .iter()
+            .take(self.len.min(most))
+            .copied()
+            .collect()
+    }
+}
+
 impl Tp0 {
     pub(super) fn network_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
         let own = opened.user;
@@ -34,8 +67,8 @@ impl Tp0 {
             };
             return abort_below(NETWORK, offered.provider, reason, None, cx);
         }
-        let reference = self.reference();
-        let mut connection = Connection::new(Above(0), State::WaitRequest, reference);
+        // It gets a reference with the CR that is taken: those who are refused leave no trace in the others' references.
+        let mut connection = Connection::new(Above(0), State::WaitRequest, 0);
         connection.longest = self.config.longest_first;
         connection.lower = offered.provider;
         connection.remote = offered.remote;
@@ -71,7 +104,9 @@ impl Tp0 {
                 cx.charge(Work::Copy, copied);
             }
             if connection.part.len() > connection.tpdu_size.max(cotp::DEFAULT_SIZE_RFC1006) {
-                return self.protocol_error(own, "a TPDU longer than agreed", cx);
+                let front = connection.part.front_at_least(Head::CODE);
+                let begin = Head::of(front).up_to(Head::CODE);
+                return self.protocol_error(own, "a TPDU longer than agreed", begin, cx);
             }
             if !end {
                 return self.grant_network(own, cx);
@@ -82,7 +117,10 @@ impl Tp0 {
         let li = data.front_at_least(1).first().copied().unwrap_or(0);
         let front = data.front_at_least(cotp::header_len(li).min(total));
         match Tpdu::parse(front, total) {
-            Ok((tpdu, header)) => self.tpdu(own, tpdu, header, data, cx),
+            Ok((tpdu, header)) => {
+                let head = Head::of(front);
+                self.tpdu(own, tpdu, (header, head), data, cx);
+            }
             Err(refused) => {
                 let found = match refused.cause {
                     Cause::TpduType => "a TPDU of no type of class 0",
@@ -101,14 +139,14 @@ impl Tp0 {
         &mut self,
         own: Handle,
         tpdu: Tpdu,
-        header: usize,
+        (header, head): (usize, Head),
         data: Message,
         cx: &mut Context<'_>,
     ) {
         match tpdu {
-            Tpdu::Data(dt) => self.take_dt(own, dt, header, data, cx),
-            Tpdu::Request(cr) => self.take_cr(own, &cr, cx),
-            Tpdu::Confirm(cc) => self.take_cc(own, &cc, cx),
+            Tpdu::Data(dt) => self.take_dt(own, dt, (header, head), data, cx),
+            Tpdu::Request(cr) => self.take_cr(own, &cr, head, cx),
+            Tpdu::Confirm(cc) => self.take_cc(own, &cc, head, cx),
             Tpdu::Disconnect(dr) => {
                 let why = match self.connection(own).map(|it| it.state) {
                     // Of a connection that stood, it is no refusal.
@@ -147,8 +185,14 @@ impl Tp0 {
         self.on(own, Event::Invalid, why, cx);
     }
 
-    /// A TPDU that can be read and has no place here.
-    fn protocol_error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
+    /// A TPDU that can be read and has no place here. ER has it up to where that shows (X.224 section 6.22.3: in class 0 it shall).
+    fn protocol_error(
+        &mut self,
+        own: Handle,
+        found: &'static str,
+        begin: Vec<u8>,
+        cx: &mut Context<'_>,
+    ) {
         let refused = Refused {
             why: kumiki_wire::Malformed::Short {
                 protocol: "TPDU",
@@ -156,16 +200,16 @@ impl Tp0 {
                 have: 0,
             },
             cause: Cause::TpduType,
-            up_to: 2,
+            up_to: begin.len(),
         };
-        self.error(own, (&refused, found), Vec::new(), cx);
+        self.error(own, (&refused, found), begin, cx);
     }
 
     fn take_dt(
         &mut self,
         own: Handle,
         dt: cotp::Data,
-        header: usize,
+        (header, head): (usize, Head),
         mut data: Message,
         cx: &mut Context<'_>,
     ) {
@@ -186,7 +230,7 @@ impl Tp0 {
             None
         };
         if let Some(found) = found {
-            return self.protocol_error(own, found, cx);
+            return self.protocol_error(own, found, head.up_to(Head::CODE), cx);
         }
         if dt.eot && connection.gathered.is_new() {
             connection.complete.push_back(data);
@@ -196,7 +240,7 @@ impl Tp0 {
                 Ok(copied) => cx.charge(Work::Copy, copied as u64),
                 Err(NotGathered::Pieces) => {
                     let found = "a message in too many TPDUs for its length";
-                    return self.protocol_error(own, found, cx);
+                    return self.protocol_error(own, found, head.up_to(Head::CODE), cx);
                 }
                 // Class 0 has no word for it but the end of the network connection (X.224 section 6.7.2).
                 Err(NotGathered::Memory) => return self.end(own, Some(Reason::NoResources), cx),
@@ -257,12 +301,12 @@ impl Tp0 {
     }
 
     /// CR: who is called, and what is agreed on.
-    fn take_cr(&mut self, own: Handle, cr: &cotp::Connection, cx: &mut Context<'_>) {
+    fn take_cr(&mut self, own: Handle, cr: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
         let state = self.connection(own).map(|it| it.state);
         let row = state.map(|state| states::next(state, Event::Cr));
         let Some((Do::Offer, Some(next))) = row else {
             let found = "a CR TPDU on a connection that was asked for already";
-            return self.protocol_error(own, found, cx);
+            return self.protocol_error(own, found, head.up_to(Head::CODE), cx);
         };
         let called = cr.parameters.called;
         let size = self.agreed(cr);
@@ -288,9 +332,11 @@ impl Tp0 {
             Err(code) => return self.refuse(own, code, cx),
         };
         let longest = self.config.longest;
+        let reference = self.reference();
         let Some(connection) = self.connection(own) else {
             return;
         };
+        connection.src_ref = reference;
         connection.above = above;
         connection.listener = listener;
         connection.called = called;
@@ -325,7 +371,7 @@ impl Tp0 {
         }
     }
 
-    fn take_cc(&mut self, own: Handle, cc: &cotp::Connection, cx: &mut Context<'_>) {
+    fn take_cc(&mut self, own: Handle, cc: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
         let (own_size, preferred) = (
             usize::from(self.config.tpdu_size),
             self.config.preferred_size as usize,
@@ -344,10 +390,16 @@ impl Tp0 {
             default
         };
         // Its answer must be one to our CR: our reference, our class, and no larger TPDUs than we proposed.
-        let is_answer = cc.dst_ref == connection.src_ref && cc.class == 0 && size <= most;
-        if todo != Do::Confirm || !is_answer {
+        let wrong_at = if todo != Do::Confirm {
+            Some(Head::CODE)
+        } else if cc.dst_ref != connection.src_ref {
+            Some(Head::REFERENCE)
+        } else {
+            (cc.class != 0 || size > most).then_some(Head::CLASS)
+        };
+        if let Some(at) = wrong_at {
             let found = "a CC TPDU that is no answer to our CR";
-            return self.protocol_error(own, found, cx);
+            return self.protocol_error(own, found, head.up_to(at), cx);
         }
         connection.dst_ref = cc.src_ref;
         connection.tpdu_size = size;

@@ -10,6 +10,8 @@ use crate::pipe::{self, Pipe};
 use crate::test_bench::{Bench, hex};
 use crate::tpkt::{self, Tpkt};
 
+mod refused;
+
 const CALLER: Handle = Handle {
     index: 10,
     generation: 1,
