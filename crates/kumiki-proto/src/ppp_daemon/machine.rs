@@ -153,6 +153,8 @@ pub(super) struct Machine<N> {
     /// Whether that answer was an Ack.
     is_acked: bool,
     last_id: u8,
+    /// The identifier of the last packet that rejects one of the peer's.
+    reject_id: u8,
     terminate_id: Option<u8>,
     text: Vec<u8>,
     /// Naks sent since the last Ack.
@@ -201,6 +203,7 @@ impl<N: Negotiator> Machine<N> {
             is_answered: true,
             is_acked: false,
             last_id: 0,
+            reject_id: 0,
             terminate_id: None,
             text: Vec::new(),
             failures: 0,
@@ -223,6 +226,13 @@ impl<N: Negotiator> Machine<N> {
     pub(super) const fn fresh_id(&mut self) -> u8 {
         self.last_id = self.last_id.wrapping_add(1);
         self.last_id
+    }
+
+    /// An identifier for a packet that rejects one of the peer's: another one each time (RFC 1661 sections 5.6 and 5.7). They have a row of
+    /// their own, so that what we refuse does not show in what we send otherwise.
+    pub(super) const fn reject_id(&mut self) -> u8 {
+        self.reject_id = self.reject_id.wrapping_add(1);
+        self.reject_id
     }
 
     /// Something that is no packet happened; what cannot happen in the present state is ignored.
@@ -537,7 +547,7 @@ impl<N: Negotiator> Machine<N> {
                 }
                 Action::Sta => self.send(code::TERMINATE_ACK, cause.identifier, &[], acts),
                 Action::Scj => {
-                    let fresh = self.fresh_id();
+                    let fresh = self.reject_id();
                     self.send(code::CODE_REJECT, fresh, cause.unknown, acts);
                 }
                 // An echo is the owner's, who knows magic numbers; nothing below is started by us. The counter is the automaton's.

@@ -266,9 +266,14 @@ impl Echo {
         acts.push(Act::Disarm(Timer::Echo));
     }
 
-    /// The peer is there.
-    pub(super) const fn answered(&mut self) {
-        self.waiting = 0;
+    /// An answer has come; whether it is one, to one of the requests that wait: then the peer is there.
+    pub(super) fn answered(&mut self, identifier: u8) -> bool {
+        let age = self.identifier.wrapping_sub(identifier);
+        let is_answer = u32::from(age) < self.waiting;
+        if is_answer {
+            self.waiting = 0;
+        }
+        is_answer
     }
 
     pub(super) fn expire(&mut self, magic: u32, acts: &mut Acts) {

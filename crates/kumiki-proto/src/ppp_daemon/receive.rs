@@ -101,7 +101,7 @@ impl PppDaemon {
             protocol: number,
             information: information.get(..room).unwrap_or(information),
         };
-        let fresh = self.lcp.fresh_id();
+        let fresh = self.lcp.reject_id();
         let act = send_body(code::PROTOCOL_REJECT, fresh, &body);
         self.run(vec![act], cx);
     }
@@ -174,7 +174,13 @@ impl PppDaemon {
                 let act = send_body(code::ECHO_REPLY, identifier, &body);
                 self.run(vec![act], cx);
             }
-            Body::Echo { .. } if code == code::ECHO_REPLY => self.echo.answered(),
+            Body::Echo { magic, .. } if code == code::ECHO_REPLY => {
+                // One that answers nothing, or that another peer has sent, does not show that ours is there.
+                if self.is_foreign(magic) || !self.echo.answered(identifier) {
+                    self.unexpected(cx);
+                    return false;
+                }
+            }
             Body::Identification { message, .. } => {
                 let text = format!("the peer says that it is {}", Text(message));
                 self.say(Kind::Note, text, cx);
@@ -201,13 +207,18 @@ impl PppDaemon {
             self.fail(End::LoopedBack, cx);
             return true;
         }
-        if magic != 0 && magic != theirs && !core::mem::replace(&mut self.has_told_magic, true) {
+        if self.is_foreign(magic) && !core::mem::replace(&mut self.has_told_magic, true) {
             let text = format!(
                 "magic number {magic:#010x} came, {theirs:#010x} was agreed on: it may be another peer"
             );
             self.say(Kind::Note, text, cx);
         }
         false
+    }
+
+    /// Whether a magic number is neither ours nor the peer's (RFC 1661 section 6.4).
+    fn is_foreign(&self, magic: u32) -> bool {
+        magic != 0 && magic != self.lcp.negotiator.peer_magic()
     }
 
     pub(super) fn hear_protocol_reject(&mut self, number: u16, cx: &mut Context<'_>) {
@@ -288,6 +299,10 @@ impl PppDaemon {
         let magic = self.lcp.negotiator.magic();
         if report.magic != 0 && self.is_looped(report.magic, cx) {
             return;
+        }
+        if self.is_foreign(report.magic) {
+            // What another peer has counted says nothing of this link.
+            return self.unexpected(cx);
         }
         let mut acts = Acts::new();
         self.quality.hear(report, arrival, magic, &mut acts);

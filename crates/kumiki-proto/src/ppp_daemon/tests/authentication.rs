@@ -9,7 +9,7 @@ use crate::ppp_daemon::{Config, End, Method, Methods, Phase, Secret, chap_md5};
 use crate::test_bench::hex;
 
 /// Both ends know each other's secret; `near` asks by `near`, `far` by `far`.
-fn secretive(near: Methods, far: Methods) -> [Config; 2] {
+pub(super) fn secretive(near: Methods, far: Methods) -> [Config; 2] {
     let asks = [near, far];
     let names = ["near", "far"];
     let mut ends = pair();

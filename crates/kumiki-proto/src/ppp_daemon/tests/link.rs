@@ -1,6 +1,6 @@
 //! Two ends of a line in one graph, the line in the hands of the test.
 
-use kumiki_graph::{DeviceId, Duration, Indication, Key, NodeId, Report, Request, Unit};
+use kumiki_graph::{DeviceId, Duration, Indication, Instant, Key, NodeId, Report, Request, Unit};
 use kumiki_octets::Message;
 use kumiki_wire::ppp::Header;
 
@@ -18,6 +18,8 @@ pub(super) struct Link {
     pub(super) users: [NodeId; 2],
     /// Everything that crossed, by who sent it.
     pub(super) frames: Vec<(usize, Vec<u8>)>,
+    /// When each of them came to the other end, or would have.
+    pub(super) times: Vec<Instant>,
     pub(super) said: [Vec<Line>; 2],
     way: Way,
 }
@@ -57,6 +59,7 @@ impl Link {
             daemons,
             users,
             frames: Vec::new(),
+            times: Vec::new(),
             said: [Vec::new(), Vec::new()],
             way,
         }
@@ -82,6 +85,7 @@ impl Link {
                 let frame = unit.data.to_vec();
                 Header::parse(&frame).expect("what goes out is a PPP frame");
                 self.frames.push((from, frame.clone()));
+                self.times.push(self.bench.now);
                 for (to, frame) in (self.way)(from, frame) {
                     self.octets(to, &frame);
                 }
@@ -115,6 +119,11 @@ impl Link {
         let unit = Unit::of(Message::from_octets(frame));
         let line = self.lines[to];
         self.bench.receive(line, unit);
+    }
+
+    /// From here on nothing arrives.
+    pub(super) fn cut(&mut self) {
+        self.way = Box::new(|_, _| Vec::new());
     }
 
     pub(super) fn line(&mut self, end: usize, is_up: bool) {

@@ -4,5 +4,6 @@ mod exchanges;
 mod link;
 mod negotiation;
 mod quality;
+mod refused;
 mod scripts;
 mod storm;
