@@ -116,7 +116,7 @@ impl Pair {
         };
         match self.executor.run(LIMIT, open) {
             Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut | Ended::DeviceFailed => {
+            Ended::Idle | Ended::TimedOut | Ended::Failed => {
                 Err("connections did not open".to_owned())
             }
         }
@@ -132,7 +132,7 @@ impl Pair {
         };
         match self.executor.run(LIMIT, done) {
             Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut | Ended::DeviceFailed => {
+            Ended::Idle | Ended::TimedOut | Ended::Failed => {
                 let caller = Self::program::<Caller>(&self.executor, caller);
                 let aborted = caller.map_or(0, |caller| caller.aborted);
                 Err(format!("the transfer did not end; {aborted} aborted"))

@@ -23,7 +23,7 @@ use std::io;
 
 use kumiki_graph::{
     Address, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Misfit, Report, Rng,
-    TaskId, Unit as UnitData,
+    Standstill, TaskId, Unit as UnitData,
 };
 use kumiki_link::offload::Merger;
 use kumiki_link::{Element, Outlet, Unit};
@@ -127,8 +127,30 @@ pub enum Ended {
     Idle,
     /// The time is up.
     TimedOut,
-    /// A device of the machine is of no more use: [`Executor::failure`] says why.
-    DeviceFailed,
+    /// It cannot go on: [`Executor::failure`] says why.
+    Failed,
+}
+
+/// Why an executor cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A device of the machine is of no more use.
+    #[error("{1}")]
+    Device(RealId, io::Error),
+    /// Layers of a graph answer each other for ever.
+    #[error("graph `{0}`: {1}")]
+    Graph(String, Standstill),
+}
+
+impl Failure {
+    /// As an error of the system, for those who have no other.
+    #[must_use]
+    pub fn to_error(&self) -> io::Error {
+        match self {
+            Self::Device(_, why) => io::Error::new(why.kind(), why.to_string()),
+            Self::Graph(..) => io::Error::other(self.to_string()),
+        }
+    }
 }
 
 /// What the executor did.
@@ -148,13 +170,13 @@ pub struct Counters {
     pub not_frames: u64,
 }
 
-/// A graph that is not complete.
+/// A graph that is not complete, or plugs that cannot be joined.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("graph `{graph}`: {misfit}")]
+#[error("{graph}: {misfit}")]
 pub struct CannotStart {
-    /// Its name.
+    /// The graph's name, or the plug's.
     pub graph: String,
-    /// What is missing.
+    /// What is missing, or wrong.
     pub misfit: Misfit,
 }
 
@@ -268,7 +290,9 @@ pub struct Executor<C> {
     media: Vec<Medium>,
     links: Vec<(LinkEnd, Option<Plug>)>,
     real: Vec<Real>,
-    failure: Option<(RealId, io::Error)>,
+    failure: Option<Failure>,
+    /// The first two plugs that could not be joined.
+    misplugged: Option<CannotStart>,
     under_way: VecDeque<(Plug, Unit)>,
     /// Packets wait at devices for those that follow them.
     merging: bool,
@@ -294,6 +318,7 @@ impl<C: Clock> Executor<C> {
             links: Vec::new(),
             real: Vec::new(),
             failure: None,
+            misplugged: None,
             under_way: VecDeque::new(),
             merging: false,
             outlet: Outlet::default(),
@@ -355,8 +380,16 @@ impl<C: Clock> Executor<C> {
         }
     }
 
-    /// Joins two plugs, in place of what they were joined to. What leaves by one arrives at the other at once.
+    /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which something is plugged already,
+    /// is a mistake: neither is joined, and [`Executor::start`] names both.
     pub fn plug(&mut self, a: Plug, b: Plug) {
+        if let Some(why) = self.is_taken(a).or_else(|| self.is_taken(b)) {
+            let (one, other) = (self.name(a), self.name(b));
+            let graph = one.clone();
+            let misfit = Misfit::Plugs { one, other, why };
+            self.misplugged.get_or_insert(CannotStart { graph, misfit });
+            return;
+        }
         for (from, to) in [(a, b), (b, a)] {
             let wire = match from {
                 Plug::Device(graph, device) => self
@@ -376,15 +409,58 @@ impl<C: Clock> Executor<C> {
         }
     }
 
+    /// Why nothing can be plugged in there, if so.
+    fn is_taken(&self, plug: Plug) -> Option<String> {
+        let wire = match plug {
+            Plug::Device(graph, device) => {
+                let host = self.hosts.get(graph.0);
+                let host = host.filter(|host| device.0 < host.graph.devices());
+                host.map(|host| host.wires.get(device.0).copied().flatten())
+            }
+            Plug::Port(element, port) => {
+                let medium = self.media.get(element.0);
+                medium.map(|medium| medium.wires.get(port).copied().flatten())
+            }
+            Plug::Link(link) => self.links.get(link.0).map(|(_, wire)| *wire),
+            Plug::Real(real) => self.real.get(real.0).map(|real| real.wire),
+        };
+        let name = self.name(plug);
+        match wire {
+            None => Some(format!("there is no {name}")),
+            Some(None) => None,
+            Some(Some(other)) => Some(format!("{name} is joined to {} already", self.name(other))),
+        }
+    }
+
+    /// What a plug is called.
+    fn name(&self, plug: Plug) -> String {
+        match plug {
+            Plug::Device(id, device) => match self.hosts.get(id.0) {
+                Some(host) => {
+                    let name = host.graph.device_names().nth(device.0);
+                    let name = name.map_or_else(|| device.0.to_string(), ToOwned::to_owned);
+                    format!("device `{name}` of graph `{}`", host.name)
+                }
+                None => format!("graph number {}", id.0),
+            },
+            Plug::Port(id, port) => format!("port {port} of medium number {}", id.0),
+            Plug::Link(id) => format!("link number {}", id.0),
+            Plug::Real(id) => format!("device number {} of the machine", id.0),
+        }
+    }
+
     /// Starts all graphs.
     ///
     /// # Errors
-    /// [`CannotStart`] where a graph is not complete.
+    /// [`CannotStart`] where a graph is not complete, or two plugs could not be joined.
     pub fn start(&mut self) -> Result<(), CannotStart> {
+        if let Some(misplugged) = self.misplugged.clone() {
+            return Err(misplugged);
+        }
         let now = self.clock.now();
         for host in &mut self.hosts {
             host.graph.start(now).map_err(|misfit| CannotStart {
-                graph: host.name.clone(),
+                graph: format!("graph `{}`", host.name),
                 misfit,
             })?;
         }
@@ -426,9 +502,9 @@ impl<C: Clock> Executor<C> {
             .unwrap_or_default()
     }
 
-    /// Which device of the machine is of no more use, and why.
+    /// Why it cannot go on, where it cannot.
     #[must_use]
-    pub const fn failure(&self) -> Option<&(RealId, io::Error)> {
+    pub const fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
     }
 
@@ -445,7 +521,7 @@ impl<C: Clock> Executor<C> {
             let now = self.clock.now();
             let worked = self.pass(now);
             if self.failure.is_some() {
-                return Ended::DeviceFailed;
+                return Ended::Failed;
             }
             if done(self) {
                 return Ended::Done;
@@ -610,7 +686,8 @@ impl<C: Clock> Executor<C> {
         real.counters.received += u64::try_from(read).unwrap_or(u64::MAX);
         real.counters.batches += u64::from(read > 0);
         if let Some(why) = failed {
-            self.failure.get_or_insert((RealId(number), why));
+            self.failure
+                .get_or_insert(Failure::Device(RealId(number), why));
         }
         if changed {
             self.tell_state(number);
@@ -673,7 +750,8 @@ impl<C: Clock> Executor<C> {
                     real.is_full = is_full;
                 }
                 Err(why) => {
-                    self.failure.get_or_insert((RealId(number), why));
+                    self.failure
+                        .get_or_insert(Failure::Device(RealId(number), why));
                 }
             }
         }
@@ -725,6 +803,10 @@ impl<C: Clock> Executor<C> {
             let ran = host.graph.run(task, now, limit);
             self.counters.batches += 1;
             self.counters.inputs += u64::try_from(ran.inputs).unwrap_or(u64::MAX);
+            if let Some(standstill) = host.graph.standstill() {
+                let failure = Failure::Graph(host.name.clone(), standstill.clone());
+                self.failure.get_or_insert(failure);
+            }
         }
         while let Some(output) = self.hosts.get_mut(number).and_then(|it| it.graph.output()) {
             self.hand_down(number, output, now);

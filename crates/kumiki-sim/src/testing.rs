@@ -121,6 +121,17 @@ impl Builder {
         act: impl FnMut(Event, &mut Context<'_>) + Send + 'static,
     ) -> (TaskId, NodeId) {
         let task = self.0.add_task(name);
+        (task, self.node_in(task, name, below, act))
+    }
+
+    /// As [`Builder::node`], in the task of another.
+    pub(crate) fn node_in(
+        &mut self,
+        task: TaskId,
+        name: &str,
+        below: &[&str],
+        act: impl FnMut(Event, &mut Context<'_>) + Send + 'static,
+    ) -> NodeId {
         let node = self
             .0
             .add_node(name, task, Box::new(Actor(Box::new(act))))
@@ -128,7 +139,7 @@ impl Builder {
         for below in below {
             self.0.connect(name, below).unwrap();
         }
-        (task, node)
+        node
     }
 
     pub(crate) fn host(self, name: &str) -> Host {

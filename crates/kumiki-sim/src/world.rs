@@ -48,18 +48,29 @@ fn number(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Things happen again and again at one instant, and time does not go on: see [`World::set_rounds`].
+/// Things happen again and again at one instant, and time does not go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "time stands still at {at}: {rounds} rounds at this instant, the last in `{party}`; something there answers something at once and for ever"
-)]
-pub struct Standstill {
-    /// When.
-    pub at: Instant,
-    /// How many rounds there have been at this instant.
-    pub rounds: u64,
-    /// The host or medium that had the last of them.
-    pub party: String,
+pub enum Standstill {
+    /// Between hosts and media, or tasks of a host: see [`World::set_rounds`].
+    #[error(
+        "time stands still at {at}: {rounds} rounds at this instant, the last in `{party}`; something there answers something at once and for ever"
+    )]
+    Rounds {
+        /// When.
+        at: Instant,
+        /// How many rounds there have been at this instant.
+        rounds: u64,
+        /// The host or medium that had the last of them.
+        party: String,
+    },
+    /// Within one task of a host: see [`kumiki_graph::Graph::set_steps`].
+    #[error("host `{host}`: {graph}")]
+    Graph {
+        /// The host.
+        host: String,
+        /// Where in its graph.
+        graph: kumiki_graph::Standstill,
+    },
 }
 
 /// Hosts and media in virtual time.
@@ -79,6 +90,8 @@ pub struct World {
     touched: Vec<usize>,
     events: u64,
     unplugged: u64,
+    /// The first two plugs that could not be joined.
+    misplugged: Option<(String, Misfit)>,
     /// How many rounds an instant may have, and how many are left to the present one.
     rounds: u64,
     rounds_left: u64,
@@ -99,6 +112,7 @@ impl Default for World {
             touched: Vec::new(),
             events: 0,
             unplugged: 0,
+            misplugged: None,
             rounds: ROUNDS,
             rounds_left: ROUNDS,
             standstill: None,
@@ -157,11 +171,23 @@ impl World {
         ElementId(self.media.len() - 1)
     }
 
-    /// Joins two plugs. What leaves by one arrives at the other at once.
+    /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which something is plugged already,
+    /// is a mistake: neither is joined, and [`World::start`] names both.
     ///
     /// Two devices can be joined without a medium. These, and those into which nothing is plugged, have sent a PDU as soon as
     /// they have it.
     pub fn plug(&mut self, a: Plug, b: Plug) {
+        if let Some(why) = self.is_taken(a).or_else(|| self.is_taken(b)) {
+            let (one, other) = (self.name(a), self.name(b));
+            let hosts = [a, b].map(|plug| match plug {
+                Plug::Device(host, _) => self.hosts.get(host.0).map(|it| it.host.name.clone()),
+                Plug::Port(..) => None,
+            });
+            let host = hosts.into_iter().flatten().next().unwrap_or_default();
+            self.misplugged
+                .get_or_insert((host, Misfit::Plugs { one, other, why }));
+            return;
+        }
         for (from, to) in [(a, b), (b, a)] {
             let (wires, number) = match from {
                 Plug::Device(host, device) => match self.hosts.get_mut(host.0) {
@@ -182,11 +208,59 @@ impl World {
         }
     }
 
+    /// Where a wire is plugged in, or would be.
+    fn wires(&self, plug: Plug) -> Option<(&[Option<Plug>], usize)> {
+        Some(match plug {
+            Plug::Device(host, device) => (&self.hosts.get(host.0)?.wires, device.0),
+            Plug::Port(element, port) => (&self.media.get(element.0)?.wires, port),
+        })
+    }
+
+    /// Why nothing can be plugged in there, if so.
+    fn is_taken(&self, plug: Plug) -> Option<String> {
+        let name = self.name(plug);
+        let has_device = match plug {
+            Plug::Device(host, device) => {
+                let host = self.hosts.get(host.0);
+                host.is_none_or(|it| device.0 < it.host.graph.devices())
+            }
+            Plug::Port(..) => true,
+        };
+        match self.wires(plug) {
+            Some((wires, number)) if has_device => {
+                let other = wires.get(number).copied().flatten()?;
+                Some(format!("{name} is joined to {} already", self.name(other)))
+            }
+            Some(_) | None => Some(format!("there is no {name}")),
+        }
+    }
+
+    /// What a plug is called.
+    fn name(&self, plug: Plug) -> String {
+        match plug {
+            Plug::Device(id, device) => match self.hosts.get(id.0) {
+                Some(it) => {
+                    let name = it.host.graph.device_names().nth(device.0);
+                    let name = name.map_or_else(|| device.0.to_string(), ToOwned::to_owned);
+                    format!("device `{name}` of host `{}`", it.host.name)
+                }
+                None => format!("host number {}", id.0),
+            },
+            Plug::Port(id, port) => match self.media.get(id.0) {
+                Some(medium) => format!("port {port} of `{}`", medium.name),
+                None => format!("medium number {}", id.0),
+            },
+        }
+    }
+
     /// Starts all graphs.
     ///
     /// # Errors
-    /// The host's name and the [`Misfit`], where a graph is not complete.
+    /// The host's name and the [`Misfit`], where a graph is not complete or a plug of it could not be joined.
     pub fn start(&mut self) -> Result<(), (String, Misfit)> {
+        if let Some(misfit) = self.misplugged.clone() {
+            return Err(misfit);
+        }
         for number in 0..self.hosts.len() {
             if let Some(inhabitant) = self.hosts.get_mut(number) {
                 let name = inhabitant.host.name.clone();
@@ -350,6 +424,11 @@ impl World {
         };
         self.queue
             .arm(inhabitant.party, deadline.map(|at| at.max(self.now)));
+        if let Some(graph) = inhabitant.host.graph.standstill() {
+            let (host, graph) = (inhabitant.host.name.clone(), graph.clone());
+            self.standstill
+                .get_or_insert(Standstill::Graph { host, graph });
+        }
         if self.rounds_left == 0 {
             let name = inhabitant.host.name.clone();
             self.stand_still(name);
@@ -359,7 +438,7 @@ impl World {
     fn stand_still(&mut self, party: String) {
         let (at, rounds) = (self.now, self.rounds);
         self.standstill
-            .get_or_insert(Standstill { at, rounds, party });
+            .get_or_insert(Standstill::Rounds { at, rounds, party });
     }
 
     /// Takes what left the medium `number` and arms it anew.

@@ -92,7 +92,7 @@ impl End {
         });
         match ended {
             Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut | Ended::DeviceFailed => Err(format!("{ended:?}")),
+            Ended::Idle | Ended::TimedOut | Ended::Failed => Err(format!("{ended:?}")),
         }
     }
 

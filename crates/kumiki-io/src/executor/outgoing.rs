@@ -4,7 +4,7 @@ use kumiki_graph::{Address, DeviceId, Indication, Instant, Manage, Output, Repor
 use kumiki_link::{Unit, offload};
 use kumiki_octets::Message;
 
-use super::{Executor, Plug, RealId};
+use super::{Executor, Failure, Plug, RealId};
 use crate::clock::Clock;
 use crate::device::Sent;
 
@@ -50,7 +50,8 @@ impl<C: Clock> Executor<C> {
             && let Some(real) = self.real.get_mut(number)
             && let Err(why) = real.device.request(request)
         {
-            self.failure.get_or_insert((RealId(number), why));
+            self.failure
+                .get_or_insert(Failure::Device(RealId(number), why));
         }
     }
 
@@ -165,7 +166,8 @@ impl<C: Clock> Executor<C> {
             Ok(Sent::Full) => real.counters.overflowed += 1,
             Ok(sent) => real.count(sent),
             Err(why) => {
-                self.failure.get_or_insert((RealId(number), why));
+                self.failure
+                    .get_or_insert(Failure::Device(RealId(number), why));
             }
         }
     }

@@ -616,3 +616,68 @@ fn a_graph_that_is_not_complete_is_named() {
         "graph `host b`: `ear` stands on 0 layer(s); it needs 1 to 1"
     );
 }
+
+#[test]
+fn plugs_that_cannot_be_joined_are_named_when_it_starts() {
+    let mut executor = Executor::new(ManualClock::default(), Pace::default());
+    let a = executor.add_graph("a", graph(0));
+    let path = executor.add_element(Lossy::boxed(1));
+    executor.plug(Plug::Device(a, DEVICE), Plug::Port(path, 0));
+    executor.plug(Plug::Port(path, 1), Plug::Device(a, DEVICE));
+    let why = executor.start().unwrap_err().misfit.to_string();
+    let name = executor.graph(a).unwrap().device_names().next().unwrap();
+    let device = format!("device `{name}` of graph `a`");
+    let expected = format!(
+        "port 1 of medium number 0 cannot be joined to {device}: {device} is joined to port 0 of medium number 0 already"
+    );
+    assert_eq!(why, expected);
+}
+
+/// Sends everything that comes back at once, up and down.
+struct Mirror(bool);
+
+impl Protocol for Mirror {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::UnitData),
+            needs: &[Service::UnitData],
+            below: (0, 1),
+            keys: vec![Key::Only],
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        if self.0 {
+            cx.down(Below(0), Request::Unit(UnitData::default()));
+        }
+    }
+
+    fn push(&mut self, from: Above, _: Request, cx: &mut Context<'_>) {
+        cx.up(from, Indication::Unit(UnitData::default()));
+    }
+
+    fn pop(&mut self, from: Below, _: Indication, cx: &mut Context<'_>) {
+        cx.down(from, Request::Unit(UnitData::default()));
+    }
+}
+
+#[test]
+fn layers_that_answer_each_other_for_ever_end_the_run_and_are_named() {
+    let mut graph = Graph::new(1, 0);
+    let task = graph.add_task("cpu");
+    for (name, begins) in [("lower", false), ("upper", true)] {
+        let mirror = Box::new(Mirror(begins));
+        graph.add_node(name, task, mirror).unwrap();
+    }
+    graph.connect("upper", "lower").unwrap();
+    graph.set_steps(1_000);
+    let mut executor = Executor::new(ManualClock::default(), Pace::default());
+    executor.add_graph("stack", graph);
+    executor.start().unwrap();
+    let ended = executor.run(Duration::from_secs(3600), |_| false);
+    assert_eq!(ended, Ended::Failed);
+    let why = executor.failure().unwrap().to_string();
+    for name in ["graph `stack`", "`upper`", "`lower`"] {
+        assert!(why.contains(name), "{why}");
+    }
+}

@@ -21,8 +21,8 @@ use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::pcapng::CaptureError;
 use kumiki_io::{
-    Clock as _, Ended, Executor, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, Wish,
-    cpu_time,
+    Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice,
+    Udp, Wish, cpu_time,
 };
 #[cfg(target_os = "linux")]
 use kumiki_io::{Tun, TunError};
@@ -592,7 +592,7 @@ pub fn run<P: Protocol>(
     let (began, cpu) = (clock.now(), cpu_time());
     executor.start()?;
     let mut failed = None;
-    let ended = loop {
+    loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(graph) = executor.graph_mut(host) else {
                 return true;
@@ -610,9 +610,9 @@ pub fn run<P: Protocol>(
             program.is_none_or(|program| watcher.look(program, clock.now())) || wish.is_made()
         });
         if ended != Ended::TimedOut {
-            break ended;
+            break;
         }
-    };
+    }
     let outcome = Outcome {
         interrupted: wish.is_made(),
         elapsed: clock.now().saturating_since(began),
@@ -632,16 +632,14 @@ pub fn run<P: Protocol>(
     if let Some(why) = failed {
         return Err(why);
     }
-    if ended == Ended::DeviceFailed {
-        let why = executor
-            .failure()
-            .map_or(io::ErrorKind::Other, |(_, why)| why.kind());
-        let text = executor
-            .failure()
-            .map_or_else(String::new, |(_, why)| why.to_string());
+    if let Some(failure) = executor.failure() {
+        let what = match failure {
+            Failure::Device(..) => format!("device {} is of no more use", stack.device),
+            Failure::Graph(..) => "the stack cannot go on".to_owned(),
+        };
         return Err(LiveError::System {
-            what: format!("device {} is of no more use", stack.device),
-            why: io::Error::new(why, text),
+            what,
+            why: failure.to_error(),
         });
     }
     Ok(outcome)

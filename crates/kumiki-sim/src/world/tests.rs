@@ -3,7 +3,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 
-use super::{HostId, Plug, World};
+use super::{HostId, Plug, Standstill, World};
 use crate::testing::{Builder, Event, Line, Log, alone, at, send, text, token, unplugged, us};
 use crate::{AdapterConfig, Commands, Host};
 
@@ -100,11 +100,42 @@ fn an_endless_exchange_between_hosts_at_one_instant_is_found() {
     world.set_rounds(1_000);
     assert!(!world.run_until_done(at(50), us(10), |_| false));
     let standstill = world.standstill().unwrap();
-    assert_eq!((standstill.at, standstill.rounds), (Instant::ZERO, 1_000));
+    let (at_start, party) = (Instant::ZERO, "echo".to_owned());
+    let rounds = 1_000;
+    assert_eq!(
+        *standstill,
+        Standstill::Rounds {
+            at: at_start,
+            rounds,
+            party
+        }
+    );
     assert!(standstill.to_string().contains("`echo`"));
     let events = world.events();
     world.run_until(at(100));
     assert_eq!((world.events(), world.now()), (events, Instant::ZERO));
+}
+
+#[test]
+fn an_endless_exchange_between_layers_of_one_task_is_found_and_told_by_both_names() {
+    let mut graph = Builder::new();
+    let (task, _) = graph.node("below", &[], |event, cx| {
+        if let Event::Push(Request::Unit(unit)) = event {
+            cx.up(kumiki_graph::Above(0), Indication::Unit(unit));
+        }
+    });
+    graph.node_in(task, "above", &["below"], |event, cx| match event {
+        Event::Start => send(cx, b"x"),
+        Event::Pop(Indication::Unit(unit)) => cx.down(Below(0), Request::Unit(unit)),
+        Event::Pop(_) | Event::Push(_) | Event::Expire | Event::Ready(_) | Event::Settle => {}
+    });
+    let (mut world, _) = unplugged(graph.host("host"));
+    world.run_until(at(1));
+    let told = world.standstill().unwrap().to_string();
+    for name in ["host `host`", "`above`", "`below`"] {
+        assert!(told.contains(name), "{told}");
+    }
+    assert_eq!(world.now(), Instant::ZERO);
 }
 
 #[test]
@@ -312,4 +343,43 @@ fn the_same_seed_gives_the_same_octets_at_the_same_times() {
     assert!(trace.len() > 1_000 && events > 1_000);
     assert_eq!((trace, events), chatter(7));
     assert_ne!(chatter(7).0, chatter(8).0);
+}
+
+/// A plug that nobody has, and one that is taken: both names are told, and half a wire is not laid.
+#[test]
+fn plugs_that_cannot_be_joined_are_named_when_the_world_starts() {
+    let log = Log::default();
+    let line = || Box::new(Line::new(us(1), &log));
+    let one = || echo(&[], 0, &log);
+    for (second, says) in [
+        (
+            Plug::Port(super::ElementId(0), 1),
+            "device `device` of host `echo` cannot be joined to port 1 of `line`: \
+             device `device` of host `echo` is joined to port 0 of `line` already",
+        ),
+        (
+            Plug::Port(super::ElementId(7), 0),
+            "device `device` of host `echo` cannot be joined to medium number 7: there is no medium number 7",
+        ),
+        (
+            Plug::Device(HostId(9), DeviceId(0)),
+            "device `device` of host `echo` cannot be joined to host number 9: there is no host number 9",
+        ),
+        (
+            Plug::Device(HostId(1), DeviceId(4)),
+            "device `device` of host `echo` cannot be joined to device `4` of host `echo`: \
+             there is no device `4` of host `echo`",
+        ),
+    ] {
+        let mut world = World::new();
+        let hosts = [world.add_host(one()), world.add_host(one())];
+        let line = world.add_element("line", line());
+        let plug = Plug::Device(hosts[0], DeviceId(0));
+        if second == Plug::Port(line, 1) {
+            world.plug(plug, Plug::Port(line, 0));
+        }
+        world.plug(plug, second);
+        let (_, misfit) = world.start().unwrap_err();
+        assert_eq!(misfit.to_string(), says);
+    }
 }

@@ -190,8 +190,10 @@ fn a_device_that_fails_ends_the_run_and_is_named() {
     let (mut executor, _, real, far) = parrot(RealClock::start(), Pace::default(), &room);
     far.send(&[]).unwrap();
     let ended = executor.run(PATIENCE, |_| false);
-    assert_eq!(ended, Ended::DeviceFailed);
-    let (failed, why) = executor.failure().unwrap();
+    assert_eq!(ended, Ended::Failed);
+    let Some(Failure::Device(failed, why)) = executor.failure() else {
+        panic!("{:?}", executor.failure());
+    };
     assert_eq!((*failed, why.kind()), (real, io::ErrorKind::BrokenPipe));
 }
 

@@ -241,8 +241,8 @@ impl Calling<'_> {
                 break ended;
             }
         };
-        if ended == kumiki_io::Ended::DeviceFailed
-            && let Some((_, why)) = executor.failure()
+        if ended == kumiki_io::Ended::Failed
+            && let Some(why) = executor.failure()
         {
             return Err(LiveError::Line(why.to_string()));
         }

@@ -227,6 +227,9 @@ fn converse(
     if let Some(why) = failed {
         return Err(why);
     }
+    if let Some(why) = executor.failure() {
+        return Err(LiveError::Line(why.to_string()));
+    }
     if let Some(tape) = tape {
         tape.finish()?;
     }

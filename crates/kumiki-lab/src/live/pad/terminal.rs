@@ -213,8 +213,8 @@ pub fn run(
     if let Some(why) = failed {
         return Err(why);
     }
-    if ended == Ended::DeviceFailed
-        && let Some((_, why)) = executor.failure()
+    if ended == Ended::Failed
+        && let Some(why) = executor.failure()
     {
         return Err(LiveError::Line(why.to_string()));
     }

@@ -383,8 +383,8 @@ pub fn run(
             break ended;
         }
     };
-    if ended == Ended::DeviceFailed {
-        let why = executor.failure().map(|(_, why)| why.to_string());
+    if ended == Ended::Failed {
+        let why = executor.failure().map(ToString::to_string);
         return Err(LiveError::Line(why.unwrap_or_default()));
     }
     session.finish(&mut executor)

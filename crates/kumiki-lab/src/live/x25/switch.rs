@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::{Duration, Graph, Misfit, NodeId};
 use kumiki_io::executor::DeviceConfig;
-use kumiki_io::{Clock as _, Ended, Executor, GraphId, Pace, Plug, RealClock, Wish, unguessable};
+use kumiki_io::{
+    Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable,
+};
 use kumiki_osi::x25::{Told, What};
 use kumiki_proto::x25_switch::{CLOSE, Event, Happened, Switch};
 
@@ -195,7 +197,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
                 Some(end) => now >= end,
             }
         });
-        if failed.is_some() || ended == Ended::DeviceFailed || ended == Ended::Done {
+        if failed.is_some() || ended == Ended::Failed || ended == Ended::Done {
             break;
         }
     }
@@ -210,11 +212,14 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
     if let Some(why) = failed {
         return Err(why);
     }
-    if let Some((_, why)) = executor.failure() {
-        let text = why.to_string();
+    if let Some(failure) = executor.failure() {
+        let what = match failure {
+            Failure::Device(..) => "the device of a port is of no more use",
+            Failure::Graph(..) => "the switch cannot go on",
+        };
         return Err(LiveError::System {
-            what: "the device of a port is of no more use".to_owned(),
-            why: std::io::Error::new(why.kind(), text),
+            what: what.to_owned(),
+            why: failure.to_error(),
         });
     }
     Ok(())

@@ -177,8 +177,8 @@ impl Serve<'_> {
                 break ended;
             }
         };
-        if ended == Ended::DeviceFailed
-            && let Some((_, why)) = executor.failure()
+        if ended == Ended::Failed
+            && let Some(why) = executor.failure()
         {
             return Err(LiveError::Line(why.to_string()));
         }
