@@ -110,11 +110,25 @@ impl Runner for Laboratory {
         if let Some(why) = &run.measured.failure {
             return Err(format!("the file did not arrive: {why}").into());
         }
+        let beside = run.measured.beside.iter();
+        let loads = beside.map(|(name, other)| (Some(name), other));
+        for (name, measured) in core::iter::once((None, &run.measured)).chain(loads) {
+            if let Some(why) = &measured.unconnected {
+                let of = name.map_or_else(String::new, |name| format!(" for beside.{name}"));
+                return Err(format!("no connection was established{of}: {why}").into());
+            }
+        }
         let mut notes = notes(&run.measured);
         if run.measured.goodput_mbps == 0.0 && run.measured.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());
         }
         let captures = files(&run)?;
+        let traced = run.traces.len();
+        if traced > DRAWN {
+            notes.push(format!(
+                "pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"
+            ));
+        }
         let mut row = point.row()?;
         row.goodput_mbps = run.measured.goodput_mbps;
         if let Some(times) = point.scenario.workload.times {

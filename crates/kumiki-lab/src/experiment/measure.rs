@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_graph::{Address, Duration, Instant, Reason};
 use kumiki_sim::{HostId, World};
 
 use super::programs::{Kind, Load};
@@ -77,6 +77,8 @@ pub struct Measured {
     pub wrong: Option<u64>,
     /// Why a file did not arrive, in words.
     pub failure: Option<String>,
+    /// Why there was no connection at all, in words, where there was to be one.
+    pub unconnected: Option<String>,
     /// How long each task ran, by `host.task`.
     pub tasks: BTreeMap<String, Duration>,
     /// What became of datagrams since the start, where the load is made of them.
@@ -417,12 +419,30 @@ pub(super) fn measure(
             let failed = user.failure();
             failed.or_else(|| user.done().is_none().then(unfinished))
         }),
+        unconnected: source.and_then(|source| unconnected(&load.from.0, source)),
         tasks: tasks(world),
         units: (load.kind == Kind::Units).then(|| Units::of(world, hosts, load)),
         echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),
         beside: BTreeMap::new(),
         sessions,
     }
+}
+
+/// Why `source` on `host` has never had a connection, where it has had none.
+fn unconnected(host: &str, source: &Source) -> Option<String> {
+    if source.sent().count() == 0 || source.sent().any(|sent| sent.opened.is_some()) {
+        return None;
+    }
+    let peer = match source.peer()? {
+        Address::Socket { ip, .. } => ip.to_string(),
+        other => other.to_string(),
+    };
+    let why = source.sent().find_map(|sent| sent.aborted);
+    Some(match why {
+        Some(Reason::Unreachable) => format!("{host} has no route to {peer}"),
+        Some(why) => format!("{host} called {peer}: {why}"),
+        None => format!("{host} called {peer}, and nobody answered until the end"),
+    })
 }
 
 /// How long each task of each host has run.

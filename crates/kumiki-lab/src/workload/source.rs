@@ -116,6 +116,12 @@ impl Source {
         self.sessions.iter().map(|session| session.sent)
     }
 
+    /// Whom the first session calls.
+    #[must_use]
+    pub fn peer(&self) -> Option<&Address> {
+        in_turn(&self.config.peers, 0)
+    }
+
     /// How many sessions write.
     #[must_use]
     pub fn busy(&self) -> u64 {
