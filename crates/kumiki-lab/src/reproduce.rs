@@ -7,7 +7,10 @@
 //! What a point *does* is behind the trait [`Runner`]: this module knows no protocol.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use kumiki_io::{Bell, Wish};
 
 use crate::progress::Progress;
 use crate::rows::{Output, OutputError, Parameter, Row};
@@ -131,13 +134,30 @@ impl Plan {
         self.len() == 0
     }
 
-    /// Runs all points on `jobs` threads. Captures go to `output` as they come, so that they need not all be kept.
+    /// As [`Plan::run_until`], to the end.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn run(
+        &self,
+        runner: &impl Runner,
+        jobs: usize,
+        output: Option<&Output>,
+        progress: &mut Progress,
+    ) -> Result<Vec<Results>, OutputError> {
+        self.run_until(&Interruption::default(), runner, jobs, output, progress)
+    }
+
+    /// Runs all points on `jobs` threads. Once somebody wants an end, no other point is begun, and those that run are finished: a point is
+    /// among the results whole or not at all ([`Results::left`]). Captures go to `output` as they come, so that they need not all be kept.
     ///
     /// # Errors
     ///
     /// [`OutputError`] where a capture cannot be written. A point that fails is among the results.
-    pub fn run(
+    pub fn run_until(
         &self,
+        interruption: &Interruption,
         runner: &impl Runner,
         jobs: usize,
         output: Option<&Output>,
@@ -157,14 +177,14 @@ impl Plan {
             for _ in 0..jobs.clamp(1, work.len().max(1)) {
                 let (sender, work, next, stop) = (sender.clone(), &work, &next, &stop);
                 scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) {
+                    while !stop.load(Ordering::Relaxed) && !interruption.is_made() {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some((_, point)) = work.get(index) else {
                             return;
                         };
                         // Nobody listens any more where a capture could not be written.
                         if sender
-                            .send((index, repeat(runner, point, self.choice.runs)))
+                            .send((index, repeat(runner, point, self.choice.runs, interruption)))
                             .is_err()
                         {
                             return;
@@ -173,7 +193,18 @@ impl Plan {
                 });
             }
             drop(sender);
-            for (index, result) in results {
+            let mut is_told = false;
+            loop {
+                if interruption.is_made() && !core::mem::replace(&mut is_told, true) {
+                    progress.note(
+                        "interrupted: what runs is finished and written; the same again ends at once, without that",
+                    );
+                }
+                let (index, result) = match results.recv_timeout(LOOK) {
+                    Ok(result) => result,
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Disconnected) => break,
+                };
                 let Some((name, point)) = work.get(index) else {
                     continue;
                 };
@@ -188,6 +219,7 @@ impl Plan {
                         }
                         Ok(result)
                     }
+                    Err(why) if why == NOT_RUN => continue,
                     Err(why) => {
                         progress.note(&format!("{name}, {}: {why}", point.label()));
                         Err(why)
@@ -202,7 +234,7 @@ impl Plan {
         })?;
         let mut done = done
             .into_iter()
-            .map(|result| result.unwrap_or_else(|| Err("did not run".to_owned())));
+            .map(|result| result.unwrap_or_else(|| Err(NOT_RUN.to_owned())));
         let results = self.parts.iter().map(|part| Results {
             name: part.name.clone(),
             choice: self.choice.clone(),
@@ -214,11 +246,50 @@ impl Plan {
 
 type Captures = Vec<(u32, String, Vec<u8>)>;
 
+/// In the place of a result: the point was not begun, or not finished.
+const NOT_RUN: &str = "it was not run";
+
+/// How often it is looked whether somebody wants an end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Whether somebody wants the runs to end, by `SIGINT` or `SIGTERM`.
+#[derive(Clone, Debug, Default)]
+pub struct Interruption(Wish);
+
+impl Interruption {
+    /// From here on the first of these signals lets what runs be finished; the second ends the process at once.
+    ///
+    /// # Errors
+    ///
+    /// Where the process may have no more descriptors or handlers.
+    pub fn listen() -> std::io::Result<Self> {
+        Wish::listen(&Bell::default()).map(Self)
+    }
+
+    /// Wants an end, as `SIGINT` would.
+    pub fn make(&self) {
+        self.0.make();
+    }
+
+    /// Whether an end is wanted.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
+        self.0.is_made()
+    }
+
+    /// The status to end with: 130 or 143, by the signal.
+    #[must_use]
+    pub fn status(&self) -> u8 {
+        self.0.status()
+    }
+}
+
 /// All repetitions of one point.
 fn repeat(
     runner: &impl Runner,
     point: &Point,
     most: Option<u32>,
+    interruption: &Interruption,
 ) -> Result<(Done, Captures), String> {
     let known = point.row().map_err(|fault| fault.to_string())?;
     let stopping = point.scenario.workload.confidence.as_ref().map(|wanted| {
@@ -241,6 +312,10 @@ fn repeat(
     let mut limits: Vec<(String, f64)> = Vec::new();
     let mut point = point.clone();
     for repetition in 0_u32.. {
+        if repetition > 0 && interruption.is_made() {
+            // Fewer runs than were asked for would be another result.
+            return Err(NOT_RUN.to_owned());
+        }
         let seed = known.seed.wrapping_add(repetition.into());
         point.scenario.workload.seed = seed;
         let outcome = runner.run(&point).map_err(|why| why.to_string())?;
@@ -383,13 +458,22 @@ impl Results {
             .flat_map(|done| &done.rows)
     }
 
-    /// The points that failed: what they are, and why.
+    /// The points that failed: what they are, and why. Those that were [left](Self::left) did not.
     #[must_use]
     pub fn failures(&self) -> Vec<(String, String)> {
         self.points
             .iter()
             .filter_map(|(point, result)| Some((point.label(), result.as_ref().err()?.clone())))
+            .filter(|(_, why)| why != NOT_RUN)
             .collect()
+    }
+
+    /// How many points were not run since somebody wanted an end, and how many there are.
+    #[must_use]
+    pub fn left(&self) -> (usize, usize) {
+        let left = self.points.iter();
+        let left = left.filter(|(_, result)| result.as_ref().is_err_and(|why| why == NOT_RUN));
+        (left.count(), self.points.len())
     }
 
     /// "paper 2, fig6: the title".

@@ -234,3 +234,48 @@ fn captures_rows_and_figures_are_written() {
     assert!(output.path("figures/two.svg").is_file());
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Wants an end while it runs its second point.
+struct Impatient {
+    interruption: Interruption,
+    begun: AtomicUsize,
+}
+
+impl Runner for Impatient {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        if self.begun.fetch_add(1, Ordering::SeqCst) == 1 {
+            self.interruption.make();
+        }
+        Fake { failing: false }.run(point)
+    }
+}
+
+#[test]
+fn what_is_finished_when_an_end_is_wanted_is_kept_and_nothing_else_is_begun() {
+    let runner = Impatient {
+        interruption: Interruption::default(),
+        begun: AtomicUsize::new(0),
+    };
+    let plan = plan(&[], TWO_HOSTS).unwrap();
+    let results = plan
+        .run_until(
+            &runner.interruption,
+            &runner,
+            1,
+            None,
+            &mut Progress::hidden(),
+        )
+        .unwrap();
+    assert_eq!(runner.begun.load(Ordering::SeqCst), 2);
+    assert_eq!(runner.interruption.status(), 130);
+    let [result] = &results[..] else {
+        panic!("one scenario");
+    };
+    assert_eq!((result.rows().count(), result.left()), (2, (3, 5)));
+    assert!(
+        result.failures().is_empty(),
+        "what was not run has not failed"
+    );
+    let whole = tests::results(TWO_HOSTS, 1, false);
+    assert!(result.rows().eq(whole.rows().take(2)));
+}
