@@ -65,7 +65,7 @@ impl Progress {
     pub fn doing(&mut self, what: &str) {
         what.clone_into(&mut self.course.doing);
         if let Form::Bar(bar) = &self.form {
-            bar.set_message(what.to_owned());
+            bar.set_message(self.course.beside());
         }
     }
 
@@ -73,7 +73,12 @@ impl Progress {
     pub fn advance(&mut self, steps: u64) {
         self.course.done = self.course.done.saturating_add(steps);
         match &self.form {
-            Form::Bar(bar) => bar.set_position(self.course.done),
+            Form::Bar(bar) => {
+                bar.set_position(self.course.done);
+                let elapsed = now().saturating_duration_since(self.started);
+                let _ = self.course.estimate(elapsed);
+                bar.set_message(self.course.beside());
+            }
             Form::Lines => {
                 if let Some(line) = self
                     .course
@@ -114,9 +119,9 @@ impl Progress {
 fn bar(what: &str, total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     // A template that does not parse would be a mistake of ours; the crate's own bar will do then.
-    if let Ok(style) = ProgressStyle::with_template(
-        "{prefix} {bar:30} {pos}/{len} {elapsed}, ETA {eta}  {wide_msg}",
-    ) {
+    if let Ok(style) =
+        ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {elapsed}{wide_msg}")
+    {
         bar.set_style(style.progress_chars("=> "));
     }
     bar.set_prefix(what.to_owned());
@@ -144,7 +149,13 @@ struct Course {
     done: u64,
     doing: String,
     last: Option<Duration>,
+    /// The estimate that was told last, and when it was made.
+    told: Option<(Duration, Duration)>,
 }
+
+/// A new estimate counts for so much of what is told, in percent; the rest is the one before, as it has gone down since. Points cost very unlike
+/// times, and one estimate alone would leap with each.
+const FRESH: u32 = 20;
 
 impl Course {
     fn new(what: &str, total: u64) -> Self {
@@ -154,6 +165,7 @@ impl Course {
             done: 0,
             doing: String::new(),
             last: None,
+            told: None,
         }
     }
 
@@ -177,7 +189,7 @@ impl Course {
             self.total,
             spoken(elapsed)
         );
-        if let Some(left) = self.left(elapsed) {
+        if let Some(left) = self.estimate(elapsed) {
             let _ = write!(line, ", ETA {}", spoken(left));
         }
         if !self.doing.is_empty() {
@@ -198,6 +210,32 @@ impl Course {
                 spoken(elapsed)
             )
         }
+    }
+
+    /// What stands beside a bar: the time left, and what is being done.
+    fn beside(&self) -> String {
+        let mut text = String::new();
+        if let Some((left, _)) = self.told {
+            let _ = write!(text, ", ETA {}", spoken(left));
+        }
+        if !self.doing.is_empty() {
+            let _ = write!(text, "; {}", self.doing);
+        }
+        text
+    }
+
+    /// The time left, smoothed: it goes down with the clock unless what is done says otherwise for a while.
+    fn estimate(&mut self, elapsed: Duration) -> Option<Duration> {
+        let fresh = self.left(elapsed)?;
+        let told = match self.told {
+            Some((before, at)) => {
+                let gone = elapsed.saturating_sub(at);
+                before.saturating_sub(gone) * (100 - FRESH) / 100 + fresh * FRESH / 100
+            }
+            None => fresh,
+        };
+        self.told = Some((told, elapsed));
+        Some(told)
     }
 
     /// The time left, if steps go on as they did.
@@ -245,7 +283,8 @@ mod tests {
         course.done = 22;
         assert_eq!(
             course.line(seconds(3_900)).as_deref(),
-            Some("sweep: 22 of 55 (40 %), 1 h 5 min, ETA 1 h 37 min; fig7")
+            // 1 h 37 min, if it goes on as it did; of that a fifth.
+            Some("sweep: 22 of 55 (40 %), 1 h 5 min, ETA 19 min 30 s; fig7")
         );
         course.done = 55;
         assert_eq!(course.line(seconds(8_000)), None, "the last line follows");
@@ -253,6 +292,24 @@ mod tests {
             course.last_line(seconds(125)),
             "sweep: 55 done in 2 min 5 s"
         );
+    }
+
+    /// Points that cost little and points that cost much come in turn: what is told goes down, and does not leap.
+    #[test]
+    fn an_estimate_does_not_leap_from_line_to_line() {
+        let mut course = Course::new("sweep", 100);
+        let (mut elapsed, mut before) = (0, None);
+        for done in 1..100 {
+            elapsed += if done % 2 == 0 { 1 } else { 199 };
+            course.done = done;
+            let told = course.estimate(seconds(elapsed)).unwrap();
+            if let Some(before) = before.replace(told).filter(|_| done > 10) {
+                assert!(
+                    told < before + seconds(150),
+                    "{done}: {told:?} after {before:?}"
+                );
+            }
+        }
     }
 
     #[test]
