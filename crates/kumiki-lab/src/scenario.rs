@@ -37,16 +37,16 @@
 //! # Hosts like others
 //!
 //! `like = "a"` takes from host `a` everything that is not given, key by key also within the settings of a node; only
-//! `graph` is taken or given as a whole.
+//! `graph` is taken or given as a whole. That is settled before `--set`: what is set on `a` is set on `a` alone.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use kumiki_graph::Duration;
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::quantity::Octets;
+use crate::quantity::{Octets, Share};
 
 mod amount;
 mod beside;
@@ -384,28 +384,65 @@ impl Ring {
     }
 }
 
-/// What goes wrong on a line. All chances are per frame or cell, from 0 to 1.
+/// What goes wrong on a line. All chances are per frame or cell, from 0 to 1, or with a unit: 0.01 is "1 %".
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Impair {
     /// Only what travels towards this end, one of the two; both ways unless given.
     pub toward: Option<String>,
     /// Chance of loss.
+    #[serde(deserialize_with = "chance")]
     pub loss: f64,
     /// Chance of being sent twice.
+    #[serde(deserialize_with = "chance")]
     pub duplicate: f64,
     /// Chance of being held back.
+    #[serde(deserialize_with = "chance")]
     pub reorder: f64,
     /// For how long a frame held back is held; cells are not held back, since an ATM connection keeps their order.
     pub reorder_by: Option<String>,
     /// Chance of a congestion mark (ECN), where the sender of a frame's IP packet allows it; not in cells.
+    #[serde(deserialize_with = "chance")]
     pub mark: f64,
     /// Chance of one wrong bit.
+    #[serde(deserialize_with = "chance")]
     pub corrupt: f64,
     /// Added to the propagation.
     pub delay: Option<String>,
     /// Added to the delay: a random time below this.
     pub jitter: Option<String>,
+}
+
+/// A chance, as a number from 0 to 1 or as a share with its unit.
+fn chance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    struct Chance;
+
+    impl Visitor<'_> for Chance {
+        type Value = f64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number from 0 to 1, or a share such as \"0.5 %\"")
+        }
+
+        fn visit_f64<E>(self, value: f64) -> Result<f64, E> {
+            Ok(value)
+        }
+
+        fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<f64, E> {
+            match value {
+                0 => Ok(0.0),
+                1 => Ok(1.0),
+                _ => Err(E::invalid_value(Unexpected::Signed(value), &self)),
+            }
+        }
+
+        fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<f64, E> {
+            let share = crate::quantity::parse::<Share>(value);
+            share.map(Share::as_f64).map_err(E::custom)
+        }
+    }
+
+    deserializer.deserialize_any(Chance)
 }
 
 /// The load.

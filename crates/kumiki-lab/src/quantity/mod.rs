@@ -128,6 +128,8 @@ pub trait Quantity: Copy + Ord + fmt::Display {
     const UNITS: &'static [Unit];
     /// Units that are refused on purpose: the spelling, why, and what to write.
     const REFUSED: &'static [(&'static str, &'static str, &'static str)] = &[];
+    /// What a number up to 1 without a unit is worth, where that is another way of writing it.
+    const BARE: Option<u64> = None;
     /// From the whole number of base units.
     fn from_base(base: u64) -> Self;
     /// The whole number of base units.
@@ -179,15 +181,19 @@ impl Quantity for Rate {
         alias("bit/s", 1, "b/s"),
         unit("kb/s", 1_000),
         alias("kbps", 1_000, "kb/s"),
+        alias("kbit", 1_000, "kb/s"),
         alias("kbit/s", 1_000, "kb/s"),
         unit("Mb/s", 1_000_000),
         alias("Mbps", 1_000_000, "Mb/s"),
+        alias("Mbit", 1_000_000, "Mb/s"),
         alias("Mbit/s", 1_000_000, "Mb/s"),
         unit("Gb/s", 1_000_000_000),
         alias("Gbps", 1_000_000_000, "Gb/s"),
+        alias("Gbit", 1_000_000_000, "Gb/s"),
         alias("Gbit/s", 1_000_000_000, "Gb/s"),
         unit("Tb/s", 1_000_000_000_000),
         alias("Tbps", 1_000_000_000_000, "Tb/s"),
+        alias("Tbit", 1_000_000_000_000, "Tb/s"),
         alias("Tbit/s", 1_000_000_000_000, "Tb/s"),
     ];
     const REFUSED: &'static [(&'static str, &'static str, &'static str)] = &[
@@ -267,8 +273,9 @@ impl Quantity for Octets {
 }
 
 impl Quantity for Share {
-    const EXPECTED: &'static str = "a share such as \"0.5 %\" (%, ppm, ppb)";
+    const EXPECTED: &'static str = "a share such as \"0.5 %\" (%, ppm, ppb) or 0.005";
     const BASE: &'static str = "parts in 10^12";
+    const BARE: Option<u64> = Some(Self::ONE.0);
     const UNITS: &'static [Unit] = &[
         unit("%", 10_000_000_000),
         alias("percent", 10_000_000_000, "%"),

@@ -222,6 +222,9 @@ fn worth<Q: Quantity>(
         if is_zero || Q::UNITS.is_empty() {
             return Ok(1);
         }
+        if let Some(worth) = Q::BARE.filter(|_| number.parse::<f64>().is_ok_and(|it| it <= 1.0)) {
+            return Ok(worth);
+        }
         let units: Vec<&str> = named(Q::UNITS).collect();
         return Err(Invalid::new::<Q>(found, "no unit").suggest(format!(
             "\"{number} UNIT\" with one of {}",

@@ -28,6 +28,11 @@ fn values_are_exact() {
     assert_eq!(parse("64 kB"), Ok(Octets(64_000)));
     assert_eq!(parse("0.1 %"), Ok(Share(1_000_000_000)));
     assert_eq!(parse("1 ppm"), Ok(Share(1_000_000)));
+    // As a scenario's `impair` has it.
+    assert_eq!(parse("0.01"), Ok(Share(10_000_000_000)));
+    assert_eq!(parse("1"), Ok(Share::ONE));
+    assert!(parse::<Share>("5").is_err(), "5 %, or five times all?");
+    assert_eq!(parse("100 Mbit"), Ok(Rate(100_000_000)));
     assert_eq!(parse("131072"), Ok(131_072_u64));
     assert_eq!(parse("18446744073709551615 ns"), Ok(Duration::MAX));
     // A tenth has no exact binary form; this must not be 99,999,999 or 100,000,001 ns.
