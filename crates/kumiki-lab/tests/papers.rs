@@ -71,7 +71,8 @@ fn the_8192_row_rises_with_the_count_because_one_acknowledgment_is_late() {
     };
     let (short, long) = (taken_ms(2048, &[]), taken_ms(4096, &[]));
     near(short - (long - short), 50.0, 1.0);
-    let prompt = ["host.sender.tcp.ack.every=1"];
+    let prompt = ["sender", "receiver"].map(|host| format!("host.{host}.tcp.ack.every=1"));
+    let prompt = prompt.each_ref().map(String::as_str);
     let (short, long) = (taken_ms(2048, &prompt), taken_ms(4096, &prompt));
     near(short - (long - short), 0.0, 1.0);
 }
@@ -451,4 +452,30 @@ fn the_dip_is_gone_when_control_packets_cost_nothing() {
     let dip = |control| 1.0 - at(control, "rtt=0 ms") / at(control, "rtt=100 ms");
     assert!(dip("priced") >= 0.03, "{}", dip("priced"));
     assert!(dip("free") < 0.01, "{}", dip("free"));
+}
+
+/// The numbers of a row of docs/papers.md, behind the line that begins with `begin`, or of that line itself.
+fn printed(begin: &str, behind: usize) -> Vec<String> {
+    let mut lines = include_str!("../../../docs/papers.md").lines();
+    let line = lines.find(|line| line.starts_with(begin)).unwrap();
+    let line = lines
+        .nth(behind.wrapping_sub(1))
+        .filter(|_| behind > 0)
+        .unwrap_or(line);
+    let cells = line.split('|').map(str::trim);
+    let is_number = |cell: &&str| cell.parse::<f64>().is_ok();
+    cells.filter(is_number).map(ToOwned::to_owned).collect()
+}
+
+/// Two places in which a last digit was once wrong.
+#[test]
+fn the_document_has_the_numbers_that_the_commands_print() {
+    let row = printed("| 4096 | paper", 1);
+    for (count, cell) in [(8192, &row[0]), (65536, &row[3])] {
+        assert_eq!(format!("{:.2}", pos("4 KiB", count)), *cell, "{count}");
+    }
+    let row = printed("| 0 ms | 13.75", 0);
+    let words = [("series", "xtp-nocheck"), ("rtt_algorithm", "paper")];
+    let run = measured_at("paper3-fig3", &words, &["rtt=0 ms"]);
+    assert_eq!(format!("{:.2}", run.goodput_mbps), row[2]);
 }

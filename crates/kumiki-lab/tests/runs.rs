@@ -116,6 +116,7 @@ fn the_switch_counts_what_it_drops() {
         "link.two.medium=ds3-plcp",
         "switch.exchange.queue_cells=512",
         "host.sender.tcp.congestion=newreno",
+        "host.receiver.tcp.congestion=newreno",
     ]);
     let (sent, lost) = (cells(&run), count(&run, "exchange", "overflow"));
     assert!(lost > 0);
@@ -141,6 +142,7 @@ fn the_size_of_a_batch_decides_nothing_where_each_segment_is_acknowledged() {
         "board=zero",
         "window=64 KiB",
         "host.sender.tcp.ack={ every = 1, count_small = true }",
+        "host.receiver.tcp.ack={ every = 1, count_small = true }",
         "workload.warm_up=0 s",
         "workload.duration=300 ms",
     ];

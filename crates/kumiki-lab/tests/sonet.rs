@@ -12,7 +12,12 @@ mod arrange;
 use arrange::{run, scenario};
 use kumiki_lab::experiment::{Measured, Options};
 
-const SHORT: [&str; 3] = ["length=4 KiB", "count=200", "host.sender.profile=\"zero\""];
+const SHORT: [&str; 4] = [
+    "length=4 KiB",
+    "count=200",
+    "host.sender.profile=\"zero\"",
+    "host.receiver.profile=\"zero\"",
+];
 
 fn measured(name: &str, set: &[&str]) -> Measured {
     run(&scenario(name), set, 1, &Options::default()).measured

@@ -25,6 +25,9 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Run one scenario
     Run(Run),
+    /// List the scenarios that `run`, `limit` and `graph` know by name
+    #[command(alias = "list")]
+    Scenarios,
     /// Show what is left of the line rate below each layer's overhead
     Limit(One),
     /// Show the protocol graph
@@ -79,7 +82,7 @@ pub(crate) struct Reproduce {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
-    /// Also write what each TCP connection did, event by event: captures/*-tcp.jsonl
+    /// Also write what TCP did: captures/NAME/000-trace.csv with every event of all connections, and a picture of each of the first four
     #[arg(long)]
     pub(crate) trace: bool,
     #[command(flatten)]
@@ -215,7 +218,7 @@ pub(crate) enum Against {
 /// Which scenario, and what of it to change.
 #[derive(Args, Debug)]
 pub(crate) struct Scenario {
-    /// A name such as paper2-fig6, or a file: a path with a slash or ending in .toml
+    /// A name such as paper2-fig6, as `kumiki scenarios` lists them, or a file: a path with a slash or ending in .toml
     #[arg(value_name = "SCENARIO")]
     pub(crate) name: String,
     /// Set a defined or varied name (window="48 KiB", rtt="0 ms .. 80 ms step 20 ms") or any value by its path

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use kumiki_lab::progress::Progress;
-use kumiki_lab::reproduce::{self, Plan, Runner};
+use kumiki_lab::reproduce::{self, Interruption, Plan, Results, Runner};
 use kumiki_lab::rows::{Output, OutputError, Row, RowError, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 use kumiki_lab::table::{Layout, Lines};
@@ -84,6 +84,14 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
                 &wanted.results,
                 &laboratory,
             )
+        }
+        cli::Command::Scenarios => {
+            let documents = Document::builtin()?;
+            let width = documents.iter().map(|it| it.name().len()).max();
+            let width = width.unwrap_or(0);
+            let line = |it: &Document| format!("{:width$}  {}\n", it.name(), it.title());
+            let lines: Vec<String> = documents.iter().map(line).collect();
+            print(&lines.concat())
         }
         cli::Command::Limit(wanted) => {
             let point = first_point(wanted.scenario)?;
@@ -175,6 +183,8 @@ fn experiments(
         runs: wanted.runs,
     };
     let plan = Plan::new(documents, &choice, runner)?;
+    let interruption = Interruption::listen()
+        .map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
     // A directory that cannot be made is a mistake of the command line: nothing has run yet.
     let output = Output::open(&wanted.out, wanted.force)
         .map_err(|why| Stop::Input(format!("--out: {why}")))?;
@@ -183,14 +193,10 @@ fn experiments(
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut progress = Progress::new(what, u64::try_from(plan.len()).unwrap_or(u64::MAX));
-    let ran = plan.run(runner, jobs, Some(&output), &mut progress);
+    let ran = plan.run_until(&interruption, runner, jobs, Some(&output), &mut progress);
     progress.finish();
     let results = ran?;
-    let rows: Vec<Row> = results
-        .iter()
-        .flat_map(reproduce::Results::rows)
-        .cloned()
-        .collect();
+    let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
     let failures: Vec<(&str, String, String)> = results
         .iter()
         .flat_map(|result| {
@@ -227,6 +233,14 @@ fn experiments(
             .collect();
         print(&format!("\n{}", files.concat()))?;
     }
+    if interruption.is_made() && results.iter().any(|result| result.left().0 > 0) {
+        if rows.is_empty() && failures.is_empty() {
+            // Nothing is in it, and the next attempt makes it again.
+            let _ = std::fs::remove_dir(output.directory());
+        }
+        let (status, why) = (interruption.status(), left(&results, &output, &rows));
+        return Err(Stop::Ended { status, why });
+    }
     if failures.is_empty() {
         return Ok(());
     }
@@ -246,6 +260,32 @@ fn experiments(
         plan.len(),
         list.concat()
     )))
+}
+
+/// What an interrupted command has left, and how to go on.
+fn left(results: &[Results], output: &Output, rows: &[Row]) -> String {
+    let (mut left, mut all) = (0, 0);
+    let mut names = Vec::new();
+    for result in results {
+        let (missing, points) = result.left();
+        left += missing;
+        all += points;
+        if missing > 0 {
+            names.push(format!(
+                "\n  {}: {missing} of {points} points",
+                result.name()
+            ));
+        }
+    }
+    let kept = match rows {
+        [] => "nothing was written".to_owned(),
+        _ => format!("their rows are in {}", output.directory().display()),
+    };
+    format!(
+        "interrupted: {} of {all} points were finished, {kept}. To go on, `kumiki run NAME --out DIR` runs those that are left:{}",
+        all - left,
+        names.concat()
+    )
 }
 
 /// Where the tables are read on a terminal, how wide it is.

@@ -1,8 +1,8 @@
 //! The `kumiki` program.
 //!
 //! Results go to standard output and below `--out`; progress and errors go to standard error. Exit status: 0 all went
-//! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written; `kumiki ppp`,
-//! `kumiki ftam` and `kumiki mms` have more.
+//! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written, 130 or 143 a signal has ended it;
+//! `kumiki ppp`, `kumiki ftam` and `kumiki mms` have more.
 
 mod cli;
 mod commands;

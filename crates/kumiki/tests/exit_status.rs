@@ -61,8 +61,8 @@ fn a_wrong_scenario_is_one_line_with_its_place_and_leaves_no_files() {
     let message = refused(&folder.kumiki(&["run", "x.toml"]));
     assert_eq!(
         message,
-        "kumiki: x.toml:21: link.line.medum = \"point-to-point\": unknown key \"medum\"; one of ends, medium, rate, propagation, \
-         framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair, switched; did you mean medium?\n"
+        "kumiki: x.toml:21: link.line.medum = \"point-to-point\": unknown key \"medum\"; did you mean medium? (one of ends, medium, rate, propagation, \
+         framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair, switched)\n"
     );
     assert_eq!(folder.names(), ["x.toml"]);
 }
@@ -87,7 +87,7 @@ fn a_wrong_set_is_named_as_it_was_given() {
     let folder = Folder::with("set", TWO_HOSTS);
     assert_eq!(
         refused(&folder.kumiki(&["run", "x.toml", "--set", "widow=3 KiB"])),
-        "kumiki: --set widow=3 KiB (x.toml): unknown name \"widow\"; one of nagle, window, rtt, mss, stack_plain; did you mean window?\n"
+        "kumiki: --set widow=3 KiB (x.toml): unknown name \"widow\"; did you mean window? (one of nagle, window, rtt, mss, stack_plain)\n"
     );
     assert_eq!(folder.names(), ["x.toml"]);
 }
@@ -294,4 +294,35 @@ fn one_seed_is_told_in_words_and_kept_in_captures() {
     for name in ["7-near.pcapng", "7-far.pcapng", "7-tcp.csv"] {
         assert!(folder.0.join(format!("seen/unkind-{name}")).exists());
     }
+}
+
+#[test]
+fn a_scenario_without_a_route_says_why_nothing_came_and_fails() {
+    let folder = Folder::with(
+        "unconnected",
+        r#"title = "Nobody is there"
+host.near = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" } }
+host.far = { like = "near", ip = { address = "10.0.5.2/24" } }
+link.line = { ends = ["near.p2p0", "far.p2p0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "10 ms" }
+workload = { kind = "netperf", from = "near.netperf", to = "far.netperf", message = "8 KiB", socket_buffer = "64 KiB", duration = "1 s" }
+"#,
+    );
+    let output = folder.kumiki(&["run", "x.toml"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let why = "no connection was established: near has no route to 10.0.5.2";
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
+fn scenarios_are_listed_and_a_file_of_that_name_is_meant_first() {
+    let folder = Folder::with("listed", TWO_HOSTS);
+    let output = folder.kumiki(&["scenarios"]);
+    let listed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && listed.lines().any(|line| line.starts_with("paper2-fig6 ")));
+    let said = refused(&folder.kumiki(&["run", "x"]));
+    assert!(
+        said.starts_with("kumiki: there is no scenario \"x\"; did you mean the file x.toml? ("),
+        "{said}"
+    );
 }

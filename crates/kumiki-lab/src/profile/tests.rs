@@ -57,10 +57,9 @@ fn zero_has_no_prices_and_unknown_names_are_refused() {
     assert!(names().contains(&ZERO));
     let refused = load("zeor").unwrap_err().to_string();
     assert!(
-        refused.starts_with("unknown profile \"zeor\"; "),
+        refused.starts_with("unknown profile \"zeor\"; did you mean \"zero\"? ("),
         "{refused}"
     );
-    assert!(refused.ends_with("did you mean \"zero\"?"), "{refused}");
     assert_eq!(
         load("profiles/no/such.toml").unwrap_err().to_string(),
         "profiles/no/such.toml: there is no such file"
@@ -82,8 +81,8 @@ fn a_wrong_profile_gets_one_message_with_its_line() {
         (
             "push =",
             "pusch =",
-            "profiles/x.toml:15: price.tcp.pusch: unknown kind of work \"pusch\"; one of push, pop, expire, send, deliver, copy, sum, \
-             wake, call, switch, map, octet; did you mean \"push\"?",
+            "profiles/x.toml:15: price.tcp.pusch: unknown kind of work \"pusch\"; did you mean \"push\"? (one of push, pop, expire, send, deliver, copy, sum, \
+             wake, call, switch, map, octet)",
         ),
         (
             "46.1 ns",
@@ -93,12 +92,12 @@ fn a_wrong_profile_gets_one_message_with_its_line() {
         (
             "cpu = \"main\"",
             "cpu = \"mian\"",
-            "profiles/x.toml:10: task.net.cpu = \"mian\": unknown CPU \"mian\"; there is only main; did you mean \"main\"?",
+            "profiles/x.toml:10: task.net.cpu = \"mian\": unknown CPU \"mian\"; did you mean \"main\"? (there is only main)",
         ),
         (
             "\"cyclic\"",
             "\"cycle\"",
-            "profiles/x.toml:25: memory.send.hand_out = \"cycle\": unknown choice \"cycle\"; one of free, cyclic; did you mean \"cyclic\"?",
+            "profiles/x.toml:25: memory.send.hand_out = \"cycle\": unknown choice \"cycle\"; did you mean \"cyclic\"? (one of free, cyclic)",
         ),
         (
             "from = \"section 2\"",

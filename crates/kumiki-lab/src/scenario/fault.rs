@@ -1,7 +1,7 @@
 //! What is wrong with an input file: one message that says where, what, and what would be right.
 //!
 //! ```text
-//! scenarios/x.toml:12: host.sender.tcp.defaults = "bsd44": unknown profile of defaults; one of bsd43, solaris23; did you mean "bsd43"?
+//! scenarios/x.toml:12: host.sender.tcp.defaults = "bsd44": unknown profile of defaults; did you mean "bsd43"? (one of bsd43, solaris23)
 //! ```
 //!
 //! Whoever finds a fault often knows only the path of the value. [`Fault::at`] takes that much;
@@ -212,17 +212,13 @@ impl Fault {
             what.push_str(": ");
         }
         what.push_str(&parts.problem);
-        let meant = parts.suggestion.as_ref();
-        let meant = meant.map(|it| format!("did you mean {it}?"));
-        let right: Vec<&str> = [&parts.expected, &meant]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .collect();
-        (
-            what,
-            Some(right.join("; ")).filter(|right| !right.is_empty()),
-        )
+        // What was probably meant comes first: a list of all that there is can be long.
+        let right = match (&parts.suggestion, &parts.expected) {
+            (Some(meant), Some(expected)) => Some(format!("did you mean {meant}? ({expected})")),
+            (Some(meant), None) => Some(format!("did you mean {meant}?")),
+            (None, expected) => expected.clone(),
+        };
+        (what, right)
     }
 
     /// What is wrong, without the place.

@@ -49,6 +49,21 @@ struct PointOrigin {
     root: Node,
 }
 
+/// Gives hosts what they take from those they are like, before names are replaced. False where a name is needed to know who that is: then it can only be
+/// done later.
+fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, Fault> {
+    let Some(hosts) = root.child_mut("host") else {
+        return Ok(true);
+    };
+    let models = hosts.entries().iter();
+    let mut models = models.filter_map(|host| super::like::model(&host.node));
+    if models.any(|model| model.contains("${")) {
+        return Ok(false);
+    }
+    super::like::fill_in(source, hosts)?;
+    Ok(true)
+}
+
 /// The tables that say how a scenario becomes points; no names are replaced in them.
 const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"];
 
@@ -107,9 +122,10 @@ impl Document {
                 } else {
                     fault.one_of(&names)
                 };
-                let on_disk = format!("./{name}");
-                Err(if Path::new(&on_disk).is_file() {
-                    fault.suggest(format!("the file {on_disk}"))
+                let on_disk = [format!("{name}.toml"), format!("./{name}")];
+                let on_disk = on_disk.iter().find(|path| Path::new(path).is_file());
+                Err(if let Some(path) = on_disk {
+                    fault.suggest(format!("the file {path}"))
                 } else if let Some(near) = nearest(name, &names) {
                     fault.suggest(near)
                 } else {
@@ -135,6 +151,13 @@ impl Document {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it says that it is, in a line; empty where it does not.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let title = self.root.child("title").and_then(|node| node.read().ok());
+        title.unwrap_or_default()
     }
 
     /// The file, as messages name it.
@@ -183,7 +206,15 @@ impl Document {
                 &mut settings,
             )?;
         }
+        // What a host is like is settled before one of them is changed: what is set is set there, and nowhere else. Which host one is like may
+        // be chosen as well; that comes first.
+        let is_like = |path: &[&str]| matches!(path, ["host", _, "like"]);
+        settings.sort_by_key(|(path, _)| !is_like(path));
+        let mut is_settled = false;
         for (path, node) in settings {
+            if path.first() == Some(&"host") && !is_like(&path) && !is_settled {
+                is_settled = settle(&source, &mut root)?;
+            }
             let at = node.at;
             root.set(&path, node).map_err(|part| {
                 fault_at(
@@ -210,7 +241,13 @@ impl Document {
                 continue;
             }
             let index = points.len();
-            let origin = self.resolve(&root, &combination, &defines, choice, &mut used)?;
+            let origin = self.resolve(
+                (&root, is_settled),
+                &combination,
+                &defines,
+                choice,
+                &mut used,
+            )?;
             points.push(Point::new(origin, varied, index)?);
         }
         if points.is_empty() {
@@ -223,7 +260,7 @@ impl Document {
     /// The document of one point.
     fn resolve(
         &self,
-        root: &Node,
+        (root, is_settled): (&Node, bool),
         combination: &[(String, Node)],
         defines: &[Entry],
         choice: &Choice,
@@ -257,7 +294,7 @@ impl Document {
             root: &plain,
             ..source
         };
-        if let Some(hosts) = resolved.child_mut("host") {
+        if let Some(hosts) = resolved.child_mut("host").filter(|_| !is_settled) {
             super::like::fill_in(&source, hosts)?;
         }
         Ok(PointOrigin {

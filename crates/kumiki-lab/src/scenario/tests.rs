@@ -176,17 +176,17 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "medium =",
             "medum =",
-            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; one of ends, medium, rate, propagation, framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair, switched; did you mean medium?"#,
+            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; did you mean medium? (one of ends, medium, rate, propagation, framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair, switched)"#,
         ),
         (
             "profile = \"zero\"",
             "profil = \"zero\"",
-            r#"x.toml:11: host.a.profil = "zero": unknown key "profil"; one of like, profile, graph, kind, a table of settings for each node; did you mean profile?"#,
+            r#"x.toml:11: host.a.profil = "zero": unknown key "profil"; did you mean profile? (one of like, profile, graph, kind, a table of settings for each node)"#,
         ),
         (
             "[workload]",
             "[workloads]",
-            r#"x.toml:25: workloads: unknown key "workloads"; one of title, about, paper, figure, define, host, switch, link, ring, workload, beside, vary, quick, skip, report, compare, trend; did you mean workload?"#,
+            r#"x.toml:25: workloads: unknown key "workloads"; did you mean workload? (one of title, about, paper, figure, define, host, switch, link, ring, workload, beside, vary, quick, skip, report, compare, trend)"#,
         ),
         (
             "message = \"8 KiB\"",
@@ -216,17 +216,17 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "from = \"a.ttcp\"",
             "from = \"c.ttcp\"",
-            r#"x.toml:27: workload.from = "c.ttcp": unknown host "c"; one of a, b; did you mean "a"?"#,
+            r#"x.toml:27: workload.from = "c.ttcp": unknown host "c"; did you mean "a"? (one of a, b)"#,
         ),
         (
             "to = \"b.ttcp\"",
             "to = \"b.tcpp\"",
-            r#"x.toml:28: workload.to = "b.tcpp": unknown layer of host b "tcpp"; one of ttcp, tcp, ip, p2p0; did you mean "tcp"?"#,
+            r#"x.toml:28: workload.to = "b.tcpp": unknown layer of host b "tcpp"; did you mean "tcp"? (one of ttcp, tcp, ip, p2p0)"#,
         ),
         (
             "\"b.p2p0\"]",
             "\"b.p2p1\"]",
-            r#"x.toml:20: link.line.ends.1 = "b.p2p1": unknown device of host b "p2p1"; there is only p2p0; did you mean "p2p0"?"#,
+            r#"x.toml:20: link.line.ends.1 = "b.p2p1": unknown device of host b "p2p1"; did you mean "p2p0"? (there is only p2p0)"#,
         ),
         (
             "\"b.p2p0\"]",
@@ -246,7 +246,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "like = \"a\"",
             "like = \"A\"",
-            r#"x.toml:16: host.b.like = "A": unknown host "A"; one of a, b; did you mean "a"?"#,
+            r#"x.toml:16: host.b.like = "A": unknown host "A"; did you mean "a"? (one of a, b)"#,
         ),
         (
             "like = \"a\"",
@@ -256,12 +256,12 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "x = \"window\"",
             "x = \"windows\"",
-            r#"x.toml:45: report.x = "windows": unknown varied name "windows"; one of nagle, window, rtt; did you mean "window"?"#,
+            r#"x.toml:45: report.x = "windows": unknown varied name "windows"; did you mean "window"? (one of nagle, window, rtt)"#,
         ),
         (
             "at = { window = \"256 KiB\"",
             "at = { window = \"265 KiB\"",
-            r#"x.toml:51: compare.0.at.window = "265 KiB": unknown value of window "265 KiB"; one of 8 KiB, 48 KiB, 256 KiB; did you mean "256 KiB"?"#,
+            r#"x.toml:51: compare.0.at.window = "265 KiB": unknown value of window "265 KiB"; did you mean "256 KiB"? (one of 8 KiB, 48 KiB, 256 KiB)"#,
         ),
         (
             "nagle = [true, false]",
@@ -286,7 +286,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "[quick]\n\"window, rtt\"",
             "[quick]\n\"window,rtt,x\"",
-            r#"x.toml:38: quick.window,rtt,x = [["48 KiB", "20 ms"]]: unknown name "window,rtt,x"; one of nagle, window, rtt, mss, stack_plain; did you mean "window, rtt"?"#,
+            r#"x.toml:38: quick.window,rtt,x = [["48 KiB", "20 ms"]]: unknown name "window,rtt,x"; did you mean "window, rtt"? (one of nagle, window, rtt, mss, stack_plain)"#,
         ),
         (
             "rtt / 2",
@@ -316,7 +316,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "tcp = { mss = \"1460 B\" }",
             "tpc = { mss = \"1460 B\" }",
-            r#"x.toml:17: host.b.tpc: unknown layer "tpc"; one of ttcp, tcp, ip, p2p0; did you mean "tcp"?"#,
+            r#"x.toml:17: host.b.tpc: unknown layer "tpc"; did you mean "tcp"? (one of ttcp, tcp, ip, p2p0)"#,
         ),
     ] {
         assert_eq!(refused(from, to), message);
@@ -351,7 +351,7 @@ fn a_load_beside_another_is_looked_at_as_that_one_is() {
         (
             "b.ttcp",
             "c.ttcp",
-            r#"beside.other.to = "c.ttcp": unknown host "c"; one of a, b; did you mean "a"?"#,
+            r#"beside.other.to = "c.ttcp": unknown host "c"; did you mean "a"? (one of a, b)"#,
         ),
         (
             "message",
@@ -379,12 +379,31 @@ fn a_load_beside_another_is_looked_at_as_that_one_is() {
     }
 }
 
+/// Whether that host had a value before or not.
+#[test]
+fn what_is_set_on_a_host_is_not_set_on_those_that_are_like_it() {
+    for (set, key, other) in [
+        ("host.a.tcp.window=9 KiB", "window", Some("8 KiB")),
+        ("host.a.tcp.sack=yes", "sack", None),
+    ] {
+        let points = points(&[set], false);
+        let hosts = &points.first().unwrap().scenario.host;
+        let of = |host: &str| hosts[host].settings["tcp"].get(key).cloned();
+        let (_, value) = set.split_once('=').unwrap();
+        assert_eq!(of("a").as_ref().and_then(|it| it.as_str()), Some(value));
+        assert_eq!(of("b").as_ref().and_then(|it| it.as_str()), other);
+    }
+    // Which host it is like may be chosen too, and is settled by then.
+    let said = refused_set("host.b.like=c");
+    assert!(said.contains("unknown host \"c\""), "{said}");
+}
+
 #[test]
 fn an_unknown_profile_is_named_with_those_there_are() {
     let message = refused("profile = \"zero\"", "profile = \"zreo\"");
     let (start, end) = (
-        "x.toml:11: host.a.profile = \"zreo\": unknown profile \"zreo\"; ",
-        "zero; did you mean \"zero\"?",
+        "x.toml:11: host.a.profile = \"zreo\": unknown profile \"zreo\"; did you mean \"zero\"? (",
+        "zero)",
     );
     assert!(
         message.starts_with(start) && message.ends_with(end),
@@ -401,7 +420,7 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
         ),
         (
             "widow=3",
-            r#"--set widow=3 (scenarios/x.toml): unknown name "widow"; one of nagle, window, rtt, mss, stack_plain; did you mean window?"#,
+            r#"--set widow=3 (scenarios/x.toml): unknown name "widow"; did you mean window? (one of nagle, window, rtt, mss, stack_plain)"#,
         ),
         (
             "host.c.tcp.mss=3",
@@ -409,7 +428,7 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
         ),
         (
             "worklaod.sessions=3",
-            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; one of host, switch, link, ring, workload, beside, report, title; did you mean workload?"#,
+            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; did you mean workload? (one of host, switch, link, ring, workload, beside, report, title)"#,
         ),
         (
             "workload.sessions=many",
@@ -631,5 +650,31 @@ proptest! {
         text.replace_range(at..end, &new);
         let _ = Document::parse("x", "x", &text).and_then(|d| d.points(&choice(&[&set, "rtt=3 ms"], at % 2 == 0)));
         let _ = Document::parse("x", "x", TWO_HOSTS).and_then(|d| d.points(&choice(&[&set, &format!("{new}={set}")], false)));
+    }
+}
+
+/// One notation for a chance, whoever reads it: a number, or a share with its unit.
+#[test]
+fn a_chance_is_a_number_or_a_share() {
+    let loss = |text: &str| {
+        let medium = "medium = \"point-to-point\"";
+        assert!(TWO_HOSTS.contains(medium));
+        let with = format!("{medium}\nimpair = {{ loss = {text} }}");
+        let points = document(&TWO_HOSTS.replacen(medium, &with, 1)).points(&Choice::default());
+        points
+            .map(|points| {
+                points[0].scenario.link["line"]
+                    .impair
+                    .as_ref()
+                    .unwrap()
+                    .loss
+            })
+            .map_err(|fault| fault.to_string())
+    };
+    for text in ["0.01", "\"1%\"", "\"1 %\"", "\"0.01\"", "\"10000 ppm\""] {
+        assert_eq!(loss(text), Ok(0.01), "{text}");
+    }
+    for text in ["2", "1.5", "\"200 %\"", "\"much\""] {
+        assert!(loss(text).is_err(), "{text}");
     }
 }
