@@ -56,6 +56,9 @@ impl Default for Bound {
 impl Bound {
     /// An input begins, or a batch settles.
     pub(super) const fn begin(&mut self) {
+        if self.found.is_some() {
+            return;
+        }
         self.made = 0;
         self.stretch = if self.most < LOOK { self.most } else { LOOK };
         self.left = self.stretch;
@@ -85,6 +88,11 @@ impl Graph {
     /// Whether a stretch of steps was one too many, of which `item` would be the last; then the graph stands still.
     #[cold]
     pub(super) fn is_too_much(&mut self, item: &Item) -> bool {
+        if self.bound.found.is_some() {
+            // What others of the batch still say when they settle.
+            self.core.local.clear();
+            return true;
+        }
         let bound = &mut self.bound;
         bound.made += bound.stretch;
         bound.stretch = LOOK.min(bound.most.saturating_sub(bound.made));
@@ -114,6 +122,7 @@ impl Graph {
             to: name(item.node).unwrap_or_default(),
         };
         self.bound.found = Some(Box::new(found));
+        (self.bound.stretch, self.bound.left) = (0, 0);
         self.core.local.clear();
         for node in core::mem::take(&mut self.core.touched) {
             if let Some(info) = self.core.nodes.get_mut(node as usize) {

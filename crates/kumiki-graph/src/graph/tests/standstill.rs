@@ -90,6 +90,46 @@ fn nodes_whose_answers_multiply_stand_still_before_memory_ends() {
     assert!(found(&graph).0 < 20_000_000);
 }
 
+/// Others settle after those that were found; what they say goes nowhere, and the first names stay.
+#[test]
+fn who_settles_after_a_standstill_is_not_heard() {
+    let said = Log::default();
+    let heard = said.clone();
+    let upper = node(|event, cx| {
+        if let Event::Settle | Event::Pop(..) = event {
+            (0..2).for_each(|_| cx.down(Below(0), down(1)));
+        }
+    });
+    let lower = node(|event, cx| {
+        if let Event::Push(..) | Event::Settle = event {
+            cx.up(Above(0), up(1));
+        }
+    });
+    let apart = node(move |event, cx| match event {
+        Event::Settle => cx.down(Below(0), down(9)),
+        Event::Pop(..) => heard.write("heard"),
+        _ => {}
+    });
+    let mut graph = Graph::new(1, 1);
+    let task = graph.add_task("cpu");
+    for (name, node) in [
+        ("lower", lower),
+        ("upper", upper),
+        ("echo", echo("echo", &said)),
+        ("apart", apart),
+    ] {
+        graph.add_node(name, task, node).unwrap();
+    }
+    graph.connect("upper", "lower").unwrap();
+    graph.connect("apart", "echo").unwrap();
+    graph.set_steps(1_000);
+    graph.start(Instant::ZERO).unwrap();
+    graph.run(task, Instant::ZERO, usize::MAX);
+    assert_eq!(found(&graph).0, 1_000);
+    assert_ne!(found(&graph).2, "echo");
+    assert_eq!(said.take(), [""; 0]);
+}
+
 #[test]
 fn a_long_chain_that_ends_is_let_be() {
     let (mut left, bound) = (100_000, 200_000);
