@@ -7,11 +7,14 @@
 //! 1 something found, 2 it could not look.
 //!
 //! `cargo xtask fuzz` looks for octets that a target of `kumiki-fuzz` does not bear: see [`fuzz`].
+//!
+//! `cargo xtask soak` uses a responder for hours and looks whether anything grows: see [`soak`].
 
 mod finding;
 mod fuzz;
 mod rules;
 mod rust;
+mod soak;
 mod tree;
 
 use std::path::Path;
@@ -23,6 +26,7 @@ use tree::Tree;
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask standard [LABEL]
        cargo xtask fuzz TARGET [--seconds N | FILE | --keep]
+       cargo xtask soak --hours N | --minutes N [--program FILE]
 
 tidy applies the house rules of STYLE.md to every file of the workspace and prints
 one line per finding. Exceptions, with their reasons: xtask/tidy-exceptions.toml.
@@ -32,7 +36,11 @@ with a label, such as MUST-18, it writes nothing and prints the lines of that on
 
 fuzz lets a target of kumiki-fuzz run under libFuzzer: for N seconds (60), or once with
 the octets of FILE; --keep makes its corpus in the repository small and complete.
-\"cargo xtask fuzz list\" prints the targets. docs/fuzzing.md tells the rest.";
+\"cargo xtask fuzz list\" prints the targets. docs/fuzzing.md tells the rest.
+
+soak has a responder of FTAM serve callers, with faults, for so long, and puts figures down
+each minute, in target/soak/soak.csv; it fails where a transfer does or a figure has a slope.
+FILE is the program kumiki, where it is not to be built.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -48,7 +56,9 @@ fn main() -> ExitCode {
         ["fuzz", target, rest @ ..] if !target.starts_with('-') && fuzz::task(rest).is_some() => {
             outcome(fuzzed(target, rest))
         }
-        ["help" | "-h" | "--help", ..] | ["tidy" | "standard" | "fuzz", "-h" | "--help"] => {
+        ["soak", rest @ ..] if soak::wanted(rest).is_some() => outcome(soaked(rest)),
+        ["help" | "-h" | "--help", ..]
+        | ["tidy" | "standard" | "fuzz" | "soak", "-h" | "--help"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
@@ -101,6 +111,12 @@ fn write_standard() -> Result<usize, String> {
 fn fuzzed(target: &str, rest: &[&str]) -> Result<usize, String> {
     let task = fuzz::task(rest).ok_or(USAGE)?;
     fuzz::fuzz(root()?, target, &task).map(|held| usize::from(!held))
+}
+
+/// Soaks; 1 where it did not hold.
+fn soaked(rest: &[&str]) -> Result<usize, String> {
+    let wanted = soak::wanted(rest).ok_or(USAGE)?;
+    soak::soak(root()?, &wanted).map(|held| usize::from(!held))
 }
 
 /// Prints where one label is answered.
