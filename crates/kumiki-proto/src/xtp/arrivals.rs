@@ -340,8 +340,11 @@ impl Endpoint {
         if certain && selective {
             lost += board.believe(spans);
         }
+        self.brake.on_delivered(delivered);
         if lost > 0 && !selective {
             board.go_back();
+            let packet = self.room.min(self.peer_maxdata);
+            self.brake.on_going_back(packet.into());
         }
         let doubtful = board.is_out_before(limit) || board.contradicts_itself();
         if question.is_some() && doubtful && !self.asking.is_open() {

@@ -9,6 +9,7 @@ use kumiki_graph::{
 };
 use kumiki_wire::xtp::{Key, Options, Rates, Traffic, service};
 
+use super::brake::Brake;
 use super::config::{Config, Recovery};
 use super::congestion::{self, Controller};
 use super::control::{Answering, Asking};
@@ -186,6 +187,7 @@ pub(crate) struct Endpoint {
     pub(crate) answering: Answering,
     pub(crate) rtt: Estimator,
     pub(crate) controller: Box<dyn Controller>,
+    pub(crate) brake: Brake,
     /// Octets that have become known as received and as lost since the last answer to a question.
     pub(crate) news: (u64, u64),
     pub(crate) credit: RateCredit,
@@ -305,6 +307,7 @@ impl Endpoint {
             answering: Answering::default(),
             rtt: Estimator::new(&config.rtt),
             controller: congestion::controller(config.congestion, room),
+            brake: Brake::default(),
             news: (0, 0),
             credit: RateCredit::default(),
             pacer: Pacer::new(now),

@@ -128,9 +128,28 @@ impl Board {
         Some((record.start, record.len))
     }
 
-    /// Whether there is only one lost packet, or none.
-    pub(crate) fn is_last_lost(&self) -> bool {
-        self.lost.len() <= 1
+    /// Whether nothing that is lost is left once `octets` of the first lost packet have left again.
+    pub(crate) fn is_last_lost(&self, octets: u32) -> bool {
+        self.lost.len() <= 1 && self.next_lost().is_none_or(|(_, len)| len <= octets)
+    }
+
+    /// Lost packets that follow the first one become part of it, as long as it has room for them in `room` octets. Otherwise what was
+    /// once sent in little pieces would be so for ever, and pieces only ever get smaller.
+    pub(crate) fn join_lost(&mut self, room: u32) {
+        let Some(&start) = self.lost.first() else {
+            return;
+        };
+        let at = self.place(start);
+        while let Some((first, next)) = self.records.get(at).zip(self.records.get(at + 1))
+            && next.fate == Fate::Lost
+            && let Some(len) = first.len.checked_add(next.len).filter(|len| *len <= room)
+        {
+            self.lost.remove(&next.start);
+            self.records.remove(at + 1);
+            if let Some(first) = self.records.get_mut(at) {
+                first.len = len;
+            }
+        }
     }
 
     pub(crate) fn has_lost(&self) -> bool {
@@ -346,7 +365,8 @@ impl Board {
         })
     }
 
-    /// Go-back-N: everything from `una` on is to be sent again. How many octets of it were out.
+    /// Go-back-N: everything from `una` on is to be sent again. How many octets of it were out. Answers to questions that left before
+    /// this find nothing lost: no transmission is known any more that left before them.
     pub(crate) fn go_back(&mut self) -> u64 {
         let were_out = self.in_flight;
         for record in &mut self.records {

@@ -14,7 +14,7 @@
 //! | `judging`, `arrivals` | whether a packet can be true; what it does |
 //! | `output` | what leaves, and when status is asked for |
 //! | `control` | sync and echo, EDGE, DREQ |
-//! | `error`, `spans` | what has become of what was sent: go-back-N and selective repeat |
+//! | `error`, `spans`, `brake` | what has become of what was sent: selective repeat, go-back-N and its brake |
 //! | `send`, `receive` | the two directions' octets, messages and tags |
 //! | `rate`, `priority` | RTIMER and pacing; who sends first |
 //! | `deadlines`, `timers` | WTIMER, CTIMER and the others |
@@ -41,6 +41,7 @@ use kumiki_graph::{
 use kumiki_wire::xtp::{Diagnosis, ETHER_TYPE, Options, code, val};
 
 mod arrivals;
+mod brake;
 mod close;
 pub mod config;
 pub mod congestion;
@@ -435,17 +436,18 @@ impl Xtp {
     fn manage(&mut self, from: Above, manage: &Manage, cx: &mut Context<'_>) {
         match manage {
             Manage::Session { session, quality } => self.change(*session, quality, cx),
-            Manage::Limits
-            | Manage::Route { .. }
-            | Manage::Refuse { .. }
-            | Manage::Advise { .. }
-            | Manage::Group { .. }
-            | Manage::Narrow { .. }
-            | Manage::Link(_) => {
+            Manage::Limits => {
                 let unit = self.shared.maxdata(0);
                 let limits = Report::Limits { unit, burst: 1 };
                 cx.up(from, Indication::Report(Box::new(limits)));
             }
+            // Questions for a layer of units: a stream has no answer to them.
+            Manage::Route { .. }
+            | Manage::Refuse { .. }
+            | Manage::Advise { .. }
+            | Manage::Group { .. }
+            | Manage::Narrow { .. }
+            | Manage::Link(_) => cx.drop("not asked of a stream"),
         }
     }
 

@@ -175,6 +175,11 @@ impl Endpoint {
         }
     }
 
+    /// Octets that may be out: by congestion control and, where all is sent again, by its brake (P24).
+    fn window(&self) -> u64 {
+        self.controller.window().min(self.brake.most())
+    }
+
     /// Whether there is anything that would leave if it might.
     pub(crate) fn wants_to_send(&self) -> bool {
         self.asking.syncing.is_none()
@@ -188,6 +193,7 @@ impl Endpoint {
         if !self.wants_to_send() || self.asking.sync == 0 && !self.passive {
             return Emission::Nothing;
         }
+        self.send.board.join_lost(self.packet_room());
         let Some((mut cut, again)) = self.next_cut() else {
             return Emission::Nothing;
         };
@@ -201,7 +207,7 @@ impl Endpoint {
             cut = Send::shortened(cut, u32::try_from(allowed).unwrap_or(u32::MAX));
         }
         let octets = u64::from(cut.octets);
-        if in_flight > 0 && in_flight.saturating_add(octets) > self.controller.window() {
+        if in_flight > 0 && in_flight.saturating_add(octets) > self.window() {
             self.window_limited = true;
             return Emission::Window;
         }
@@ -223,7 +229,7 @@ impl Endpoint {
 
     fn send_data(&mut self, cut: &Cut, again: bool, io: &mut Io<'_, '_>) {
         let octets = u64::from(cut.octets);
-        let last_again = again && self.send.board.is_last_lost();
+        let last_again = again && self.send.board.is_last_lost(cut.octets);
         let (text, order) = if again {
             io.shared.counters.retransmitted += 1;
             io.shared.counters.octets_retransmitted += octets;
@@ -247,6 +253,7 @@ impl Endpoint {
             options |= self.ask_with(order, false, io);
         }
         self.rtt.sent(octets);
+        self.brake.on_sent(octets);
         io.shared.counters.data_sent += 1;
         io.shared.counters.octets_sent += octets;
         let header = self.header(Format::Data, options, cut.seq);
@@ -275,7 +282,7 @@ impl Endpoint {
         // The congestion window is looked after by the measurement, as long as it has room for a packet more.
         let next = u64::from(self.packet_room());
         let in_flight = self.send.board.in_flight();
-        !self.asking.is_open() && in_flight.saturating_add(next) > self.controller.window()
+        !self.asking.is_open() && in_flight.saturating_add(next) > self.window()
     }
 
     /// Our state as a receiver.

@@ -31,7 +31,7 @@ fn what_left_before_the_question_and_is_not_in_the_answer_is_lost() {
         (200, 200, 1000)
     );
     assert_eq!(board.resent(100), 11);
-    assert!(board.is_last_lost() && board.has_lost());
+    assert!(board.is_last_lost(100) && !board.is_last_lost(99) && board.has_lost());
     assert_eq!(board.resent(100), 12);
     assert_eq!((board.has_lost(), board.in_flight()), (false, 400));
     // The same answer once more changes nothing: both copies left after it.
@@ -127,4 +127,45 @@ fn go_back_sends_all_again_and_a_handshake_tells_the_truth() {
     assert_eq!(board.next_lost(), Some((300, 100)));
     // Without a span nothing above rseq has come.
     assert_eq!(board.believe(&[]), 500);
+}
+
+#[test]
+fn what_left_before_going_back_starts_nothing() {
+    let mut board = board();
+    board.acknowledge(200);
+    assert_eq!(board.judge(5, 0), 200);
+    board.go_back();
+    for order in 11..=18 {
+        assert_eq!(board.resent(100), order);
+    }
+    // The answers to the questions of all packets that were out then: they are of the round trip before.
+    for limit in 6..=10 {
+        assert_eq!(board.judge(limit, 0), 0);
+        assert_eq!(board.in_flight(), 800);
+    }
+    assert_eq!(board.judge(14, 0), 300);
+}
+
+#[test]
+fn little_pieces_become_packets_when_they_are_sent_again() {
+    let mut board = Board::default();
+    for _ in 0..100 {
+        board.sent(10);
+    }
+    board.cover(span(500, 510));
+    board.judge(100, 0);
+    board.join_lost(64);
+    assert_eq!(board.next_lost(), Some((0, 60)));
+    board.resent(60);
+    board.join_lost(1000);
+    assert_eq!(board.next_lost(), Some((60, 440)), "what has come stays");
+    board.resent(440);
+    assert!(!board.is_last_lost(480));
+    board.join_lost(1000);
+    assert_eq!(board.next_lost(), Some((510, 480)));
+    assert!(board.is_last_lost(480));
+    board.resent(480);
+    // The last one was out all the time.
+    assert_eq!(board.in_flight(), 990);
+    assert_eq!(board.acknowledge(1000), 990);
 }
