@@ -58,6 +58,21 @@ fn no_seed_breaks_a_rule_of_xtp() {
     assert!(summary.damaged > XTP_SEEDS / 4, "{summary:?}");
 }
 
+/// Seeds that once failed, or took millions of packets, and why.
+#[test]
+fn seeds_that_showed_something() {
+    // Near sends without error control, its stream is over in order, and then it is told that the far end is gone.
+    let gaps = unkind::run(&Case::of(Transport::Xtp, 5_002_834), Options::default()).unwrap();
+    assert_eq!(gaps.violation, None);
+    assert!(gaps.ends[1].received < gaps.ends[0].written);
+    // Go-back-N into a queue of one PDU, from pieces that became ever smaller: 39,573,749 packets for 160,946 octets.
+    let brake = unkind::run(&Case::of(Transport::Xtp, 5_003_745), Options::default()).unwrap();
+    assert_eq!(brake.violation, None);
+    let octets: u64 = brake.ends.iter().map(|end| end.received).sum();
+    assert_eq!(octets, 160_946);
+    assert!(brake.segments < 100_000, "{}", brake.segments);
+}
+
 #[test]
 fn a_seed_gives_the_same_on_any_number_of_threads() {
     let run = |jobs| unkind::many(Transport::Tcp, 500, 60, jobs, |_, _| {});

@@ -155,7 +155,7 @@ pub(crate) struct Unkind {
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) from: u64,
     /// How many seeds
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: u64,
     /// How many are run at once; as many as there are cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -344,12 +344,25 @@ pub(crate) struct Ttcp {
     pub(crate) port: u16,
 }
 
+/// An address with its port.
+fn with_port(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(at) = text.parse() {
+        return Ok(at);
+    }
+    // Of an IPv6 address in brackets only what is in them.
+    let inner = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    Err(match inner.unwrap_or(text).parse::<IpAddr>() {
+        Ok(ip) => format!("needs a port, as {}", SocketAddr::new(ip, 5001)),
+        Err(_) => "not an address and a port, as 10.9.0.1:5001 or [fd00::1]:5001".to_owned(),
+    })
+}
+
 /// Who calls whom.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("begin").required(true).args(["to", "listen"])))]
 pub(crate) struct Begin {
     /// Call this address and port, such as 10.9.0.1:5001; an IPv6 address in square brackets
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = with_port)]
     pub(crate) to: Option<SocketAddr>,
     /// Wait for callers at this port
     #[arg(long, value_name = "PORT")]

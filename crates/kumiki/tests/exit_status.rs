@@ -238,6 +238,38 @@ fn unkind_links_are_the_same_on_any_number_of_threads_and_leave_no_files() {
     );
 }
 
+#[test]
+fn no_seeds_and_no_port_are_mistakes_that_are_named() {
+    let folder = Folder::new("mistakes");
+    let said = |arguments: &[&str]| {
+        let output = folder.kumiki(arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let none = said(&["unkind", "--count", "0"]);
+    assert!(none.contains("'0' for '--count <N>'"), "{none}");
+    for (to, expected) in [
+        ("192.168.3.2", "needs a port, as 192.168.3.2:5001"),
+        ("fd00::1", "needs a port, as [fd00::1]:5001"),
+        ("[fd00::1]", "needs a port, as [fd00::1]:5001"),
+        (
+            "host",
+            "not an address and a port, as 10.9.0.1:5001 or [fd00::1]:5001",
+        ),
+    ] {
+        let text = said(&[
+            "echo",
+            "--tun",
+            "tun9",
+            "--addr",
+            "192.168.3.1/24",
+            "--to",
+            to,
+        ]);
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
 /// TPDUs of 8192 octets in packets of 2048, on LAPB.
 #[test]
 fn decode_reads_file_transfer_on_lapb() {

@@ -345,6 +345,11 @@ impl Case {
         }
     }
 
+    /// The largest text of a segment or packet from one end to the other, in octets, or a little less.
+    pub(super) fn segment(from: &End, to: &End) -> u32 {
+        programs::segment(from, to)
+    }
+
     /// Whether anything can be lost between the hosts, for whatever reason.
     #[must_use]
     pub fn may_lose(&self) -> bool {

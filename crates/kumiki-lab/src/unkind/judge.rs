@@ -6,6 +6,7 @@ use super::case::{Case, End, Opening, Transport};
 use super::checker::Violation;
 use super::user::{Over, Report};
 
+pub(super) mod liveness;
 mod xtp;
 
 /// What the witness of one end can say at the end.

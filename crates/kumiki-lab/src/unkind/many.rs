@@ -29,11 +29,23 @@ pub struct Summary {
     pub damaged: u64,
     /// Events.
     pub events: u64,
+    /// What each case used of the packets and of the time that it was allowed, in thousandths, and its seed; in no order.
+    pub used: [Vec<(u64, u64)>; 2],
     /// A number that any difference in any case changes.
     pub hash: u64,
 }
 
 impl Summary {
+    /// What was used of the packets (0) or of the time (1) that were allowed, in thousandths: by half of the cases, by 99 of 100, and by
+    /// the one that used most, with its seed. Nothing where there was no case.
+    #[must_use]
+    pub fn spread(&self, of: usize) -> Option<(u64, u64, (u64, u64))> {
+        let mut used = self.used.get(of)?.clone();
+        used.sort_unstable();
+        let at = |percent: usize| used.get(used.len() * percent / 100).map(|it| it.0);
+        Some((at(50)?, at(99)?, *used.last()?))
+    }
+
     /// Takes the next case in order.
     fn add(&mut self, brief: Brief) {
         self.cases += 1;
@@ -46,6 +58,9 @@ impl Summary {
         self.octets += brief.octets;
         self.segments += brief.segments;
         self.damaged += brief.damaged;
+        for (all, used) in self.used.iter_mut().zip(brief.used) {
+            all.push((used, brief.seed));
+        }
         self.events += brief.events;
         self.hash = (self.hash.rotate_left(7) ^ brief.hash).wrapping_mul(0x0000_0100_0000_01b3);
     }
@@ -60,13 +75,20 @@ struct Brief {
     segments: u64,
     damaged: u64,
     events: u64,
+    used: [u64; 2],
     hash: u64,
 }
 
 impl Brief {
     fn of(outcome: Outcome) -> Self {
         let [near, far] = &outcome.ends;
+        let (packets, time) = outcome.allowed;
+        let used = |of: u64, all: u64| of.saturating_mul(1_000) / all.max(1);
         Self {
+            used: [
+                used(outcome.segments, packets),
+                used(outcome.took.as_millis(), time.as_millis()),
+            ],
             seed: outcome.seed,
             endings: outcome.ends.map(|end| name(end.over)),
             octets: near.received + far.received,
@@ -94,6 +116,7 @@ impl Brief {
             segments: 0,
             damaged: 0,
             events: 0,
+            used: [0; 2],
             hash: 0,
         }
     }

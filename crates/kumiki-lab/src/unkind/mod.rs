@@ -16,7 +16,8 @@
 //!
 //! Every octet is delivered intact and in order, or the connection ends at once for a reason that the case has: a program
 //! that aborts, a peer that was cut off for longer than it waits. Both ends come to an end, and nothing is left of the
-//! connection after TIME-WAIT: no session, no timer, no lease of memory. Neither end ever breaks a rule of the checker.
+//! connection after TIME-WAIT: no session, no timer, no lease of memory. Neither end ever breaks a rule of the checker. And it takes no more packets and no
+//! more time than octets, line and programs account for (`judge::liveness`).
 
 mod case;
 mod checker;

@@ -48,6 +48,8 @@ pub struct Outcome {
     pub events: u64,
     /// Segments at both plugs, intact ones on arrival.
     pub segments: u64,
+    /// How many of them the case allows, and how much time (`judge::liveness`).
+    pub allowed: (u64, Duration),
     /// PDUs that reached a host damaged.
     pub damaged: u64,
     /// A number that any difference in octets, times or endings changes.
@@ -94,9 +96,12 @@ struct Run<'a> {
 /// Where a graph cannot be built: never for a case of a seed.
 pub fn run(case: &Case, options: Options) -> Result<Outcome, Misfit> {
     let mut run = Run::build(case, options)?;
-    let late = run.until_over();
+    let mut late = run.until_over();
     let over_at = run.reports().map(|it| it.over_at);
     let took = over_at.into_iter().max().unwrap_or_default();
+    if late.is_none() {
+        late = run.took_too_much(took);
+    }
     if late.is_none() {
         run.world.run_until(run.world.now() + AFTERWARDS);
     }
@@ -209,6 +214,9 @@ impl<'a> Run<'a> {
                     what,
                 });
             }
+            if let Some(what) = self.too_many_packets() {
+                return late("liveness", what);
+            }
             if self.world.events() > MOST_EVENTS {
                 return late("no end", format!("{} events", self.world.events()));
             }
@@ -295,6 +303,8 @@ impl<'a> Run<'a> {
             None
         };
         let violation = judge::first(self.case, &ends, &evidence, complaints, late, left, now);
+        let end = Instant::ZERO + took;
+        let allowed = judge::liveness::allowed(self.case, &ends, end);
         let traces = if options.trace {
             trace::collect(self.world.hosts())
         } else {
@@ -312,11 +322,58 @@ impl<'a> Run<'a> {
             took,
             events: self.world.events(),
             segments,
+            allowed: (allowed.packets, allowed.time),
             damaged,
             hash,
             captured: self.captured,
             traces,
         }
+    }
+
+    /// More packets or more time than the case allows, when both ends were done at `end`.
+    fn took_too_much(&self, end: Instant) -> Option<Violation> {
+        let allowed = judge::liveness::allowed(self.case, &self.reports(), end);
+        let took = end.saturating_since(Instant::ZERO);
+        let broken = self.parties.iter();
+        if broken
+            .map(|party| with(&party.shared, |witness| witness.is_broken()))
+            .any(|it| it)
+        {
+            return None;
+        }
+        let what = if took > allowed.time {
+            format!(
+                "it took {took} s, and no more than {} s are allowed",
+                allowed.time
+            )
+        } else {
+            self.too_many_packets()?
+        };
+        Some(Violation {
+            at: end,
+            end: 0,
+            rule: "liveness",
+            what,
+        })
+    }
+
+    fn packets(&self) -> u64 {
+        let each = self.parties.iter();
+        each.map(|party| with(&party.shared, |witness| witness.packets()))
+            .sum()
+    }
+
+    /// How many packets there are and may be by now, where they are more than the case allows.
+    fn too_many_packets(&self) -> Option<String> {
+        let (reports, packets) = (self.reports(), self.packets());
+        let allowed = judge::liveness::allowed(self.case, &reports, self.world.now());
+        let written = reports.each_ref().map(|it| it.written);
+        (packets > allowed.packets).then(|| {
+            format!(
+                "{packets} packets at the hosts for {} and {} octets written, and no more than {} are allowed",
+                written[0], written[1], allowed.packets
+            )
+        })
     }
 
     /// What an end keeps beyond its buffers: the end and how much.

@@ -43,6 +43,9 @@ pub(super) trait Witness: Send {
     /// When the last packet was seen.
     fn last(&self) -> Instant;
 
+    /// Packets at the plug so far, intact ones on arrival.
+    fn packets(&self) -> u64;
+
     /// Whether anything of this end is under way or waits.
     fn has_something_to_say(&mut self, now: Instant) -> bool;
 
@@ -126,6 +129,10 @@ impl Witness for TcpWitness {
 
     fn last(&self) -> Instant {
         self.checker.last
+    }
+
+    fn packets(&self) -> u64 {
+        self.checker.segments
     }
 
     fn has_something_to_say(&mut self, now: Instant) -> bool {

@@ -557,6 +557,10 @@ impl Witness for XtpWitness {
         self.progress_at
     }
 
+    fn packets(&self) -> u64 {
+        self.packets
+    }
+
     fn has_something_to_say(&mut self, now: Instant) -> bool {
         self.look_at_clock(now);
         now < self.progress_at + QUIET

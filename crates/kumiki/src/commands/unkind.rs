@@ -90,6 +90,18 @@ fn table(summary: &Summary) -> String {
     for (ending, count) in &summary.endings {
         let _ = writeln!(text, "{count:>10} ends ended {ending}");
     }
+    for (of, what) in ["packets", "time"].into_iter().enumerate() {
+        if let Some((half, most, (worst, seed))) = summary.spread(of) {
+            let percent = |n: u64| format!("{}.{} %", n / 10, n % 10);
+            let _ = writeln!(
+                text,
+                "of the {what} that are allowed one in two used {} or less, 99 of 100 {}, seed {seed} {}",
+                percent(half),
+                percent(most),
+                percent(worst)
+            );
+        }
+    }
     let _ = writeln!(
         text,
         "{} failed; hash {:016x}",
@@ -143,9 +155,10 @@ fn told(outcome: &Outcome) -> String {
             end.written, end.received, end.over_at
         );
     }
+    let (packets, time) = outcome.allowed;
     let _ = writeln!(
         text,
-        "{} packets at the hosts, {} PDUs arrived damaged, {} events, hash {:016x}",
+        "{} packets at the hosts ({packets} in {time} s are allowed), {} PDUs arrived damaged, {} events, hash {:016x}",
         outcome.segments, outcome.damaged, outcome.events, outcome.hash
     );
     text

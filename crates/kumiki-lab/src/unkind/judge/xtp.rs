@@ -3,7 +3,7 @@
 use kumiki_graph::{FlowControl, Reason};
 
 use super::{Evidence, has_cut};
-use crate::unkind::case::{Case, Opening, Reading, Stack, Version};
+use crate::unkind::case::{Case, End, Opening, Reading, Stack, Version};
 use crate::unkind::user::{Over, Report};
 
 /// Whether end `own` may have been ended for `reason`.
@@ -20,8 +20,13 @@ pub(super) fn may_end(
     else {
         return false;
     };
-    // All that was written both ways has come: nothing is lost by how it ends.
-    let done = report.peer_released && report.released && peer.received == report.written;
+    // All that was written both ways has come, or will not be sent again: nothing is lost by how it ends.
+    let gaps = case
+        .ends
+        .get(own)
+        .is_some_and(End::sends_without_error_control);
+    let came = peer.received == report.written || gaps;
+    let done = report.peer_released && report.released && came;
     let gone = has_cut(peer) || matches!(peer.over, Some(Over::Never));
     let listens_late = matches!(
         case.ends.get(other).map(|end| end.opening),
