@@ -72,7 +72,7 @@ impl Session {
         if let Some((value, _)) = segment.options.timestamps
             && self.timestamps
             && segment.seq.leq(self.receive.last_ack_sent)
-            && !Seq(value).lt(Seq(self.receive.ts_recent.0))
+            && (self.is_recent_outdated(io) || !Seq(value).lt(Seq(self.receive.ts_recent.0)))
         {
             self.receive.ts_recent = (value, io.now());
         }
@@ -89,14 +89,20 @@ impl Session {
         true
     }
 
+    /// Whether TS.Recent is of a time of which nothing can be said any more. A segment is accepted then whatever its timestamp, "and rule R3
+    /// updates TS.Recent with the TSval from the new segment" (RFC 7323 section 5.5).
+    fn is_recent_outdated(&self, io: &Io<'_, '_>) -> bool {
+        let (_, since) = self.receive.ts_recent;
+        io.now().saturating_since(since) > PAWS_IDLE
+    }
+
     /// RFC 7323 section 5.3, rule R1.
     fn passes_paws(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
         let Some((value, _)) = segment.options.timestamps.filter(|_| self.timestamps) else {
             return true;
         };
-        let (recent, since) = self.receive.ts_recent;
-        let old = Seq(value).lt(Seq(recent));
-        if !old || segment.has(Flags::RST) || io.now().saturating_since(since) > PAWS_IDLE {
+        let old = Seq(value).lt(Seq(self.receive.ts_recent.0));
+        if !old || segment.has(Flags::RST) || self.is_recent_outdated(io) {
             return true;
         }
         io.shared.counters.paws_rejected += 1;
