@@ -7,7 +7,7 @@
 //! | Faults | callers killed in the middle of a transfer, callers who say nothing, nonsense or half of something, names that are not there |
 //! | Each minute | a line of `soak.csv`: memory, descriptors and threads of the responder, transfers, and how long the small ones took |
 //! | Fails | where a transfer fails or brings other octets, the responder ends, or one of those figures has a slope |
-//! | Before | a year of one TCP connection in virtual time: the test `year` of `kumiki-lab` |
+//! | After that | a year of one TCP connection in virtual time: the test `year` of `kumiki-lab` |
 //! | Left out | mmsd, PAD and switch; XOT; a machine that runs out of memory or of disk |
 
 use std::fmt::Write as _;
@@ -94,7 +94,6 @@ pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
     let folder = root.join("target/soak");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("root")).map_err(said(&folder))?;
-    year(root)?;
     let (mut responder, at) = serve(&program, &folder)?;
     let (wrong, complaints) = channel();
     let (took, times) = channel();
@@ -142,6 +141,7 @@ pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
     } else if held {
         println!("soak: nothing grows");
     }
+    year(root)?;
     Ok(held)
 }
 
