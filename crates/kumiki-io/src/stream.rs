@@ -7,7 +7,8 @@
 //! | Room | the device holds up to [`HELD`] octets that the socket has no room for. It says how much room it has ([`Arrival::Room`]), at first and whenever the socket has taken some; who sends more than that is kept waiting by the executor, as with any device. It reads only what it was granted ([`RealDevice::grant`]), so a slow reader slows the peer down and not this memory |
 //! | Left out | connecting and listening, which are `std::net`'s, and `crate::sockets`' for many of them; urgent data; half-closed connections: the peer's end of file is the end of the stream |
 //!
-//! Nagle's algorithm is off: what is written together leaves together, so it could only delay.
+//! Nagle's algorithm is off: what is written together leaves together, so it could only delay. A peer that has it sends a short segment behind another only when that is acknowledged, so
+//! what was read to its end is acknowledged at once: a delayed acknowledgment would cost 40 ms for each such pair, which is each small file of an old responder.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -115,6 +116,10 @@ impl Stream {
             Err(why) => return Err(why),
         };
         self.granted = self.granted.saturating_sub(read as u64);
+        if read < piece {
+            // All is read, and the peer may wait for its acknowledgment with what comes next (Nagle). The kernel forgets this whenever it likes.
+            let _ = rustix::net::sockopt::set_tcp_quickack(&self.socket, true);
+        }
         if read < FEW {
             let octets = page.octets().get(..read).unwrap_or_default();
             return Ok(Some(Message::from_page(Page::owning(octets.to_vec()))));

@@ -165,3 +165,31 @@ fn who_sends_to_a_peer_that_is_gone_is_not_kept_waiting_for_room() {
     stream.grant(1);
     assert!(matches!(stream.receive(), Ok(Some(Arrival::Down))));
 }
+
+/// Linux delays acknowledgments once it has seen that data goes both ways; `TCP_QUICKACK` says whether it does.
+#[test]
+fn what_was_read_is_acknowledged_at_once() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (ours, _) = listener.accept().unwrap();
+    let mut stream = Stream::new(ours).unwrap();
+    stream.grant(1 << 20);
+    for _ in 0..40 {
+        peer.write_all(b"ask").unwrap();
+        let mut got = 0;
+        while got < 3 {
+            match stream.receive().unwrap() {
+                Some(Arrival::Unit { data, .. }) => got += data.len(),
+                Some(_) => {}
+                None => std::thread::yield_now(),
+            }
+        }
+        assert!(rustix::net::sockopt::tcp_quickack(&stream.socket).unwrap());
+        // What is answered turns the kernel to delaying.
+        stream
+            .send(&Message::from_octets(b"answer"), Address::None)
+            .unwrap();
+        stream.flush().unwrap();
+        peer.read_exact(&mut [0; 6]).unwrap();
+    }
+}
