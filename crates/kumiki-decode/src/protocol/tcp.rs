@@ -7,6 +7,7 @@
 //! | Left out | relative sequence numbers and what an earlier segment said, such as the window's shift count |
 
 use kumiki_wire::Malformed;
+use kumiki_wire::cotp;
 use kumiki_wire::tcp::accecn::Order;
 use kumiki_wire::tcp::options::{items, kind};
 use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN};
@@ -72,11 +73,40 @@ fn dissect(reading: &mut Reading<'_>) {
     let syn = u32::from(header.flags.contains(Flags::SYN));
     reading.around.seq = header.seq.0.wrapping_add(syn);
     let ports = [destination_port, source_port];
-    let keys = match reading.state.at_ports(ports) {
+    let mut keys = match reading.state.at_ports(ports) {
         Some(name) => vec![Key::Named(name)],
         None => ports.map(Key::TcpPort).to_vec(),
     };
+    // Who claims a port comes first.
+    if is_tpkt(reading, len) {
+        keys.push(Key::Named("tpkt"));
+    }
     reading.follow(&keys, len, total.saturating_sub(len));
+}
+
+/// Whether what TCP carries from `at` on is TPKT wherever it goes: responders are on many ports. A CR, a CC or a DT of class 0 in its packet is no accident.
+fn is_tpkt(reading: &mut Reading<'_>, at: usize) -> bool {
+    let Some(stream) = reading.around.stream.filter(|_| !reading.around.quoted) else {
+        return false;
+    };
+    let packet = reading.around.packet;
+    let begins = match *reading.part(at, usize::MAX) {
+        [3, 0, high, low, ref tpdu @ ..] => {
+            let length = usize::from(u16::from_be_bytes([high, low])).saturating_sub(4);
+            let code = tpdu.get(1).map(|code| cotp::Code::of(*code));
+            let is_one = match code {
+                Some(cotp::Code::Cr | cotp::Code::Cc) => true,
+                Some(cotp::Code::Dt) => tpdu.first() == Some(&2),
+                Some(cotp::Code::Dr | cotp::Code::Er | cotp::Code::Other(_)) | None => false,
+            };
+            is_one && cotp::is_begun(tpdu, length)
+        }
+        _ => false,
+    };
+    if begins {
+        reading.state.streams.take_for_tpkt(stream, packet);
+    }
+    begins || reading.state.streams.is_tpkt(stream)
 }
 
 /// What an error message quotes ends after 8 octets, and these say which connection it is about.

@@ -76,6 +76,8 @@ pub(crate) struct Flow {
     pub(crate) tsdu: Parts,
     /// What the contexts are about that this side proposed.
     contexts: BTreeMap<i64, Oid>,
+    /// It was taken for TPKT by how something in it begins.
+    is_tpkt: bool,
     touched: u64,
 }
 
@@ -97,6 +99,18 @@ impl Streams {
         let flow = self.flows.entry(stream).or_default();
         flow.touched = packet;
         flow
+    }
+
+    /// A connection carries TPKT, for something in it begins so; `packet` shows it.
+    pub(crate) fn take_for_tpkt(&mut self, stream: Stream, packet: u64) {
+        for stream in [stream, stream.back()] {
+            self.flow(stream, packet).is_tpkt = true;
+        }
+    }
+
+    /// Whether a connection was taken for one of TPKT.
+    pub(crate) fn is_tpkt(&self, stream: Stream) -> bool {
+        self.flows.get(&stream).is_some_and(|flow| flow.is_tpkt)
     }
 
     /// A connection begins: what was known of another one with the same ends is not of this one.

@@ -376,3 +376,34 @@ proptest! {
         }
     }
 }
+
+/// Responders that need no rights are on other ports.
+#[test]
+fn tpkt_is_known_on_any_port_by_how_a_connection_begins() {
+    let cr = [3, 0, 0, 11, 6, 0xe0, 0, 0, 0, 1, 0];
+    let dt = [3, 0, 0, 8, 2, 0xf0, 0x80, 1];
+    let layers = |segments: &[Vec<u8>]| -> Vec<String> {
+        let packets = ours(&pcap(1, segments));
+        let last = |packet: &Packet| packet.layers.last().unwrap().protocol.to_owned();
+        packets.iter().map(last).collect()
+    };
+    let ports = (49_152, 10_102);
+    // A part of a packet is one because of what came before it.
+    assert_eq!(
+        layers(&[
+            segment_at(ports, true, 1, &cr),
+            segment_at(ports, true, 12, &dt[..3]),
+            segment_at(ports, true, 15, &dt[3..]),
+        ]),
+        ["cotp", "tpkt", "cotp"]
+    );
+    let others: [&[u8]; 4] = [
+        b"\x03\x00hello there",
+        &[3, 0, 0, 11, 9, 0xe0, 0, 0, 0, 1, 0],
+        &[3, 0, 0, 8, 3, 0xf0, 0x80, 1],
+        &[3, 0, 0, 8, 2, 0x80, 0x80, 1],
+    ];
+    for other in others {
+        assert_eq!(layers(&[segment_at(ports, true, 1, other)]), ["tcp"]);
+    }
+}
