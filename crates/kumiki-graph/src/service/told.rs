@@ -59,6 +59,8 @@ pub enum Told {
     Disconnected(u8),
     /// The transport entity could not read a TPDU: reject cause of ER (X.224 section 13.12).
     TpduRejected(u8),
+    /// The peer accepted the transport connection, and ended it instead of answering the CONNECT of session.
+    Unanswered,
     /// The session entity, or its user, refused the connection: reason of RF; [`session::refusal`].
     SessionRefused(u8),
     /// The session entity aborted: transport disconnect item of AB (X.225 section 8.3.9).
@@ -134,6 +136,9 @@ impl fmt::Display for Told {
                     reject(cause)
                 )
             }
+            Self::Unanswered => f.write_str(
+                "session: the peer took the transport connection and ended it without an answer to CONNECT",
+            ),
             Self::SessionRefused(reason) => {
                 write!(
                     f,

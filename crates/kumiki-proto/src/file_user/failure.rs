@@ -248,6 +248,17 @@ impl Failure {
         )
     }
 
+    /// Whether selectors that the responder does not have may be the cause: the commonest one of a transport connection that is refused, whatever the
+    /// reason, and of one that ends before session has answered.
+    #[must_use]
+    pub const fn may_be_of_selectors(&self) -> bool {
+        self.is_of_selectors()
+            || matches!(
+                (self.layer, self.code, self.is_abort),
+                (Layer::Transport, Some(_), false) | (Layer::Session, None, false)
+            )
+    }
+
     /// The same where the association stood: a circuit that is cleared or reset then is one that broke, whatever it says of calls.
     #[must_use]
     pub(crate) fn amid(self) -> Self {
@@ -274,6 +285,10 @@ impl Failure {
 const SELECTORS: &str =
     "check the selectors: those that the responder is configured with, octet by octet";
 
+/// The same where it is not said that they are the cause.
+const COMMON_SELECTORS: &str =
+    "check the selectors; most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001";
+
 const CAPTURE: &str = "take a capture and report it";
 
 /// Application context name not supported (X.227).
@@ -293,8 +308,17 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
             Layer::Transport,
             Some(code.into()),
             match code {
-                2 | 3 => SELECTORS,
-                _ => "try again; ask whoever runs the responder",
+                1 | 129 | 135 => "the responder has no room now: try later",
+                _ => COMMON_SELECTORS,
+            },
+        ),
+        Told::Unanswered => (
+            Layer::Session,
+            None,
+            if user == Layer::Mms {
+                "the line is fine: check the selectors (most responders want one: libiec61850 tsel 0x0001, ISODE tsel 0x0103), and whether it is a responder for FTAM (kumiki ftam)"
+            } else {
+                "the line is fine: check the selectors (most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001), and whether it is a responder for MMS (kumiki mms)"
             },
         ),
         Told::TpduRejected(code) => (Layer::Transport, Some(code.into()), CAPTURE),
@@ -477,5 +501,20 @@ mod tests {
         }
         let refused = Failure::of_reason(Reason::Told(Told::Disconnected(3)), Layer::Ftam);
         assert!(!refused.is_abort && refused.is_of_selectors());
+    }
+
+    /// Only what says so is a refusal of selectors by us; what we hear may be one whatever it says.
+    #[test]
+    fn a_refusal_of_transport_may_be_one_of_selectors() {
+        let of = |told| Failure::of_reason(Reason::Told(told), Layer::Ftam);
+        for told in [Told::Disconnected(128), Told::Disconnected(0), Told::Unanswered] {
+            let failure = of(told);
+            assert!(failure.may_be_of_selectors(), "{failure}");
+            assert!(!failure.is_of_selectors() && !failure.transient, "{failure}");
+            assert!(failure.remedy.contains("0x0103"), "{failure}");
+        }
+        for told in [Told::TpduRejected(1), Told::SessionRefused(0x86)] {
+            assert!(!of(told).may_be_of_selectors());
+        }
     }
 }

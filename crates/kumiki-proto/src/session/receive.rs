@@ -44,9 +44,18 @@ impl Session {
     }
 
     pub(super) fn transport_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
-        if !self.entries.on_ended(own, why, cx) && self.connection(own).is_some() {
-            self.on(own, Event::TDisInd, Input::why(why), cx);
+        if self.entries.on_ended(own, why, cx) {
+            return;
         }
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        // Who hangs up on CN answers it after a fashion: where the selectors are not known, or another application is, many peers do.
+        let why = match (connection.state, why) {
+            (State::WaitAccept, Reason::Down | Reason::Reset) => Reason::Told(Told::Unanswered),
+            _ => why,
+        };
+        self.on(own, Event::TDisInd, Input::why(why), cx);
     }
 
     /// A TSDU: one SPDU, or some that are concatenated.

@@ -52,6 +52,58 @@ const BARE_AC: &[u8] = &[
     0x0e, 12, 0x05, 6, 0x13, 1, 0, 0x16, 1, 2, 0x14, 2, 0x00, 0x02,
 ];
 
+/// DR of this reason, in answer to CR.
+fn disconnecting(reason: u8) -> impl FnOnce(&mut TcpStream) + Send + 'static {
+    move |socket| {
+        let cr = tpdu(socket);
+        let dr = [&[6, 0x80], &cr[4..6], &[0, 1, reason]].concat();
+        socket.write_all(&tpkt(&dr)).unwrap();
+    }
+}
+
+/// ISODE answers a selector that it does not know with reason 128, others accept the transport connection and hang up on CN.
+#[test]
+fn a_selector_that_the_peer_does_not_know_is_told_however_it_refuses() {
+    let folder = Folder::new("unknown-selectors");
+    for reason in [0, 2, 3, 128, 133, 136] {
+        let (at, it) = peer(disconnecting(reason));
+        let url = format!("ftam://{at}/?tsel=0x0999");
+        let code = format!("(reason {reason})");
+        let said = [
+            "transport",
+            &code,
+            "called: tsel 0x0999",
+            "check the selectors",
+        ];
+        let ran = folder.ftam(&["ls", &url]);
+        ran.failed(4, &said);
+        assert!(!ran.err.contains("try again"), "{ran:?}");
+        it.join().unwrap();
+    }
+    let hang_up = |socket: &mut TcpStream| {
+        let cr = tpdu(socket);
+        let cc = [&[6, 0xd0], &cr[4..6], &[0, 1, 0]].concat();
+        socket.write_all(&tpkt(&cc)).unwrap();
+        tpdu(socket);
+        socket.shutdown(std::net::Shutdown::Both).unwrap();
+    };
+    for (command, other) in [("ftam", "kumiki mms"), ("mms", "kumiki ftam")] {
+        let (at, it) = peer(hang_up);
+        let url = format!("{command}://{at}/?tsel=0x0103");
+        let ran = folder.kumiki(&[command, "ls", &url]);
+        let said = [
+            "session",
+            "without an answer to CONNECT",
+            "called: tsel 0x0103",
+            "the line is fine",
+            other,
+        ];
+        ran.failed(4, &said);
+        assert!(!ran.err.contains("try again"), "{ran:?}");
+        it.join().unwrap();
+    }
+}
+
 #[test]
 fn who_breaks_a_protocol_is_told_by_the_layer_that_found_it() {
     let folder = Folder::new("breaches");

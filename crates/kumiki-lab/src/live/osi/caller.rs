@@ -468,7 +468,7 @@ impl Conversation<'_, '_> {
                 stranger(call, &sight.first)
             } else if is_first && sight.received == 0 {
                 mute(call, sight.is_down)
-            } else if failure.is_of_selectors() {
+            } else if failure.may_be_of_selectors() {
                 wrongly_called(call, failure)
             } else {
                 failure
