@@ -17,6 +17,7 @@
 
 mod client;
 mod failure;
+mod fitting;
 mod node;
 mod plan;
 mod run;

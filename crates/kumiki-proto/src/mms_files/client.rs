@@ -321,7 +321,8 @@ impl Client {
 
     fn finish(&mut self, run: Run) {
         let gain = Gain::of(&run.operation, run.moved, run.entries, run.attributes);
-        let result = run.failure.map_or(Ok(gain), Err);
+        let failure = run.failure.map(|it| it.of_operation(&run.operation));
+        let result = failure.map_or(Ok(gain), Err);
         self.plan.progress.expected = None;
         self.plan.note(run.operation.title(), result);
     }
