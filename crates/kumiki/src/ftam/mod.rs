@@ -60,10 +60,11 @@ struct Common {
     /// The octets of one data element that is sent, where a file may be cut anywhere
     #[arg(long, value_name = "SIZE", default_value = "8000B")]
     element: String,
-    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER); 0: never
+    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER), or to begin it anew where the
+    /// responder has no recovery; 0: never
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=1000))]
     retries: u32,
-    /// Propose no recovery, for responders that choke on it: what breaks has failed
+    /// Propose no recovery, for responders that choke on it: what breaks begins anew
     #[arg(long)]
     no_recovery: bool,
     #[command(flatten)]
@@ -232,7 +233,7 @@ fn settings(url: &Url, common: &Common, resumes: bool) -> Result<Settings, Stop>
         password,
         element,
         units,
-        recoveries: if recovers { common.retries } else { 0 },
+        recoveries: common.retries,
         resumes: recovers && resumes,
         // Thirty bits: some responders have no more than 32 for it.
         activity: i64::try_from(random >> 34).unwrap_or(0),

@@ -123,25 +123,61 @@ fn what_the_responder_takes_for_alive_is_given_up_for_who_comes_back() {
 }
 
 #[test]
-fn without_recovery_what_breaks_has_failed() {
+fn without_another_connection_what_breaks_has_failed() {
     let folder = Folder::new("recovered-not");
     let contents = contents();
     folder.write("root/x", &contents);
-    for (keep, option) in [
-        ("0", "--quiet"),
-        ("10min", "--no-recovery"),
-        ("10min", "--retries=0"),
+    folder.write("a", &contents);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--keep", "0"]);
+    // What may have been added already is not added once more.
+    for arguments in [
+        &["get", "--retries=0", "x", "b"][..],
+        &["put", "--mode=append", "a", "y"],
+        &["put", "--mode=new", "a", "z"],
     ] {
-        let daemon = Daemon::start(&folder, &["--anonymous", "--keep", keep]);
         let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
-        let ran = folder.ftam(&["get", option, &line.url("x"), "b"]);
-        ran.failed(3, &["try again"]);
+        let url = line.url(if arguments[0] == "get" {
+            "x"
+        } else {
+            arguments[3]
+        });
+        let mut all = arguments.to_vec();
+        all[if arguments[0] == "get" { 2 } else { 3 }] = &url;
+        folder.ftam(&all).failed(3, &["try again"]);
         assert_eq!(line.connections(), 1);
-        let log = daemon.log();
-        assert!(!log.contains("kept"), "{log}");
+    }
+    daemon.stop();
+    assert_eq!(folder.names("."), ["a", "root"]);
+}
+
+/// As peers of the age of ISODE, which leave recovery away.
+#[test]
+fn without_recovery_what_breaks_is_begun_anew_by_itself() {
+    let folder = Folder::new("recovered-anew");
+    let contents = contents();
+    folder.write("root/x", &contents);
+    folder.write("a", &contents);
+    for (keep, option) in [("0", "--retries=2"), ("10min", "--no-recovery")] {
+        let daemon = Daemon::start(&folder, &["--anonymous", "--keep", keep]);
+        for command in ["get", "put"] {
+            let cuts = [Cut::After(1_500_000), Cut::After(1_200_000)];
+            let line = Line::new(&daemon.at, &cuts);
+            let ran = if command == "get" {
+                folder.ftam(&["get", option, "--resume", &line.url("x"), "b"])
+            } else {
+                folder.ftam(&["put", option, "a", &line.url("y")])
+            };
+            let ran = ran.well();
+            assert!(ran.err.contains("the responder has no recovery"), "{ran:?}");
+            assert!(ran.err.contains("it begins anew"), "{ran:?}");
+            assert_eq!(line.connections(), 3);
+        }
+        assert!(folder.read("b") == contents);
+        assert!(folder.read("root/y") == contents);
+        std::fs::remove_file(folder.path("b")).unwrap();
         daemon.stop();
     }
-    assert_eq!(folder.names("."), ["root"]);
+    assert_eq!(folder.names("."), ["a", "root"]);
 }
 
 #[test]

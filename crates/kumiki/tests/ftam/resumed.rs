@@ -141,7 +141,7 @@ fn where_the_responder_keeps_nothing_what_comes_again_is_compared() {
     folder.write("root/x", &contents);
     let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
     let url = line.url("x");
-    let get = ["get", "--resume", &url, "b"];
+    let get = ["get", "--resume", "--retries", "0", &url, "b"];
     folder.ftam(&get).failed(3, &[]);
     assert_eq!(folder.names("."), ["b.part", "b.part.of", "root"]);
     let ran = folder.ftam(&get).well();

@@ -6,7 +6,8 @@
 //!
 //! Where the responder does not go on, the transfer is begun anew on the association that stands by then: it has forgotten, has another file there by now, or
 //! has no recovery. What was moved before counts for nothing then, and whose side the file is on compares. What was to be added to a file is not, nor what was
-//! to be a new one: the responder may have added or made it, and only its answer was lost.
+//! to be a new one: the responder may have added or made it, and only its answer was lost. A responder that never had recovery is called again likewise, and the
+//! transfer begun anew at once.
 
 use kumiki_osi::ftam::AccessRequest;
 use kumiki_osi::ftam::file::{OpenResponse, RecoverRequest, RecoverResponse, RecoveryMode};
@@ -123,7 +124,7 @@ impl Client {
         // Nothing is, on this association: where it is refused there is nothing to leave.
         (run.selected, run.open) = (false, false);
         let Some(activity_identifier) = run.activity.filter(|_| has_it) else {
-            run.fail(unrecovered());
+            run.fail(unrecovered(run.activity.is_some()));
             self.finish();
             return false;
         };
@@ -177,10 +178,15 @@ impl Client {
     }
 }
 
-/// The responder that is there again has no recovery any more.
-fn unrecovered() -> Failure {
+/// The responder that is there again has no recovery, or none any more.
+fn unrecovered(had: bool) -> Failure {
+    let why = if had {
+        "the responder does not agree to recovery any more"
+    } else {
+        "the responder has no recovery, or was not asked for it"
+    };
     Failure::of_diagnostics(&[Diagnostic {
-        further_details: Some("the responder does not agree to recovery any more".into()),
+        further_details: Some(why.into()),
         ..diagnostic(6000)
     }])
 }
@@ -207,16 +213,20 @@ impl Run {
     /// Whether it was interrupted, the responder does not go on with it, and beginning anew does no harm.
     fn is_refused(&self) -> bool {
         let code = self.failure.as_ref().and_then(|failure| failure.code);
-        let once = matches!(
+        // Who gives the command once more to go on with what an earlier run has left wants it all the same.
+        let is_harmless = self.resuming || self.may_be_repeated();
+        self.recovering && is_harmless && code.is_some_and(|code| (6000..7000).contains(&code))
+    }
+
+    /// Whether to do it twice is as good as once, though nobody knows whether it was done.
+    const fn may_be_repeated(&self) -> bool {
+        !matches!(
             &self.operation,
             Operation::Put {
                 mode: PutMode::Append | PutMode::New,
                 ..
             }
-        );
-        // Who gives the command once more to go on with what an earlier run has left wants it all the same.
-        let is_harmless = self.resuming || !once;
-        self.recovering && is_harmless && code.is_some_and(|code| (6000..7000).contains(&code))
+        )
     }
 
     /// So many octets of it are counted as moved.
@@ -252,7 +262,8 @@ impl Run {
             Moving::No => self.recovering,
             Moving::Cancelling => false,
         };
-        moves && self.activity.is_some() && self.failure.is_none()
+        let can = self.activity.is_some() || self.may_be_repeated() && !self.transferred;
+        moves && can && self.failure.is_none()
     }
 
     /// The file is open again: the transfer goes on from a checkpoint that both have. Gives how many octets are moved once more.
