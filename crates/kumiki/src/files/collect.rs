@@ -4,6 +4,9 @@
 //! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then gets its line in the state, which is synchronised
 //! too. So whatever breaks, the next run fetches what is missing, and what a crash left between the two is recognised by its checksum.
 //!
+//! A file that may still grow is held back ([`Closed`]): fetched in the middle of being written, it would come twice, each time with what the first one had. What is seen of it
+//! has a line in the state as well, so that a later run knows since when it has not changed.
+//!
 //! A name whose size or date has changed is a new file: names rotate. It is fetched again, beside the old one, which is never replaced. Files of
 //! which the responder tells neither size nor date are fetched each time, and are new where their checksum is.
 //!
@@ -16,13 +19,14 @@
 //!
 //! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
 
+mod rows;
 mod state;
 
 use core::fmt::Write as _;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use kumiki_lab::live::osi::{
     self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress,
     Protocols, ReadAttributes,
@@ -35,7 +39,9 @@ use super::show;
 use super::url::Url;
 use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
 use crate::commands::{Stop, print, shown};
-use state::{Entry, State};
+use crate::live::option;
+use rows::{Range, Rows};
+use state::{Entry, Held, State};
 
 /// What is to be collected, and where it goes.
 #[derive(Args, Debug)]
@@ -52,6 +58,15 @@ pub(crate) struct Options {
     /// Only names that begin so
     #[arg(long, value_name = "TEXT", default_value = "")]
     prefix: String,
+    /// When a file is taken for finished; `row` for FTAM and `settled` for MMS unless given
+    #[arg(long, value_name = "RULE")]
+    closed: Option<Closed>,
+    /// How long size and date of a file must have been the same, from one run to another, where that says that it is finished
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    settle: String,
+    /// The first and the last number that rows of names have; else all that the digits allow, from 0 where there is a 0
+    #[arg(long, value_name = "FIRST-LAST", value_parser = range)]
+    range: Option<Range>,
     /// Delete each file at the responder once it is here and the state says so
     #[arg(long)]
     delete: bool,
@@ -66,11 +81,29 @@ pub(crate) struct Options {
     json: bool,
 }
 
+/// When a file may be fetched, for nothing is written to it any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Closed {
+    /// A later file of its row is there; of names without a number as `settled`
+    Row,
+    /// Its size and date have been the same for --settle
+    Settled,
+    /// At once
+    Any,
+}
+
+/// `FIRST-LAST`.
+fn range(text: &str) -> Result<Range, String> {
+    let numbers = text.split_once('-');
+    let numbers = numbers.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    match numbers {
+        Some((first, last)) if first < last => Ok((first, last)),
+        Some(_) | None => Err("two numbers, the smaller one first: 1-9999".to_owned()),
+    }
+}
+
 /// The name of the state.
 const STATE: &str = ".kumiki-collect.jsonl";
-
-/// Ranges of missing names that are told one by one.
-const MOST_GAPS: usize = 20;
 
 /// The longest name of a file, in bytes, as most file systems have it.
 const LONGEST: usize = 255;
@@ -79,6 +112,8 @@ const LONGEST: usize = 255;
 const NOTHING_NEW: u8 = 10;
 /// Exit status: some files could not be fetched.
 const SOME_FAILED: u8 = 11;
+/// Exit status: all that could be fetched was, and names are missing in a row.
+const MISSING: u8 = 12;
 
 /// A file that is to be fetched.
 struct Job {
@@ -123,8 +158,13 @@ struct Collection<'a> {
     directory: String,
     contents_type: Option<ContentsType>,
     state: State,
+    /// When a file may be fetched.
+    closed: Closed,
+    settle: Duration,
     /// It is not listed yet.
     to_list: bool,
+    /// What was listed or asked about and is not decided on yet.
+    seen: Vec<(String, ReadAttributes)>,
     to_ask: VecDeque<String>,
     jobs: VecDeque<Job>,
     to_check: VecDeque<(String, String)>,
@@ -136,6 +176,10 @@ struct Collection<'a> {
     fetched: u64,
     deleted: u64,
     found: u64,
+    /// How many files may still grow.
+    held: u64,
+    /// Names that are missing.
+    missing: Vec<String>,
     failed: Vec<(String, Failure)>,
     /// The same for names that no file here can have.
     unusable: Vec<(String, Failure)>,
@@ -182,18 +226,102 @@ impl Collection<'_> {
         !show::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
     }
 
-    /// Whether what the responder says of a file is new.
-    fn consider(&mut self, name: &str, attributes: &ReadAttributes) {
-        if !self.is_wanted(name, attributes) {
-            return;
+    /// Decides on all that was seen: what is missing, what may still grow, what is new.
+    fn decide(&mut self) {
+        let mut seen = core::mem::take(&mut self.seen);
+        seen.retain(|(name, attributes)| self.is_wanted(name, attributes));
+        let there: Vec<&str> = seen.iter().map(|(name, _)| name.as_str()).collect();
+        let is_new = |it: &&(String, ReadAttributes)| !self.is_known(&it.0, &it.1);
+        let new: BTreeSet<&str> = seen.iter().filter(is_new).map(|it| it.0.as_str()).collect();
+        let rows = Rows::new(self.state.names(), &there, &new, self.wanted.range);
+        let now = osi::seconds_since_1970();
+        let (mut held, mut waiting) = (Vec::new(), Vec::new());
+        for (name, attributes) in seen.iter().filter(|it| new.contains(it.0.as_str())) {
+            let last = rows.is_last(name);
+            if let Some(why) = self.may_grow(name, attributes, last, now, &mut held) {
+                waiting.push((name.clone(), why));
+            }
         }
+        self.missing = rows.gaps();
+        for gap in &self.missing {
+            self.say("missing", gap, &[]);
+        }
+        for (name, why) in &waiting {
+            self.held = self.held.saturating_add(1);
+            self.say("held", name, &[("why", why.as_str().into())]);
+        }
+        let waiting: BTreeSet<&str> = waiting.iter().map(|(name, _)| name.as_str()).collect();
+        for (name, attributes) in &seen {
+            if !waiting.contains(name.as_str()) {
+                self.consider(name, attributes);
+            }
+        }
+        if !self.wanted.dry_run
+            && let Err(why) = self.state.hold(held)
+        {
+            self.broken = Some(why);
+        }
+        self.interrupted_first();
+    }
+
+    /// Why a file is not to be fetched yet. What a later run is to know of it goes to `held`.
+    fn may_grow(
+        &self,
+        name: &str,
+        attributes: &ReadAttributes,
+        is_last: Option<bool>,
+        now: u64,
+        held: &mut Vec<(String, Held)>,
+    ) -> Option<String> {
+        match (self.closed, is_last) {
+            (Closed::Any, _) | (Closed::Row, Some(false)) => return None,
+            (Closed::Row, Some(true)) => {
+                return Some("the last of its row, which may still be written".to_owned());
+            }
+            (Closed::Row, None) | (Closed::Settled, _) => {}
+        }
+        let (size, modified) = (show::size(attributes), show::modified(attributes));
+        if size.is_none() && modified.is_none() {
+            let why = "neither size nor date is told, by which it could be seen to be finished";
+            return Some(format!("{why}: --closed any takes it as it is"));
+        }
+        let settle = self.settle.as_nanos() / 1_000_000_000;
+        let before = self.state.held(name);
+        let since = before.filter(|it| (it.size, &it.modified) == (size, &modified));
+        // A clock that was put back begins anew.
+        let for_so_long = since.and_then(|it| now.checked_sub(it.since));
+        match for_so_long {
+            Some(seconds) if seconds >= settle => None,
+            Some(seconds) => Some(format!(
+                "the same for {seconds} s, and it may still be written; it is taken after {settle} s"
+            )),
+            None => {
+                let seen = Held {
+                    size,
+                    modified,
+                    since: now,
+                };
+                held.push((name.to_owned(), seen));
+                Some(format!(
+                    "seen so for the first time, and it may still be written; it is taken after {settle} s"
+                ))
+            }
+        }
+    }
+
+    /// Whether a file is here, as the responder tells of it now.
+    fn is_known(&self, name: &str, attributes: &ReadAttributes) -> bool {
+        let told = (show::size(attributes), show::modified(attributes));
+        let old = self.state.get(name);
+        told != (None, None) && old.is_some_and(|old| (old.size, old.modified.clone()) == told)
+    }
+
+    /// Fetches a file, if what the responder says of it is new.
+    fn consider(&mut self, name: &str, attributes: &ReadAttributes) {
         let (size, modified) = (show::size(attributes), show::modified(attributes));
         let old = self.state.get(name);
         let says_nothing = size.is_none() && modified.is_none();
-        if let Some(old) = old
-            && !says_nothing
-            && (old.size, &old.modified) == (size, &modified)
-        {
+        if self.is_known(name, attributes) {
             if self.wanted.delete && !self.wanted.dry_run {
                 // An earlier run has fetched it, and was not to delete it, or could not.
                 let remote = self.remote(name);
@@ -417,6 +545,18 @@ impl Errand for Collection<'_> {
             let name = self.directory.clone();
             return Some(Operation::List { name });
         }
+        // Only who knows all names knows which is the last of a row.
+        if let Some(name) = self.to_ask.pop_front() {
+            let remote = self.remote(&name);
+            self.doing = Some(Doing::Asking(name));
+            return Some(Operation::Stat { name: remote });
+        }
+        if !self.seen.is_empty() {
+            self.decide();
+            if self.broken.is_some() {
+                return None;
+            }
+        }
         if let Some((remote, name)) = self.to_remove.take() {
             self.doing = Some(Doing::Removing(name));
             return Some(Operation::Remove { name: remote });
@@ -425,15 +565,7 @@ impl Errand for Collection<'_> {
             self.doing = Some(Doing::Checking(remote.clone(), name));
             return Some(Operation::Stat { name: remote });
         }
-        if let Some(operation) = self.fetch() {
-            return Some(operation);
-        }
-        if let Some(name) = self.to_ask.pop_front() {
-            let remote = self.remote(&name);
-            self.doing = Some(Doing::Asking(name));
-            return Some(Operation::Stat { name: remote });
-        }
-        None
+        self.fetch()
     }
 
     fn heard(&mut self, outcome: &Outcome) {
@@ -443,29 +575,19 @@ impl Errand for Collection<'_> {
         self.told(&narrated(self.call.calls.protocol(), outcome));
         match (doing, &outcome.result) {
             (Doing::Listing, Ok(Gain::Entries(entries))) => {
-                let mut named: Vec<(String, &ReadAttributes)> = Vec::new();
                 for entry in entries {
                     match (show::exact_name(entry), show::name(entry)) {
-                        (Some(name), _) => named.push((name, entry)),
+                        (Some(name), _) => self.seen.push((name, entry.clone())),
                         (None, Some(name)) if self.is_wanted(&name, entry) => {
                             self.pass_over(name, "its name is no UTF-8");
                         }
                         (None, Some(_) | None) => {}
                     }
                 }
-                named.sort_by(|one, other| one.0.cmp(&other.0));
-                let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
-                let known: Vec<&str> = self.state.files().keys().map(String::as_str).collect();
-                for gap in gaps(&known, &names) {
-                    self.say("missing", &gap, &[]);
-                }
-                for (name, entry) in named {
-                    self.consider(&name, entry);
-                }
-                self.interrupted_first();
+                self.seen.sort_by(|one, other| one.0.cmp(&other.0));
             }
             (Doing::Asking(name), Ok(Gain::Attributes(attributes))) => {
-                self.consider(&name, attributes);
+                self.seen.push((name, (**attributes).clone()));
             }
             (Doing::Fetching(job, path, receipt), Ok(_)) => self.keep(job, &path, &receipt),
             (Doing::Checking(remote, name), Ok(Gain::Attributes(attributes))) => {
@@ -512,68 +634,6 @@ impl Errand for Collection<'_> {
     }
 }
 
-/// A name with its last number cut out: what stands before, how many digits, what stands behind; and the number.
-fn numbered(name: &str) -> Option<((&str, usize, &str), u64)> {
-    let end = name.rfind(|it: char| it.is_ascii_digit())? + 1;
-    let (front, behind) = name.split_at_checked(end)?;
-    let begin = front
-        .rfind(|it: char| !it.is_ascii_digit())
-        .map_or(0, |at| {
-            at + front
-                .get(at..)
-                .and_then(|it| it.chars().next())
-                .map_or(1, char::len_utf8)
-        });
-    let (before, digits) = front.split_at_checked(begin)?;
-    Some(((before, digits.len(), behind), digits.parse().ok()?))
-}
-
-/// Names that are missing in rows of numbered names: between those that are there behind the last one known, and between it and them. Where a row has
-/// begun anew nothing is known to be missing.
-fn gaps(known: &[&str], there: &[&str]) -> Vec<String> {
-    let mut rows: BTreeMap<(&str, usize, &str), BTreeSet<u64>> = BTreeMap::new();
-    for (row, number) in there.iter().filter_map(|name| numbered(name)) {
-        rows.entry(row).or_default().insert(number);
-    }
-    let mut last: BTreeMap<(&str, usize, &str), u64> = BTreeMap::new();
-    for (row, number) in known.iter().filter_map(|name| numbered(name)) {
-        let most = last.entry(row).or_default();
-        *most = number.max(*most);
-    }
-    let mut out = Vec::new();
-    for (row, numbers) in rows {
-        let (before, digits, behind) = row;
-        let name = |number: u64| format!("{before}{number:0digits$}{behind}");
-        let known = last.get(&row).copied();
-        let mut at = known;
-        for number in numbers
-            .into_iter()
-            .filter(|number| known.is_none_or(|known| *number > known))
-        {
-            if let Some(at) = at.filter(|at| at.saturating_add(1) < number) {
-                let (first, end) = (at + 1, number - 1);
-                out.push(if first == end {
-                    name(first)
-                } else {
-                    format!(
-                        "{} to {} ({} names)",
-                        name(first),
-                        name(end),
-                        number - at - 1
-                    )
-                });
-            }
-            at = Some(number);
-        }
-    }
-    if out.len() > MOST_GAPS {
-        let more = out.len() - MOST_GAPS;
-        out.truncate(MOST_GAPS);
-        out.push(format!("{more} more ranges of names"));
-    }
-    out
-}
-
 /// Collects.
 pub(crate) fn run(
     call: &Call,
@@ -612,6 +672,13 @@ pub(crate) fn run(
         directory: collected(call.calls.protocol(), &url.name),
         contents_type,
         state,
+        closed: wanted.closed.unwrap_or(match call.calls.protocol() {
+            Protocols::Ftam => Closed::Row,
+            // A device numbers what happens, and writes each record once.
+            Protocols::Mms => Closed::Settled,
+        }),
+        settle: option("--settle", &wanted.settle)?,
+        seen: Vec::new(),
         to_list: names.is_empty() && wanted.names.is_none(),
         to_ask: names.into(),
         jobs: VecDeque::new(),
@@ -622,6 +689,8 @@ pub(crate) fn run(
         fetched: 0,
         deleted: 0,
         found: 0,
+        held: 0,
+        missing: Vec::new(),
         failed: Vec::new(),
         unusable: Vec::new(),
         part,
@@ -651,11 +720,22 @@ pub(crate) fn run(
             SOME_FAILED,
             format!("{fetched} fetched and {failed} failed, the first of them {name}: {first}"),
         ),
+        None if !collection.missing.is_empty() => stop(
+            MISSING,
+            format!(
+                "{fetched} fetched; missing: {}",
+                collection.missing.join(", ")
+            ),
+        ),
         None if fetched == 0
             && collection.deleted == 0
             && !(wanted.dry_run && collection.found > 0) =>
         {
-            stop(NOTHING_NEW, "nothing is new".to_owned())
+            let held = match collection.held {
+                0 => String::new(),
+                held => format!("; {held} held back, for they may still grow"),
+            };
+            stop(NOTHING_NEW, format!("nothing is new{held}"))
         }
         None => Ok(()),
     }
@@ -689,17 +769,6 @@ mod tests {
     }
 
     #[test]
-    fn the_last_number_of_a_name_is_its_place_in_a_row() {
-        assert_eq!(
-            numbered("TT2026.0007.ama"),
-            Some((("TT2026.", 4, ".ama"), 7))
-        );
-        assert_eq!(numbered("é12"), Some((("é", 2, ""), 12)));
-        assert_eq!(numbered("none"), None);
-        assert_eq!(numbered("99999999999999999999999"), None);
-    }
-
-    #[test]
     fn names_are_put_together_with_the_separator_of_the_device() {
         let of = |protocol, name: &str| joined(protocol, &collected(protocol, name), "a");
         for (name, whole) in [
@@ -716,14 +785,5 @@ mod tests {
         }
         assert_eq!(of(Protocols::Ftam, "x\\y"), "x\\y/a");
         assert_eq!(of(Protocols::Ftam, "/"), "a");
-    }
-
-    #[test]
-    fn what_is_missing_in_a_row_is_named() {
-        assert_eq!(gaps(&[], &["a1", "a2", "a5", "b"]), ["a3 to a4 (2 names)"]);
-        assert_eq!(gaps(&["a03"], &["a05", "a06"]), ["a04"]);
-        // What was fetched and deleted is not missing, and a row that has begun anew says nothing of its old end.
-        assert_eq!(gaps(&["a01", "a02"], &["a03"]), [""; 0]);
-        assert_eq!(gaps(&["a98"], &["a01", "a02"]), [""; 0]);
     }
 }

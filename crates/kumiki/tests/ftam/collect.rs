@@ -10,7 +10,14 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
+    /// Takes files as they are.
     fn run(&self, more: &[&str]) -> Ran {
+        let mut all = vec!["--closed", "any"];
+        all.extend(more);
+        self.poll(&all)
+    }
+
+    fn poll(&self, more: &[&str]) -> Ran {
         let mut all = vec!["collect", &self.url, "--into", "in"];
         all.extend(more);
         self.folder.ftam(&all)
@@ -49,11 +56,11 @@ fn what_is_new_is_fetched_once() {
         let name = format!("root/cdr/TT{number:04}");
         dated(&folder, &name, name.as_bytes(), 1_000_000_000);
     }
-    let dry = collector.run(&["--dry-run"]).well();
-    assert!(dry.err.contains("new TT0005"), "{dry:?}");
+    let dry = collector.run(&["--dry-run"]);
+    dry.failed(12, &["new TT0005"]);
     assert!(here(&folder).is_empty());
-    let first = collector.run(&[]).well();
-    assert!(first.err.contains("missing TT0003 to TT0004"), "{first:?}");
+    let first = collector.run(&[]);
+    first.failed(12, &["missing TT0003 to TT0004", "3 fetched"]);
     assert_eq!(here(&folder), ["TT0001", "TT0002", "TT0005"]);
     assert_eq!(folder.read("in/TT0002"), b"root/cdr/TT0002");
     collector.run(&[]).failed(10, &["nothing is new"]);
@@ -139,7 +146,10 @@ fn what_has_changed_since_it_was_fetched_is_not_deleted_there() {
     let contents = long(1_000_000);
     dated(&folder, "root/m", &contents, 1_000_000_000);
     let line = Line::new(&daemon.at, &[Cut::Held(1_500_000)]);
-    let collect = ["ftam", "collect", &line.url(""), "--into", "in", "--delete"];
+    let url = line.url("");
+    let collect = [
+        "ftam", "collect", &url, "--into", "in", "--delete", "--closed", "any",
+    ];
     let collecting = Running::start(folder.command(&collect));
     until(|| line.crossed() > 1_500_000);
     // While it is fetched there is a longer one.
@@ -239,5 +249,90 @@ fn a_finished_file_is_not_taken_for_the_part_of_another() {
     collector.run(&[]).well();
     assert_eq!(here(&folder), ["a", "a.part"]);
     assert_eq!(folder.read("in/a.part"), b"whole");
+    daemon.stop();
+}
+
+/// Records of a switch: the last of a row is still written, and each goes to billing once.
+#[test]
+fn the_file_that_is_still_written_comes_when_the_next_one_is_there() {
+    let folder = Folder::new("collect-grows");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let collector = Collector {
+        folder: &folder,
+        url: daemon.url(""),
+    };
+    folder.write("root/AMA0001", b"rec1\n");
+    folder.write("root/AMA0002", b"rec1\n");
+    let first = collector.poll(&[]).well();
+    assert!(first.err.contains("held AMA0002"), "{first:?}");
+    assert_eq!(here(&folder), ["AMA0001"]);
+    collector
+        .poll(&[])
+        .failed(10, &["nothing is new", "1 held back"]);
+    folder.write("root/AMA0002", b"rec1\nrec2\n");
+    folder.write("root/AMA0005", b"rec1\n");
+    let missing = ["missing AMA0003 to AMA0004", "held AMA0005", "1 fetched"];
+    collector.poll(&[]).failed(12, &missing);
+    assert_eq!(here(&folder), ["AMA0001", "AMA0002"]);
+    assert_eq!(folder.read("in/AMA0002"), b"rec1\nrec2\n");
+    daemon.stop();
+}
+
+/// Where a row begins anew its last file waits too, and a name that is missing there is told.
+#[test]
+fn a_row_that_begins_anew_goes_on() {
+    let folder = Folder::new("collect-wraps");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let collector = Collector {
+        folder: &folder,
+        url: daemon.url(""),
+    };
+    for name in ["B97", "B98"] {
+        folder.write(&format!("root/{name}"), name.as_bytes());
+    }
+    let range = ["--range", "1-98"];
+    let first = collector.poll(&range).well();
+    assert!(first.err.contains("held B98"), "{first:?}");
+    folder.write("root/B02", b"B02");
+    let missing = ["missing B01", "held B02", "fetched B98"];
+    collector.poll(&range).failed(12, &missing);
+    assert_eq!(here(&folder), ["B97", "B98"]);
+    daemon.stop();
+}
+
+/// A name without a number is taken when it has not changed from one run to another.
+#[test]
+fn what_has_no_number_comes_when_it_has_settled() {
+    let folder = Folder::new("collect-settles");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let collector = Collector {
+        folder: &folder,
+        url: daemon.url(""),
+    };
+    let poll = || collector.poll(&["--settle", "0s"]);
+    dated(&folder, "root/log", b"one", 1_000_000_000);
+    poll().failed(10, &["held log"]);
+    dated(&folder, "root/log", b"one, two", 1_000_000_000);
+    poll().failed(10, &["held log"]);
+    dated(&folder, "root/log", b"ONE, TWO", 1_000_000_001);
+    poll().failed(10, &["held log"]);
+    // What a dry run has seen counts for nothing.
+    collector.poll(&["--dry-run"]).failed(10, &["held log"]);
+    poll().well();
+    assert_eq!(folder.read("in/log"), b"ONE, TWO");
+    poll().failed(10, &["nothing is new"]);
+    // An hour is not over.
+    dated(&folder, "root/other", b"x", 1_000_000_000);
+    let wait = ["--settle", "1h"];
+    collector.poll(&wait).failed(10, &["held other"]);
+    collector
+        .poll(&wait)
+        .failed(10, &["held other, why the same for"]);
+    // The last of a row too, where that is asked for.
+    dated(&folder, "root/n1", b"x", 1_000_000_000);
+    let settled = ["--closed", "settled", "--settle", "0s", "--prefix", "n"];
+    collector.poll(&settled).failed(10, &["held n1"]);
+    collector.poll(&settled).well();
+    assert_eq!(here(&folder), ["log", "n1"]);
     daemon.stop();
 }

@@ -60,6 +60,8 @@ fn names_go_back_as_they_came_and_are_shown_escaped() {
         &daemon.url("d"),
         "--into",
         "in",
+        "--closed",
+        "any",
         "--delete",
         "-v",
     ]);
@@ -110,7 +112,7 @@ fn a_name_that_no_file_here_can_have_does_not_keep_others_from_being_fetched() {
     let long = "l".repeat(255);
     folder.write(&format!("root/{long}"), b"long");
     let url = daemon.url("");
-    let mut collect = vec!["collect", &url, "--into", "in"];
+    let mut collect = vec!["collect", &url, "--into", "in", "--closed", "any"];
     let ran = folder.ftam(&collect);
     ran.failed(11, &["5 fetched and 1 failed", "failed \u{e4}", "no UTF-8"]);
     assert_eq!(folder.read(&format!("in/{long}")), b"long");

@@ -126,7 +126,7 @@ fn what_is_new_is_collected_once() {
     }
     let url = daemon.url("COMTRADE");
     let collect = |more: &[&str]| {
-        let mut all = vec!["collect", &url, "--into", "in"];
+        let mut all = vec!["collect", &url, "--into", "in", "--closed", "any"];
         all.extend(more);
         mms(&folder, &all)
     };
@@ -158,7 +158,17 @@ fn a_file_is_not_listed_as_an_empty_directory() {
             .ends_with(" a\n")
     );
     assert_eq!(mms(&folder, &["ls", &daemon.url("empty")]).well().out, "");
-    let ran = mms(&folder, &["collect", &daemon.url("d/a"), "--into", "in"]);
+    let ran = mms(
+        &folder,
+        &[
+            "collect",
+            &daemon.url("d/a"),
+            "--into",
+            "in",
+            "--closed",
+            "any",
+        ],
+    );
     ran.failed(1, &["this is a file"]);
 }
 
@@ -168,7 +178,18 @@ fn names_go_back_as_they_came_and_are_shown_escaped() {
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     std::fs::create_dir(folder.path("root/d")).unwrap();
     folder.write("root/d/tab\t\u{1b}[31m", b"x");
-    let ran = mms(&folder, &["collect", &daemon.url("d"), "--into", "in"]).well();
+    let ran = mms(
+        &folder,
+        &[
+            "collect",
+            &daemon.url("d"),
+            "--into",
+            "in",
+            "--closed",
+            "any",
+        ],
+    )
+    .well();
     assert!(ran.err.contains("fetched tab\\t\\u{1b}[31m"), "{ran:?}");
     assert_eq!(folder.read("in/tab\t\u{1b}[31m"), b"x");
     let url = daemon.url("d/tab%09%1b%5B31m");

@@ -43,6 +43,7 @@ pub mod reach;
 mod strangers;
 mod tape;
 
+pub use kumiki_io::clock::seconds_since_1970;
 pub use caller::{Association, Call, Errand, call};
 pub use daemon::{Daemon, Listen, Serves, serve};
 pub use ends::Calls;

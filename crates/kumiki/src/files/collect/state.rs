@@ -1,6 +1,7 @@
 //! What was collected: a file of JSON Lines that grows by one for each file that has come.
 //!
-//! The first line says whose it is: `{"place": ...}`. Each line behind it is one file; of two with the same name the later one counts. A line is written and
+//! The first line says whose it is: `{"place": ...}`. Each line behind it is one file, in the order in which they came; of two with the same name the later one counts.
+//! A line with `since` is of a file that was seen and not fetched, for it may still grow: what was said of it, and since when that is so. A line is written and
 //! synchronised when the file that it tells of is in its place. What a crash has left of a line has no end, and is cut off when the state is opened; one with
 //! many lines that count no more is then written anew, synchronised and renamed.
 
@@ -30,6 +31,40 @@ pub(super) struct Entry {
     pub(super) sha256: String,
     /// Its name here.
     pub(super) local: String,
+}
+
+/// A file that was seen and not fetched.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Held {
+    /// What the responder said of it.
+    pub(super) size: Option<u64>,
+    pub(super) modified: Option<String>,
+    /// Since when it says so, in seconds since 1970 by the clock here.
+    pub(super) since: u64,
+}
+
+impl Held {
+    fn of(value: &Value) -> Option<Self> {
+        Some(Self {
+            size: value.get("size").and_then(Value::as_u64),
+            modified: value
+                .get("modified")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+            since: value.get("since")?.as_u64()?,
+        })
+    }
+
+    /// Its line, with the name that it has at the responder.
+    fn line(&self, name: &str) -> String {
+        let value = json!({
+            "name": name,
+            "size": self.size,
+            "modified": self.modified,
+            "since": self.since,
+        });
+        format!("{value}\n")
+    }
 }
 
 impl Entry {
@@ -71,6 +106,11 @@ pub(super) struct State {
     path: PathBuf,
     pub(super) place: String,
     files: BTreeMap<String, Entry>,
+    /// Their names in the order in which they came.
+    order: BTreeMap<u64, String>,
+    /// The place of each in that order.
+    places: BTreeMap<String, u64>,
+    held: BTreeMap<String, Held>,
     /// None before the first line is written.
     file: Option<File>,
     /// Two collections at once would forget what the other has fetched.
@@ -94,6 +134,9 @@ impl State {
             path: path.to_owned(),
             place: place.to_owned(),
             files: BTreeMap::new(),
+            order: BTreeMap::new(),
+            places: BTreeMap::new(),
+            held: BTreeMap::new(),
             file: None,
             _lock: lock,
         };
@@ -106,7 +149,7 @@ impl State {
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
         let lines = text.get(..whole).unwrap_or_default().lines();
         let count = state.read(lines).map_err(|why| said(&why))?;
-        if count > 2 * state.files.len() + SPARE {
+        if count > 2 * (state.files.len() + state.held.len()) + SPARE {
             state.write_anew().map_err(|why| said(&why))?;
         } else {
             let file = OpenOptions::new().append(true).open(path);
@@ -136,12 +179,15 @@ impl State {
         let mut count = 0;
         for line in lines {
             count += 1;
-            let entry = value(line).and_then(|value| {
-                let name = value.get("name")?.as_str()?.to_owned();
-                Some((name, Entry::of(&value)?))
-            });
-            let (name, entry) = entry.ok_or_else(|| bad(count + 1))?;
-            self.files.insert(name, entry);
+            let value = value(line).ok_or_else(|| bad(count + 1))?;
+            let name = value.get("name").and_then(Value::as_str);
+            let name = name.ok_or_else(|| bad(count + 1))?;
+            if let Some(held) = Held::of(&value) {
+                self.held.insert(name.to_owned(), held);
+                continue;
+            }
+            let entry = Entry::of(&value).ok_or_else(|| bad(count + 1))?;
+            self.enter(name, entry);
         }
         Ok(count)
     }
@@ -151,6 +197,36 @@ impl State {
         self.files.get(name)
     }
 
+    /// Names of what was fetched, in the order in which it came; of what came twice the last time counts.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.order.values().map(String::as_str)
+    }
+
+    /// What was seen of a file that is not fetched yet.
+    pub(super) fn held(&self, name: &str) -> Option<&Held> {
+        self.held.get(name)
+    }
+
+    /// Files were seen and may still grow.
+    pub(super) fn hold(&mut self, all: Vec<(String, Held)>) -> Result<(), String> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        let lines: String = all.iter().map(|(name, held)| held.line(name)).collect();
+        self.held.extend(all);
+        self.write(&lines)
+    }
+
+    fn enter(&mut self, name: &str, entry: Entry) {
+        self.held.remove(name);
+        self.files.insert(name.to_owned(), entry);
+        let place = self.order.last_key_value().map_or(0, |(last, _)| last + 1);
+        if let Some(before) = self.places.insert(name.to_owned(), place) {
+            self.order.remove(&before);
+        }
+        self.order.insert(place, name.to_owned());
+    }
+
     /// All that was fetched, by its name at the responder.
     pub(super) const fn files(&self) -> &BTreeMap<String, Entry> {
         &self.files
@@ -158,17 +234,19 @@ impl State {
 
     /// A file is in its place: that is on the disk when this is done.
     pub(super) fn keep(&mut self, name: &str, entry: Entry) -> Result<(), String> {
+        let line = entry.line(name);
+        self.enter(name, entry);
+        self.write(&line)
+    }
+
+    /// Adds lines, which is on the disk when this is done. Where there is no file yet, it gets all that is known.
+    fn write(&mut self, lines: &str) -> Result<(), String> {
         let done = match &mut self.file {
             Some(file) => file
-                .write_all(entry.line(name).as_bytes())
+                .write_all(lines.as_bytes())
                 .and_then(|()| file.sync_data()),
-            None => Ok(()),
-        };
-        self.files.insert(name.to_owned(), entry);
-        let done = done.and_then(|()| match self.file {
-            Some(_) => Ok(()),
             None => self.write_anew(),
-        });
+        };
         done.map_err(|why| format!("{}: {why}", path_shown(&self.path)))
     }
 
@@ -183,8 +261,13 @@ impl State {
         }
         let mut file = BufWriter::new(File::create_new(&new)?);
         writeln!(file, "{}", json!({ "place": self.place }))?;
-        for (name, entry) in &self.files {
-            file.write_all(entry.line(name).as_bytes())?;
+        for name in self.names() {
+            if let Some(entry) = self.files.get(name) {
+                file.write_all(entry.line(name).as_bytes())?;
+            }
+        }
+        for (name, held) in &self.held {
+            file.write_all(held.line(name).as_bytes())?;
         }
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
