@@ -3,7 +3,8 @@
 use core::fmt::Display;
 
 use kumiki_lab::live::osi::{
-    Attribute, ContentsType, Form, GeneralizedTime, Pathname, ReadAttributes,
+    Attribute, ContentsType, Form, GeneralizedTime, Pathname, PermittedActions, Protocols,
+    ReadAttributes,
 };
 use serde_json::{Map, Value};
 
@@ -64,7 +65,10 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
             .map_or_else(|| ("no value available".to_owned(), Value::Null), show)
     }
     let number = |it: &u64| (it.to_string(), Value::from(*it));
-    let time = |it: &GeneralizedTime| (date(it), Value::String(it.as_str().to_owned()));
+    let time = |it: &GeneralizedTime| {
+        let iso = it.moment().ok().map(|moment| moment.to_string());
+        (date(it), iso.map_or(Value::Null, Value::String))
+    };
     let kind = |it: &ContentsType| text(it);
     let mut out = Vec::new();
     let mut add = |name, shown: Option<(String, Value)>| {
@@ -108,7 +112,13 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
         "attribute_modifier",
         it.attribute_modifier.as_ref().map(|it| attribute(it, text)),
     );
-    add("permitted_actions", it.permitted_actions.as_ref().map(text));
+    let list = |it: &PermittedActions| {
+        let text = it.to_string();
+        let parts = text.split(", ").filter(|it| *it != "none");
+        let list = parts.map(Value::from).collect();
+        (text, Value::Array(list))
+    };
+    add("permitted_actions", it.permitted_actions.as_ref().map(list));
     add(
         "availability",
         it.availability.as_ref().map(|it| attribute(it, text)),
@@ -135,19 +145,38 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
     out
 }
 
-fn object(it: &ReadAttributes) -> String {
+/// Dates as they were sent, which may be none.
+fn dates(it: &ReadAttributes) -> [(&'static str, Option<&Attribute<GeneralizedTime>>); 4] {
+    [
+        ("created", it.created.as_ref()),
+        ("modified", it.modified.as_ref()),
+        ("read", it.read.as_ref()),
+        ("attributes_modified", it.attributes_modified.as_ref()),
+    ]
+}
+
+fn object(it: &ReadAttributes, of: Protocols) -> String {
     let all = all(it);
-    let map: Map<String, Value> = all
+    let mut map: Map<String, Value> = all
         .into_iter()
         .map(|(name, _, value)| (name.to_owned(), value))
         .collect();
+    for (name, date) in dates(it) {
+        if let Some(date) = date.and_then(Attribute::actual) {
+            map.insert(format!("{name}_as_sent"), date.as_str().into());
+        }
+    }
+    // Only FTAM knows types of contents.
+    if of == Protocols::Mms && map.remove("contents_type").is_some() {
+        map.insert("directory".to_owned(), is_directory(it).into());
+    }
     format!("{}\n", Value::Object(map))
 }
 
 /// The attributes of one file, a line each.
-pub(crate) fn attributes(it: &ReadAttributes, json: bool) -> String {
+pub(crate) fn attributes(it: &ReadAttributes, of: Protocols, json: bool) -> String {
     if json {
-        return object(it);
+        return object(it, of);
     }
     let lines = all(it);
     let lines = lines
@@ -156,10 +185,12 @@ pub(crate) fn attributes(it: &ReadAttributes, json: bool) -> String {
     lines.collect()
 }
 
-/// What is in a directory, a line each: size, date, name.
-pub(crate) fn entries(entries: &[ReadAttributes], json: bool) -> String {
+/// What is in a directory by name, a line each: size, date, name.
+pub(crate) fn entries(entries: &[ReadAttributes], of: Protocols, json: bool) -> String {
+    let mut entries: Vec<&ReadAttributes> = entries.iter().collect();
+    entries.sort_by_cached_key(|it| name(it));
     if json {
-        return entries.iter().map(object).collect();
+        return entries.into_iter().map(|it| object(it, of)).collect();
     }
     let mut out = String::new();
     for it in entries {

@@ -476,7 +476,7 @@ pub(crate) fn list(call: &Call, url: &Url, json: bool, manner: Manner) -> Result
     all_done(&outcomes)?;
     for outcome in &outcomes {
         if let Ok(Gain::Entries(entries)) = &outcome.result {
-            print(&show::entries(entries, json))?;
+            print(&show::entries(entries, call.calls.protocol(), json))?;
         }
     }
     Ok(())
@@ -496,7 +496,7 @@ pub(crate) fn stat(call: &Call, url: &Url, json: bool, manner: Manner) -> Result
             if call.calls.protocol() == Protocols::Mms {
                 attributes.contents_type = None;
             }
-            print(&show::attributes(&attributes, json))?;
+            print(&show::attributes(&attributes, call.calls.protocol(), json))?;
         }
     }
     Ok(())

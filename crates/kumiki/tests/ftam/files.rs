@@ -63,6 +63,14 @@ fn files_are_listed_shown_renamed_and_removed() {
         .out;
     let stat: serde_json::Value = serde_json::from_str(&stat).unwrap();
     assert_eq!(stat["size"], 2);
+    // A date as ISO 8601 has it, and as it was sent.
+    let sent = stat["modified_as_sent"].as_str().unwrap();
+    let iso = stat["modified"].as_str().unwrap();
+    let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
+    assert_eq!(digits(iso)[..14], digits(sent)[..14]);
+    assert_eq!((&iso[4..5], &iso[10..11], &iso[19..]), ("-", "T", "Z"));
+    let actions = stat["permitted_actions"].as_array().unwrap();
+    assert!(actions.contains(&"read".into()), "{actions:?}");
     folder.ftam(&["mv", &daemon.url("d/two"), "e/three"]).well();
     assert_eq!(folder.names("root/e"), ["three"]);
     folder.ftam(&["rm", &daemon.url("d/one"), "e/three"]).well();

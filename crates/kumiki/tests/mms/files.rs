@@ -97,7 +97,7 @@ fn what_is_resumed_is_only_what_is_missing() {
     let url = daemon.url("a");
     // What an earlier run has left: a part, and of which file it is.
     let shown = mms(&folder, &["stat", &url, "--json"]).well().out;
-    let modified = shown.split("\"modified\":\"").nth(1).unwrap();
+    let modified = shown.split("\"modified_as_sent\":\"").nth(1).unwrap();
     let modified = modified.split('"').next().unwrap();
     let other = daemon.url("b");
     for (note, resumed) in [

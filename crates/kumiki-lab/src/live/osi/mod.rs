@@ -54,7 +54,9 @@ pub use kumiki_octets::{Message, Page};
 pub use kumiki_osi::acse::{Names, Title};
 pub use kumiki_osi::ftam::attributes::{Attribute, Pathname, ReadAttributes};
 pub use kumiki_osi::ftam::contents::{ContentsType, StringClass};
-pub use kumiki_osi::ftam::{FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password};
+pub use kumiki_osi::ftam::{
+    FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password, PermittedActions,
+};
 pub use kumiki_osi::mms::Initiate;
 pub use kumiki_osi::x25::Number as X121;
 pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
