@@ -193,7 +193,9 @@ impl Responder {
                 };
                 response.diagnostic = remarks;
                 let answered = &response.initial_attributes;
+                // A store that keeps neither gives every file its own: that is nothing done to this one.
                 if is_new
+                    && guard.store().keeps_types()
                     && (answered.permitted_actions != wanted.permitted_actions
                         || answered.contents_type != wanted.contents_type)
                 {

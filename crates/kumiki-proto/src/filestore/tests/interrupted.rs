@@ -244,6 +244,9 @@ fn what_still_seems_to_stand_is_claimed_and_then_recovered() {
 pub(super) struct Rooted {
     pub(super) memory: Memory,
     pub(super) is_full: bool,
+    pub(super) keeps_types: bool,
+    /// Whatever is proposed, files may only be read.
+    pub(super) alters: bool,
 }
 
 impl Filestore for Rooted {
@@ -252,7 +255,7 @@ impl Filestore for Rooted {
     }
 
     fn keeps_types(&self) -> bool {
-        self.memory.keeps_types()
+        self.keeps_types
     }
 
     fn keeps_access_control(&self) -> bool {
@@ -260,7 +263,11 @@ impl Filestore for Rooted {
     }
 
     fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault> {
-        self.memory.attributes(user, name)
+        let mut attributes = self.memory.attributes(user, name)?;
+        if self.alters {
+            attributes.permitted_actions = Some(PermittedActions::READ);
+        }
+        Ok(attributes)
     }
 
     fn list(&mut self, user: &User, name: &Name, n: usize) -> Result<Vec<GraphicString>, Fault> {
@@ -332,6 +339,8 @@ fn rooted() -> Rooted {
     Rooted {
         memory: Memory::new(),
         is_full: false,
+        keeps_types: true,
+        alters: false,
     }
 }
 
@@ -351,4 +360,21 @@ fn a_store_that_cannot_hand_over_keeps_nothing() {
     assert_eq!(recover_as("ada", 7, 1, &mut other).1, [6006]);
     assert_eq!((first.interrupted(), first.selections()), (0, 0));
     assert!(is_free(&mut first, "a"));
+}
+
+/// What is proposed and cannot be kept is told where something could be: else each file would come with a warning.
+#[test]
+fn attributes_that_no_file_keeps_were_not_altered() {
+    for (keeps_types, told) in [(true, vec![3018]), (false, vec![])] {
+        let store = Rooted {
+            keeps_types,
+            alters: true,
+            ..rooted()
+        };
+        let mut guard = Guard::new(Box::new(store));
+        let mut writer = as_user("ada", &mut guard);
+        let create = begin_writing("new", Override::CreateFailure).swap_remove(0);
+        let out = say(&mut writer, &mut guard, vec![create]);
+        assert_eq!(errors(&out), told);
+    }
 }

@@ -13,6 +13,8 @@ fn a_file_stays_as_it_was_where_the_new_one_could_not_be_committed() {
     let mut guard = Guard::new(Box::new(Rooted {
         memory,
         is_full: true,
+        keeps_types: true,
+        alters: false,
     }));
     let mut writer = as_user("ada", &mut guard);
     let over = Override::DeleteAndCreateWithOldAttributes;
