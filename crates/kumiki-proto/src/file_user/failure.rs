@@ -507,10 +507,17 @@ mod tests {
     #[test]
     fn a_refusal_of_transport_may_be_one_of_selectors() {
         let of = |told| Failure::of_reason(Reason::Told(told), Layer::Ftam);
-        for told in [Told::Disconnected(128), Told::Disconnected(0), Told::Unanswered] {
+        for told in [
+            Told::Disconnected(128),
+            Told::Disconnected(0),
+            Told::Unanswered,
+        ] {
             let failure = of(told);
             assert!(failure.may_be_of_selectors(), "{failure}");
-            assert!(!failure.is_of_selectors() && !failure.transient, "{failure}");
+            assert!(
+                !failure.is_of_selectors() && !failure.transient,
+                "{failure}"
+            );
             assert!(failure.remedy.contains("0x0103"), "{failure}");
         }
         for told in [Told::TpduRejected(1), Told::SessionRefused(0x86)] {

@@ -130,7 +130,10 @@ mod tests {
             said(3007, Some("the directory is not empty"), &remove()),
             "empty it first"
         );
-        assert_eq!(said(3007, Some("Directory not empty"), &remove()), "empty it first");
+        assert_eq!(
+            said(3007, Some("Directory not empty"), &remove()),
+            "empty it first"
+        );
         assert_eq!(said(3007, Some("read-only medium"), &remove()), "");
         assert!(said(3007, None, &remove()).contains("permissions"));
     }

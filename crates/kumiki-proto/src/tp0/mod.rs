@@ -48,6 +48,41 @@ const NETWORK: Below = Below(0);
 /// Call user data by which ISO transport is known on X.25: a UN TPDU that names protocol 1 (ISO 8073 addendum; X.224 annex B), recalled.
 pub const CALL_USER_DATA: [u8; 4] = [3, 1, 1, 0];
 
+/// The user data of a call without fast select: 16 octets at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallUserData {
+    octets: [u8; 16],
+    len: u8,
+}
+
+impl CallUserData {
+    /// [`CALL_USER_DATA`].
+    pub const TRANSPORT: Self = {
+        let [a, b, c, d] = CALL_USER_DATA;
+        Self {
+            octets: [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            len: 4,
+        }
+    };
+
+    /// These octets; none where there are more than 16.
+    #[must_use]
+    pub fn new(octets: &[u8]) -> Option<Self> {
+        let mut it = Self {
+            octets: [0; 16],
+            len: u8::try_from(octets.len()).ok()?,
+        };
+        it.octets.get_mut(..octets.len())?.copy_from_slice(octets);
+        Some(it)
+    }
+
+    /// The octets.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        self.octets.get(..self.len.into()).unwrap_or_default()
+    }
+}
+
 /// What the network is, as far as it makes a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Network {
@@ -63,6 +98,8 @@ pub enum Network {
 pub struct Config {
     /// The network.
     pub network: Network,
+    /// What calls of X.25 say that they carry, and what a call must begin with that is taken; one without any is taken too.
+    pub call_user_data: CallUserData,
     /// The TPDU size that is proposed, and the largest that is taken from who knows no other parameter: a power of two from 128 to 8192
     /// octets. Above 2048 it is beyond the standard.
     pub tpdu_size: u16,
@@ -86,6 +123,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             network: Network::Rfc1006,
+            call_user_data: CallUserData::TRANSPORT,
             tpdu_size: 2048,
             preferred_size: 0,
             window: 4,
@@ -175,7 +213,7 @@ impl Tp0 {
             }
         };
         let data = match self.config.network {
-            Network::X25 => Some(Message::from_octets(&CALL_USER_DATA)),
+            Network::X25 => Some(Message::from_octets(self.config.call_user_data.octets())),
             Network::Rfc1006 => None,
         };
         let open = Open {

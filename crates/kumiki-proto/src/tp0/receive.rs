@@ -54,7 +54,10 @@ impl Tp0 {
         let is_ours = match (self.config.network, &offered.data) {
             (Network::Rfc1006, _) | (Network::X25, None) => true,
             (Network::X25, Some(data)) => {
-                data.is_empty() || data.to_vec().starts_with(&CALL_USER_DATA)
+                data.is_empty()
+                    || data
+                        .to_vec()
+                        .starts_with(self.config.call_user_data.octets())
             }
         };
         let full = self.entries.len() >= self.config.connections as usize;

@@ -141,6 +141,16 @@ impl X25 {
             flow.window_in = called.clamp(1, flow.modulo.most());
             flow.window_out = calling.clamp(1, flow.modulo.most());
         }
+        for ours in &self.config.facilities.0 {
+            let kind = core::mem::discriminant(ours);
+            if !facilities
+                .0
+                .iter()
+                .any(|it| core::mem::discriminant(it) == kind)
+            {
+                facilities.set(ours.clone());
+            }
+        }
         if let Some(nui) = self.config.nui.clone()
             && facilities.user().is_none()
         {

@@ -1,7 +1,7 @@
 //! What can be set, and what is counted.
 
 use kumiki_graph::Duration;
-use kumiki_osi::x25::{Flow, Modulo, Nui, Number};
+use kumiki_osi::x25::{Facilities, Flow, Modulo, Nui, Number};
 
 /// Which side of the interface this is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -125,6 +125,8 @@ pub struct Config {
     /// A link that costs: it is asked for when there is a call to make, and ended after so long without a call. Zero: it is asked
     /// for at once, and kept.
     pub idle: Duration,
+    /// What our calls ask for beside packets and windows, where the user's facilities say nothing of it.
+    pub facilities: Facilities,
     /// The network user identification of our calls, where the user's facilities have none.
     pub nui: Option<Nui>,
     /// Whose calls are taken: those with one of these network user identifications; all, where there are none.
@@ -172,6 +174,7 @@ impl Default for Config {
             r27: 1,
             reopen: Duration::from_secs(5),
             idle: Duration::ZERO,
+            facilities: Facilities::default(),
             nui: None,
             users: Vec::new(),
         }

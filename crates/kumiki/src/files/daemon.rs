@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use clap::Args;
 use kumiki_lab::live::files::Passwords;
 use kumiki_lab::live::osi::{
-    self, Carrier, Daemon, Listen, Names, Oid, Selector, Sels, Serves, Title, X121,
+    self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Selector, Sels, Serves,
+    Title, X121,
 };
 use kumiki_lab::live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_lab::live::{Duration, LiveError};
 use kumiki_lab::quantity::Octets;
 
-use super::work;
+use super::{url, work};
 use crate::commands::{Stop, print};
 use crate::live::option;
 use crate::walls;
@@ -74,6 +75,15 @@ struct Reach {
     /// Our X.121 address
     #[arg(long, value_name = "DIGITS")]
     x121: Option<String>,
+    /// Octets of a packet of X.25 that are agreed to, on XOT; 1024 unless given
+    #[arg(long, value_name = "OCTETS", value_parser = url::packet)]
+    packet: Option<u16>,
+    /// Packets of a window of X.25 that are agreed to, on XOT; 7 unless given
+    #[arg(long, value_name = "N", value_parser = url::window)]
+    window: Option<u8>,
+    /// What the user data of calls of X.25 begins with that are taken, in hexadecimal; 03010100 unless given
+    #[arg(long, value_name = "HEX", value_parser = url::call_user_data)]
+    cud: Option<CallUserData>,
     /// The largest TPDU; 8192 unless given, and 2048 on XOT
     #[arg(long, value_name = "OCTETS")]
     tpdu: Option<u16>,
@@ -255,6 +265,13 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         calls: Calls::Files,
         capabilities: false,
     };
+    let circuit = Circuit::default();
+    let circuit = Circuit {
+        packet: reach.packet.unwrap_or(circuit.packet),
+        window: reach.window.unwrap_or(circuit.window),
+        user_data: reach.cud.unwrap_or(circuit.user_data),
+        ..circuit
+    };
     let daemon = Daemon {
         serves,
         root,
@@ -281,6 +298,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         },
         tpdu_size: reach.tpdu,
         x121,
+        circuit,
         once: wanted.once,
         pcap: wanted.pcap.clone(),
         verbose: wanted.verbose,

@@ -9,6 +9,9 @@
 //! | `tpdu` | the TPDU size that is proposed: 128 to 8192 |
 //! | `account` | who pays (FTAM) |
 //! | `carrier`, `x121`, `from-x121` | `rfc1006` or `xot`; the X.121 addresses called and ours |
+//! | `packet`, `window` | of XOT: octets of a packet, 16 to 4096, and packets of a window, 1 to 7, that are asked for |
+//! | `cud` | of XOT: the user data of the call, up to 16 octets in hexadecimal; 03010100 unless given |
+//! | `cug`, `reverse`, `nui` | of XOT: the closed user group, two digits; `yes` for reverse charging; the network user identification, which other users of this machine can see here |
 //!
 //! Any octet can be written as `%` and two hexadecimal digits; a `#` in a selector must be, `%23`, only where a shell or a program in between
 //! takes it away. The `/` behind the host is not part of the name: `ftam://host//FILE` is the name `/FILE`.
@@ -17,7 +20,10 @@
 
 use core::str::FromStr;
 
-use kumiki_lab::live::osi::{Carrier, Host, Names, Oid, Selector, Sels, Title, X121};
+use kumiki_lab::live::osi::{
+    CallUserData, Carrier, Charging, Circuit, Facility, Host, Names, Nui, Oid, Selector, Sels,
+    Title, X121,
+};
 
 /// A URL in its parts.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,6 +52,8 @@ pub(crate) struct Url {
     pub(crate) carrier: Carrier,
     /// The X.121 address called, and ours.
     pub(crate) x121: [X121; 2],
+    /// How the call of X.25 is made.
+    pub(crate) circuit: Circuit,
 }
 
 /// A kind of URL.
@@ -61,13 +69,13 @@ struct Scheme {
 const FTAM: Scheme = Scheme {
     name: "ftam",
     looks: "such as ftam://user@host/FILE?tsel=0x0103",
-    parameters: "tsel, ssel, psel, from-tsel, from-ssel, from-psel, title, qualifier, context, tpdu, account, carrier, x121 and from-x121",
+    parameters: "tsel, ssel, psel, from-tsel, from-ssel, from-psel, title, qualifier, context, tpdu, account, carrier, x121, from-x121, packet, window, cud, cug, reverse and nui",
 };
 
 const MMS: Scheme = Scheme {
     name: "mms",
     looks: "such as mms://host/FILE?tsel=0x0001",
-    parameters: "tsel, ssel, psel, from-tsel, from-ssel, from-psel, title, qualifier, context, tpdu, carrier, x121 and from-x121",
+    parameters: "tsel, ssel, psel, from-tsel, from-ssel, from-psel, title, qualifier, context, tpdu, carrier, x121, from-x121, packet, window, cud, cug, reverse and nui",
 };
 
 impl Url {
@@ -146,11 +154,18 @@ impl Url {
             account: None,
             carrier: Carrier::Rfc1006,
             x121: [X121::NONE; 2],
+            circuit: Circuit::default(),
         };
         url.parameters(query.unwrap_or_default(), scheme.parameters)?;
         if url.carrier != Carrier::Xot && url.x121.iter().any(|it| !it.is_empty()) {
             return Err(
                 "x121 and from-x121 are addresses of X.25: write carrier=xot beside them"
+                    .to_owned(),
+            );
+        }
+        if url.carrier != Carrier::Xot && url.circuit != Circuit::default() {
+            return Err(
+                "packet, window, cud, cug, reverse and nui are of calls of X.25: write carrier=xot beside them"
                     .to_owned(),
             );
         }
@@ -224,10 +239,61 @@ impl Url {
                 let [called, ours] = &mut self.x121;
                 *(if name == "x121" { called } else { ours }) = number;
             }
+            "packet" => self.circuit.packet = packet(&value)?,
+            "window" => self.circuit.window = window(&value)?,
+            "cud" => self.circuit.user_data = call_user_data(&value)?,
+            "cug" => {
+                let group = match *value.as_bytes() {
+                    [a @ b'0'..=b'9', b @ b'0'..=b'9'] => (a - b'0') << 4 | (b - b'0'),
+                    _ => return Err("two digits are expected".to_owned()),
+                };
+                self.circuit.facilities.set(Facility::ClosedGroup(group));
+            }
+            "reverse" => match value.as_str() {
+                "yes" => self.circuit.facilities.set(Facility::Charging(Charging {
+                    reverse: true,
+                    ..Charging::default()
+                })),
+                "no" => {}
+                _ => return Err("yes or no is expected".to_owned()),
+            },
+            "nui" => {
+                let nui = value.as_bytes();
+                if nui.is_empty() || nui.len() > 64 {
+                    return Err("1 to 64 octets are expected".to_owned());
+                }
+                self.circuit.facilities.set(Facility::User(Nui::new(nui)));
+            }
             _ => return Err("there is no such parameter".to_owned()),
         }
         Ok(())
     }
+}
+
+/// Octets of a packet.
+pub(crate) fn packet(text: &str) -> Result<u16, String> {
+    let octets = text.parse().ok();
+    let octets = octets.filter(|it: &u16| it.is_power_of_two() && (16..=4096).contains(it));
+    octets.ok_or_else(|| "a power of two from 16 to 4096 is expected".to_owned())
+}
+
+/// Packets of a window, which are numbered modulo 8.
+pub(crate) fn window(text: &str) -> Result<u8, String> {
+    let packets = text.parse().ok().filter(|it| (1..=7).contains(it));
+    packets.ok_or_else(|| "1 to 7 is expected".to_owned())
+}
+
+/// The user data of a call, without fast select.
+pub(crate) fn call_user_data(text: &str) -> Result<CallUserData, String> {
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|digit| digit.to_digit(16).and_then(|it| u8::try_from(it).ok()))
+        .collect();
+    let (pairs, left) = digits.as_deref().unwrap_or(&[0]).as_chunks::<2>();
+    let octets: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
+    CallUserData::new(&octets)
+        .filter(|_| left.is_empty())
+        .ok_or_else(|| "up to 16 octets in hexadecimal are expected, such as 03010100".to_owned())
 }
 
 fn said(why: impl core::fmt::Display) -> String {
@@ -431,6 +497,35 @@ mod tests {
         ];
         let piece = prop_oneof![sample::select(KNOWN).prop_map(str::to_owned), ".{0,6}"];
         collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+    }
+
+    #[test]
+    fn a_call_of_x25_is_tuned_by_its_parameters() {
+        let it = url(
+            "ftam://host/x?carrier=xot&x121=1&packet=512&window=4&cud=0301&cug=12&reverse=yes&nui=me",
+        );
+        assert_eq!((it.circuit.packet, it.circuit.window), (512, 4));
+        assert_eq!(it.circuit.user_data.octets(), [3, 1]);
+        assert!(it.circuit.facilities.charging().reverse);
+        assert_eq!(it.circuit.facilities.user(), Some(&Nui::new(b"me")));
+        assert!(
+            it.circuit
+                .facilities
+                .0
+                .contains(&Facility::ClosedGroup(0x12))
+        );
+        for (parameter, said) in [
+            ("packet=500", "16 to 4096"),
+            ("window=8", "1 to 7"),
+            ("cud=031", "hexadecimal"),
+            ("cug=1", "two digits"),
+            ("reverse=1", "yes or no"),
+            ("nui=", "1 to 64"),
+        ] {
+            let said_of = why(&format!("ftam://host/x?carrier=xot&x121=1&{parameter}"));
+            assert!(said_of.contains(said), "{said_of}");
+        }
+        assert!(why("ftam://host/x?packet=512").contains("carrier=xot"));
     }
 
     proptest! {

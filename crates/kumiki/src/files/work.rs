@@ -86,6 +86,7 @@ pub(crate) fn call(
         tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
         patience,
         x121: ours,
+        circuit: url.circuit.clone(),
         ..Lower::default()
     };
     let call = Call {

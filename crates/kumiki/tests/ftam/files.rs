@@ -207,3 +207,44 @@ fn a_text_that_breaks_goes_on_and_is_converted_once() {
     assert_eq!(folder.names("."), ["a", "b", "root"]);
     daemon.stop();
 }
+
+/// What a call of X.25 asks for stands in its packet, and the responder agrees to what it was told.
+#[test]
+fn a_call_over_xot_is_made_as_its_url_says() {
+    let folder = Folder::new("xot-tuned");
+    let options = ["--anonymous", "--packet", "256", "--window", "3"];
+    let daemon = Daemon::on(&folder, "--xot", &options);
+    folder.write("root/x", &[7; 5000]);
+    let port = format!("{}=xot", daemon.port());
+    let url = daemon.url("x?carrier=xot&x121=1&packet=512&window=4&cug=12&reverse=yes&nui=me");
+    folder.ftam(&["get", &url, "b", "--pcap", "c"]).well();
+    let decode = ["decode", "c", "--port", &port, "-v"];
+    let said = folder.kumiki(&decode).well().out;
+    let said: Vec<&str> = said.split_whitespace().collect();
+    let said = said.join(" ");
+    let (call, accepted) = said.split_once("CALL ACCEPTED").unwrap();
+    for part in [
+        "packet size code, called 9 (512 octets)",
+        "window, called 4",
+        "ClosedGroup(18)",
+        "reverse: true",
+        "nui 2 octets, not shown",
+        "user data 03010100",
+    ] {
+        assert!(call.contains(part), "{part:?} is not in {call}");
+    }
+    for part in [
+        "packet size code, called 8 (256 octets)",
+        "window, called 3",
+    ] {
+        assert!(accepted.contains(part), "{part:?} is not in {accepted}");
+    }
+    // Other user data is that of another application, until the responder is told of it.
+    let other = daemon.url("x?carrier=xot&x121=1&cud=cafe");
+    folder.ftam(&["get", &other, "b"]).failed(3, &["X.25"]);
+    daemon.stop();
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--cud", "cafe"]);
+    let other = daemon.url("x?carrier=xot&x121=1&cud=cafe");
+    folder.ftam(&["get", &other, "b"]).well();
+    daemon.stop();
+}

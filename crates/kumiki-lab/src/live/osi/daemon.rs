@@ -36,7 +36,7 @@ use kumiki_proto::filestore::{Guard, Shelf, Table};
 use self::association::Serve;
 use super::journal::{Book, Journaled};
 use super::strangers::Strangers;
-use super::{Carrier, Initiate, Protocols};
+use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::live::files::{Directory, Passwords, Quota};
 use crate::live::{LOOK, LiveError, system};
 
@@ -118,6 +118,8 @@ pub struct Daemon {
     pub tpdu_size: Option<u16>,
     /// Our X.121 address, on XOT: calls to what begins with it are taken, and calls that name nobody.
     pub x121: Number,
+    /// How calls of X.25 are taken, on XOT.
+    pub circuit: Circuit,
     /// One association that stands, and then the end.
     pub once: bool,
     /// Where what crosses the connection of the first association is written; of others, the same with their number behind it.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use kumiki_graph::{DeviceId, Graph, Misfit, Protocol, Service};
 use kumiki_osi::Selectors;
-use kumiki_osi::x25::Number;
+use kumiki_osi::x25::{Flow, Number};
 use kumiki_proto::acse::{self, Acse};
 use kumiki_proto::ftam::{self, Ftam};
 use kumiki_proto::mms::{self, Mms};
@@ -43,10 +43,10 @@ pub mod reach;
 mod strangers;
 mod tape;
 
-pub use kumiki_io::clock::seconds_since_1970;
 pub use caller::{Association, Call, Errand, call};
 pub use daemon::{Daemon, Listen, Serves, serve};
 pub use ends::Calls;
+pub use kumiki_io::clock::seconds_since_1970;
 pub use reach::Host;
 // What a caller needs of the crates below.
 pub use kumiki_graph::{Duration, Instant};
@@ -58,13 +58,14 @@ pub use kumiki_osi::ftam::{
     FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password, PermittedActions,
 };
 pub use kumiki_osi::mms::Initiate;
-pub use kumiki_osi::x25::Number as X121;
+pub use kumiki_osi::x25::{Charging, Facilities, Facility, Nui, Number as X121};
 pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
 pub use kumiki_proto::file_user::{
     Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Secured, Settings, Sink, Source,
 };
 pub use kumiki_proto::filestore::Form;
 pub use kumiki_proto::mms_files::Settings as MmsSettings;
+pub use kumiki_proto::tp0::CallUserData;
 
 /// What is proposed to a peer of MMS where nobody says something else.
 #[must_use]
@@ -142,7 +143,7 @@ impl core::fmt::Display for Carrier {
 }
 
 /// What can be set of the layers below association control.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lower {
     /// What carries transport.
     pub carrier: Carrier,
@@ -156,8 +157,36 @@ pub struct Lower {
     pub x121: Number,
     /// What the X.121 addresses begin with to which calls are taken.
     pub answers: Number,
+    /// How calls of X.25 are made and taken.
+    pub circuit: Circuit,
     /// The longest message of session that is taken, in octets.
     pub longest: u32,
+}
+
+/// How calls of X.25 are made and taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Circuit {
+    /// Octets of a packet that are asked for and agreed to, both ways: a power of two from 16 to 4096.
+    pub packet: u16,
+    /// Packets of a window that are asked for and agreed to, 1 to 7.
+    pub window: u8,
+    /// The user data of our calls, and what those begin with that are taken.
+    pub user_data: CallUserData,
+    /// The facilities that our calls ask for, beside packets and windows.
+    pub facilities: Facilities,
+}
+
+impl Default for Circuit {
+    /// Those of the packet layer, for ISO transport.
+    fn default() -> Self {
+        let wanted = x25::Config::default().wanted;
+        Self {
+            packet: wanted.packet_out,
+            window: wanted.window_out,
+            user_data: CallUserData::TRANSPORT,
+            facilities: Facilities::default(),
+        }
+    }
 }
 
 impl Default for Lower {
@@ -169,6 +198,7 @@ impl Default for Lower {
             patience: Duration::from_secs(30),
             x121: Number::NONE,
             answers: Number::NONE,
+            circuit: Circuit::default(),
             longest: 16 << 20,
         }
     }
@@ -189,6 +219,14 @@ fn stack(
                 over: Over::Circuits,
                 address: lower.x121,
                 answers: lower.answers,
+                wanted: Flow {
+                    packet_out: lower.circuit.packet,
+                    packet_in: lower.circuit.packet,
+                    window_out: lower.circuit.window,
+                    window_in: lower.circuit.window,
+                    ..Flow::DEFAULT
+                },
+                facilities: lower.circuit.facilities.clone(),
                 t21: lower.patience,
                 ..x25::Config::default()
             };
@@ -221,6 +259,7 @@ fn joined(
             Carrier::Rfc1006 => Network::Rfc1006,
             Carrier::Xot => Network::X25,
         },
+        call_user_data: lower.circuit.user_data,
         tpdu_size: lower.tpdu_size,
         preferred_size: lower.preferred_size,
         longest: lower.longest,

@@ -121,6 +121,7 @@ impl Serve<'_> {
             tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
             x121: daemon.x121,
             answers: daemon.x121,
+            circuit: daemon.circuit.clone(),
             patience: daemon.begin,
             longest: LONGEST,
             ..Lower::default()
