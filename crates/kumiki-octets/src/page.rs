@@ -93,9 +93,11 @@ impl Page {
         }
     }
 
-    /// How many octets of memory it holds on to: as many as it has, or those of its size class.
+    /// How many octets of memory it holds on to: as many as it has, or those of its size class, up to the largest class.
     pub(crate) fn held(&self) -> usize {
-        self.buffer.as_deref().map_or(0, |it| it.octets.len())
+        let [.., largest] = CLASSES;
+        let octets = self.buffer.as_deref().map_or(0, |it| it.octets.len());
+        octets.min(largest)
     }
 
     /// The sum of `len` octets from `offset` on, where it is known from the pieces that were summed when they were written.

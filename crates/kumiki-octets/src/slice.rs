@@ -117,7 +117,8 @@ impl Slice {
         }
     }
 
-    /// How many octets of memory it holds on to, beside its own place.
+    /// How many octets of memory it holds on to, beside its own place. Of a page that is larger than those that are recycled only so much: such a page was made whole by somebody who has
+    /// use for it, as one with a file in it, and not by a device for what has come.
     #[must_use]
     pub(crate) fn held(&self) -> usize {
         match &self.source {
