@@ -149,12 +149,22 @@ impl Door {
         Moment::from_unix_seconds(seconds).unwrap_or(EPOCH)
     }
 
-    /// Begins to wait anew for a word on an association.
-    pub(crate) fn wait(&self, session: Handle, timer: &mut TimerSlot, cx: &mut Context<'_>) {
-        if self.idle > Duration::ZERO {
-            let kind = IDLE;
-            let deadline = cx.now() + self.idle;
-            cx.set_timer(timer, Token { session, kind }, deadline);
+    /// Begins to wait anew for a word on an association: not longer than `most`, where that is given.
+    pub(crate) fn wait(
+        &self,
+        session: Handle,
+        timer: &mut TimerSlot,
+        most: Option<Duration>,
+        cx: &mut Context<'_>,
+    ) {
+        let idle = Some(self.idle).filter(|idle| *idle > Duration::ZERO);
+        let most = most.filter(|most| *most > Duration::ZERO);
+        match idle.into_iter().chain(most).min() {
+            Some(time) => {
+                let kind = IDLE;
+                cx.set_timer(timer, Token { session, kind }, cx.now() + time);
+            }
+            None => cx.clear_timer(timer),
         }
     }
 

@@ -3,11 +3,11 @@
 //! **Locks** (recalled, ISO 8571-2 on concurrency control). Where a user asks for none, what he wants to read is locked shared and what
 //! he wants to change exclusively; where he says "not required" of what he is to do, it is shared. Locks of an open file come on top of those of its selection.
 //!
-//! **Interrupted transfers** keep their selection and its locks ([`interrupted`]).
+//! **Interrupted transfers** keep their selection and its locks ([`interrupted`]); another user waits for them no longer than [`Guard::yielding_after`].
 
 mod interrupted;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_osi::ftam::access::{
     AccessControlElement, AccessPasswords, ConcurrencyControl, Lock, PerAction,
@@ -47,6 +47,8 @@ pub struct Table {
     next: u64,
     /// The oldest first.
     dockets: Vec<Docket>,
+    /// Of transfers that were given up for another user: whose they were, and their numbers. The oldest first.
+    taken_over: VecDeque<(User, i64)>,
 }
 
 /// How a guard gets at the table: its own, or one that guards in several threads share.
@@ -169,13 +171,23 @@ impl Guard {
         locks: Option<ConcurrencyControl>,
     ) -> Result<Selection, Fault> {
         self.begin_anew(user, &name);
+        if self.is_being_made(&name) {
+            self.take_over(user, |held| *held == name);
+        }
         let attributes = self.store.attributes(user, &name)?;
         if self.is_being_made(&name) {
             return Err(Fault::transient(3012, "it is being written"));
         }
         let locks = locks.unwrap_or_else(|| usual(access));
         permit(&attributes, user, access, passwords, &locks)?;
-        self.hold(name, access, needed(access, locks))
+        let locks = needed(access, locks);
+        let is_free = self.table(|table| table.is_free(&name, &locks, None).is_ok());
+        if is_free == Some(false) {
+            self.take_over(user, |held| *held == name);
+            // One that was made for the other's transfer has gone with it.
+            self.store.attributes(user, &name)?;
+        }
+        self.hold(name, access, locks)
     }
 
     fn hold(
@@ -303,6 +315,9 @@ impl Guard {
         }
         // What F-CREATE had made for it is gone then.
         self.begin_anew(user, &name);
+        if self.is_being_made(&name) {
+            self.take_over(user, |held| *held == name);
+        }
         let old = match self.store.attributes(user, &name) {
             Ok(attributes) => Some(attributes),
             Err(fault) if fault.identifier == 3004 => None,
@@ -313,7 +328,7 @@ impl Guard {
         let locks = request.concurrency_control;
         let mut remarks = Vec::new();
         let mut emptied = None;
-        let is_new = old.is_none();
+        let mut is_new = old.is_none();
         if let Some(old) = old {
             let over = request.override_;
             if over == Override::CreateFailure {
@@ -338,6 +353,9 @@ impl Guard {
                     _ => Fault::permanent(3026, ""),
                 })?;
                 if self.is_used(None, |held| *held == name) {
+                    self.take_over(user, |held| *held == name);
+                }
+                if self.is_used(None, |held| *held == name) {
                     return Err(Fault::transient(3012, ""));
                 }
                 let keeps = over == Override::DeleteAndCreateWithOldAttributes;
@@ -346,7 +364,11 @@ impl Guard {
                 }
                 let wanted = locks.unwrap_or_else(|| usual(access));
                 permit_new(&file, user, access, passwords, &wanted)?;
-                if keeps {
+                if self.store.attributes(user, &name).is_err() {
+                    // It was made for a transfer whose place this takes.
+                    is_new = true;
+                    self.store.create(user, &name, &file, now)?;
+                } else if keeps {
                     emptied = Some((user.clone(), file.clone(), now));
                 } else {
                     self.store.delete(user, &name)?;
@@ -467,6 +489,9 @@ impl Guard {
         self.deselect(selection);
         let name = name?;
         if self.is_used(None, |held| held.is_within(&name)) {
+            self.take_over(user, |held| held.is_within(&name));
+        }
+        if self.is_used(None, |held| held.is_within(&name)) {
             return Err(Fault::transient(3012, ""));
         }
         self.store.delete(user, &name)
@@ -488,6 +513,9 @@ impl Guard {
             .clone();
         if name == to {
             return Ok(());
+        }
+        if self.is_used(Some(selection), |held| held.is_within(&name)) {
+            self.take_over(user, |held| held.is_within(&name));
         }
         if self.is_used(Some(selection), |held| held.is_within(&name)) {
             return Err(Fault::transient(3012, ""));
@@ -525,6 +553,19 @@ impl Guard {
         });
         let locked = locked.unwrap_or_else(|| Err(Fault::transient(9, "")));
         locked.map_err(|fault: Fault| Fault::transient(5018, fault.text))
+    }
+
+    /// Whether a selection keeps others from the file, or from reading what is being changed: it has a lock that none goes with.
+    pub(crate) fn keeps_others_out(&mut self, selection: Selection) -> bool {
+        let keeps = self.table(|table| {
+            let Some(held) = table.held.get(&selection.0) else {
+                return false;
+            };
+            let sets = [Some(&held.locks), held.open.as_ref()];
+            let mut locks = sets.into_iter().flatten().flat_map(PerAction::each);
+            locks.any(|(_, lock)| matches!(lock, Lock::Exclusive | Lock::NoAccess))
+        });
+        keeps.unwrap_or(false)
     }
 
     /// Gives the locks of an open file up, and the number of what was done with it.

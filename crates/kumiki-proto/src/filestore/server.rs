@@ -40,6 +40,8 @@ pub struct Config {
     pub associations: u32,
     /// After so long without a word an association is ended; zero: never.
     pub idle: Duration,
+    /// The same while it has a file locked for others; zero: no sooner.
+    pub lock_idle: Duration,
     /// An interrupted transfer is kept for so long; zero: whoever shares the table sees to that.
     pub kept: Duration,
     /// The date at the start of the graph's clock, in seconds since 1970.
@@ -53,6 +55,7 @@ impl Default for Config {
             responder: ResponderConfig::default(),
             associations: 64,
             idle: Duration::from_secs(600),
+            lock_idle: Duration::from_secs(60),
             kept: Duration::from_secs(3600),
             began: 0,
         }
@@ -185,7 +188,9 @@ impl FileServer {
     /// Begins to wait anew.
     fn rest(&mut self, user: Handle, cx: &mut Context<'_>) {
         if let Some(session) = self.sessions.get(user) {
-            self.door.wait(user, &mut session.idle, cx);
+            let locks = session.responder.keeps_others_out(&mut self.guard);
+            let most = Some(self.config.lock_idle).filter(|_| locks);
+            self.door.wait(user, &mut session.idle, most, cx);
         }
     }
 

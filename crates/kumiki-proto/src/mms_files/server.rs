@@ -160,7 +160,7 @@ impl FileServer {
     /// Begins to wait anew.
     fn rest(&mut self, user: Handle, cx: &mut Context<'_>) {
         if let Some(session) = self.sessions.get(user) {
-            self.door.wait(user, &mut session.idle, cx);
+            self.door.wait(user, &mut session.idle, None, cx);
         }
     }
 

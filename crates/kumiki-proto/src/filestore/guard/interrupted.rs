@@ -2,7 +2,8 @@
 //!
 //! A transfer keeps its selection, its locks and its open file, which one store has handed over and another one takes. It ends when it is recovered, when its user
 //! turns to the file anew, when it is old ([`Guard::age`]), or when there are too many of one user or of all. What was written and the file that F-CREATE
-//! had made for it are gone then.
+//! had made for it are gone then. Another user who needs the file takes it over when the transfer has been kept for a short time ([`Guard::yielding_after`]): then it ends
+//! as well, and who wants to recover it is told so. One that writes and has no octets yet is not kept at all.
 //!
 //! **An association that still seems to stand.** Its user may know better: where he recovers its activity on another one, that is claimed here, and whoever has it
 //! finds that by [`Guard::claimed`] and gives it up.
@@ -13,6 +14,9 @@ use kumiki_osi::ftam::contents::ContentsType;
 
 use super::super::{Detached, Fault, FileId, Name, User};
 use super::{Guard, Own, Selection, Table};
+
+/// Of so many transfers that were given up for another user it is remembered, to tell their own.
+const REMEMBERED: usize = 64;
 
 /// What a responder knows of a transfer that broke.
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub(crate) struct Docket {
     file: Option<Detached>,
     /// When it was seen first by who looks after its age.
     since: Option<Instant>,
+    /// It has been kept for so long that another user may take the file over.
+    yields: bool,
     pub(crate) is_new: bool,
     pub(crate) contents_type: ContentsType,
     pub(crate) mode: ProcessingMode,
@@ -53,11 +59,13 @@ pub(crate) struct Docket {
     pub(crate) begin: u64,
 }
 
-/// How many are kept.
+/// How many are kept, and for how long they stand in the way of others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Most {
     pub(super) in_all: usize,
     pub(super) of_one: usize,
+    /// After this time another user may have the file.
+    pub(super) yields_after: Duration,
 }
 
 impl Default for Most {
@@ -65,6 +73,7 @@ impl Default for Most {
         Self {
             in_all: 16,
             of_one: 4,
+            yields_after: Duration::from_secs(30),
         }
     }
 }
@@ -81,6 +90,13 @@ impl Guard {
     #[must_use]
     pub const fn with_dockets_of_one(mut self, most: usize) -> Self {
         self.most.of_one = most;
+        self
+    }
+
+    /// Another user may take the file of an interrupted transfer over when that has been kept for so long, as [`Guard::age`] sees it; 30 s unless said.
+    #[must_use]
+    pub const fn yielding_after(mut self, time: Duration) -> Self {
+        self.most.yields_after = time;
         self
     }
 
@@ -109,6 +125,7 @@ impl Guard {
             own,
             file,
             since: None,
+            yields: false,
             is_new: it.is_new,
             contents_type: it.contents_type,
             mode: it.mode,
@@ -189,6 +206,29 @@ impl Guard {
         });
     }
 
+    /// Gives up the interrupted transfers of others that hold what `which` says and have been kept for long enough: `user` needs the files.
+    pub(super) fn take_over(&mut self, user: &User, which: impl Fn(&Name) -> bool) {
+        let yields = |it: &Docket| it.yields && it.user != *user && which(&it.own.name);
+        self.table(|table| {
+            let taken = table.dockets.iter().filter(|it| yields(it));
+            let taken = taken.map(|it| (it.user.clone(), it.activity));
+            table.taken_over.extend(taken);
+            let more = table.taken_over.len().saturating_sub(REMEMBERED);
+            table.taken_over.drain(..more);
+        });
+        self.forget_if(yields);
+    }
+
+    /// Whether this transfer was given up because another user has taken its file over. It is told once.
+    pub(crate) fn was_taken_over(&mut self, user: &User, activity: i64) -> bool {
+        let found = self.table(|table| {
+            let all = &mut table.taken_over;
+            let at = all.iter().position(|it| it.0 == *user && it.1 == activity);
+            at.and_then(|at| all.remove(at)).is_some()
+        });
+        found.unwrap_or(false)
+    }
+
     /// Whether an association has this activity of a user under way. Whoever has it is told that it is to be gone on with elsewhere.
     pub(crate) fn claim(&mut self, user: &User, activity: i64) -> bool {
         let claimed = self.table(|table| {
@@ -252,15 +292,20 @@ impl Guard {
     ///
     /// One who shares the table does this, as each has a clock of his own.
     pub fn age(&mut self, now: Instant, kept: Duration) -> Option<Instant> {
+        let after = self.most.yields_after;
         self.table(|table| {
             for docket in &mut table.dockets {
-                docket.since.get_or_insert(now);
+                let since = *docket.since.get_or_insert(now);
+                docket.yields = now >= since + after;
             }
         });
         self.forget_if(|it| it.since.is_some_and(|since| now >= since + kept));
         let due = self.table(|table| {
-            let since = table.dockets.iter().filter_map(|it| it.since);
-            since.map(|since| since + kept).min()
+            let due = |it: &Docket| {
+                let (end, yields) = (it.since? + kept, it.since? + after);
+                Some(if it.yields { end } else { end.min(yields) })
+            };
+            table.dockets.iter().filter_map(due).min()
         });
         due.flatten()
     }

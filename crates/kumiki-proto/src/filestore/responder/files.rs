@@ -481,6 +481,10 @@ impl Responder {
                 let text = "the association that it was on has not ended yet";
                 return refused(Fault::transient(6001, text));
             }
+            if guard.was_taken_over(&self.user, activity) {
+                let text = "another user has taken the file over since";
+                return refused(Fault::permanent(6004, text));
+            }
             return refused(Fault::permanent(6004, ""));
         };
         let Some(form) = Form::of(&docket.contents_type) else {

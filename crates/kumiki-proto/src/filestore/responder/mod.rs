@@ -257,14 +257,21 @@ impl Responder {
 
     /// Ends the association, because nothing has come for too long. Who has fallen silent may come back for what was interrupted.
     pub fn expire(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+        let text = if self.keeps_others_out(guard) {
+            "nothing came for too long while a file was locked for others"
+        } else {
+            "nothing came for too long"
+        };
         if !self.over {
             self.keep(guard);
         }
-        self.stop(
-            Fault::transient(1013, "nothing came for too long"),
-            guard,
-            out,
-        );
+        self.stop(Fault::transient(1013, text), guard, out);
+    }
+
+    /// Whether others wait for a file that this association has locked.
+    pub fn keeps_others_out(&self, guard: &mut Guard) -> bool {
+        let selected = self.selected;
+        selected.is_some_and(|selected| guard.keeps_others_out(selected.selection))
     }
 
     /// Whether this is the association of `user` on which the activity goes on.

@@ -120,21 +120,36 @@ impl Responder {
         else {
             return;
         };
+        let (resumed, octets) = match (self.transfer.take(), opened.resumed.take()) {
+            (Some(transfer), _) => {
+                let resumed = Resumed {
+                    file: transfer.file(),
+                    writes: matches!(transfer.what, What::Writing { .. }),
+                    points: transfer.points,
+                    begin: transfer.begin,
+                };
+                (resumed, transfer.offset.saturating_sub(transfer.begin))
+            }
+            (None, Some(resumed)) => {
+                let end = resumed.points.last().copied().unwrap_or(resumed.begin);
+                let octets = end.saturating_sub(resumed.begin);
+                (resumed, octets)
+            }
+            (None, None) => return,
+        };
         let Resumed {
             file,
             writes,
             points,
             begin,
-        } = match (self.transfer.take(), opened.resumed.take()) {
-            (Some(transfer), _) => Resumed {
-                file: transfer.file(),
-                writes: matches!(transfer.what, What::Writing { .. }),
-                points: transfer.points,
-                begin: transfer.begin,
-            },
-            (None, Some(resumed)) => resumed,
-            (None, None) => return,
-        };
+        } = resumed;
+        if writes && octets == 0 {
+            // There is nothing to go on with, and its locks stand in the way of others.
+            if let Some(file) = file {
+                guard.store().close(file);
+            }
+            return;
+        }
         let is_kept = guard.interrupt(Interrupted {
             user: self.user.clone(),
             activity,

@@ -165,7 +165,7 @@ fn what_is_given_up_leaves_neither_locks_nor_octets_nor_a_new_file() {
         };
         assert_eq!((fill(&mut guard, 1), fill(&mut guard, 2)), (true, false));
         let kept = Duration::from_secs(60);
-        assert_eq!(guard.age(at(5), kept), Some(at(65)));
+        assert_eq!(guard.age(at(5), kept), Some(at(35)));
         guard.age(at(64), kept);
         assert_eq!(guard.interrupted(), 1);
         assert_eq!(guard.age(at(65), kept), None);
@@ -173,6 +173,75 @@ fn what_is_given_up_leaves_neither_locks_nor_octets_nor_a_new_file() {
         assert!(fill(&mut guard, 7));
         assert_eq!(contents(&mut guard, "new"), None);
         assert_eq!(contents(&mut guard, "a").unwrap(), b"old");
+    }
+}
+
+#[test]
+fn who_writes_and_has_no_octets_yet_is_not_kept() {
+    let mut guard = store(b"old");
+    let mut writer = as_user("ada", &mut guard);
+    let over = Override::DeleteAndCreateWithOldAttributes;
+    let begin = numbered(begin_writing("a", over), 7);
+    say(&mut writer, &mut guard, begin);
+    assert!(!is_free(&mut guard, "a"));
+    writer.on_broken(&mut guard);
+    assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
+    assert!(is_free(&mut guard, "a"));
+    assert_eq!(contents(&mut guard, "a").unwrap(), b"old");
+    // The same of one that was silent for too long.
+    let mut writer = as_user("ada", &mut guard);
+    say(
+        &mut writer,
+        &mut guard,
+        numbered(begin_writing("a", over), 8),
+    );
+    writer.expire(&mut guard, &mut Vec::new());
+    assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
+}
+
+#[test]
+fn after_a_short_time_another_user_may_take_the_file_over_and_its_owner_is_told() {
+    for new in [false, true] {
+        let table = Shared::default();
+        let guard = || {
+            let guard = store(b"old").sharing(Box::new(table.clone()));
+            guard.yielding_after(Duration::from_secs(30))
+        };
+        let (mut ages, mut ada, mut eve) = (guard(), guard(), guard());
+        let file = if new { "new" } else { "a" };
+        break_writing("ada", file, 7, &mut ada);
+        let kept = Duration::from_secs(600);
+        assert_eq!(ages.age(at(5), kept), Some(at(35)));
+        assert!(!is_free(&mut eve, "a") || new);
+        ages.age(at(34), kept);
+        assert_eq!(eve.interrupted(), 1);
+        // Who only reads is in nobody's way.
+        let due = ages.age(at(35), kept);
+        assert_eq!(due, Some(at(605)));
+        if !new {
+            let user = User { name: "eve".into() };
+            let read = eve.select(&user, name("a"), AccessRequest::READ_ATTRIBUTE, None, None);
+            eve.deselect(read.unwrap());
+        }
+        assert_eq!(eve.interrupted(), 1);
+        break_writing("eve", file, 9, &mut eve);
+        assert_eq!(eve.interrupted(), 1);
+        let mut late = as_user("ada", &mut ada);
+        let request = RecoverRequest {
+            activity_identifier: 7,
+            bulk_transfer_number: 1,
+            recovery_point: 1,
+            ..RecoverRequest::default()
+        };
+        let out = say(
+            &mut late,
+            &mut ada,
+            vec![Fpdu::RecoverRequest(Box::new(request))],
+        );
+        assert_eq!(errors(&out), [6004]);
+        assert!(format!("{out:?}").contains("another user has taken the file over since"));
+        let (_, said) = recover_as("eve", 9, 1, &mut eve);
+        assert_eq!(said, [0; 0]);
     }
 }
 
