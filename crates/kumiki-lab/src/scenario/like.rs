@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Source, Value};
 
+/// More hosts in a row that are like each other are a slip of the pen: each is filled in from all behind it.
+const LONGEST_ROW: usize = 32;
+
 /// Gives every host what it takes from the one it is like. Tables are filled in key by key, except `graph`, which is one
 /// value: part of another host's graph is nothing.
 pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault> {
@@ -32,6 +35,12 @@ pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault
                 return Err(source.locate(Fault::at(
                     path,
                     format!("a host that is like itself: {round}"),
+                )));
+            }
+            if round.len() > LONGEST_ROW {
+                return Err(source.locate(Fault::at(
+                    path,
+                    format!("more than {LONGEST_ROW} hosts in a row that are like each other"),
                 )));
             }
             complete(&mut entry.node, other, true);

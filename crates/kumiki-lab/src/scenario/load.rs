@@ -67,6 +67,9 @@ fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, Fault> {
 /// The tables that say how a scenario becomes points; no names are replaced in them.
 const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"];
 
+/// The most octets of a file: forty times the longest of ours. Each value that is read takes hundreds.
+pub(super) const LONGEST_FILE: usize = 256 * 1024;
+
 /// What `--set` with a path may change.
 const SETTABLE: [&str; 8] = [
     "host", "switch", "link", "ring", "workload", "beside", "report", "title",
@@ -91,8 +94,15 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where it is not TOML.
+    /// [`Fault`] where it is not TOML, or has more than [`LONGEST_FILE`] octets.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Fault> {
+        if text.len() > LONGEST_FILE {
+            let problem = format!(
+                "{} octets; a scenario has at most {LONGEST_FILE}",
+                text.len()
+            );
+            return Err(Fault::new(problem).in_file(file));
+        }
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
         Ok(Self {
             name: name.to_owned(),

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::load::LONGEST_FILE;
 use super::*;
 
 const TWO_HOSTS: &str = include_str!("../../tests/data/two-hosts.toml");
@@ -677,4 +678,27 @@ fn a_chance_is_a_number_or_a_share() {
     for text in ["2", "1.5", "\"200 %\"", "\"much\""] {
         assert!(loss(text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn what_is_too_much_is_counted_before_it_is_made() {
+    let many = vec!["1"; 10_001].join(", ");
+    assert_eq!(
+        refused("[vary]\n", &format!("[vary]\nmore = [{many}]\n")),
+        "x.toml:34: vary.more: 10001 values make more than 10000 combinations"
+    );
+    let text = "x".repeat(LONGEST_FILE + 1);
+    let told = Document::parse("x", "x.toml", &text).unwrap_err();
+    assert_eq!(
+        told.to_string(),
+        "x.toml: 262145 octets; a scenario has at most 262144"
+    );
+    let host = |n: u32| format!("\n[host.h{n}]\nlike = \"h{}\"\n", n + 1);
+    let row: String = (0..40).map(host).collect();
+    let told = refused(
+        "[host.b]\n",
+        &format!("{row}\n[host.h40]\nlike = \"a\"\n[host.b]\n"),
+    );
+    let expected = "more than 32 hosts in a row that are like each other";
+    assert!(told.contains(expected), "{told}");
 }

@@ -51,6 +51,16 @@ pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<
                 .expected("letters, digits, _ and -, or several such names between commas"),
         );
     }
+    // They are counted before they are copied.
+    if let Value::List(items) = &entry.node.value
+        && items.len() > MOST_POINTS
+    {
+        let problem = format!(
+            "{} values make more than {MOST_POINTS} combinations",
+            items.len()
+        );
+        return Err(fault_at(source, &path, entry.at, problem));
+    }
     let rows = if names.len() > 1 {
         lockstep(source, &path, names.len(), &entry.node)?
     } else {
