@@ -89,26 +89,33 @@ impl Passwords {
     /// Who this is.
     ///
     /// # Errors
-    /// [`Fault::login`], after as much work for a user who is not known as for one who is.
+    /// [`Fault::login`], after as many rounds whoever it is: by the time that it takes nobody learns who is known, nor whose password has few rounds.
     pub fn authenticate(&self, login: &Login<'_>) -> Result<User, Fault> {
+        self.authenticate_by(login, &mut derive)
+    }
+
+    fn authenticate_by(
+        &self,
+        login: &Login<'_>,
+        derive: &mut dyn FnMut(&[u8], &[u8], u32) -> [u8; 32],
+    ) -> Result<User, Fault> {
         let name = login.initiator.cloned().unwrap_or_default();
         if self.anonymous {
             return Ok(User { name });
         }
         let given = login.password.map(|it| it.octets()).unwrap_or_default();
         let known = self.users.get(name.octets());
+        let all = self.users.values().map(|kept| kept.rounds);
+        let most = all.max().unwrap_or(1);
         let stranger = Kept {
-            rounds: self
-                .users
-                .values()
-                .map(|kept| kept.rounds)
-                .max()
-                .unwrap_or(1),
+            rounds: most,
             salt: Vec::new(),
             hash: [0; 32],
         };
         let kept = known.unwrap_or(&stranger);
         let hash = derive(given, &kept.salt, kept.rounds);
+        // What others would have taken longer, and one round for everybody, so that it is twice for all.
+        core::hint::black_box(derive(given, &kept.salt, most - kept.rounds + 1));
         // All octets are looked at, whichever differs.
         let pairs = hash.iter().zip(&kept.hash);
         let differs = pairs.fold(0, |differs, (a, b)| differs | (a ^ b));
@@ -153,4 +160,43 @@ fn octets(hex: &str) -> Option<Vec<u8>> {
     let starts = (0..hex.len()).step_by(2);
     let mut pairs = starts.map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok());
     pairs.by_ref().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kumiki_osi::ftam::{GraphicString, Password};
+
+    use super::*;
+
+    #[test]
+    fn everybody_costs_the_same_number_of_rounds() {
+        let lines = [("few", 10), ("many", 600), ("some", 100)]
+            .map(|(name, rounds)| hash(name, b"right", b"salt", rounds));
+        let passwords = Passwords::parse(&lines.join("\n")).unwrap();
+        for (name, password, is_let_in) in [
+            ("few", "right", true),
+            ("many", "right", true),
+            ("some", "wrong", false),
+            ("few", "wrong", false),
+            ("nobody", "right", false),
+            ("", "", false),
+        ] {
+            let (user, given) = (
+                GraphicString::from(name.as_bytes()),
+                Password::Text(GraphicString::from(password.as_bytes())),
+            );
+            let login = Login {
+                initiator: Some(&user),
+                password: Some(&given),
+                ..Login::default()
+            };
+            let (mut calls, mut all) = (0, 0);
+            let mut counted = |password: &[u8], salt: &[u8], rounds| {
+                (calls, all) = (calls + 1, all + rounds);
+                derive(password, salt, rounds)
+            };
+            let done = passwords.authenticate_by(&login, &mut counted);
+            assert_eq!((done.is_ok(), calls, all), (is_let_in, 2, 601), "{name}");
+        }
+    }
 }
