@@ -3,6 +3,7 @@
 //! | read | for |
 //! |---|---|
 //! | [`admission`] | which callers of a server are taken, and whose passwords are answered |
+//! | [`allocator`] | one arena for all threads, where address space is bounded |
 //! | [`clock`] | the only place that reads a clock, and how an executor waits |
 //! | [`executor`] | graphs and media in real time, in one thread |
 //! | [`device`] | what the executor needs of a device of the machine |
@@ -22,6 +23,7 @@
 //! The same graphs run in virtual time; nothing in them knows which of the two clocks it is.
 
 pub mod admission;
+pub mod allocator;
 pub mod clock;
 pub mod device;
 pub mod executor;

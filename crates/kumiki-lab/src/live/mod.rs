@@ -36,6 +36,8 @@ pub mod delay;
 #[cfg(target_os = "linux")]
 pub mod files;
 #[cfg(target_os = "linux")]
+pub mod memory;
+#[cfg(target_os = "linux")]
 pub mod osi;
 #[cfg(target_os = "linux")]
 pub mod pad;

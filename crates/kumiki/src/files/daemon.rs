@@ -114,9 +114,15 @@ struct Limits {
     /// The most octets in the directory, what was there before among them
     #[arg(long, value_name = "SIZE")]
     quota: Option<String>,
+    /// The most entries in it, files and directories; unless given, one for each 4 KiB of --quota, and at least 64
+    #[arg(long, value_name = "N")]
+    files: Option<u64>,
     /// The most octets of one file
     #[arg(long, value_name = "SIZE")]
     longest_file: Option<String>,
+    /// The most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it, callers without an association are refused
+    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
+    memory: String,
     /// The most associations at once
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     associations: u16,
@@ -132,6 +138,9 @@ struct Limits {
     /// After so long without a word an association is ended
     #[arg(long, value_name = "TIME", default_value = "10min")]
     idle: String,
+    /// The same while it has a file locked for others; 0s: not sooner
+    #[arg(long, value_name = "TIME", default_value = "1min")]
+    lock_idle: String,
     /// After so long an association is ended in any case
     #[arg(long, value_name = "TIME")]
     longest: Option<String>,
@@ -279,10 +288,13 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         passwords: passwords(&wanted.who)?,
         read_only: wanted.who.read_only,
         quota: octets("--quota", &limits.quota)?,
+        files: limits.files,
         longest_file: octets("--longest-file", &limits.longest_file)?,
         associations: limits.associations.into(),
         of_one_host: limits.of_one_host.into(),
         tries: limits.tries,
+        memory: option::<Octets>("--memory", &limits.memory)?.count(),
+        lock_idle: option("--lock-idle", &limits.lock_idle)?,
         begin: option("--begin", &limits.begin)?,
         idle: option("--idle", &limits.idle)?,
         longest,

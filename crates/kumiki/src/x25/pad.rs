@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::live::Duration;
+use kumiki_lab::live::memory::Memory;
 use kumiki_lab::live::pad::{
     HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy,
     terminal,
 };
+use kumiki_lab::quantity::Octets;
 
 use crate::commands::{Stop, print};
 use crate::live::option;
@@ -67,6 +69,9 @@ struct Reach {
     /// The most terminals or calls at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
     most: u16,
+    /// With --answer and COMMAND: the most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less
+    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
+    memory: String,
     /// Octets of a packet that are asked for
     #[arg(long, value_name = "OCTETS", default_value_t = 128)]
     packet: u16,
@@ -148,6 +153,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         patience: option("--timeout", &reach.timeout)?,
         pcap: reach.pcap.clone(),
         walls: wanted.walls.walls()?,
+        budget: None,
     };
     let answer = match &reach.answer {
         Some(text) => Some(resolved("--answer", text, XOT)?),
@@ -256,6 +262,15 @@ fn set(parameters: &mut Parameters, list: &List) {
 
 fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
     find_program(&wanted.command)?;
+    let memory = option::<Octets>("--memory", &wanted.reach.memory)?.count();
+    let memory = Memory::budget(memory).map_err(|why| Stop::Failed(why.to_string()))?;
+    if let Some(remark) = &memory.remark {
+        Lines.told(remark);
+    }
+    let network = &Network {
+        budget: Some(memory.budget),
+        ..network.clone()
+    };
     let listener = bound("--answer", at)?;
     let mut config = HostConfig::default();
     if !list.0.is_empty() {

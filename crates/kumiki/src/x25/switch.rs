@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::live::x25;
+use kumiki_lab::quantity::Octets;
 
 use crate::commands::{Stop, print};
+use crate::live::option;
 
 /// `kumiki x25 switch`.
 #[derive(Args, Debug)]
@@ -24,6 +26,9 @@ pub(super) struct Wanted {
     pcap: Option<PathBuf>,
     #[command(flatten)]
     walls: crate::walls::WallOptions,
+    /// The most memory that calls may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it, new calls are cleared with network congestion
+    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
+    memory: String,
 }
 
 fn read(path: &Path) -> Result<x25::Config, Stop> {
@@ -45,6 +50,7 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
     let run = x25::Wanted {
         pcap: wanted.pcap.clone(),
         walls: wanted.walls.walls()?,
+        memory: Some(option::<Octets>("--memory", &wanted.memory)?.count()),
         ..x25::Wanted::default()
     };
     x25::run(&config, &run, say)?;

@@ -12,6 +12,7 @@ mod collect;
 mod files;
 mod harness;
 mod line;
+mod memory;
 mod names;
 mod passwords;
 mod recovered;

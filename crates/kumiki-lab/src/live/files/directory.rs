@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use kumiki_octets::{Message, Page};
+use kumiki_octets::{Account, Claim, Message, Page};
 use kumiki_osi::ftam::access::AccessControlElement;
 use kumiki_osi::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
 use kumiki_osi::ftam::contents::ContentsType;
@@ -23,6 +23,7 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, pread, pwrite};
 
+use super::quota::NoEntry;
 use super::{Passwords, Quota};
 
 /// How names of unfinished files begin. Nobody can name, see or make one that begins so.
@@ -119,7 +120,15 @@ pub struct Directory {
     opened: BTreeMap<u64, Opened>,
     next: u64,
     quota: Option<Arc<Quota>>,
+    /// From which is claimed what a listing takes.
+    account: Option<Account>,
+    listed: Option<Claim>,
 }
+
+/// What an entry takes while the directory is sent, in octets.
+const LISTED: usize = 400;
+/// It is claimed for so many at a time.
+const AT_ONCE: usize = 1024;
 
 impl Directory {
     /// The files below `root`, for those whom `passwords` lets in.
@@ -136,6 +145,8 @@ impl Directory {
             opened: BTreeMap::new(),
             next: 0,
             quota: None,
+            account: None,
+            listed: None,
         })
     }
 
@@ -144,6 +155,26 @@ impl Directory {
     pub fn with_quota(mut self, quota: Arc<Quota>) -> Self {
         self.quota = Some(quota);
         self
+    }
+
+    /// What long listings take is claimed here.
+    #[must_use]
+    pub fn with_account(mut self, account: Account) -> Self {
+        self.account = Some(account);
+        self
+    }
+
+    /// Claims what a listing of so many names takes until the next one; a short one is in what an association costs.
+    fn claim(&mut self, names: usize) -> Result<(), Fault> {
+        let Some(account) = &self.account else {
+            return Ok(());
+        };
+        let octets = (names * LISTED) as u64;
+        let claimed = match &mut self.listed {
+            Some(claim) => claim.grow_to(octets),
+            none => account.claim(octets).map(|claim| *none = Some(claim)),
+        };
+        claimed.map_err(|_| Fault::transient(9, "no memory for a listing so long"))
     }
 
     /// Nothing is written, made or removed.
@@ -208,6 +239,31 @@ impl Directory {
         Ok((directory, OsStr::from_bytes(last.octets()).to_owned()))
     }
 
+    /// One entry more is to be in a directory, whose identity this gives.
+    fn take_entry(&self, directory: &OwnedFd) -> Result<Option<(u64, u64)>, Fault> {
+        let Some(quota) = &self.quota else {
+            return Ok(None);
+        };
+        let id = identity(directory);
+        let Some(known) = id else {
+            return Ok(None);
+        };
+        match quota.take_entry(known, || entries(directory)) {
+            Ok(()) => Ok(id),
+            Err(NoEntry::InAll) => Err(Fault::space("the store has as many entries as it may")),
+            Err(NoEntry::OfOne(most)) => {
+                let text = format!("the directory has {most} entries, and may have no more");
+                Err(Fault::space(text))
+            }
+        }
+    }
+
+    fn give_entry(&self, id: Option<(u64, u64)>) {
+        if let (Some(quota), Some(id)) = (&self.quota, id) {
+            quota.give_entry(id);
+        }
+    }
+
     fn may_write(&self) -> Result<(), Fault> {
         if self.read_only {
             return Err(Fault::permanent(11, "the responder is read-only"));
@@ -269,6 +325,24 @@ impl Directory {
             Err(Errno::ISDIR)
         }
     }
+}
+
+/// By which a directory is known, whatever it is called.
+fn identity(directory: &OwnedFd) -> Option<(u64, u64)> {
+    let stat = fstat(directory).ok()?;
+    Some((stat.st_dev, stat.st_ino))
+}
+
+/// How many entries a directory has that are shown; none where it cannot be read.
+fn entries(directory: &OwnedFd) -> usize {
+    let Ok(all) = Dir::read_from(directory) else {
+        return 0;
+    };
+    let shown = all.flatten().filter(|entry| {
+        let octets = entry.file_name().to_bytes();
+        !octets.starts_with(UNFINISHED.as_bytes()) && octets != b"." && octets != b".."
+    });
+    shown.count()
 }
 
 /// What the system says, as a diagnostic; `otherwise` where it is nothing in particular.
@@ -380,6 +454,7 @@ impl Filestore for Directory {
         }
         let directory = self.directory(name.components()).map_err(bad)?;
         let mut names: Vec<GraphicString> = Vec::new();
+        self.listed = None;
         for entry in Dir::read_from(&directory).map_err(bad)? {
             let entry = entry.map_err(bad)?;
             let octets = entry.file_name().to_bytes();
@@ -400,6 +475,9 @@ impl Filestore for Directory {
                 return Err(Fault::crowded(most));
             }
             names.push(octets.into());
+            if names.len().is_multiple_of(AT_ONCE) {
+                self.claim(names.len() + AT_ONCE)?;
+            }
         }
         names.sort();
         Ok(names)
@@ -411,12 +489,16 @@ impl Filestore for Directory {
             3004 => Fault::permanent(3006, "no such directory"),
             _ => fault,
         })?;
+        let id = self.take_entry(&directory)?;
         let done = if Form::of(&file.contents_type) == Some(Form::Directory) {
             mkdirat(&directory, &last, Mode::from_raw_mode(0o750))
         } else {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             openat(&directory, &last, flags, Mode::from_raw_mode(MADE | 0o640)).map(drop)
         };
+        if done.is_err() {
+            self.give_entry(id);
+        }
         done.map_err(|why| fault(why, 3006, name))
     }
 
@@ -444,6 +526,7 @@ impl Filestore for Directory {
         if let Some(quota) = &self.quota {
             quota.give(size);
         }
+        self.give_entry(identity(&directory));
         Ok(())
     }
 
@@ -455,12 +538,14 @@ impl Filestore for Directory {
             3004 => Fault::permanent(4005, "no such directory"),
             _ => fault,
         })?;
-        renameat_with(&old, &old_last, &new, &new_last, RenameFlags::NOREPLACE).map_err(|why| {
-            match why {
-                Errno::EXIST => Fault::permanent(4005, "there is a file of the new name"),
-                Errno::INVAL => Fault::permanent(4005, "the new name is below the old one"),
-                why => fault(why, 4005, from),
-            }
+        let id = self.take_entry(&new)?;
+        let done = renameat_with(&old, &old_last, &new, &new_last, RenameFlags::NOREPLACE);
+        // Either it is in its old place no more, or in its new one not yet.
+        self.give_entry(if done.is_ok() { identity(&old) } else { id });
+        done.map_err(|why| match why {
+            Errno::EXIST => Fault::permanent(4005, "there is a file of the new name"),
+            Errno::INVAL => Fault::permanent(4005, "the new name is below the old one"),
+            why => fault(why, 4005, from),
         })
     }
 

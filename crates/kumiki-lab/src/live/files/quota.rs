@@ -1,9 +1,14 @@
-//! How many octets the files below a root have, and how many they may have; and what a crash has left there.
+//! How many octets the files below a root have, how many entries its directories have, and how many they may have; and what a crash has left there.
+//!
+//! An entry costs the disk something even where it has no octets, so there are as many as the octets that there may be would fill blocks, unless another number is given. And no directory gets more
+//! entries than a listing may have: otherwise who writes could keep all others from listing it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat,
@@ -15,11 +20,32 @@ use super::directory::{MADE, UNFINISHED};
 /// The deepest directory that is looked into.
 const DEEPEST: usize = 128;
 
-/// Octets, for all stores of one root.
+/// What an entry is taken to cost the disk, in octets.
+const ENTRY: u64 = 4096;
+/// So many entries there may be in any case.
+const FEW: u64 = 64;
+/// So many directories are remembered with the number of their entries.
+const REMEMBERED: usize = 1024;
+
+/// Octets and entries, for all stores of one root.
 #[derive(Debug)]
 pub struct Quota {
     most: Option<u64>,
     used: AtomicU64,
+    most_entries: Option<u64>,
+    entries: AtomicU64,
+    most_of_one: usize,
+    /// Entries of directories that something was made in, by device and inode.
+    of_one: Mutex<BTreeMap<(u64, u64), usize>>,
+}
+
+/// Why no entry can be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoEntry {
+    /// There are as many as there may be in all.
+    InAll,
+    /// There are as many in the directory.
+    OfOne(usize),
 }
 
 impl Quota {
@@ -31,11 +57,84 @@ impl Quota {
     pub fn count(root: &Path, most: Option<u64>) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(root, flags, Mode::empty())?;
-        let used = below(&root, DEEPEST)?;
+        let (used, entries) = below(&root, DEEPEST)?;
         Ok(Self {
             most,
             used: AtomicU64::new(used),
+            most_entries: most.map(|most| (most / ENTRY).max(FEW)),
+            entries: AtomicU64::new(entries),
+            most_of_one: usize::MAX,
+            of_one: Mutex::default(),
         })
+    }
+
+    /// There may be `most` entries in all: files, and directories below the root. Unless this is said, one for each 4 KiB of the octets that there may be, and at least 64.
+    #[must_use]
+    pub const fn with_entries(mut self, most: u64) -> Self {
+        self.most_entries = Some(most);
+        self
+    }
+
+    /// No directory gets more than `most` entries.
+    #[must_use]
+    pub const fn with_entries_of_one(mut self, most: usize) -> Self {
+        self.most_of_one = most;
+        self
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.entries.load(Ordering::SeqCst)
+    }
+
+    /// One entry more is to be in `directory`, which is called `id` here and in which `count` finds how many there are.
+    pub(super) fn take_entry(
+        &self,
+        id: (u64, u64),
+        count: impl Fn() -> usize,
+    ) -> Result<(), NoEntry> {
+        let most = self.most_entries.unwrap_or(u64::MAX);
+        let more = |entries: u64| entries.checked_add(1).filter(|entries| *entries <= most);
+        let (now, then) = (Ordering::SeqCst, Ordering::SeqCst);
+        if self.entries.fetch_update(now, then, more).is_err() {
+            return Err(NoEntry::InAll);
+        }
+        let mut of_one = self.of_one.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut has = of_one.get(&id).copied().unwrap_or_else(&count);
+        if has >= self.most_of_one {
+            // Others may have taken some away.
+            has = count();
+        }
+        let fits = has < self.most_of_one;
+        if of_one.len() >= REMEMBERED && !of_one.contains_key(&id) {
+            of_one.clear();
+        }
+        of_one.insert(id, has + usize::from(fits));
+        drop(of_one);
+        if fits {
+            return Ok(());
+        }
+        self.give_any();
+        Err(NoEntry::OfOne(self.most_of_one))
+    }
+
+    /// An entry of a directory is gone.
+    pub(super) fn give_entry(&self, id: (u64, u64)) {
+        let mut of_one = self.of_one.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(has) = of_one.get_mut(&id) {
+            *has = has.saturating_sub(1);
+        }
+        drop(of_one);
+        self.give_any();
+    }
+
+    fn give_any(&self) {
+        let (now, then) = (Ordering::SeqCst, Ordering::SeqCst);
+        // The result of the closure is always there.
+        let _ = self
+            .entries
+            .fetch_update(now, then, |entries| Some(entries.saturating_sub(1)));
     }
 
     /// How many octets there are.
@@ -66,9 +165,9 @@ impl Quota {
     }
 }
 
-/// Octets of the files below a directory.
-fn below(directory: &OwnedFd, depth: usize) -> Result<u64, Errno> {
-    let mut octets = 0_u64;
+/// Octets of the files below a directory, and entries.
+fn below(directory: &OwnedFd, depth: usize) -> Result<(u64, u64), Errno> {
+    let (mut octets, mut entries) = (0_u64, 0_u64);
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
         let name = entry.file_name();
@@ -86,16 +185,20 @@ fn below(directory: &OwnedFd, depth: usize) -> Result<u64, Errno> {
                 // That it stays where this fails hurts nobody: it is empty.
                 let _ = unlinkat(directory, name, AtFlags::empty());
             } else if !(unfinished && abandoned(directory, name)) {
+                entries += u64::from(!unfinished);
                 octets = octets.saturating_add(u64::try_from(stat.st_size).unwrap_or(0));
             }
         } else if kind == FileType::Directory && depth > 0 {
+            entries += 1;
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             if let Ok(inner) = openat(directory, name, flags, Mode::empty()) {
-                octets = octets.saturating_add(below(&inner, depth - 1).unwrap_or(0));
+                let (more, of_these) = below(&inner, depth - 1).unwrap_or((0, 0));
+                octets = octets.saturating_add(more);
+                entries = entries.saturating_add(of_these);
             }
         }
     }
-    Ok(octets)
+    Ok((octets, entries))
 }
 
 /// Whether it is called like what a store writes: others that nobody is shown, such as the state of a collection, are no rubbish.

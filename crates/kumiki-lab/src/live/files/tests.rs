@@ -373,3 +373,49 @@ fn what_is_replaced_keeps_its_permissions() {
         }
     }
 }
+
+#[test]
+fn entries_are_bounded_in_all_and_in_each_directory() {
+    let (temp, _) = root();
+    let inner = temp.path().join("root");
+    let there = Quota::count(&inner, None).unwrap();
+    let before = there.entries();
+    let quota = Arc::new(there.with_entries(before + 3).with_entries_of_one(4));
+    let store = Directory::open(&inner, Passwords::anonymous()).unwrap();
+    let mut store = store.with_quota(Arc::clone(&quota));
+    let user = User::default();
+    let make = |store: &mut Directory, path: &str| {
+        let file = NewFile {
+            contents_type: ContentsType::directory(Default::default()),
+            ..NewFile::default()
+        };
+        let made = store.create(&user, &name(path), &file, now());
+        made.map_err(|fault| (fault.identifier, fault.text))
+    };
+    let shown = |path: &std::path::Path| files(path).len();
+    let space_in_root = 4 - shown(&inner);
+    for n in 0..space_in_root {
+        make(&mut store, &format!("m{n}")).unwrap();
+    }
+    let full = "the directory has 4 entries, and may have no more".to_owned();
+    assert_eq!(make(&mut store, "more"), Err((5029, full)));
+    // What is there already does not count twice, and what could not be made not at all.
+    assert_eq!(make(&mut store, "m0").unwrap_err().0, 5029);
+    assert_eq!(quota.entries(), before + space_in_root as u64);
+    // Somebody else takes one away.
+    fs::remove_dir(inner.join("m0")).unwrap();
+    make(&mut store, "m0").unwrap();
+    while quota.entries() < before + 3 {
+        make(&mut store, &format!("d/n{}", quota.entries())).unwrap();
+    }
+    let full = "the store has as many entries as it may".to_owned();
+    assert_eq!(make(&mut store, "d/last"), Err((5029, full)));
+    store.delete(&user, &name("m0")).unwrap();
+    make(&mut store, "d/last").unwrap();
+    assert_eq!(quota.entries(), before + 3);
+    // A quota of octets has room for one entry in each 4 KiB.
+    let few = Quota::count(&inner, Some(1 << 20)).unwrap();
+    let there = few.entries();
+    let taken = (0..300).take_while(|_| few.take_entry((0, 0), || 0).is_ok());
+    assert_eq!(taken.count() as u64, 256 - there);
+}

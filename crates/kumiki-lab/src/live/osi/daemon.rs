@@ -6,6 +6,10 @@
 //! **Before authentication** nothing is told but what the layers below must say: that a selector is none of ours, and what a TPDU may have.
 //! A caller that has no association within [`Daemon::begin`] is dropped.
 //!
+//! **Memory.** Each caller has an account of one budget for all ([`crate::live::memory`]), from which is taken what a thread and a graph cost and what its octets make layers keep.
+//! When more than half is used, callers are told by transport that it is congested; over three quarters they are dropped as they come; and where an association needs what
+//! nobody has left, the largest caller without one is sent away.
+//!
 //! **Interrupted transfers** are kept in the table for [`Daemon::keep`], with their locks and their open files, and any association of the same user can go on with
 //! them. Who lets callers in looks after their age. Where the association that a transfer was on still seems to stand, its thread gives it up in a fraction of a second, and
 //! the one that asks waits for that.
@@ -27,17 +31,20 @@ use std::thread::JoinHandle;
 
 use kumiki_graph::Duration;
 use kumiki_io::{Bell, Clock as _, RealClock, Watch, Wish};
+use kumiki_octets::{Account, Budget};
 use kumiki_osi::Selectors;
 use kumiki_osi::acse::Names;
 use kumiki_osi::ftam::{GraphicString, Moment};
 use kumiki_osi::x25::Number;
 use kumiki_proto::filestore::{Guard, Shelf, Table};
+use kumiki_proto::mms_files;
 
 use self::association::Serve;
 use super::journal::{Book, Journaled};
 use super::strangers::Strangers;
 use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::live::files::{Directory, Passwords, Quota};
+use crate::live::memory::{self, Memory};
 use crate::live::{LOOK, LiveError, system};
 
 /// Where callers come in.
@@ -69,6 +76,14 @@ pub enum Serves {
 }
 
 impl Serves {
+    /// The most entries of a directory that can be listed.
+    fn entries(&self) -> usize {
+        match self {
+            Self::Ftam { entries, .. } => *entries,
+            Self::Mms { .. } => mms_files::ResponderConfig::default().entries,
+        }
+    }
+
     /// The protocol.
     #[must_use]
     pub const fn protocol(&self) -> Protocols {
@@ -94,6 +109,8 @@ pub struct Daemon {
     pub read_only: bool,
     /// The most octets in the directory.
     pub quota: Option<u64>,
+    /// The most entries in it; unless given, one for each 4 KiB of the octets, and at least 64.
+    pub files: Option<u64>,
     /// The most octets of a file.
     pub longest_file: Option<u64>,
     /// The most associations at once, and of one host.
@@ -108,6 +125,10 @@ pub struct Daemon {
     pub idle: Duration,
     /// After so long it is ended in any case.
     pub longest: Option<Duration>,
+    /// The most octets of memory that callers may take together.
+    pub memory: u64,
+    /// After so long without a word an association that has a file locked for others is ended; zero: not sooner than another.
+    pub lock_idle: Duration,
     /// Transfers by FTAM that broke are kept for so long, to be gone on with; zero: not at all.
     pub keep: Duration,
     /// The selectors under which we can be called; one that is not said does not matter.
@@ -143,7 +164,8 @@ pub struct Served {
 struct Shared {
     daemon: Daemon,
     table: Arc<Mutex<Table>>,
-    quota: Option<Arc<Quota>>,
+    quota: Arc<Quota>,
+    budget: Budget,
     stopping: AtomicBool,
     bells: Mutex<BTreeMap<u64, Bell>>,
 }
@@ -172,15 +194,16 @@ impl Shared {
         if daemon.read_only {
             store = store.read_only();
         }
-        if let Some(quota) = &self.quota {
-            store = store.with_quota(Arc::clone(quota));
-        }
-        Ok(store)
+        Ok(store.with_quota(Arc::clone(&self.quota)))
     }
 
     /// Who guards a store, with the table that all have.
-    fn guard(&self, book: Book) -> Result<Guard, LiveError> {
-        let guard = Guard::new(Box::new(Journaled::new(self.store()?, book)))
+    fn guard(&self, book: Book, account: Option<&Account>) -> Result<Guard, LiveError> {
+        let mut store = self.store()?;
+        if let Some(account) = account {
+            store = store.with_account(account.clone());
+        }
+        let guard = Guard::new(Box::new(Journaled::new(store, book)))
             .sharing(Box::new(OfAll(Arc::clone(&self.table))));
         Ok(if self.daemon.keeps() {
             guard
@@ -244,7 +267,11 @@ pub fn serve(
 ) -> Result<Served, LiveError> {
     let root = daemon.root.display().to_string();
     // What a crash has left goes, and what is there counts.
-    let quota = Quota::count(&daemon.root, daemon.quota).map_err(system(root))?;
+    let mut quota = Quota::count(&daemon.root, daemon.quota).map_err(system(root))?;
+    quota = quota.with_entries_of_one(daemon.serves.entries());
+    if let Some(files) = daemon.files {
+        quota = quota.with_entries(files);
+    }
     let mut listeners = Vec::new();
     let mut bound = Vec::new();
     for listen in &daemon.listen {
@@ -258,22 +285,27 @@ pub fn serve(
     let clock = RealClock::start();
     let bell = Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let memory = Memory::budget(daemon.memory).map_err(|why| LiveError::Line(why.to_string()))?;
     ready(&bound)?;
+    if let Some(remark) = memory.remark {
+        say(&remark);
+    }
     if daemon.admits_nobody() {
         say(
             "warning: the file of passwords has no user, so that nobody is let in; kumiki ftamd password NAME prints a line for it",
         );
     }
     let shared = Arc::new(Shared {
-        quota: daemon.quota.map(|_| Arc::new(quota)),
+        quota: Arc::new(quota),
         daemon,
         table: Arc::default(),
+        budget: memory.budget,
         stopping: AtomicBool::new(false),
         bells: Mutex::default(),
     });
     let (teller, told) = channel();
     // It gives up what is old, and what is left at the end.
-    let mut guard = shared.guard(Book::default())?;
+    let mut guard = shared.guard(Book::default(), None)?;
     let mut door = Door {
         strangers: Strangers::new(shared.daemon.tries),
         clock,
@@ -430,7 +462,15 @@ impl Door {
                 ));
                 continue;
             }
-            self.begin(socket, remote, carrier, say);
+            let Ok(account) = self.shared.budget.account(memory::COMES) else {
+                self.served.dropped += 1;
+                say(&format!(
+                    "{} - {remote}: dropped, for there is no memory for another caller",
+                    date()
+                ));
+                continue;
+            };
+            self.begin(socket, remote, (carrier, account), say);
             if self.shared.daemon.once {
                 return;
             }
@@ -441,7 +481,7 @@ impl Door {
         &mut self,
         socket: TcpStream,
         remote: SocketAddr,
-        carrier: Carrier,
+        (carrier, account): (Carrier, Account),
         say: &mut dyn FnMut(&str),
     ) {
         self.served.connections += 1;
@@ -452,7 +492,11 @@ impl Door {
             self.bell.clone(),
         );
         let work = move || {
-            let served = Serve::run(number, socket, remote, carrier, &shared, &teller);
+            kumiki_octets::keep_free(memory::FREE_PAGES);
+            let caller = (socket, remote, carrier);
+            let served = Serve::run(number, caller, &account, &shared, &teller);
+            // Who waits for what it had is not to wait for the log.
+            drop(account);
             let (line, how) = match served {
                 Ok(ended) => ended,
                 Err(why) => (format!("{} {number} {remote}: {why}", date()), How::Without),
@@ -464,7 +508,9 @@ impl Door {
             bells.remove(&number);
             bell.ring();
         };
-        let named = std::thread::Builder::new().name(format!("association {number}"));
+        let named = std::thread::Builder::new()
+            .name(format!("association {number}"))
+            .stack_size(memory::STACK);
         match named.spawn(work) {
             Ok(thread) => {
                 let host = remote.ip();

@@ -142,6 +142,9 @@ impl core::fmt::Display for Carrier {
     }
 }
 
+/// The longest message of session that is taken before its connection stands: an SPDU of the longest length there is (X.225 section 8.2.5), with its two fields in front.
+const FIRST: u32 = 65_535 + 4;
+
 /// What can be set of the layers below association control.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lower {
@@ -159,7 +162,7 @@ pub struct Lower {
     pub answers: Number,
     /// How calls of X.25 are made and taken.
     pub circuit: Circuit,
-    /// The longest message of session that is taken, in octets.
+    /// The longest message of session that is taken, in octets, when its connection stands; before, that is [`FIRST`].
     pub longest: u32,
 }
 
@@ -263,6 +266,7 @@ fn joined(
         tpdu_size: lower.tpdu_size,
         preferred_size: lower.preferred_size,
         longest: lower.longest,
+        longest_first: FIRST,
         patience,
         ..tp0::Config::default()
     };

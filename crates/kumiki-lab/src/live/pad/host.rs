@@ -14,13 +14,13 @@ use kumiki_io::{
     Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Stream, Wish,
     unguessable,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Account, Message};
 use kumiki_proto::pad_host::{Config, PadHost};
 use kumiki_proto::pipe::{self, Pipe};
 
 use super::{Journal, Network, Tape, executor, numbered, serve};
 use crate::live::walls::{self, Calls, Needs};
-use crate::live::{LOOK, LiveError, system};
+use crate::live::{LOOK, LiveError, memory, system};
 
 /// How long a connection may be without a call, and how long one that is over stays.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -155,6 +155,12 @@ fn converse(
     wish: &Wish,
     journal: &dyn Fn(&str),
 ) -> Result<bool, LiveError> {
+    let account = match &network.budget {
+        Some(budget) => Some(budget.account(memory::COMES).map_err(|_| {
+            LiveError::Line("dropped, for there is no memory for another caller".to_owned())
+        })?),
+        None => None,
+    };
     let clock = RealClock::start();
     let mut executor = executor(clock);
     let ends = socket
@@ -163,6 +169,11 @@ fn converse(
         .map_err(system("the connection"))?;
     let seed = unguessable().map_err(system("no random number"))?;
     let (mut graph, [line, program]) = stack(network, config, ends, seed)?;
+    if let Some(account) = &account {
+        let bell = executor.bell();
+        account.on_sent_away(Box::new(move || bell.ring()));
+        graph.set_budget(account.clone());
+    }
     let mut tape = match &network.pcap {
         Some(path) => Some(Tape::begin(path, &mut graph)?),
         None => None,
@@ -208,8 +219,16 @@ fn converse(
                 return true;
             };
             let now = clock.now();
+            let is_sent_away = account.as_ref().is_some_and(Account::is_sent_away);
+            if is_sent_away && !is_told {
+                return true;
+            }
             if let Some(caller) = host.caller().filter(|_| !is_told) {
                 is_told = true;
+                if let Some(account) = &account {
+                    // It takes no more than it has already: what its windows hold.
+                    let _ = account.stand(0);
+                }
                 wanted.store(true, Ordering::SeqCst);
                 journal(&format!("a call of {caller}"));
             }

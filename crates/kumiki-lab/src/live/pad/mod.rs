@@ -23,11 +23,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kumiki_graph::{Duration, Graph};
 use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
+use kumiki_octets::Budget;
 use kumiki_osi::x25::{Flow, Number};
 use kumiki_proto::x25::{self, Over, X25};
 use kumiki_proto::xot::{self, Xot};
 
-use super::{BATCH, LOOK, LiveError, system};
+use super::{BATCH, LOOK, LiveError, memory, system};
 use crate::capture::Stream as Capture;
 
 pub mod host;
@@ -59,6 +60,8 @@ pub struct Network {
     pub pcap: Option<PathBuf>,
     /// The walls behind which callers are served.
     pub walls: crate::live::walls::Walls,
+    /// The memory that all callers share, where there are many.
+    pub budget: Option<Budget>,
 }
 
 impl Default for Network {
@@ -72,6 +75,7 @@ impl Default for Network {
             patience: Duration::from_secs(200),
             pcap: None,
             walls: crate::live::walls::Walls::none(),
+            budget: None,
         }
     }
 }
@@ -204,7 +208,9 @@ fn serve(
                     number += 1;
                     busy.fetch_add(1, Ordering::SeqCst);
                     let (done, left) = (Arc::clone(&is_done), Arc::clone(&busy));
-                    let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
+                    let thread = std::thread::Builder::new().stack_size(memory::STACK);
+                    let spawned = thread.spawn_scoped(scope, move || {
+                        kumiki_octets::keep_free(memory::FREE_PAGES);
                         if each(socket, from, number) && once {
                             done.store(true, Ordering::SeqCst);
                         }

@@ -17,6 +17,7 @@ use kumiki_proto::x25_switch::{CLOSE, Event, Happened, Switch};
 use super::config::{Config, Kind, On, Port};
 use super::ports;
 use crate::capture;
+use crate::live::memory::Memory;
 use crate::live::walls::{self, Needs, Walls};
 use crate::live::{LOOK, LiveError, system};
 use crate::scenario::Fault;
@@ -34,6 +35,8 @@ pub struct Wanted {
     pub pcap: Option<PathBuf>,
     /// The walls behind which it runs.
     pub walls: Walls,
+    /// The most octets of memory that calls may take together; no bound unless given.
+    pub memory: Option<u64>,
     /// Set from outside, it ends the run as Ctrl-C does.
     pub end: Option<Arc<AtomicBool>>,
 }
@@ -132,6 +135,16 @@ fn needs(config: &Config) -> Needs {
 pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let mut built = build(config, &mut say)?;
+    if let Some(most) = wanted.memory {
+        let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
+        let memory = Memory::budget(most).map_err(|why| line(&why))?;
+        if let Some(remark) = &memory.remark {
+            say(remark);
+        }
+        // The switch itself costs nothing: each of its calls has an account beside this one.
+        let own = memory.budget.account(0).map_err(|why| line(&why))?;
+        built.graph.set_budget(own);
+    }
     let mut capture = match &wanted.pcap {
         None => None,
         Some(path) => {

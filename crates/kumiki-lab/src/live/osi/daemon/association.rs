@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
+use kumiki_octets::Account;
 use kumiki_osi::Association as Upper;
 use kumiki_osi::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
 use kumiki_proto::filestore::{Config, End, Fault, FileServer, Guard, ResponderConfig};
@@ -22,12 +23,12 @@ use super::super::line::{Connection, Line, Sight, Watcher};
 use super::super::objection::{layer, objection, told};
 use super::super::{Carrier, Lower, numbered, shown, stack};
 use super::{Daemon, How, Serves, Shared, Told, date};
-use crate::live::{BATCH, LOOK, LiveError, system};
+use crate::live::{BATCH, LOOK, LiveError, memory, system};
 
 /// How long a peer may take to hang up when all is said.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// The longest message of session that is taken, in octets: nobody who may call has more of our memory than this and what is read ahead.
+/// The longest message of session that is taken, in octets, from who has an association.
 const LONGEST: u32 = 4 << 20;
 
 /// The node on top.
@@ -57,6 +58,7 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
                 },
                 associations: 1,
                 idle: daemon.idle,
+                lock_idle: daemon.lock_idle,
                 // Each association has a clock of its own.
                 kept: Duration::ZERO,
                 began,
@@ -92,10 +94,13 @@ pub(super) struct Serve<'a> {
     host: GraphId,
     watcher: Watcher,
     book: Book,
+    account: Account,
     has_begun: bool,
     is_stopped: bool,
     /// It took too long to begin.
     is_late: bool,
+    /// It was sent away, for others needed its memory.
+    is_sent_away: bool,
     /// Since when it is over but for what is to leave.
     over: Option<Instant>,
 }
@@ -104,9 +109,8 @@ impl Serve<'_> {
     /// Serves a caller; gives the line for the log, and how it ended.
     pub(super) fn run(
         number: u64,
-        socket: TcpStream,
-        remote: SocketAddr,
-        carrier: Carrier,
+        (socket, remote, carrier): (TcpStream, SocketAddr, Carrier),
+        account: &Account,
         shared: &Shared,
         teller: &Sender<Told>,
     ) -> Result<(String, How), LiveError> {
@@ -114,7 +118,7 @@ impl Serve<'_> {
         let local = socket.local_addr().map_err(system("the connection"))?;
         let clock = RealClock::start();
         let book = Book::default();
-        let guard = shared.guard(book.clone())?;
+        let guard = shared.guard(book.clone(), Some(account))?;
         let server = server(daemon, guard);
         let lower = Lower {
             carrier,
@@ -128,7 +132,8 @@ impl Serve<'_> {
         };
         let seed = unguessable().map_err(system("no random number"))?;
         let of = daemon.serves.protocol();
-        let (graph, device) = stack(of, ("server", server), &lower, (local, remote), seed)?;
+        let (mut graph, device) = stack(of, ("server", server), &lower, (local, remote), seed)?;
+        graph.set_budget(account.clone());
         let node = graph.node("server");
         let node = node.ok_or_else(|| LiveError::Line("the stack has no server".to_owned()))?;
         let connection = Connection {
@@ -156,6 +161,8 @@ impl Serve<'_> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(number, executor.bell());
+        let bell = executor.bell();
+        account.on_sent_away(Box::new(move || bell.ring()));
         executor.start()?;
         let mut serve = Serve {
             number,
@@ -167,9 +174,11 @@ impl Serve<'_> {
             host,
             watcher,
             book,
+            account: account.clone(),
             has_begun: false,
             is_stopped: false,
             is_late: false,
+            is_sent_away: false,
             over: None,
         };
         let ended = loop {
@@ -208,13 +217,19 @@ impl Serve<'_> {
             return true;
         };
         let stands = server.associations() > 0;
+        let mut is_short = false;
         if stands && !self.has_begun {
             self.has_begun = true;
+            is_short = self.account.stand(memory::STANDS).is_err();
             if daemon.verbose {
                 let line = format!("{} {}: the association stands", date(), self.who());
                 // Nobody listens any more only when the program ends.
                 let _ = self.teller.send(Told::Line(line));
             }
+        }
+        if !stands && self.account.is_sent_away() {
+            self.is_sent_away = true;
+            return true;
         }
         let (_, is_down) = self.watcher.crossed();
         let is_ended = server.last_end().is_some();
@@ -243,10 +258,12 @@ impl Serve<'_> {
         let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
             return true;
         };
-        if (stopping || too_long) && !self.is_stopped {
+        if (stopping || too_long || is_short) && !self.is_stopped {
             self.is_stopped = true;
             server.stop(if stopping {
                 Fault::transient(2, "the responder ends")
+            } else if is_short {
+                Fault::transient(9, "the responder has no memory for another association")
             } else {
                 // Who comes at once would have to begin anew.
                 Fault::permanent(1013, "it has lasted as long as the responder lets one last")
@@ -338,7 +355,9 @@ impl Serve<'_> {
             let ours = shown(&self.shared.daemon.called);
             return told(of, layer, objection, &ours);
         }
-        if self.is_late {
+        if self.is_sent_away {
+            "sent away, for others need the memory that it had".to_owned()
+        } else if self.is_late {
             "no association in time".to_owned()
         } else if sight.received == 0 {
             "hung up without a word".to_owned()

@@ -1,0 +1,192 @@
+//! What hostile callers can make a responder keep, and what becomes of it where memory ends.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+use std::thread::{JoinHandle, spawn};
+
+use super::harness::{Daemon, Folder, Ran, Running, hollow, until};
+
+const MIB: u64 = 1 << 20;
+/// What the program has before anybody calls, and what the allocator keeps in pieces: measured as 8 to 14 MiB, doubled.
+const START: u64 = 28 * MIB;
+/// The most that a caller has taken before a session stands.
+const BEGINNING: usize = 65_539;
+
+/// CR to any selector, and TPDUs of 8192 octets.
+const CR: &[u8] = &[3, 0, 0, 14, 9, 0xe0, 0, 0, 0, 1, 0, 0xc0, 1, 13];
+
+/// A DT TPDU that does not end its TSDU.
+fn dt(data: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(data.len() + 7).unwrap().to_be_bytes();
+    [&[3, 0, len[0], len[1], 2, 0xf0, 0], data].concat()
+}
+
+/// What became of a hostile caller.
+struct Hostile {
+    /// It holds its connection, if it was let.
+    _socket: TcpStream,
+    /// Octets of a TSDU that went out before somebody hung up.
+    sent: usize,
+    is_refused: bool,
+}
+
+/// Begins a CONNECT SPDU of 65,535 octets in TPDUs with so many octets each, and goes on up to `most`, or until it is refused.
+fn attack(at: &str, piece: usize, most: usize) -> JoinHandle<Hostile> {
+    let at = at.to_owned();
+    spawn(move || {
+        kumiki_watchdog::minute();
+        let mut socket = TcpStream::connect(at).unwrap();
+        let (mut sent, mut is_refused) = (0, false);
+        let begins = socket.write_all(CR).and_then(|()| {
+            let mut cc = [0; 14];
+            socket.read_exact(&mut cc)?;
+            // A DR has 6D here, a CC D0.
+            if cc[5] != 0xd0 {
+                return Err(ErrorKind::ConnectionRefused.into());
+            }
+            socket.write_all(&dt(&[0x0d, 0xff, 0xff, 0xff]))
+        });
+        if begins.is_err() {
+            return Hostile {
+                _socket: socket,
+                sent,
+                is_refused: true,
+            };
+        }
+        let tpdu = dt(&vec![0; piece]);
+        let many = (65_536 / tpdu.len()).max(1);
+        while sent + 4 < most && !is_refused {
+            let now = many.min((most - sent - 4).div_ceil(piece));
+            match socket.write_all(&tpdu.repeat(now)) {
+                Ok(()) => sent += now * piece,
+                Err(_) => is_refused = true,
+            }
+        }
+        Hostile {
+            _socket: socket,
+            sent,
+            is_refused,
+        }
+    })
+}
+
+/// A figure of the process, in octets.
+fn figure(daemon: &Daemon, name: &str) -> u64 {
+    let path = format!("/proc/{}/status", daemon.running.child.id());
+    let text = std::fs::read_to_string(path).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let kib: u64 = line
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    kib * 1024
+}
+
+/// Somebody fetches a file of so many octets all the while.
+fn fetch(folder: &Folder, daemon: &Daemon, len: u64) -> Running {
+    hollow(&folder.path("root/large"), len);
+    let url = daemon.url("large");
+    let got = folder.path("got");
+    let _ = std::fs::remove_file(&got);
+    let fetching = Running::start(folder.command(&["ftam", "get", &url, "got"]));
+    // It is under way when the first octets are there, under whatever name.
+    let own = folder.0.clone();
+    until(|| {
+        let all = std::fs::read_dir(&own).unwrap();
+        let mut all = all.filter_map(|it| it.ok()?.metadata().ok());
+        all.any(|it| it.is_file() && it.len() > 0)
+    });
+    fetching
+}
+
+fn came_whole(folder: &Folder, fetching: Running, len: u64) {
+    let ran: Ran = fetching.end();
+    ran.well();
+    assert_eq!(std::fs::metadata(folder.path("got")).unwrap().len(), len);
+}
+
+#[test]
+fn thirty_two_hostile_callers_stay_below_the_budget_while_a_transfer_goes_on() {
+    let folder = Folder::new("hostile");
+    let many = ["--associations", "40", "--of-one-host", "40"];
+    let budget = 32 * MIB;
+    for piece in [1, 64, 8000] {
+        let options = ["--anonymous", "--memory", "32MiB"].into_iter().chain(many);
+        let daemon = Daemon::start(&folder, &options.collect::<Vec<_>>());
+        let len = 100 * MIB;
+        let fetching = fetch(&folder, &daemon, len);
+        // Four times what was once kept of each.
+        let most = if piece == 64 { BEGINNING - 64 } else { 4 << 20 };
+        let all: Vec<JoinHandle<Hostile>> =
+            (0..32).map(|_| attack(&daemon.at, piece, most)).collect();
+        let all: Vec<Hostile> = all.into_iter().map(|it| it.join().unwrap()).collect();
+        if piece == 64 {
+            // What is in proportion and no longer than a beginning is taken; what of others comes before they hang up is thrown away.
+            assert!(all.iter().all(|it| !it.is_refused && it.sent + 68 > most));
+        }
+        let peak = figure(&daemon, "VmHWM");
+        assert!(peak <= budget + START, "{piece}: {peak} octets");
+        drop(all);
+        came_whole(&folder, fetching, len);
+        folder.ftam(&["ls", &daemon.url("")]).well();
+        daemon.stop();
+    }
+}
+
+/// A responder in so many octets of address space.
+fn bounded(folder: &Folder, most: u64) -> Running {
+    let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", most / 1024);
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &script, super::harness::KUMIKI])
+        .args([
+            "ftamd",
+            "--root",
+            "root",
+            "--listen",
+            "127.0.0.1:0",
+            "--anonymous",
+        ])
+        .args(["--associations", "400", "--of-one-host", "400"])
+        .current_dir(&folder.0);
+    Running::start(command)
+}
+
+#[test]
+fn where_address_space_ends_callers_are_refused_and_nobody_else_is_hurt() {
+    let folder = Folder::new("ulimit");
+    let start = {
+        let daemon = Daemon::start(&folder, &["--anonymous"]);
+        figure(&daemon, "VmSize")
+    };
+    // There is no room for anybody: that is said, and not tried.
+    let ran = bounded(&folder, start + 8 * MIB).end();
+    ran.failed(1, &["the limit of address space (ulimit -v)", "allow more"]);
+    for more in [60, 120, 200] {
+        let running = bounded(&folder, start + more * MIB);
+        let line = running.line();
+        let at = line.strip_prefix("listens at ").unwrap();
+        let at = at.split_whitespace().next().unwrap().to_owned();
+        let told = running.line();
+        assert!(told.starts_with("callers may have "), "{told}");
+        let daemon = Daemon { running, at };
+        let len = 50 * MIB;
+        let fetching = fetch(&folder, &daemon, len);
+        let pieces = [64, 500, 8000].into_iter().cycle().take(200);
+        let all: Vec<JoinHandle<Hostile>> = pieces
+            .map(|piece| attack(&daemon.at, piece, BEGINNING - piece))
+            .collect();
+        let all: Vec<Hostile> = all.into_iter().map(|it| it.join().unwrap()).collect();
+        assert!(all.iter().any(|it| it.is_refused), "{more}");
+        came_whole(&folder, fetching, len);
+        drop(all);
+        // Those that are gone give back what they had.
+        until(|| folder.ftam(&["ls", &daemon.url("")]).status == Some(0));
+        let ran = daemon.stop();
+        assert!(!ran.err.contains("memory allocation"), "{ran:?}");
+    }
+}
