@@ -89,7 +89,6 @@ const ALWAYS: &[c_long] = &[
     // Files below what Landlock leaves: captures at least.
     libc::SYS_openat,
     libc::SYS_unlinkat,
-    libc::SYS_renameat,
     libc::SYS_renameat2,
     libc::SYS_ftruncate,
     libc::SYS_fchmod,
@@ -97,9 +96,10 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_fdatasync,
 ];
 
-/// Names that only x86-64 has, for what is there under another name anyway.
+/// Names that not all processors have, for what is there under another name anyway.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[c_long] = &[
+    libc::SYS_renameat,
     libc::SYS_poll,
     libc::SYS_open,
     libc::SYS_stat,
@@ -111,7 +111,9 @@ const OLD: &[c_long] = &[
     libc::SYS_time,
     libc::SYS_epoll_wait,
 ];
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+const OLD: &[c_long] = &[libc::SYS_renameat];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const OLD: &[c_long] = &[];
 
 /// A store of files.
@@ -185,9 +187,6 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_clock_adjtime,
     libc::SYS_adjtimex,
     libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_nfsservctl,
-    libc::SYS_lookup_dcookie,
 ];
 
 /// The rules of one call: any of them will do.
@@ -209,6 +208,9 @@ fn bits(argument: u8, mask: u64, set: u64) -> Rules {
     let is = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, op, set)?;
     Ok(vec![SeccompRule::new(vec![is])?])
 }
+
+/// What the kernel told this program at its start; Linux 6.4 (linux/prctl.h).
+const PR_GET_AUXV: u64 = 0x4155_5856;
 
 /// What is allowed with some arguments only.
 fn conditional(
@@ -270,6 +272,7 @@ fn conditional(
                     octets(libc::PR_SET_NAME),
                     octets(libc::PR_SET_TIMERSLACK),
                     octets(libc::PR_SET_VMA),
+                    PR_GET_AUXV,
                 ],
             )?,
         ),
