@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +15,8 @@ use kumiki_osi::ftam::{AttributeNames, GeneralizedTime, GraphicString, Moment, P
 use kumiki_proto::filestore::{
     Detached, Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User,
 };
-use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat,
-    Uid, fchmod, fchown, flock, fstat, fsync, ftruncate, mkdirat, openat, openat2, renameat,
-    renameat_with, statat, unlinkat,
-};
-use rustix::io::{Errno, pread, pwrite};
 
+use super::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};
 use super::quota::NoEntry;
 use super::{Passwords, Quota};
 
@@ -61,32 +55,33 @@ const DIRECTORY_ACTIONS: PermittedActions = PermittedActions::READ
     .with(PermittedActions::DELETE);
 
 #[derive(Debug)]
-enum Opened {
-    Reading { file: OwnedFd, seen: Seen },
-    Writing(Unfinished),
+enum Opened<D: Disk> {
+    Reading { file: D::File, seen: Seen },
+    Writing(Unfinished<D>),
 }
 
 /// By which it is seen that others have written to a file that is being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Seen {
-    size: i64,
+    size: u64,
     modified: (i64, u64),
 }
 
 impl Seen {
-    fn of(stat: &Stat) -> Self {
+    const fn of(meta: &Meta) -> Self {
         Self {
-            size: stat.st_size,
-            modified: (stat.st_mtime, stat.st_mtime_nsec),
+            size: meta.size,
+            modified: meta.modified,
         }
     }
 }
 
 /// A file that is being written, under a name that nobody sees. Wherever it is dropped, it is gone, and what it has taken is given back.
 #[derive(Debug)]
-struct Unfinished {
-    file: OwnedFd,
-    directory: OwnedFd,
+struct Unfinished<D: Disk> {
+    disk: D,
+    file: D::File,
+    directory: D::File,
     name: OsString,
     /// Where it goes.
     last: OsString,
@@ -97,11 +92,12 @@ struct Unfinished {
     is_placed: bool,
 }
 
-impl Drop for Unfinished {
+impl<D: Disk> Drop for Unfinished<D> {
     fn drop(&mut self) {
         if !self.is_placed {
             // That it stays where this fails hurts nobody: it is never shown.
-            let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
+            let name = Path::new(&self.name);
+            let _ = self.disk.remove(Some(&self.directory), name, false);
         }
         if let Some(quota) = &self.quota {
             quota.give(self.taken);
@@ -111,13 +107,14 @@ impl Drop for Unfinished {
 
 /// Files below a directory.
 #[derive(Debug)]
-pub struct Directory {
-    root: OwnedFd,
+pub struct Directory<D: Disk = System> {
+    disk: D,
+    root: Arc<D::File>,
     passwords: Passwords,
     read_only: bool,
     /// Whether openat2 is there.
     at_once: bool,
-    opened: BTreeMap<u64, Opened>,
+    opened: BTreeMap<u64, Opened<D>>,
     next: u64,
     quota: Option<Arc<Quota>>,
     /// From which is claimed what a listing takes.
@@ -136,9 +133,26 @@ impl Directory {
     /// # Errors
     /// `root` is no directory that can be opened.
     pub fn open(root: &Path, passwords: Passwords) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self {
-            root: rustix::fs::open(root, flags, Mode::empty())?,
+        Ok(Self::on(System, open_root(&System, root)?, passwords))
+    }
+}
+
+/// Opens the directory below which a store is.
+///
+/// # Errors
+/// There is none, or it cannot be opened.
+pub fn open_root<D: Disk>(disk: &D, root: &Path) -> io::Result<Arc<D::File>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(Arc::new(disk.open(None, root, flags, 0)?))
+}
+
+impl<D: Disk> Directory<D> {
+    /// The same of a directory that is open already, on any disk.
+    #[must_use]
+    pub const fn on(disk: D, root: Arc<D::File>, passwords: Passwords) -> Self {
+        Self {
+            disk,
+            root,
             passwords,
             read_only: false,
             at_once: true,
@@ -147,7 +161,7 @@ impl Directory {
             quota: None,
             account: None,
             listed: None,
-        })
+        }
     }
 
     /// What is written counts here.
@@ -192,32 +206,31 @@ impl Directory {
     }
 
     /// The directory of these components.
-    fn directory(&mut self, components: &[GraphicString]) -> Result<OwnedFd, Errno> {
+    fn directory(&mut self, components: &[GraphicString]) -> Result<D::File, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let none = Mode::empty();
         if self.at_once {
             let parts: Vec<&[u8]> = components.iter().map(GraphicString::octets).collect();
             let mut path = parts.join(&b'/');
             if path.is_empty() {
                 path.push(b'.');
             }
-            let within =
-                ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
-            match openat2(&self.root, OsStr::from_bytes(&path), flags, none, within) {
+            let path = Path::new(OsStr::from_bytes(&path));
+            match self.disk.open_beneath(&self.root, path, flags) {
                 // Forbidden by a filter of system calls, or not there.
                 Err(Errno::NOSYS | Errno::PERM) => self.at_once = false,
                 done => return done,
             }
         }
-        let mut at = openat(&self.root, ".", flags, none)?;
+        let mut at = self.disk.open(Some(&self.root), Path::new("."), flags, 0)?;
         for component in components {
-            at = openat(&at, OsStr::from_bytes(component.octets()), flags, none)?;
+            let path = Path::new(OsStr::from_bytes(component.octets()));
+            at = self.disk.open(Some(&at), path, flags, 0)?;
         }
         Ok(at)
     }
 
     /// The directory that `name` is in, and its last component.
-    fn place(&mut self, name: &Name) -> Result<(OwnedFd, OsString), Fault> {
+    fn place(&mut self, name: &Name) -> Result<(D::File, OsString), Fault> {
         let bad = |why: &str| Fault::permanent(3027, why);
         let Some((last, before)) = name.components().split_last() else {
             return Err(bad("the root is in no directory"));
@@ -240,15 +253,15 @@ impl Directory {
     }
 
     /// One entry more is to be in a directory, whose identity this gives.
-    fn take_entry(&self, directory: &OwnedFd) -> Result<Option<(u64, u64)>, Fault> {
+    fn take_entry(&self, directory: &D::File) -> Result<Option<(u64, u64)>, Fault> {
         let Some(quota) = &self.quota else {
             return Ok(None);
         };
-        let id = identity(directory);
+        let id = identity(&self.disk, directory);
         let Some(known) = id else {
             return Ok(None);
         };
-        match quota.take_entry(known, || entries(directory)) {
+        match quota.take_entry(known, || entries(&self.disk, directory)) {
             Ok(()) => Ok(id),
             Err(NoEntry::InAll) => Err(Fault::space("the store has as many entries as it may")),
             Err(NoEntry::OfOne(most)) => {
@@ -271,7 +284,7 @@ impl Directory {
         Ok(())
     }
 
-    fn keep(&mut self, opened: Opened) -> FileId {
+    fn keep(&mut self, opened: Opened<D>) -> FileId {
         self.next += 1;
         self.opened.insert(self.next, opened);
         FileId(self.next)
@@ -285,8 +298,8 @@ impl Directory {
         }
     }
 
-    fn describe(&self, last: &OsStr, stat: &Stat) -> ReadAttributes {
-        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    fn describe(&self, last: &OsStr, meta: &Meta) -> ReadAttributes {
+        let is_directory = meta.kind == Kind::Directory;
         let date = |seconds: i64| {
             Moment::from_unix_seconds(seconds).map_or(Attribute::NoValueAvailable, |it| {
                 GeneralizedTime::from(it).into()
@@ -298,29 +311,28 @@ impl Directory {
         } else {
             (ObjectType::File, FILE_ACTIONS, ContentsType::binary())
         };
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
         ReadAttributes {
             pathname: Some(GraphicString::from(last.as_bytes()).into()),
             object_type: Some(kind),
             permitted_actions: Some(self.actions(actions)),
             contents_type: Some(contents),
             created: Some(Attribute::NoValueAvailable),
-            modified: Some(date(stat.st_mtime)),
-            read: Some(date(stat.st_atime)),
-            attributes_modified: Some(date(stat.st_ctime)),
+            modified: Some(date(meta.modified.0)),
+            read: Some(date(meta.read)),
+            attributes_modified: Some(date(meta.changed)),
             availability: Some(Availability::Immediate.into()),
-            size: Some(size.into()),
+            size: Some(meta.size.into()),
             ..ReadAttributes::default()
         }
     }
 
     /// Opens a regular file, and nothing else: neither what a link leads to nor a device.
-    fn regular(&self, directory: BorrowedFd<'_>, last: &OsStr) -> Result<(OwnedFd, Stat), Errno> {
+    fn regular(&self, directory: &D::File, last: &OsStr) -> Result<(D::File, Meta), Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(directory, last, flags, Mode::empty())?;
-        let stat = fstat(&file)?;
-        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            Ok((file, stat))
+        let file = self.disk.open(Some(directory), Path::new(last), flags, 0)?;
+        let meta = self.disk.meta(&file)?;
+        if meta.kind == Kind::File {
+            Ok((file, meta))
         } else {
             Err(Errno::ISDIR)
         }
@@ -328,21 +340,18 @@ impl Directory {
 }
 
 /// By which a directory is known, whatever it is called.
-fn identity(directory: &OwnedFd) -> Option<(u64, u64)> {
-    let stat = fstat(directory).ok()?;
-    Some((stat.st_dev, stat.st_ino))
+fn identity<D: Disk>(disk: &D, directory: &D::File) -> Option<(u64, u64)> {
+    disk.meta(directory).ok().map(|meta| meta.identity)
 }
 
 /// How many entries a directory has that are shown; none where it cannot be read.
-fn entries(directory: &OwnedFd) -> usize {
-    let Ok(all) = Dir::read_from(directory) else {
-        return 0;
-    };
-    let shown = all.flatten().filter(|entry| {
-        let octets = entry.file_name().to_bytes();
-        !octets.starts_with(UNFINISHED.as_bytes()) && octets != b"." && octets != b".."
+fn entries<D: Disk>(disk: &D, directory: &D::File) -> usize {
+    let mut shown = 0;
+    let told = disk.names(directory, &mut |last| {
+        shown += usize::from(!last.as_bytes().starts_with(UNFINISHED.as_bytes()));
+        true
     });
-    shown.count()
+    told.map_or(0, |()| shown)
 }
 
 /// What the system says, as a diagnostic; `otherwise` where it is nothing in particular.
@@ -371,54 +380,34 @@ fn trouble(why: Errno, otherwise: i64) -> Fault {
 }
 
 /// Gives a new file owner, group and permissions of the one that it takes the place of, as far as may be.
-fn be_like(file: &OwnedFd, stat: &Stat) {
-    let Ok(own) = fstat(file) else {
+fn be_like<D: Disk>(disk: &D, file: &D::File, meta: &Meta) {
+    let Ok(own) = disk.meta(file) else {
         return;
     };
     // Who may not give a file away keeps it, and may still leave it to a group of his.
-    if own.st_uid != stat.st_uid {
-        let _ = fchown(file, Some(Uid::from_raw(stat.st_uid)), None);
+    if own.user != meta.user {
+        let _ = disk.give(file, Some(meta.user), None);
     }
-    let is_theirs =
-        own.st_gid == stat.st_gid || fchown(file, None, Some(Gid::from_raw(stat.st_gid))).is_ok();
+    let is_theirs = own.group == meta.group || disk.give(file, None, Some(meta.group)).is_ok();
     // What the group may do is for theirs, and not for another one.
     let bits = if is_theirs { 0o777 } else { 0o707 };
-    let _ = fchmod(file, Mode::from_raw_mode(stat.st_mode & bits));
-}
-
-/// Writes all of it.
-fn write_all(file: BorrowedFd<'_>, mut octets: &[u8], mut at: u64) -> Result<(), Errno> {
-    while !octets.is_empty() {
-        match pwrite(file, octets, at) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(written) => {
-                octets = octets.get(written..).unwrap_or_default();
-                at = at.saturating_add(written as u64);
-            }
-            Err(Errno::INTR) => {}
-            Err(why) => return Err(why),
-        }
-    }
-    Ok(())
+    let _ = disk.set_mode(file, meta.mode & bits);
 }
 
 /// Copies a file, and says how many octets it has.
-fn copy(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<u64, Errno> {
+fn copy<D: Disk>(disk: &D, from: &D::File, to: &D::File) -> Result<u64, Errno> {
     let (mut at, mut octets) = (0_u64, vec![0; COPIED]);
     loop {
-        match pread(from, &mut octets[..], at) {
-            Ok(0) => return Ok(at),
-            Ok(len) => {
-                write_all(to, octets.get(..len).unwrap_or_default(), at)?;
-                at = at.saturating_add(len as u64);
-            }
-            Err(Errno::INTR) => {}
-            Err(why) => return Err(why),
+        let len = disk.read_full(from, &mut octets, at)?;
+        disk.write_all(to, octets.get(..len).unwrap_or_default(), at)?;
+        at = at.saturating_add(len as u64);
+        if len < octets.len() {
+            return Ok(at);
         }
     }
 }
 
-impl Filestore for Directory {
+impl<D: Disk> Filestore for Directory<D> {
     fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
         self.passwords.authenticate(login)
     }
@@ -433,17 +422,16 @@ impl Filestore for Directory {
 
     fn attributes(&mut self, _: &User, name: &Name) -> Result<ReadAttributes, Fault> {
         if name.components().is_empty() {
-            let stat = fstat(&self.root).map_err(|why| fault(why, 5027, name))?;
-            return Ok(self.describe(OsStr::new("/"), &stat));
+            let meta = self.disk.meta(&self.root);
+            let meta = meta.map_err(|why| fault(why, 5027, name))?;
+            return Ok(self.describe(OsStr::new("/"), &meta));
         }
         let (directory, last) = self.place(name)?;
-        let stat = statat(&directory, &last, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|why| fault(why, 5027, name))?;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if matches!(kind, FileType::RegularFile | FileType::Directory) {
-            Ok(self.describe(&last, &stat))
-        } else {
-            Err(Fault::permanent(11, format!("{name} is no file")))
+        let meta = self.disk.meta_at(Some(&directory), Path::new(&last));
+        let meta = meta.map_err(|why| fault(why, 5027, name))?;
+        match meta.kind {
+            Kind::File | Kind::Directory => Ok(self.describe(&last, &meta)),
+            Kind::Other => Err(Fault::permanent(11, format!("{name} is no file"))),
         }
     }
 
@@ -455,29 +443,28 @@ impl Filestore for Directory {
         let directory = self.directory(name.components()).map_err(bad)?;
         let mut names: Vec<GraphicString> = Vec::new();
         self.listed = None;
-        for entry in Dir::read_from(&directory).map_err(bad)? {
-            let entry = entry.map_err(bad)?;
-            let octets = entry.file_name().to_bytes();
-            let hidden = octets.starts_with(UNFINISHED.as_bytes());
-            if hidden || octets == b"." || octets == b".." {
-                continue;
+        let mut why_not = None;
+        // What is told is taken out of the store for as long, for a claim changes what it has.
+        let disk = self.disk.clone();
+        let told = disk.names(&directory, &mut |last| {
+            if last.as_bytes().starts_with(UNFINISHED.as_bytes()) {
+                return true;
             }
-            let last = OsStr::from_bytes(octets);
             // One that is gone since, and whatever is no file, is left out.
-            let Ok(stat) = statat(&directory, last, AtFlags::SYMLINK_NOFOLLOW) else {
-                continue;
-            };
-            let kind = FileType::from_raw_mode(stat.st_mode);
-            if !matches!(kind, FileType::RegularFile | FileType::Directory) {
-                continue;
+            let meta = disk.meta_at(Some(&directory), Path::new(last));
+            if meta.is_ok_and(|meta| meta.kind != Kind::Other) {
+                names.push(last.as_bytes().into());
+                if names.len() > most {
+                    why_not = Some(Fault::crowded(most));
+                } else if names.len().is_multiple_of(AT_ONCE) {
+                    why_not = self.claim(names.len() + AT_ONCE).err();
+                }
             }
-            if names.len() >= most {
-                return Err(Fault::crowded(most));
-            }
-            names.push(octets.into());
-            if names.len().is_multiple_of(AT_ONCE) {
-                self.claim(names.len() + AT_ONCE)?;
-            }
+            why_not.is_none()
+        });
+        told.map_err(bad)?;
+        if let Some(fault) = why_not {
+            return Err(fault);
         }
         names.sort();
         Ok(names)
@@ -490,11 +477,15 @@ impl Filestore for Directory {
             _ => fault,
         })?;
         let id = self.take_entry(&directory)?;
+        let path = Path::new(&last);
         let done = if Form::of(&file.contents_type) == Some(Form::Directory) {
-            mkdirat(&directory, &last, Mode::from_raw_mode(0o750))
+            let made = self.disk.make_directory(Some(&directory), path, 0o750);
+            // What is put into it is lost with it.
+            made.and_then(|()| self.disk.sync(&directory, Synced::All))
         } else {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            openat(&directory, &last, flags, Mode::from_raw_mode(MADE | 0o640)).map(drop)
+            let made = self.disk.open(Some(&directory), path, flags, MADE | 0o640);
+            made.map(drop)
         };
         if done.is_err() {
             self.give_entry(id);
@@ -507,8 +498,12 @@ impl Filestore for Directory {
         let Ok((directory, last)) = self.place(name) else {
             return;
         };
-        if let Ok((file, stat)) = self.regular(directory.as_fd(), &last) {
-            let _ = fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777));
+        if let Ok((file, meta)) = self.regular(&directory, &last) {
+            let _ = self
+                .disk
+                .set_mode(&file, meta.mode & 0o777)
+                .and_then(|()| self.disk.sync(&file, Synced::All))
+                .and_then(|()| self.disk.sync(&directory, Synced::All));
         }
     }
 
@@ -516,18 +511,18 @@ impl Filestore for Directory {
         self.may_write()?;
         let kind = self.attributes(user, name)?.object_type;
         let (directory, last) = self.place(name)?;
-        let flags = if kind == Some(ObjectType::FileDirectory) {
-            AtFlags::REMOVEDIR
-        } else {
-            AtFlags::empty()
-        };
-        let size = size_of(&directory, &last);
-        unlinkat(&directory, &last, flags).map_err(|why| fault(why, 3007, name))?;
+        let is_directory = kind == Some(ObjectType::FileDirectory);
+        let size = size_of(&self.disk, &directory, &last);
+        self.disk
+            .remove(Some(&directory), Path::new(&last), is_directory)
+            .map_err(|why| fault(why, 3007, name))?;
         if let Some(quota) = &self.quota {
             quota.give(size);
         }
-        self.give_entry(identity(&directory));
-        Ok(())
+        self.give_entry(identity(&self.disk, &directory));
+        // Else it might be there again.
+        let done = self.disk.sync(&directory, Synced::All);
+        done.map_err(|why| fault(why, 3007, name))
     }
 
     fn rename(&mut self, user: &User, from: &Name, to: &Name, _: Moment) -> Result<(), Fault> {
@@ -539,14 +534,25 @@ impl Filestore for Directory {
             _ => fault,
         })?;
         let id = self.take_entry(&new)?;
-        let done = renameat_with(&old, &old_last, &new, &new_last, RenameFlags::NOREPLACE);
+        let (old_path, new_path) = (Path::new(&old_last), Path::new(&new_last));
+        let renamed = self
+            .disk
+            .rename((Some(&old), old_path), (Some(&new), new_path), false);
         // Either it is in its old place no more, or in its new one not yet.
-        self.give_entry(if done.is_ok() { identity(&old) } else { id });
-        done.map_err(|why| match why {
+        self.give_entry(if renamed.is_ok() {
+            identity(&self.disk, &old)
+        } else {
+            id
+        });
+        renamed.map_err(|why| match why {
             Errno::EXIST => Fault::permanent(4005, "there is a file of the new name"),
             Errno::INVAL => Fault::permanent(4005, "the new name is below the old one"),
             why => fault(why, 4005, from),
-        })
+        })?;
+        // First where it is now: in between it is better seen twice than not at all.
+        let done = self.disk.sync(&new, Synced::All);
+        let done = done.and_then(|()| self.disk.sync(&old, Synced::All));
+        done.map_err(|why| fault(why, 4005, from))
     }
 
     fn set_access_control(
@@ -561,28 +567,28 @@ impl Filestore for Directory {
 
     fn read_from(&mut self, _: &User, name: &Name, _: Moment) -> Result<(FileId, u64), Fault> {
         let (directory, last) = self.place(name)?;
-        let opened = self.regular(directory.as_fd(), &last);
-        let (file, stat) = opened.map_err(|why| fault(why, 5027, name))?;
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
-        let seen = Seen::of(&stat);
-        Ok((self.keep(Opened::Reading { file, seen }), size))
+        let opened = self.regular(&directory, &last);
+        let (file, meta) = opened.map_err(|why| fault(why, 5027, name))?;
+        let seen = Seen::of(&meta);
+        Ok((self.keep(Opened::Reading { file, seen }), meta.size))
     }
 
     fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
         self.may_write()?;
         let bad = |why| fault(why, 5026, name);
         let (directory, last) = self.place(name)?;
-        let (old, stat) = self.regular(directory.as_fd(), &last).map_err(bad)?;
+        let (old, meta) = self.regular(&directory, &last).map_err(bad)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(stat.st_mode & 0o777);
         let mut number = self.next;
         let (file, unfinished) = loop {
             let process = rustix::process::getpid();
             let unfinished = OsString::from(format!("{UNFINISHED}{process}-{number}"));
-            match openat(&directory, &unfinished, flags, mode) {
+            let path = Path::new(&unfinished);
+            let bits = meta.mode & 0o777;
+            match self.disk.open(Some(&directory), path, flags, bits) {
                 // Who looks for what a crash has left sees that this is in use.
-                Ok(file) if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() => {
-                    be_like(&file, &stat);
+                Ok(file) if self.disk.lock(&file).is_ok() => {
+                    be_like(&self.disk, &file, &meta);
                     break (file, unfinished);
                 }
                 Ok(_) | Err(Errno::EXIST) => number += 1,
@@ -590,6 +596,7 @@ impl Filestore for Directory {
             }
         };
         let mut unfinished = Unfinished {
+            disk: self.disk.clone(),
             file,
             directory,
             name: unfinished,
@@ -601,13 +608,12 @@ impl Filestore for Directory {
         };
         if start == Start::Extend {
             if let Some(quota) = &self.quota {
-                let size = u64::try_from(stat.st_size).unwrap_or(0);
-                if !quota.take(size) {
+                if !quota.take(meta.size) {
                     return Err(Fault::space("the store is full"));
                 }
-                unfinished.taken = size;
+                unfinished.taken = meta.size;
             }
-            unfinished.size = copy(old.as_fd(), unfinished.file.as_fd()).map_err(bad)?;
+            unfinished.size = copy(&self.disk, &old, &unfinished.file).map_err(bad)?;
         }
         let size = unfinished.size;
         Ok((self.keep(Opened::Writing(unfinished)), size))
@@ -622,16 +628,9 @@ impl Filestore for Directory {
         let (mut filled, mut failed) = (0, None);
         // The octets are read to where they stay: the page is the message.
         let page = Page::build(most, |octets| {
-            while let Some(rest) = octets.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-                match pread(file, rest, offset.saturating_add(filled as u64)) {
-                    Ok(0) => break,
-                    Ok(len) => filled += len,
-                    Err(Errno::INTR) => {}
-                    Err(why) => {
-                        failed = Some(why);
-                        break;
-                    }
-                }
+            match self.disk.read_full(file, octets, offset) {
+                Ok(len) => filled = len,
+                Err(why) => failed = Some(why),
             }
         });
         match failed {
@@ -646,7 +645,11 @@ impl Filestore for Directory {
 
     fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
         let Some(Opened::Writing(Unfinished {
-            file, size, taken, ..
+            disk,
+            file,
+            size,
+            taken,
+            ..
         })) = self.opened.get_mut(&file.0)
         else {
             return Err(Fault::permanent(5026, "the file is not open for writing"));
@@ -664,13 +667,13 @@ impl Filestore for Directory {
             *taken = taken.saturating_add(more);
         }
         if offset < *size {
-            ftruncate(&*file, offset).map_err(bad)?;
+            disk.set_size(file, offset).map_err(bad)?;
         }
         *size = offset;
         let mut done = Ok(());
         data.for_each(|octets| {
             if done.is_ok() {
-                done = write_all(file.as_fd(), octets, *size);
+                done = disk.write_all(file, octets, *size);
                 *size = size.saturating_add(octets.len() as u64);
             }
         });
@@ -681,13 +684,17 @@ impl Filestore for Directory {
         let Some(Opened::Writing(mut it)) = self.opened.remove(&file.0) else {
             return Err(Fault::permanent(5026, "the file is not open for writing"));
         };
-        let old = size_of(&it.directory, &it.last);
-        fsync(&it.file)
-            .and_then(|()| renameat(&it.directory, &it.name, &it.directory, &it.last))
+        let old = size_of(&it.disk, &it.directory, &it.last);
+        let (name, last) = (Path::new(&it.name), Path::new(&it.last));
+        let directory = Some(&it.directory);
+        it.disk
+            .sync(&it.file, Synced::All)
+            .and_then(|()| it.disk.rename((directory, name), (directory, last), true))
             .map_err(|why| trouble(why, 5026))?;
         it.is_placed = true;
         it.taken = it.taken.saturating_sub(it.size).saturating_add(old);
-        fsync(&it.directory).map_err(|why| trouble(why, 5026))
+        let done = it.disk.sync(&it.directory, Synced::All);
+        done.map_err(|why| trouble(why, 5026))
     }
 
     fn close(&mut self, file: FileId) {
@@ -699,11 +706,11 @@ impl Filestore for Directory {
     }
 
     fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
-        let opened = file.downcast::<Opened>();
+        let opened = file.downcast::<Opened<D>>();
         let opened = opened.ok_or_else(|| Fault::docket("not of a directory"))?;
         if let Opened::Reading { file, seen } = &opened {
-            let stat = fstat(file).map_err(|why| trouble(why, 5027))?;
-            if Seen::of(&stat) != *seen {
+            let meta = self.disk.meta(file).map_err(|why| trouble(why, 5027))?;
+            if Seen::of(&meta) != *seen {
                 return Err(Fault::docket("the file was written to meanwhile"));
             }
         }
@@ -712,10 +719,8 @@ impl Filestore for Directory {
 }
 
 /// Octets of a file; none of what is no file.
-fn size_of(directory: &OwnedFd, last: &OsStr) -> u64 {
-    let stat = statat(directory, last, AtFlags::SYMLINK_NOFOLLOW);
-    let stat = stat
-        .ok()
-        .filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
-    stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
+fn size_of<D: Disk>(disk: &D, directory: &D::File, last: &OsStr) -> u64 {
+    let meta = disk.meta_at(Some(directory), Path::new(last)).ok();
+    let meta = meta.filter(|meta| meta.kind == Kind::File);
+    meta.map_or(0, |meta| meta.size)
 }

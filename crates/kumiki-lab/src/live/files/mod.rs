@@ -19,12 +19,15 @@
 //! **After a crash.** Unfinished files (`.kumiki-PROCESS-NUMBER`; nothing that begins with `.kumiki-` is shown to anybody) are locked by who writes them, and removed at a start where nobody does. So are files that were made for
 //! them and are empty, which have the sticky bit until something is put in their place or they are to stay as they are.
 
+#[cfg(test)]
+mod crashes;
 mod directory;
+pub mod disk;
 mod password;
 mod quota;
 #[cfg(test)]
 mod tests;
 
-pub use directory::Directory;
+pub use directory::{Directory, open_root};
 pub use password::{BadPasswords, Passwords, hash};
 pub use quota::Quota;

@@ -4,18 +4,15 @@
 //! entries than a listing may have: otherwise who writes could keep all others from listing it.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat,
-};
-use rustix::io::Errno;
-
 use super::directory::{MADE, UNFINISHED};
+use super::disk::{Disk, Errno, Kind, OFlags};
 
 /// The deepest directory that is looked into.
 const DEEPEST: usize = 128;
@@ -54,10 +51,8 @@ impl Quota {
     ///
     /// # Errors
     /// `root` is no directory that can be read. What is below it and cannot be read does not count.
-    pub fn count(root: &Path, most: Option<u64>) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(root, flags, Mode::empty())?;
-        let (used, entries) = below(&root, DEEPEST)?;
+    pub fn count<D: Disk>(disk: &D, root: &D::File, most: Option<u64>) -> io::Result<Self> {
+        let (used, entries) = below(disk, root, DEEPEST)?;
         Ok(Self {
             most,
             used: AtomicU64::new(used),
@@ -166,36 +161,45 @@ impl Quota {
 }
 
 /// Octets of the files below a directory, and entries.
-fn below(directory: &OwnedFd, depth: usize) -> Result<(u64, u64), Errno> {
+fn below<D: Disk>(disk: &D, directory: &D::File, depth: usize) -> Result<(u64, u64), Errno> {
     let (mut octets, mut entries) = (0_u64, 0_u64);
-    for entry in Dir::read_from(directory)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") {
-            continue;
-        }
-        let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
-            continue;
+    // What is removed while names are told may have others told twice, or not at all.
+    let mut left: Vec<OsString> = Vec::new();
+    let mut inner: Vec<OsString> = Vec::new();
+    disk.names(directory, &mut |name| {
+        let Ok(meta) = disk.meta_at(Some(directory), Path::new(name)) else {
+            return true;
         };
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind == FileType::RegularFile {
-            let unfinished = is_unfinished(name.to_bytes());
-            let is_left = stat.st_mode & MADE != 0 && stat.st_size == 0;
-            if is_left {
-                // That it stays where this fails hurts nobody: it is empty.
-                let _ = unlinkat(directory, name, AtFlags::empty());
-            } else if !(unfinished && abandoned(directory, name)) {
+        match meta.kind {
+            Kind::File => {
+                octets = octets.saturating_add(meta.size);
+                let unfinished = is_unfinished(name.as_bytes());
+                let is_left = meta.mode & MADE != 0 && meta.size == 0;
+                if is_left || unfinished {
+                    left.push(name.to_owned());
+                }
                 entries += u64::from(!unfinished);
-                octets = octets.saturating_add(u64::try_from(stat.st_size).unwrap_or(0));
             }
-        } else if kind == FileType::Directory && depth > 0 {
-            entries += 1;
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            if let Ok(inner) = openat(directory, name, flags, Mode::empty()) {
-                let (more, of_these) = below(&inner, depth - 1).unwrap_or((0, 0));
-                octets = octets.saturating_add(more);
-                entries = entries.saturating_add(of_these);
+            Kind::Directory if depth > 0 => {
+                entries += 1;
+                inner.push(name.to_owned());
             }
+            Kind::Directory | Kind::Other => {}
+        }
+        true
+    })?;
+    for name in left {
+        if let Some(size) = abandoned(disk, directory, &name) {
+            octets = octets.saturating_sub(size);
+            entries = entries.saturating_sub(u64::from(!is_unfinished(name.as_bytes())));
+        }
+    }
+    for name in inner {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if let Ok(inner) = disk.open(Some(directory), Path::new(&name), flags, 0) {
+            let (more, of_these) = below(disk, &inner, depth - 1).unwrap_or((0, 0));
+            octets = octets.saturating_add(more);
+            entries = entries.saturating_add(of_these);
         }
     }
     Ok((octets, entries))
@@ -210,12 +214,16 @@ fn is_unfinished(name: &[u8]) -> bool {
     })
 }
 
-/// Removes an unfinished file that nobody has locked; true where it is gone.
-fn abandoned(directory: &OwnedFd, name: &core::ffi::CStr) -> bool {
+/// Removes what a crash has left and nobody has locked; gives how many octets that were, or none where it stays. That it stays where this fails hurts nobody.
+fn abandoned<D: Disk>(disk: &D, directory: &D::File, name: &OsStr) -> Option<u64> {
+    let path = Path::new(name);
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(file) = openat(directory, name, flags, Mode::empty()) else {
-        return false;
+    let gone = || -> Result<u64, Errno> {
+        let file = disk.open(Some(directory), path, flags, 0)?;
+        disk.lock(&file)?;
+        let size = disk.meta(&file)?.size;
+        disk.remove(Some(directory), path, false)?;
+        Ok(size)
     };
-    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-        && unlinkat(directory, name, AtFlags::empty()).is_ok()
+    gone().ok()
 }

@@ -42,6 +42,11 @@ fn get(store: &mut Directory, file: &str) -> Result<Vec<u8>, Fault> {
     Ok(data.to_vec())
 }
 
+fn counted(root: &Path, most: Option<u64>) -> Quota {
+    let root = open_root(&disk::System, root).unwrap();
+    Quota::count(&disk::System, &root, most).unwrap()
+}
+
 fn files(root: &Path) -> Vec<String> {
     let all = fs::read_dir(root).unwrap();
     let mut names: Vec<String> = all
@@ -175,7 +180,7 @@ fn what_a_crash_has_left_goes_and_what_is_being_written_stays() {
         fs::write(other, "").unwrap();
     }
     let user = User::default();
-    let quota = Arc::new(Quota::count(&inner, Some(10)).unwrap());
+    let quota = Arc::new(counted(&inner, Some(10)));
     assert_eq!(quota.used(), 3);
     assert_eq!((files(&inner).len(), files(&inner.join("d")).len()), (3, 0));
     assert!(others.iter().all(|other| other.exists()));
@@ -185,7 +190,7 @@ fn what_a_crash_has_left_goes_and_what_is_being_written_stays() {
     store.write(file, 0, data.clone()).unwrap();
     assert_eq!(quota.used(), 8);
     // Another one that starts meanwhile counts it and lets it be.
-    assert_eq!(Quota::count(&inner, None).unwrap().used(), 8);
+    assert_eq!(counted(&inner, None).used(), 8);
     assert_eq!(files(&inner).len(), 4);
     let full = store.write(file, 5, data).unwrap_err();
     assert_eq!(full.identifier, 5029);
@@ -277,7 +282,7 @@ fn only_who_has_the_password_is_let_in() {
 fn an_open_file_goes_to_another_store_or_is_gone() {
     let (temp, _) = root();
     let inner = temp.path().join("root");
-    let quota = Arc::new(Quota::count(&inner, Some(100)).unwrap());
+    let quota = Arc::new(counted(&inner, Some(100)));
     let store = || {
         let store = Directory::open(&inner, Passwords::anonymous()).unwrap();
         store.with_quota(Arc::clone(&quota))
@@ -349,7 +354,7 @@ fn what_was_made_for_a_transfer_and_is_empty_goes_after_a_crash_unless_it_was_to
         .unwrap();
     store.commit(&user, file, now()).unwrap();
     fs::write(inner.join("d/empty"), "").unwrap();
-    Quota::count(&inner, None).unwrap();
+    counted(&inner, None);
     assert_eq!(files(&inner), ["a", "d", "wanted", "written"]);
     assert_eq!(files(&inner.join("d")), ["empty"]);
     for file in ["wanted", "written"] {
@@ -378,7 +383,7 @@ fn what_is_replaced_keeps_its_permissions() {
 fn entries_are_bounded_in_all_and_in_each_directory() {
     let (temp, _) = root();
     let inner = temp.path().join("root");
-    let there = Quota::count(&inner, None).unwrap();
+    let there = counted(&inner, None);
     let before = there.entries();
     let quota = Arc::new(there.with_entries(before + 3).with_entries_of_one(4));
     let store = Directory::open(&inner, Passwords::anonymous()).unwrap();
@@ -392,7 +397,7 @@ fn entries_are_bounded_in_all_and_in_each_directory() {
         let made = store.create(&user, &name(path), &file, now());
         made.map_err(|fault| (fault.identifier, fault.text))
     };
-    let shown = |path: &std::path::Path| files(path).len();
+    let shown = |path: &Path| files(path).len();
     let space_in_root = 4 - shown(&inner);
     for n in 0..space_in_root {
         make(&mut store, &format!("m{n}")).unwrap();
@@ -414,7 +419,7 @@ fn entries_are_bounded_in_all_and_in_each_directory() {
     make(&mut store, "d/last").unwrap();
     assert_eq!(quota.entries(), before + 3);
     // A quota of octets has room for one entry in each 4 KiB.
-    let few = Quota::count(&inner, Some(1 << 20)).unwrap();
+    let few = counted(&inner, Some(1 << 20));
     let there = few.entries();
     let taken = (0..300).take_while(|_| few.take_entry((0, 0), || 0).is_ok());
     assert_eq!(taken.count() as u64, 256 - there);

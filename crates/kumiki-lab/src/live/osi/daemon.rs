@@ -22,7 +22,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -43,7 +43,8 @@ use self::association::Serve;
 use super::journal::{Book, Journaled};
 use super::strangers::Strangers;
 use super::{Carrier, Circuit, Initiate, Protocols};
-use crate::live::files::{Directory, Passwords, Quota};
+use crate::live::files::disk::System;
+use crate::live::files::{Directory, Passwords, Quota, open_root};
 use crate::live::memory::{self, Memory};
 use crate::live::{LOOK, LiveError, system};
 
@@ -166,6 +167,8 @@ struct Shared {
     table: Arc<Mutex<Table>>,
     quota: Arc<Quota>,
     budget: Budget,
+    /// The directory, which whom we have become since might not find.
+    root: Arc<OwnedFd>,
     stopping: AtomicBool,
     bells: Mutex<BTreeMap<u64, Bell>>,
 }
@@ -187,29 +190,29 @@ impl Daemon {
 
 impl Shared {
     /// A store of its own.
-    fn store(&self) -> Result<Directory, LiveError> {
+    fn store(&self) -> Directory {
         let daemon = &self.daemon;
-        let mut store = Directory::open(&daemon.root, daemon.passwords.clone())
-            .map_err(system(daemon.root.display().to_string()))?;
+        let root = Arc::clone(&self.root);
+        let mut store = Directory::on(System, root, daemon.passwords.clone());
         if daemon.read_only {
             store = store.read_only();
         }
-        Ok(store.with_quota(Arc::clone(&self.quota)))
+        store.with_quota(Arc::clone(&self.quota))
     }
 
     /// Who guards a store, with the table that all have.
-    fn guard(&self, book: Book, account: Option<&Account>) -> Result<Guard, LiveError> {
-        let mut store = self.store()?;
+    fn guard(&self, book: Book, account: Option<&Account>) -> Guard {
+        let mut store = self.store();
         if let Some(account) = account {
             store = store.with_account(account.clone());
         }
         let guard = Guard::new(Box::new(Journaled::new(store, book)))
             .sharing(Box::new(OfAll(Arc::clone(&self.table))));
-        Ok(if self.daemon.keeps() {
+        if self.daemon.keeps() {
             guard
         } else {
             guard.with_dockets(0)
-        })
+        }
     }
 }
 
@@ -267,7 +270,8 @@ pub fn serve(
 ) -> Result<Served, LiveError> {
     let root = daemon.root.display().to_string();
     // What a crash has left goes, and what is there counts.
-    let mut quota = Quota::count(&daemon.root, daemon.quota).map_err(system(root))?;
+    let opened = open_root(&System, &daemon.root).map_err(system(root.clone()))?;
+    let mut quota = Quota::count(&System, &opened, daemon.quota).map_err(system(root))?;
     quota = quota.with_entries_of_one(daemon.serves.entries());
     if let Some(files) = daemon.files {
         quota = quota.with_entries(files);
@@ -297,6 +301,7 @@ pub fn serve(
     }
     let shared = Arc::new(Shared {
         quota: Arc::new(quota),
+        root: opened,
         daemon,
         table: Arc::default(),
         budget: memory.budget,
@@ -305,7 +310,7 @@ pub fn serve(
     });
     let (teller, told) = channel();
     // It gives up what is old, and what is left at the end.
-    let mut guard = shared.guard(Book::default(), None)?;
+    let mut guard = shared.guard(Book::default(), None);
     let mut door = Door {
         strangers: Strangers::new(shared.daemon.tries),
         clock,

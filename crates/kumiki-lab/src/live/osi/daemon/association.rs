@@ -118,7 +118,7 @@ impl Serve<'_> {
         let local = socket.local_addr().map_err(system("the connection"))?;
         let clock = RealClock::start();
         let book = Book::default();
-        let guard = shared.guard(book.clone(), Some(account))?;
+        let guard = shared.guard(book.clone(), Some(account));
         let server = server(daemon, guard);
         let lower = Lower {
             carrier,
