@@ -121,7 +121,7 @@ pub(super) fn tp0(settings: &Reader<'_>, _: Place<'_>) -> Built {
     settings.octets(
         "longest_first",
         "the longest TSDU that is taken before session says that its connection stands",
-        1024..=u64::from(u32::MAX),
+        1024..=1 << 30,
         &mut config.longest_first,
     )?;
     settings.time(

@@ -128,7 +128,7 @@ impl Default for Config {
             preferred_size: 0,
             window: 4,
             longest: 16 * 1024 * 1024,
-            longest_first: u32::MAX,
+            longest_first: 1 << 30,
             patience: Duration::from_secs(30),
             connections: 1024,
         }
