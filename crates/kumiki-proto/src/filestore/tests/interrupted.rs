@@ -314,7 +314,7 @@ pub(super) struct Rooted {
     pub(super) memory: Memory,
     pub(super) is_full: bool,
     pub(super) keeps_types: bool,
-    /// Whatever is proposed, files may only be read.
+    /// Whatever is proposed, attributes may be read too.
     pub(super) alters: bool,
 }
 
@@ -334,7 +334,9 @@ impl Filestore for Rooted {
     fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault> {
         let mut attributes = self.memory.attributes(user, name)?;
         if self.alters {
-            attributes.permitted_actions = Some(PermittedActions::READ);
+            attributes.permitted_actions = attributes
+                .permitted_actions
+                .map(|it| it | PermittedActions::READ_ATTRIBUTE);
         }
         Ok(attributes)
     }
