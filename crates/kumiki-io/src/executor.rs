@@ -23,7 +23,7 @@ use std::io;
 
 use kumiki_graph::{
     Address, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Misfit, Report, Rng,
-    Standstill, TaskId, Unit as UnitData,
+    TaskId, Unit as UnitData,
 };
 use kumiki_link::offload::Merger;
 use kumiki_link::{Element, Outlet, Unit};
@@ -33,9 +33,13 @@ use crate::clock::{Bell, Clock, Watch};
 use crate::device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
 use crate::memory_link::LinkEnd;
 
+mod failure;
 mod outgoing;
+mod plugs;
 #[cfg(test)]
 mod tests;
+
+pub use failure::Failure;
 
 /// A graph, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -129,28 +133,6 @@ pub enum Ended {
     TimedOut,
     /// It cannot go on: [`Executor::failure`] says why.
     Failed,
-}
-
-/// Why an executor cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// A device of the machine is of no more use.
-    #[error("{1}")]
-    Device(RealId, io::Error),
-    /// Layers of a graph answer each other for ever.
-    #[error("graph `{0}`: {1}")]
-    Graph(String, Standstill),
-}
-
-impl Failure {
-    /// As an error of the system, for those who have no other.
-    #[must_use]
-    pub fn to_error(&self) -> io::Error {
-        match self {
-            Self::Device(_, why) => io::Error::new(why.kind(), why.to_string()),
-            Self::Graph(..) => io::Error::other(self.to_string()),
-        }
-    }
 }
 
 /// What the executor did.
@@ -377,75 +359,6 @@ impl<C: Clock> Executor<C> {
     pub fn set_device(&mut self, graph: GraphId, device: DeviceId, config: DeviceConfig) {
         if let Some(host) = self.hosts.get_mut(graph.0) {
             *slot(&mut host.devices, device.0) = config;
-        }
-    }
-
-    /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which something is plugged already,
-    /// is a mistake: neither is joined, and [`Executor::start`] names both.
-    pub fn plug(&mut self, a: Plug, b: Plug) {
-        if let Some(why) = self.is_taken(a).or_else(|| self.is_taken(b)) {
-            let (one, other) = (self.name(a), self.name(b));
-            let graph = one.clone();
-            let misfit = Misfit::Plugs { one, other, why };
-            self.misplugged.get_or_insert(CannotStart { graph, misfit });
-            return;
-        }
-        for (from, to) in [(a, b), (b, a)] {
-            let wire = match from {
-                Plug::Device(graph, device) => self
-                    .hosts
-                    .get_mut(graph.0)
-                    .map(|host| slot(&mut host.wires, device.0)),
-                Plug::Port(element, port) => self
-                    .media
-                    .get_mut(element.0)
-                    .map(|medium| slot(&mut medium.wires, port)),
-                Plug::Link(link) => self.links.get_mut(link.0).map(|(_, wire)| wire),
-                Plug::Real(real) => self.real.get_mut(real.0).map(|real| &mut real.wire),
-            };
-            if let Some(wire) = wire {
-                *wire = Some(to);
-            }
-        }
-    }
-
-    /// Why nothing can be plugged in there, if so.
-    fn is_taken(&self, plug: Plug) -> Option<String> {
-        let wire = match plug {
-            Plug::Device(graph, device) => {
-                let host = self.hosts.get(graph.0);
-                let host = host.filter(|host| device.0 < host.graph.devices());
-                host.map(|host| host.wires.get(device.0).copied().flatten())
-            }
-            Plug::Port(element, port) => {
-                let medium = self.media.get(element.0);
-                medium.map(|medium| medium.wires.get(port).copied().flatten())
-            }
-            Plug::Link(link) => self.links.get(link.0).map(|(_, wire)| *wire),
-            Plug::Real(real) => self.real.get(real.0).map(|real| real.wire),
-        };
-        let name = self.name(plug);
-        match wire {
-            None => Some(format!("there is no {name}")),
-            Some(None) => None,
-            Some(Some(other)) => Some(format!("{name} is joined to {} already", self.name(other))),
-        }
-    }
-
-    /// What a plug is called.
-    fn name(&self, plug: Plug) -> String {
-        match plug {
-            Plug::Device(id, device) => match self.hosts.get(id.0) {
-                Some(host) => {
-                    let name = host.graph.device_names().nth(device.0);
-                    let name = name.map_or_else(|| device.0.to_string(), ToOwned::to_owned);
-                    format!("device `{name}` of graph `{}`", host.name)
-                }
-                None => format!("graph number {}", id.0),
-            },
-            Plug::Port(id, port) => format!("port {port} of medium number {}", id.0),
-            Plug::Link(id) => format!("link number {}", id.0),
-            Plug::Real(id) => format!("device number {} of the machine", id.0),
         }
     }
 
