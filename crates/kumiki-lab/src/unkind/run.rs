@@ -100,10 +100,8 @@ pub fn run(case: &Case, options: Options) -> Result<Outcome, Misfit> {
     let over_at = run.reports().map(|it| it.over_at);
     let took = over_at.into_iter().max().unwrap_or_default();
     if late.is_none() {
-        late = run.took_too_much(took);
-    }
-    if late.is_none() {
         run.world.run_until(run.world.now() + AFTERWARDS);
+        late = run.took_too_much(took);
     }
     Ok(run.outcome(late, took.saturating_since(Instant::ZERO), options))
 }
@@ -214,7 +212,7 @@ impl<'a> Run<'a> {
                     what,
                 });
             }
-            if let Some(what) = self.too_many_packets() {
+            if let Some(what) = self.too_many_packets(now) {
                 return late("liveness", what);
             }
             if self.world.events() > MOST_EVENTS {
@@ -342,12 +340,10 @@ impl<'a> Run<'a> {
             return None;
         }
         let what = if took > allowed.time {
-            format!(
-                "it took {took} s, and no more than {} s are allowed",
-                allowed.time
-            )
+            let (took, allowed) = (took.as_secs_f64(), allowed.time.as_secs_f64());
+            format!("it took {took:.3} s, and no more than {allowed:.0} s are allowed")
         } else {
-            self.too_many_packets()?
+            self.too_many_packets(end)?
         };
         Some(Violation {
             at: end,
@@ -363,10 +359,10 @@ impl<'a> Run<'a> {
             .sum()
     }
 
-    /// How many packets there are and may be by now, where they are more than the case allows.
-    fn too_many_packets(&self) -> Option<String> {
+    /// How many packets there are, where they are more than the case allows by `at`.
+    fn too_many_packets(&self, at: Instant) -> Option<String> {
         let (reports, packets) = (self.reports(), self.packets());
-        let allowed = judge::liveness::allowed(self.case, &reports, self.world.now());
+        let allowed = judge::liveness::allowed(self.case, &reports, at);
         let written = reports.each_ref().map(|it| it.written);
         (packets > allowed.packets).then(|| {
             format!(

@@ -158,8 +158,12 @@ fn told(outcome: &Outcome) -> String {
     let (packets, time) = outcome.allowed;
     let _ = writeln!(
         text,
-        "{} packets at the hosts ({packets} in {time} s are allowed), {} PDUs arrived damaged, {} events, hash {:016x}",
-        outcome.segments, outcome.damaged, outcome.events, outcome.hash
+        "{} packets at the hosts ({packets} in {:.0} s are allowed), {} PDUs arrived damaged, {} events, hash {:016x}",
+        outcome.segments,
+        time.as_secs_f64(),
+        outcome.damaged,
+        outcome.events,
+        outcome.hash
     );
     text
 }
