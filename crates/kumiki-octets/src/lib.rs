@@ -29,6 +29,7 @@ pub mod pattern;
 pub mod scramble;
 mod slice;
 pub mod sum;
+pub mod text;
 mod weighted;
 
 pub use budget::{Account, Budget, Claim};

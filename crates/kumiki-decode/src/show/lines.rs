@@ -237,6 +237,12 @@ fn one_rest(out: &mut String, rest: &Rest) {
 /// What comes from a file must not move a terminal's cursor or colour it.
 fn printable(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { '.' } else { c })
+        .map(|c| {
+            if kumiki_octets::text::is_unseen(c) {
+                '.'
+            } else {
+                c
+            }
+        })
         .collect()
 }

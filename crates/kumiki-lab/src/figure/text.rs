@@ -36,7 +36,7 @@ pub(crate) fn wrap(text: &str, size: f64, limit: f64) -> Vec<String> {
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| {
-            if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') {
+            if kumiki_octets::text::is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') {
                 ' '
             } else {
                 c

@@ -310,7 +310,13 @@ fn words(text: &str, x: f64, y: f64, size: f64) -> Text {
     // XML has no form for control characters.
     let text: String = text
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| {
+            if kumiki_octets::text::is_unseen(c) {
+                ' '
+            } else {
+                c
+            }
+        })
         .collect();
     Text::new(text)
         .set("x", at(x))

@@ -1,6 +1,7 @@
 //! Strings, secrets, and what is handed on without being understood.
 
 use core::fmt;
+use kumiki_octets::text::is_unseen;
 
 use crate::Oid;
 
@@ -55,11 +56,11 @@ impl From<&[u8]> for GraphicString {
     }
 }
 
-/// UTF-8 if it is, ISO 8859-1 otherwise; control characters are written as Rust would.
+/// UTF-8 if it is, ISO 8859-1 otherwise; what is not seen ([`is_unseen`]) is written as Rust would.
 impl fmt::Display for GraphicString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut one = |c: char| {
-            if c.is_control() {
+            if is_unseen(c) {
                 write!(f, "{}", c.escape_default())
             } else {
                 fmt::Write::write_char(f, c)
