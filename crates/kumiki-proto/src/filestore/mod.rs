@@ -275,6 +275,13 @@ pub trait Filestore: Send {
         now: Moment,
     ) -> Result<(), Fault>;
 
+    /// Something that was asked for was not done, by this store or before it was asked: what (`delete`), of what name as it was written, and why. For stores that
+    /// keep a journal.
+    fn refused(&mut self, _what: &str, _name: &str, _why: &str) {}
+
+    /// The attributes of a file were told by themselves.
+    fn looked(&mut self, _name: &Name) {}
+
     /// A file that was made, and to which nothing was written, is to stay as it is. Until this, or a commit, a store that is opened anew may
     /// take it for what a crash has left.
     fn made(&mut self, name: &Name);

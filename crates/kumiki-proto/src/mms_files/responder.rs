@@ -55,6 +55,32 @@ struct Frsm {
     size: u64,
 }
 
+/// What a request about a file is called in a journal, and the name in it.
+fn asked(request: &Request) -> Option<(&'static str, String)> {
+    let written = |name: &FileName| -> String {
+        let parts: Vec<String> = name.0.iter().map(ToString::to_string).collect();
+        parts.join("/")
+    };
+    Some(match request {
+        Request::FileOpen(it) => ("open", written(&it.file_name)),
+        Request::FileRename(it) => ("rename", written(&it.current)),
+        Request::FileDelete(name) => ("remove", written(name)),
+        Request::FileDirectory(it) => (
+            "list",
+            it.file_specification
+                .as_ref()
+                .map(written)
+                .unwrap_or_default(),
+        ),
+        Request::Status(_)
+        | Request::Identify
+        | Request::ObtainFile(_)
+        | Request::FileRead(_)
+        | Request::FileClose(_)
+        | Request::Other(_) => return None,
+    })
+}
+
 /// One association.
 #[derive(Debug)]
 pub struct Responder {
@@ -194,6 +220,7 @@ impl Responder {
         guard: &mut Guard,
         out: &mut Vec<Do>,
     ) {
+        let asked = asked(&request);
         let done = match request {
             Request::Status(_) => Ok(Response::Status(Status::default())),
             Request::Identify => {
@@ -226,6 +253,9 @@ impl Responder {
             Request::FileDirectory(list) => self.list(&list, guard).map(Response::FileDirectory),
             Request::Other(_) => Err(ServiceError::new(ErrorClass::SERVICE, 0)),
         };
+        if let (Some((what, name)), Err(error)) = (asked, &done) {
+            guard.store().refused(what, &name, &error.to_string());
+        }
         out.push(answer(invoke, done));
     }
 

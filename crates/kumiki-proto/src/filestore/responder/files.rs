@@ -24,12 +24,7 @@ const MOST_ELEMENTS: usize = 1000;
 
 impl Responder {
     /// Does what a request asks for. None where it is no request, or comes at the wrong time.
-    pub(super) fn execute(
-        &mut self,
-        request: Fpdu,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Option<Fpdu> {
+    pub(super) fn answer(&mut self, request: Fpdu, now: Moment, guard: &mut Guard) -> Option<Fpdu> {
         let (selected, open) = (self.selected.is_some(), self.opened.is_some());
         let (free, closed) = (!selected, selected && !open);
         let idle = open && self.transfer.is_none();

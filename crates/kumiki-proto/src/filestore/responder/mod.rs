@@ -7,6 +7,7 @@
 //! succeeded, those that selected, created or opened something are undone, and the response group has one member: the first, failed,
 //! with 1016 and the diagnostics of the one that really did.
 
+mod audit;
 mod files;
 mod initialize;
 mod transfer;

@@ -19,6 +19,7 @@ use kumiki_osi::ftam::{
 use super::super::guard::Interrupted;
 use super::super::{Do, Fault, FileId, Form, Guard, Lengths, Name, Start};
 use super::Responder;
+use super::audit::words;
 use super::files::{said, whole};
 
 /// The most checkpoints of one transfer.
@@ -453,6 +454,12 @@ impl Responder {
     fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
         self.close_transfer(guard);
         self.cancelled();
+        let selected = self
+            .selected
+            .and_then(|it| guard.name(it.selection).cloned());
+        let name = selected.map(|name| name.to_string()).unwrap_or_default();
+        let why = words(&[fault.diagnostic()]);
+        guard.store().refused("transfer", &name, &why);
         self.cancelling = Some(fault.clone());
         let cancel = Cancel {
             action_result: fault.result(),
