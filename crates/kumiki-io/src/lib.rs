@@ -52,7 +52,7 @@ pub use executor::{
 pub use line::{Console, Line, LineError, Opening};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use records::Records;
-pub use signal::Wish;
+pub use signal::{Hangup, Wish};
 #[cfg(target_os = "linux")]
 pub use sockets::{Sockets, SocketsConfig, SocketsCounters, SocketsError};
 pub use stream::Stream;

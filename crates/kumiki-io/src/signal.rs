@@ -1,10 +1,10 @@
-//! Ctrl-C: a wish to end, heard by an executor between two passes; and whether the terminal is ours.
+//! Ctrl-C and hang-ups: a wish to end, heard by an executor between two passes, or to read files anew; and whether the terminal is ours.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
 use crate::clock::Bell;
@@ -22,16 +22,39 @@ const fn status(signal: i32) -> u8 {
     128 | signal.to_le_bytes()[0] & 0x7f
 }
 
+/// Whether this process was started so that hang-ups are nothing to it, as `nohup` does.
+fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 << (SIGHUP - 1) != 0)
+}
+
 impl Wish {
-    /// From here on the first `SIGINT` or `SIGTERM` is taken as a wish to end and rings `bell`; the second ends the process at
-    /// once.
+    /// From here on the first `SIGINT`, `SIGTERM` or `SIGHUP` is taken as a wish to end and rings `bell`; the second ends the process at
+    /// once. A `SIGHUP` that this process was started to ignore stays ignored.
     ///
     /// # Errors
     /// Where the process may have no more descriptors or handlers.
     pub fn listen(bell: &Bell) -> io::Result<Self> {
+        if ignores_hangups() {
+            return Self::of(bell, &[SIGINT, SIGTERM]);
+        }
+        Self::of(bell, &[SIGINT, SIGTERM, SIGHUP])
+    }
+
+    /// The same without `SIGHUP`, which is somebody else's: [`Hangup`].
+    ///
+    /// # Errors
+    /// As [`Wish::listen`].
+    pub fn listen_but_for_hangup(bell: &Bell) -> io::Result<Self> {
+        Self::of(bell, &[SIGINT, SIGTERM])
+    }
+
+    fn of(bell: &Bell, signals: &[i32]) -> io::Result<Self> {
         let wish = Self::default();
         bell.open_pipe()?;
-        for signal in [SIGINT, SIGTERM] {
+        for &signal in signals {
             // In this order: the first signal finds the wish not yet made.
             let status = status(signal);
             flag::register_conditional_shutdown(signal, status.into(), Arc::clone(&wish.made))?;
@@ -60,6 +83,32 @@ impl Wish {
     #[must_use]
     pub fn status(&self) -> u8 {
         u8::try_from(self.status.load(Ordering::SeqCst)).unwrap_or(u8::MAX)
+    }
+}
+
+/// Whether a `SIGHUP` has come, by which daemons are told to read their files anew.
+#[derive(Clone, Debug, Default)]
+pub struct Hangup(Arc<AtomicBool>);
+
+impl Hangup {
+    /// From here on a `SIGHUP` rings `bell`, and does nothing else.
+    ///
+    /// # Errors
+    /// Where the process may have no more descriptors or handlers.
+    pub fn listen(bell: &Bell) -> io::Result<Self> {
+        let hangup = Self::default();
+        bell.open_pipe()?;
+        flag::register(SIGHUP, Arc::clone(&hangup.0))?;
+        if let Some(rope) = bell.rope()? {
+            low_level::pipe::register(SIGHUP, rope)?;
+        }
+        Ok(hangup)
+    }
+
+    /// Whether one has come since this was asked last.
+    #[must_use]
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::SeqCst)
     }
 }
 

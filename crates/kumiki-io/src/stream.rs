@@ -62,6 +62,21 @@ enum State {
     Down,
 }
 
+/// Whether the peer of a socket has hung up already, whatever it has sent before that.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn has_hung_up(socket: &impl AsFd) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut watched = [PollFd::new(socket, PollFlags::RDHUP)];
+    let found = poll(&mut watched, Some(&now));
+    let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+    found.is_ok() && watched.iter().any(|it| it.revents().intersects(gone))
+}
+
 impl Stream {
     /// The connection of a socket, which is made not to wait.
     ///
