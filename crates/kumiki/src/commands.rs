@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use kumiki_lab::live::is_unseen;
 use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{self, Interruption, Plan, Results, Runner};
 use kumiki_lab::rows::{Output, OutputError, Row, RowError, to_jsonl};
@@ -296,14 +297,14 @@ fn terminal_width() -> Option<u16> {
     terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
-/// A text of which control characters are escaped: a terminal takes them for orders.
+/// A text of which what is not seen is escaped: a terminal takes it for orders, or shows something else than there is.
 pub(crate) fn shown(text: &str) -> String {
-    escaped(text, |it| it.is_control())
+    escaped(text, is_unseen)
 }
 
 /// The same of what may have several lines, or columns.
 pub(crate) fn lines_shown(text: &str) -> String {
-    escaped(text, |it| it.is_control() && !matches!(it, '\n' | '\t'))
+    escaped(text, |it| is_unseen(it) && !matches!(it, '\n' | '\t'))
 }
 
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {

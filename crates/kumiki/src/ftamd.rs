@@ -1,9 +1,12 @@
 //! `kumiki ftamd`: from the command line to `serve`.
 
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
 use clap::{Args, Subcommand};
-use kumiki_lab::live::Duration;
 use kumiki_lab::live::files::hash;
 use kumiki_lab::live::osi::Serves;
+use kumiki_lab::live::{Duration, private};
 
 use crate::commands::{Stop, print};
 use crate::files::daemon::{self, serve};
@@ -29,10 +32,13 @@ pub(crate) struct Wanted {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Print a line for a file of passwords; the password comes from the terminal or from standard input
+    /// Print a line for a file of passwords, or put it there; the password comes from the terminal or from standard input
     Password {
         /// The user
         user: String,
+        /// Put the line into this file, which nobody else can read then, in the place of the user's if there is one
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
         /// Rounds of PBKDF2
         #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
         rounds: u32,
@@ -73,7 +79,7 @@ struct Served {
 /// `kumiki ftamd`.
 pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     match &wanted.what {
-        Some(What::Password { user, rounds }) => entry(user, *rounds),
+        Some(What::Password { user, file, rounds }) => entry(user, file.as_deref(), *rounds),
         None => {
             let element = element(&wanted.serve.element)?;
             let keep = match wanted.serve.keep.as_str() {
@@ -87,7 +93,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     }
 }
 
-fn entry(user: &str, rounds: u32) -> Result<(), Stop> {
+fn entry(user: &str, file: Option<&Path>, rounds: u32) -> Result<(), Stop> {
     if user.is_empty() || user.starts_with('#') || user.contains(['\n', '\r']) {
         return Err(Stop::Input(format!("{user:?} is no name of a user")));
     }
@@ -98,8 +104,34 @@ fn entry(user: &str, rounds: u32) -> Result<(), Stop> {
         let random = random.map_err(|why| Stop::Failed(format!("no random number: {why}")))?;
         salt.extend(random.to_be_bytes());
     }
-    print(&format!(
-        "{}\n",
-        hash(user, password.as_bytes(), &salt, rounds)
-    ))
+    let line = hash(user, password.as_bytes(), &salt, rounds);
+    match file {
+        None => print(&format!("{line}\n")),
+        Some(path) => put(path, user, &line)
+            .map_err(|why| Stop::Failed(format!("--file: {}: {why}", path.display()))),
+    }
+}
+
+/// Puts the line of a user into a file, whole or not at all: a responder that reads it meanwhile has the old one.
+fn put(path: &Path, user: &str, line: &str) -> std::io::Result<()> {
+    let old = match private::read(path) {
+        Ok(old) => old,
+        Err(why) if why.kind() == ErrorKind::NotFound => String::new(),
+        Err(why) => return Err(why),
+    };
+    let begins = format!("{user}:");
+    // Names may have colons, so the rest of the line has to be that of an entry.
+    let is_users = |it: &&str| {
+        let rest = it.strip_prefix(begins.as_str());
+        rest.is_some_and(|rest| rest.matches(':').count() == 3)
+    };
+    let others = old.lines().filter(|it| !is_users(it));
+    let text: String = others.chain([line]).flat_map(|it| [it, "\n"]).collect();
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let new = PathBuf::from(new);
+    let mut file = private::create(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)
 }

@@ -4,6 +4,7 @@
 //! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written, 130 or 143 a signal has ended it;
 //! `kumiki ppp`, `kumiki ftam` and `kumiki mms` have more.
 
+mod callers;
 mod cli;
 mod commands;
 mod delay;

@@ -10,7 +10,7 @@ use kumiki_lab::live::ppp::{
     self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret,
     User,
 };
-use kumiki_lab::live::{Form, Pattern, Printer, Quality};
+use kumiki_lab::live::{Form, Pattern, Printer, Quality, private};
 use kumiki_lab::quantity::Octets;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening as Call, Ping, PingConfig, Talker, TalkerConfig, Transfer};
@@ -127,16 +127,16 @@ struct Who {
     /// The peer must say who it is, by one of these methods
     #[arg(long, value_name = "METHOD")]
     auth: Option<Method>,
-    /// Who may come in: name and secret; may be given several times
+    /// Who may come in: name and secret; may be given several times. Other users of this machine can see it: --secrets is better
     #[arg(long, value_name = "NAME:SECRET")]
     let_in: Vec<Entry>,
-    /// The same from a file, a name and a secret on each line; other users of this machine should not be able to read it
+    /// Who may come in, a name and a secret on each line of this file, which nobody else may read; our own name's is ours
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
     /// Our own name
     #[arg(long, value_name = "NAME", default_value = "kumiki")]
     name: String,
-    /// Our own secret (other users of this machine can see it; --secrets is better: our name's is taken from there)
+    /// Our own secret (other users of this machine can see it; --secrets, or the environment variable KUMIKI_PPP_SECRET, is better)
     #[arg(long, value_name = "SECRET")]
     secret: Option<String>,
     /// By which methods we say who we are
@@ -363,7 +363,7 @@ fn map(text: &str) -> Result<u32, String> {
 
 /// Names and secrets, one pair on each line.
 fn secrets(path: &Path) -> Result<Vec<Secret>, Stop> {
-    let text = std::fs::read_to_string(path)
+    let text = private::read(path)
         .map_err(|why| Stop::Input(format!("--secrets: {}: {why}", path.display())))?;
     let mut secrets = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -409,6 +409,7 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
     let secret = who
         .secret
         .clone()
+        .or_else(|| std::env::var("KUMIKI_PPP_SECRET").ok())
         .or_else(|| own.map(|own| own.secret.clone()));
     let ends = wanted.addresses;
     let mut dns = terms.dns.iter().copied();

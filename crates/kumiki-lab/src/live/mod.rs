@@ -36,15 +36,20 @@ pub mod delay;
 #[cfg(target_os = "linux")]
 pub mod files;
 #[cfg(target_os = "linux")]
+mod gate;
+#[cfg(target_os = "linux")]
 pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod osi;
 #[cfg(target_os = "linux")]
 pub mod pad;
 pub mod ppp;
+pub mod private;
 pub mod report;
 #[cfg(test)]
 mod tests;
+#[cfg(target_os = "linux")]
+mod throttle;
 #[cfg(target_os = "linux")]
 pub mod walls;
 #[cfg(target_os = "linux")]
@@ -52,9 +57,11 @@ pub mod x25;
 
 // What a caller of `run` needs of the crates below.
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};
+pub use kumiki_io::admission;
 pub use kumiki_io::prompt::secret;
 pub use kumiki_io::unguessable;
 pub use kumiki_octets::Pattern;
+pub use kumiki_octets::text::is_unseen;
 pub use report::{Form, Printer};
 
 /// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's NAPI takes from
@@ -514,6 +521,21 @@ pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDe
     Err(io::Error::new(io::ErrorKind::Unsupported, why))
 }
 
+/// Lets as many callers wait in the kernel's queue as it allows: where that is full, the next one's SYN is lost, and comes again a second later. A second `listen` sets it
+/// (listen(2)).
+#[cfg(target_os = "linux")]
+fn deepen(listener: &std::net::TcpListener) {
+    // Where it does not, the queue is shorter.
+    let _ = rustix::net::listen(listener, 4096);
+}
+
+/// A descriptor that stands for nothing, for when there is no other; it needs no file, which may be behind a wall.
+#[cfg(target_os = "linux")]
+fn spare() -> Option<std::os::fd::OwnedFd> {
+    use std::os::fd::AsFd as _;
+    io::stderr().as_fd().try_clone_to_owned().ok()
+}
+
 fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> LiveError {
     let what = what.into();
     move |why| LiveError::System { what, why }
@@ -657,7 +679,7 @@ fn begin_capture(
     (upper, lower): (&str, &str),
 ) -> Result<Capture, LiveError> {
     let fault = |why: &dyn fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
-    let file = File::create(path).map_err(|why| fault(&why))?;
+    let file = private::create(path).map_err(|why| fault(&why))?;
     let stream = Stream::new(graph, (upper, upper), lower, BufWriter::new(file))
         .map_err(|why| fault(&why))?;
     Ok((path.to_owned(), stream))

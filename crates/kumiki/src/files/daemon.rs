@@ -2,20 +2,22 @@
 
 use core::net::{Ipv6Addr, SocketAddr};
 use core::str::FromStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use kumiki_lab::live::files::Passwords;
 use kumiki_lab::live::osi::{
-    self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Selector, Sels, Serves,
-    Title, X121,
+    self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels,
+    Serves, Title, X121,
 };
 use kumiki_lab::live::walls::{Access, Calls, Needs, above, raise};
-use kumiki_lab::live::{Duration, LiveError};
+use kumiki_lab::live::{Duration, LiveError, private};
 use kumiki_lab::quantity::Octets;
 
 use super::{url, work};
-use crate::commands::{Stop, print};
+use crate::callers::Callers;
+use crate::commands::{Stop, print, shown};
 use crate::live::option;
 use crate::walls;
 
@@ -36,6 +38,14 @@ pub(crate) struct Serve {
     /// Write what crosses the connection of the first association to this file, as pcapng, and that of others to FILE.2 and so on
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pcap: Option<PathBuf>,
+    /// The most octets of all these files together; then captures end, each behind a whole packet
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "1GB",
+        help_heading = "Running"
+    )]
+    pcap_most: String,
     /// Serve one association, and end; who is refused does not count
     #[arg(long, help_heading = "Running")]
     once: bool,
@@ -93,7 +103,7 @@ struct Reach {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Who is let in")]
 struct Who {
-    /// Users and their passwords: lines that `kumiki ftamd password` prints
+    /// Users and their passwords: lines that `kumiki ftamd password` makes. Nobody else may read it; SIGHUP has it read anew
     #[arg(long, value_name = "FILE", conflicts_with = "anonymous")]
     passwords: Option<PathBuf>,
     /// Only this user of that file; may be given several times
@@ -126,15 +136,11 @@ struct Limits {
     /// The most associations at once
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     associations: u16,
-    /// The most of one host
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
-    of_one_host: u16,
-    /// After so many log-ins that were refused in a row, callers of a host are dropped for a minute, and for longer each time; 0: never
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[command(flatten)]
+    callers: Callers,
+    /// So many wrong passwords a minute are answered to one network (a /24 of IPv4, a /48 of IPv6), and at one user; who has the right one gets in all the same. 0: all
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=10_000))]
     tries: u32,
-    /// Within this time an association is to stand
-    #[arg(long, value_name = "TIME", default_value = "30s")]
-    begin: String,
     /// After so long without a word an association is ended
     #[arg(long, value_name = "TIME", default_value = "10min")]
     idle: String,
@@ -194,10 +200,24 @@ impl Place {
     }
 }
 
-fn passwords(who: &Who) -> Result<Passwords, Stop> {
+/// The users of a file, or only these.
+fn passwords_of(path: &Path, users: &[String]) -> Result<Passwords, String> {
+    let said = |why: &dyn core::fmt::Display| format!("--passwords: {}: {why}", path.display());
+    let text = private::read(path).map_err(|why| said(&why))?;
+    let passwords = Passwords::parse(&text).map_err(|why| said(&why))?;
+    if users.is_empty() {
+        return Ok(passwords);
+    }
+    passwords
+        .only(users)
+        .map_err(|name| said(&format!("there is no user {name:?}")))
+}
+
+/// Who is let in, and what reads that anew.
+fn passwords(who: &Who) -> Result<(Passwords, Option<Reload>), Stop> {
     let Some(path) = &who.passwords else {
         if who.anonymous {
-            return Ok(Passwords::anonymous());
+            return Ok((Passwords::anonymous(), None));
         }
         return Err(Stop::Input(
             "nobody would be let in; expected --passwords FILE (`kumiki ftamd password NAME` prints its lines), or --anonymous \
@@ -205,17 +225,10 @@ fn passwords(who: &Who) -> Result<Passwords, Stop> {
                 .to_owned(),
         ));
     };
-    let said = |why: &dyn core::fmt::Display| {
-        Stop::Input(format!("--passwords: {}: {why}", path.display()))
-    };
-    let text = std::fs::read_to_string(path).map_err(|why| said(&why))?;
-    let passwords = Passwords::parse(&text).map_err(|why| said(&why))?;
-    if who.user.is_empty() {
-        return Ok(passwords);
-    }
-    passwords
-        .only(&who.user)
-        .map_err(|name| said(&format!("there is no user {name:?}")))
+    let found = passwords_of(path, &who.user).map_err(Stop::Input)?;
+    let (path, users) = (path.clone(), who.user.clone());
+    let reload = Reload(Arc::new(move || passwords_of(&path, &users)));
+    Ok((found, Some(reload)))
 }
 
 /// Serves until Ctrl-C, or once. Transfers that broke are kept for so long.
@@ -259,6 +272,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     let longest = longest
         .map(|text| option::<Duration>("--longest", text))
         .transpose()?;
+    let (passwords, reload) = passwords(&wanted.who)?;
     let walls = wanted.walls.walls()?;
     let access = if wanted.who.read_only {
         Access::Read
@@ -267,6 +281,9 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     };
     let mut places = vec![(root.clone(), access)];
     let captures = wanted.pcap.as_deref();
+    // The whole directory, for what replaces the file is another file.
+    let secrets = wanted.who.passwords.as_deref();
+    places.extend(secrets.map(|path| (above(path), Access::Read)));
     places.extend(captures.map(|path| (above(path), Access::Make)));
     let needs = Needs {
         files: Ok(places),
@@ -285,17 +302,17 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         serves,
         root,
         listen,
-        passwords: passwords(&wanted.who)?,
+        passwords,
+        reload,
         read_only: wanted.who.read_only,
         quota: octets("--quota", &limits.quota)?,
         files: limits.files,
         longest_file: octets("--longest-file", &limits.longest_file)?,
-        associations: limits.associations.into(),
-        of_one_host: limits.of_one_host.into(),
+        limits: limits.callers.limits(limits.associations.into())?,
         tries: limits.tries,
         memory: option::<Octets>("--memory", &limits.memory)?.count(),
         lock_idle: option("--lock-idle", &limits.lock_idle)?,
-        begin: option("--begin", &limits.begin)?,
+        begin: limits.callers.begin()?,
         idle: option("--idle", &limits.idle)?,
         longest,
         keep,
@@ -313,11 +330,12 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         circuit,
         once: wanted.once,
         pcap: wanted.pcap.clone(),
+        pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
         verbose: wanted.verbose,
     };
     let mut say = |line: &str| {
         // That nobody reads it to the end is no reason to stop serving.
-        let _ = print(&format!("{line}\n"));
+        let _ = print(&format!("{}\n", shown(line)));
     };
     let mut ready = |bound: &[Listen]| -> Result<(), LiveError> {
         let mut lines = String::new();
@@ -341,7 +359,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
 }
 
 /// Writes a file that whoever waits for it finds whole.
-fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     std::fs::write(&new, text)?;

@@ -1,27 +1,20 @@
 //! Passwords, from wherever nobody else sees them: a file, the environment or the terminal. Never from an argument.
 
-use std::io::{ErrorKind, IsTerminal as _, Read as _};
+use std::io::{ErrorKind, IsTerminal as _};
 use std::path::Path;
 
 use kumiki_lab::live::osi::Password;
-use kumiki_lab::live::secret;
+use kumiki_lab::live::{private, secret};
 
 use super::work::INTERRUPTED;
 use crate::commands::{Stop, shown};
-
-/// The longest password, in bytes.
-const LONGEST: u64 = 4096;
 
 /// The first line of a file.
 fn of_file(path: &Path) -> Result<String, Stop> {
     let said = |why: &dyn core::fmt::Display| {
         Stop::Input(format!("--password-file: {}: {why}", path.display()))
     };
-    let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(|why| said(&why))?;
-    file.take(LONGEST)
-        .read_to_string(&mut text)
-        .map_err(|why| said(&why))?;
+    let text = private::read(path).map_err(|why| said(&why))?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 

@@ -11,12 +11,13 @@ use clap::Args;
 use kumiki_lab::live::Duration;
 use kumiki_lab::live::memory::Memory;
 use kumiki_lab::live::pad::{
-    HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy,
+    Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy,
     terminal,
 };
 use kumiki_lab::quantity::Octets;
 
-use crate::commands::{Stop, print};
+use crate::callers::Callers;
+use crate::commands::{Stop, print, shown};
 use crate::live::option;
 
 /// XOT's port (RFC 1613), and Telnet's.
@@ -47,6 +48,8 @@ pub(crate) struct Wanted {
     #[command(flatten)]
     behave: Behave,
     #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
     walls: crate::walls::WallOptions,
 }
 
@@ -66,7 +69,7 @@ struct Reach {
     /// Terminals come here by Telnet, at 23 unless another port is given, instead of the standard streams
     #[arg(long, value_name = "ADDRESS[:PORT]")]
     listen: Option<String>,
-    /// The most terminals or calls at a time
+    /// The most terminals or calls at a time; with COMMAND or --listen others wait
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
     most: u16,
     /// With --answer and COMMAND: the most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less
@@ -84,6 +87,20 @@ struct Reach {
     /// Write the packets to this file, as pcapng; of the second terminal or call to FILE.2, and so on
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// The most octets of all these files together; then captures end
+    #[arg(long, value_name = "SIZE", default_value = "1GB")]
+    pcap_most: String,
+}
+
+/// How much.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Limits, with COMMAND or --listen")]
+struct Limits {
+    #[command(flatten)]
+    callers: Callers,
+    /// With COMMAND: a call by which nothing has come for so long is ended; forever: it stays
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    idle: String,
 }
 
 /// The terminal.
@@ -113,7 +130,7 @@ struct Lines;
 impl Journal for Lines {
     fn told(&self, line: &str) {
         // That nobody reads it to the end is no reason to stop serving.
-        let _ = print(&format!("{line}\n"));
+        let _ = print(&format!("{}\n", shown(line)));
     }
 }
 
@@ -122,7 +139,7 @@ struct Aside;
 
 impl Journal for Aside {
     fn told(&self, line: &str) {
-        eprintln!("{line}");
+        eprintln!("{}", shown(line));
     }
 }
 
@@ -153,7 +170,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         patience: option("--timeout", &reach.timeout)?,
         pcap: reach.pcap.clone(),
         walls: wanted.walls.walls()?,
-        budget: None,
+        ..Network::default()
     };
     let answer = match &reach.answer {
         Some(text) => Some(resolved("--answer", text, XOT)?),
@@ -172,9 +189,9 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     let config = config(wanted, &list, answer.is_some())?;
     if let Some(text) = &reach.listen {
         let listener = bound("--listen", resolved("--listen", text, TELNET)?)?;
-        let most = reach.most.into();
+        let doors = doors(wanted)?;
         return Ok(terminal::listen(
-            &network, &config, &listener, most, &Lines,
+            &network, &config, &listener, &doors, &Lines,
         )?);
     }
     let outcome = terminal::run(&network, config, terminal::Terminal::Standard, None, &Aside)?;
@@ -276,9 +293,25 @@ fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Res
     if !list.0.is_empty() {
         config.set.clone_from(&list.0);
     }
-    let limits = (wanted.reach.most.into(), wanted.behave.once);
-    host::listen(network, &config, &listener, &wanted.command, limits, &Lines)?;
+    let doors = doors(wanted)?;
+    host::listen(network, &config, &listener, &wanted.command, &doors, &Lines)?;
     Ok(())
+}
+
+/// How many callers there may be, and how long they may take.
+fn doors(wanted: &Wanted) -> Result<Doors, Stop> {
+    let (reach, limits) = (&wanted.reach, &wanted.limits);
+    let idle = match limits.idle.as_str() {
+        "forever" => None,
+        text => Some(option("--idle", text)?),
+    };
+    Ok(Doors {
+        limits: limits.callers.limits(reach.most.into())?,
+        begin: limits.callers.begin()?,
+        idle,
+        once: wanted.behave.once,
+        pcap_most: option::<Octets>("--pcap-most", &reach.pcap_most)?.count(),
+    })
 }
 
 /// Refuses a program that no call could get.

@@ -6,7 +6,7 @@ use clap::Args;
 use kumiki_lab::live::x25;
 use kumiki_lab::quantity::Octets;
 
-use crate::commands::{Stop, print};
+use crate::commands::{Stop, print, shown};
 use crate::live::option;
 
 /// `kumiki x25 switch`.
@@ -24,6 +24,9 @@ pub(super) struct Wanted {
     /// Write the packets of all ports to this file, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// The most octets of that; then it ends
+    #[arg(long, value_name = "SIZE", default_value = "1GB")]
+    pcap_most: String,
     #[command(flatten)]
     walls: crate::walls::WallOptions,
     /// The most memory that calls may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it, new calls are cleared with network congestion
@@ -45,10 +48,11 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
     }
     // That nobody reads it to the end is no reason to stop what is under way.
     let say = |line: &str| {
-        let _ = print(&format!("{line}\n"));
+        let _ = print(&format!("{}\n", shown(line)));
     };
     let run = x25::Wanted {
         pcap: wanted.pcap.clone(),
+        pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
         walls: wanted.walls.walls()?,
         memory: Some(option::<Octets>("--memory", &wanted.memory)?.count()),
         ..x25::Wanted::default()

@@ -28,6 +28,9 @@ impl Folder {
 
     pub(crate) fn write(&self, name: &str, contents: &[u8]) {
         std::fs::write(self.path(name), contents).unwrap();
+        // Some are passwords, which nobody else may read.
+        let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(self.path(name), own).unwrap();
     }
 
     pub(crate) fn read(&self, name: &str) -> Vec<u8> {

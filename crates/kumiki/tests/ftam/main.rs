@@ -9,12 +9,14 @@
 mod broken;
 mod capture;
 mod collect;
+mod crowd;
 mod files;
 mod harness;
 mod line;
 mod memory;
 mod names;
 mod passwords;
+mod private;
 mod recovered;
 mod refusals;
 mod resumed;

@@ -6,6 +6,7 @@ use std::thread::{JoinHandle, spawn};
 
 use rustix::process::Signal;
 
+use super::crowd;
 use super::harness::{Daemon, Folder, Running, hollow, until};
 
 /// Somebody who takes one connection and does this with it; and where.
@@ -349,4 +350,36 @@ fn a_connection_that_is_lost_says_what_is_left_for_another_run() {
     );
     let kept = format!("{} bytes are kept in b.part", size());
     assert!(ran.err.contains(&kept), "{ran:?}");
+}
+
+#[test]
+fn who_aborts_is_let_go_before_who_was_told_the_last_word() {
+    let folder = Folder::new("aborts");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let begin = |cn: &[u8]| {
+        let mut socket = TcpStream::connect(&daemon.at).unwrap();
+        socket.write_all(&crowd::cr()).unwrap();
+        tpdu(&mut socket);
+        socket.write_all(cn).unwrap();
+        tpdu(&mut socket);
+        socket
+    };
+    // It is refused by ACSE, or a layer below: the title of another application.
+    let mut other = crowd::cn();
+    let title = crowd::octets("a107060528c27b0101");
+    let at = other.windows(title.len()).position(|it| it == title);
+    other[at.unwrap() + title.len() - 1] = 0x7f;
+    let mut refused = begin(&other);
+    // AB, "transport connection released" and "user abort", as libiec61850's file tool ends all it does.
+    let mut aborting = begin(&crowd::cn());
+    let abort = tpkt(&[2, 0xf0, 0x80, 0x19, 3, 0x11, 1, 3]);
+    aborting.write_all(&abort).unwrap();
+    assert_eq!(aborting.read_to_end(&mut Vec::new()).unwrap(), 0);
+    // Who was told that he is refused may read that yet.
+    refused.set_nonblocking(true).unwrap();
+    let why = refused.read(&mut [0; 10]).unwrap_err();
+    assert_eq!(why.kind(), std::io::ErrorKind::WouldBlock);
+    let log = daemon.log();
+    assert!(log.contains("abort"), "{log}");
+    daemon.stop();
 }

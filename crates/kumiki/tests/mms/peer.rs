@@ -64,6 +64,7 @@ fn libiec61850_has_its_files_from_our_responder() {
         "PEER download empty True",
         "PEER download none False",
         "PEER delete renamed 0",
+        "PEER aborted",
     ] {
         assert!(said.contains(line), "no {line:?} in {said}");
     }
@@ -78,6 +79,12 @@ fn libiec61850_has_its_files_from_our_responder() {
         ["COMTRADE", "empty", "from large.bin", "large"],
         "from empty.bin was renamed and deleted, and nothing is left of none.bin"
     );
+    // Its abort waits until the responder hangs up, which takes no grace.
+    let mut log = daemon.running.line();
+    while !log.contains("aborted by the caller") {
+        log = daemon.running.line();
+    }
+    assert!(!log.contains("; 3."), "{log}");
     drop(daemon);
 }
 

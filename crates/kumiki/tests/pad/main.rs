@@ -279,3 +279,57 @@ fn a_call_is_taken_at_a_terminal() {
     assert!(said.contains("777 COM\r\n"), "{said:?}");
     assert!(said.contains("hello, answerer"), "{said:?}");
 }
+
+/// Octets of somebody who speaks something else, or nothing.
+fn stray(at: &str, octets: &[u8]) -> TcpStream {
+    let mut socket = TcpStream::connect(at).unwrap();
+    socket.write_all(octets).unwrap();
+    socket
+}
+
+#[test]
+fn who_brings_no_call_keeps_nobody_out() {
+    let host = host(&["cat"]);
+    let call = || {
+        let ran = typed(
+            &["--xot", &host.at, "1", "--timeout", "60s"],
+            b"hello\n\x04",
+        );
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    };
+    call();
+    // Of whom hangs up nothing is left, whatever he has said.
+    for octets in [&b"GET / HTTP/1.0\r\n\r\n"[..], b"", &[0, 0, 0, 20, 0x10]] {
+        for _ in 0..40 {
+            drop(stray(&host.at, octets));
+        }
+        call();
+    }
+    // Who speaks something else is let go though he stays.
+    for _ in 0..20 {
+        let mut socket = stray(&host.at, b"GET / HTTP/1.0\r\n\r\n");
+        // A reset is an end too.
+        let _ = socket.read_to_end(&mut Vec::new());
+    }
+    call();
+}
+
+#[test]
+fn a_connection_without_a_call_and_a_silent_call_are_ended() {
+    let limits = ["--begin", "2s", "--idle", "2s", "--of-one-host", "2"];
+    let mut arguments = vec!["--answer", "127.0.0.1:0"];
+    arguments.extend(limits);
+    arguments.extend(["--", "cat"]);
+    let host = listens(&arguments);
+    let mut silent = stray(&host.at, &[]);
+    assert_eq!(silent.read_to_end(&mut Vec::new()).unwrap(), 0);
+    // A call by which nothing comes: standard input stays open.
+    let mut child = kumiki(&["--xot", &host.at, "1", "--linger", "forever"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take();
+    let ran = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+}

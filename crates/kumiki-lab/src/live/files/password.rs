@@ -53,6 +53,12 @@ impl Passwords {
         }
     }
 
+    /// Whether that is so.
+    #[must_use]
+    pub const fn is_anonymous(&self) -> bool {
+        self.anonymous
+    }
+
     /// Those of a file. Empty lines and those that begin with `#` say nothing.
     ///
     /// # Errors

@@ -27,6 +27,7 @@ use super::ends::{Calls, WAKE, caller, caller_mut};
 use super::line::{Line, Sight, Watcher};
 use super::reach::{Host, connected};
 use super::{Carrier, Lower, dropped, numbered, spelled, stack};
+use crate::live::private::CaptureBudget;
 use crate::live::{BATCH, LOOK, LiveError, system};
 
 /// How long a peer may take to end in order, and what was said last to leave.
@@ -209,12 +210,17 @@ impl Calling<'_> {
         let of = call.calls.protocol();
         let (graph, device) = stack(of, ("client", client), &call.lower, ends, seed)?;
         let node = graph.node("client");
+        let budget = CaptureBudget::endless();
         let pcap = call
             .pcap
             .as_deref()
             .map(|path| numbered(path, self.connections.into()));
-        let (line, watcher) = Line::new(connection, clock, pcap.as_deref())
-            .map_err(|why| LiveError::Line(why.to_string()))?;
+        let (line, watcher) = Line::new(
+            connection,
+            clock,
+            pcap.as_deref().map(|path| (path, &budget)),
+        )
+        .map_err(|why| LiveError::Line(why.to_string()))?;
         let host = executor.add_graph("caller", graph);
         let real = executor
             .add_real(Box::new(line))

@@ -1,10 +1,10 @@
 //! Associations that others ask for: a thread and a graph for each.
 //!
-//! One loop accepts, within limits on all and on each host, and each association has a thread, so that who derives a password or waits for the
-//! disk delays nobody else. What they share are the table of locks and interrupted transfers, and the count of octets in the store.
+//! One loop accepts, within limits on all and on each host and network ([`kumiki_io::admission`]), and each association has a thread, so that who derives a password or waits
+//! for the disk delays nobody else. What they share are the table of locks and interrupted transfers, the count of octets in the store, and who is let in.
 //!
 //! **Before authentication** nothing is told but what the layers below must say: that a selector is none of ours, and what a TPDU may have.
-//! A caller that has no association within [`Daemon::begin`] is dropped.
+//! A caller that has no association within [`Daemon::begin`] is dropped, and earlier where others want its place.
 //!
 //! **Memory.** Each caller has an account of one budget for all ([`crate::live::memory`]), from which is taken what a thread and a graph cost and what its octets make layers keep.
 //! When more than half is used, callers are told by transport that it is congested; over three quarters they are dropped as they come; and where an association needs what
@@ -18,7 +18,7 @@
 
 mod association;
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -29,8 +29,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use kumiki_graph::Duration;
-use kumiki_io::{Bell, Clock as _, RealClock, Watch, Wish};
+use kumiki_graph::{Duration, Instant};
+use kumiki_io::admission::{Entrance, Limits};
+use kumiki_io::stream::has_hung_up;
+use kumiki_io::{Bell, Clock as _, Hangup, RealClock, Watch, Wish};
 use kumiki_octets::{Account, Budget};
 use kumiki_osi::Selectors;
 use kumiki_osi::acse::Names;
@@ -41,12 +43,14 @@ use kumiki_proto::mms_files;
 
 use self::association::Serve;
 use super::journal::{Book, Journaled};
-use super::strangers::Strangers;
 use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::live::files::disk::System;
 use crate::live::files::{Directory, Passwords, Quota, open_root};
+use crate::live::gate::{Gate, Turnstile};
 use crate::live::memory::{self, Memory};
-use crate::live::{LOOK, LiveError, system};
+use crate::live::private::CaptureBudget;
+use crate::live::throttle::{Kind, Throttle};
+use crate::live::{LOOK, LiveError, deepen, spare, system};
 
 /// Where callers come in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +99,16 @@ impl Serves {
     }
 }
 
+/// What reads passwords anew.
+#[derive(Clone)]
+pub struct Reload(pub Arc<dyn Fn() -> Result<Passwords, String> + Send + Sync>);
+
+impl core::fmt::Debug for Reload {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Reload")
+    }
+}
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Daemon {
@@ -106,6 +120,8 @@ pub struct Daemon {
     pub listen: Vec<Listen>,
     /// Who is let in.
     pub passwords: Passwords,
+    /// Reads that anew, when SIGHUP comes; says why it cannot.
+    pub reload: Option<Reload>,
     /// Nothing is written.
     pub read_only: bool,
     /// The most octets in the directory.
@@ -114,11 +130,9 @@ pub struct Daemon {
     pub files: Option<u64>,
     /// The most octets of a file.
     pub longest_file: Option<u64>,
-    /// The most associations at once, and of one host.
-    pub associations: usize,
-    /// The most of one host.
-    pub of_one_host: usize,
-    /// After so many that were not let in, one after the other, callers of a host are dropped for a time; 0: never.
+    /// How many callers there may be.
+    pub limits: Limits,
+    /// So many wrong passwords a minute are answered to one network, and at one name; 0: all.
     pub tries: u32,
     /// Within this time an association is to stand.
     pub begin: Duration,
@@ -146,6 +160,8 @@ pub struct Daemon {
     pub once: bool,
     /// Where what crosses the connection of the first association is written; of others, the same with their number behind it.
     pub pcap: Option<PathBuf>,
+    /// The most octets of all of these.
+    pub pcap_most: u64,
     /// Beginnings are told too.
     pub verbose: bool,
 }
@@ -161,6 +177,9 @@ pub struct Served {
     pub associations: u64,
 }
 
+/// So many callers are taken before those who have gone are looked at: a flood of them never ends by itself.
+const AT_ONCE: usize = 64;
+
 /// What the threads share.
 struct Shared {
     daemon: Daemon,
@@ -169,6 +188,10 @@ struct Shared {
     budget: Budget,
     /// The directory, which whom we have become since might not find.
     root: Arc<OwnedFd>,
+    /// Who is let in from now on.
+    passwords: Mutex<Passwords>,
+    gate: Arc<Gate>,
+    pcap_budget: CaptureBudget,
     stopping: AtomicBool,
     bells: Mutex<BTreeMap<u64, Bell>>,
 }
@@ -189,11 +212,33 @@ impl Daemon {
 }
 
 impl Shared {
+    /// Reads the passwords anew, for callers from now on. Where they cannot be read, what was there stays.
+    fn reload(&self, say: &mut dyn FnMut(&str)) {
+        let Some(Reload(read)) = &self.daemon.reload else {
+            return say(&format!("{} SIGHUP: there is nothing to read anew", date()));
+        };
+        match read() {
+            Ok(passwords) => {
+                *self
+                    .passwords
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner) = passwords;
+                say(&format!("{} SIGHUP: the passwords were read anew", date()));
+            }
+            Err(why) => say(&format!(
+                "{} SIGHUP: {why}; who was let in before is let in as before",
+                date()
+            )),
+        }
+    }
+
     /// A store of its own.
     fn store(&self) -> Directory {
         let daemon = &self.daemon;
         let root = Arc::clone(&self.root);
-        let mut store = Directory::on(System, root, daemon.passwords.clone());
+        let passwords = self.passwords.lock();
+        let passwords = passwords.unwrap_or_else(PoisonError::into_inner).clone();
+        let mut store = Directory::on(System, root, passwords);
         if daemon.read_only {
             store = store.read_only();
         }
@@ -201,12 +246,12 @@ impl Shared {
     }
 
     /// Who guards a store, with the table that all have.
-    fn guard(&self, book: Book, account: Option<&Account>) -> Guard {
+    fn guard(&self, book: Book, account: Option<&Account>, turnstile: Option<Turnstile>) -> Guard {
         let mut store = self.store();
         if let Some(account) = account {
             store = store.with_account(account.clone());
         }
-        let guard = Guard::new(Box::new(Journaled::new(store, book)))
+        let guard = Guard::new(Box::new(Journaled::new(store, book, turnstile)))
             .sharing(Box::new(OfAll(Arc::clone(&self.table))));
         if self.daemon.keeps() {
             guard
@@ -224,27 +269,26 @@ impl Shelf for OfAll {
 
 /// What a thread tells.
 enum Told {
-    /// A line of the log.
-    Line(String),
-    /// The thread of this number has ended, and how.
-    Ended(u64, How),
+    /// A line of the log; of a kind, where others could have many of them told.
+    Line(Option<Kind>, String),
+    /// The thread of this number has ended, and whether its association stood.
+    Ended(u64, bool),
 }
 
-/// How a connection ended, for who counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum How {
-    /// An association stood.
-    Stood,
-    /// Its user was not let in.
-    Refused,
-    /// There was none.
-    Without,
+/// Somebody who has called.
+struct Caller {
+    number: u64,
+    socket: TcpStream,
+    remote: SocketAddr,
+    carrier: Carrier,
+    let_go: Arc<AtomicBool>,
 }
 
 /// A thread that serves somebody.
 struct Serving {
-    host: IpAddr,
     thread: JoinHandle<()>,
+    /// Another caller has its place, unless its association stands by now.
+    let_go: Arc<AtomicBool>,
 }
 
 /// The time now, as a log has it.
@@ -282,13 +326,15 @@ pub fn serve(
         let what = || format!("cannot listen at {}", listen.at);
         let listener = TcpListener::bind(listen.at).map_err(system(advice(listen, &what())))?;
         listener.set_nonblocking(true).map_err(system(what()))?;
+        deepen(&listener);
         let at = listener.local_addr().map_err(system(what()))?;
         bound.push(Listen { at, ..*listen });
         listeners.push((listener, listen.carrier));
     }
     let clock = RealClock::start();
     let bell = Bell::default();
-    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let wish = Wish::listen_but_for_hangup(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let hangup = Hangup::listen(&bell).map_err(system("cannot listen to SIGHUP"))?;
     let memory = Memory::budget(daemon.memory).map_err(|why| LiveError::Line(why.to_string()))?;
     ready(&bound)?;
     if let Some(remark) = memory.remark {
@@ -299,7 +345,12 @@ pub fn serve(
             "warning: the file of passwords has no user, so that nobody is let in; kumiki ftamd password NAME prints a line for it",
         );
     }
+    let tries = (!daemon.passwords.is_anonymous()).then_some(daemon.tries);
+    let gate = Gate::new(daemon.limits, tries, clock).map_err(system("no random number"))?;
     let shared = Arc::new(Shared {
+        gate: Arc::new(gate),
+        passwords: Mutex::new(daemon.passwords.clone()),
+        pcap_budget: CaptureBudget::new(daemon.pcap_most),
         quota: Arc::new(quota),
         root: opened,
         daemon,
@@ -310,22 +361,26 @@ pub fn serve(
     });
     let (teller, told) = channel();
     // It gives up what is old, and what is left at the end.
-    let mut guard = shared.guard(Book::default(), None);
+    let mut guard = shared.guard(Book::default(), None, None);
     let mut door = Door {
-        strangers: Strangers::new(shared.daemon.tries),
-        clock,
         shared: Arc::clone(&shared),
         serving: BTreeMap::new(),
         teller,
         told,
         bell: bell.clone(),
         served: Served::default(),
+        throttle: Throttle::default(),
+        clock,
+        reserve: spare(),
         is_short: false,
     };
     loop {
         door.hear(say);
         if wish.is_made() || (shared.daemon.once && door.served.associations > 0) {
             break;
+        }
+        if hangup.take() {
+            shared.reload(say);
         }
         let is_full = shared.daemon.once && !door.serving.is_empty();
         if !is_full {
@@ -349,12 +404,17 @@ pub fn serve(
         };
         door.is_short = false;
         let now = clock.now();
+        for line in door.throttle.due(now, false) {
+            say(&line);
+        }
         let due = guard.age(now, shared.daemon.keep);
-        let until = due.map_or(now + wait, |due| due.min(now + wait));
+        let due = due.into_iter().chain(door.throttle.next());
+        let until = due.fold(now + wait, Instant::min);
         clock.wait(until, &bell, &watches);
     }
     drop(listeners);
     shared.stopping.store(true, Ordering::SeqCst);
+    shared.gate.end();
     for bell in shared
         .bells
         .lock()
@@ -369,6 +429,9 @@ pub fn serve(
     }
     guard.forget_interrupted();
     door.hear(say);
+    for line in door.throttle.due(clock.now(), true) {
+        say(&line);
+    }
     Ok(door.served)
 }
 
@@ -390,8 +453,10 @@ struct Door {
     told: Receiver<Told>,
     bell: Bell,
     served: Served,
-    strangers: Strangers,
+    throttle: Throttle,
     clock: RealClock,
+    /// A descriptor for when there is no other.
+    reserve: Option<OwnedFd>,
     /// There is no descriptor or thread for another caller.
     is_short: bool,
 }
@@ -400,11 +465,11 @@ impl Door {
     fn hear(&mut self, say: &mut dyn FnMut(&str)) {
         while let Ok(told) = self.told.try_recv() {
             match told {
-                Told::Line(line) => say(&line),
-                Told::Ended(number, how) => {
-                    self.served.associations += u64::from(how == How::Stood);
+                Told::Line(None, line) => say(&line),
+                Told::Line(Some(kind), line) => self.tell(kind, line, say),
+                Told::Ended(number, stood) => {
+                    self.served.associations += u64::from(stood);
                     if let Some(serving) = self.serving.remove(&number) {
-                        self.count(serving.host, how, say);
                         // It has told its last word.
                         let _ = serving.thread.join();
                     }
@@ -413,66 +478,88 @@ impl Door {
         }
     }
 
-    /// Remembers who was not let in.
-    fn count(&mut self, host: IpAddr, how: How, say: &mut dyn FnMut(&str)) {
-        match how {
-            How::Stood => self.strangers.let_in(host),
-            How::Refused => {
-                if let Some(time) = self.strangers.refused(host, self.clock.now()) {
-                    let seconds = time.as_nanos() / 1_000_000_000;
-                    let tries = self.shared.daemon.tries;
-                    say(&format!(
-                        "{} - {host}: dropped for {seconds} s, for {tries} callers or more were not let in",
-                        date()
-                    ));
-                }
-            }
-            How::Without => {}
+    fn tell(&mut self, kind: Kind, line: String, say: &mut dyn FnMut(&str)) {
+        if let Some(line) = self.throttle.tell(kind, line, self.clock.now()) {
+            say(&line);
+        }
+    }
+
+    /// Lets a caller go for whom there is no descriptor, by the one that is kept for this: it would wait for nothing, and in front of others. Whether there was one.
+    fn turn_away(&mut self, listener: &TcpListener) -> bool {
+        if self.reserve.take().is_none() {
+            return false;
+        }
+        let turned = listener.accept().is_ok();
+        self.served.dropped += u64::from(turned);
+        self.reserve = spare();
+        turned
+    }
+
+    /// Has a caller go whose place another one has.
+    fn let_go(&self, number: u64) {
+        if let Some(serving) = self.serving.get(&number) {
+            serving.let_go.store(true, Ordering::SeqCst);
+        }
+        let bells = &self.shared.bells;
+        let bells = bells.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bell) = bells.get(&number) {
+            bell.ring();
         }
     }
 
     fn accept(&mut self, listener: &TcpListener, carrier: Carrier, say: &mut dyn FnMut(&str)) {
-        loop {
+        for _ in 0..AT_ONCE {
             let (socket, remote) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
                 // A caller that has gone already is nobody's trouble.
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(why) => {
-                    say(&format!("{} cannot take a caller: {why}", date()));
-                    self.is_short = true;
-                    return;
+                    let line = format!("{} cannot take a caller: {why}", date());
+                    self.tell(Kind::Short, line, say);
+                    self.is_short = !self.turn_away(listener);
+                    if self.is_short {
+                        return;
+                    }
+                    continue;
                 }
             };
-            let daemon = &self.shared.daemon;
-            let host = remote.ip();
-            if self.strangers.keeps_out(host, self.clock.now()) {
-                // Said when it began; who tries on is not to fill the log.
-                self.served.dropped += 1;
+            if has_hung_up(&socket) {
+                let line = format!("{} - {remote}: hung up at once", date());
+                self.tell(Kind::Unknown, line, say);
                 continue;
             }
-            let of_host = self.serving.values().filter(|it| it.host == host).count();
-            let limit = if self.serving.len() >= daemon.associations {
-                Some(("", daemon.associations))
-            } else if of_host >= daemon.of_one_host {
-                Some((" of this host", daemon.of_one_host))
-            } else {
-                None
+            self.served.connections += 1;
+            let limits = &self.shared.daemon.limits;
+            let refused = match self.shared.gate.enter(self.served.connections, remote.ip()) {
+                Entrance::Taken(instead) => {
+                    if let Some(instead) = instead {
+                        self.let_go(instead);
+                    }
+                    None
+                }
+                Entrance::Refused(full) => Some(full.to_string()),
             };
-            if let Some((of, most)) = limit {
+            // Those whose place was given away may take a moment to go.
+            let most = limits.known.saturating_add(limits.full).saturating_mul(2);
+            let refused = refused.or_else(|| {
+                (self.serving.len() >= most).then(|| format!("{most} callers are being served"))
+            });
+            if let Some(why) = refused {
+                self.shared.gate.leave(self.served.connections);
                 self.served.dropped += 1;
-                say(&format!(
-                    "{} - {remote}: dropped, for there are {most} associations{of} already",
-                    date()
-                ));
+                let line = format!("{} - {remote}: dropped, for {why}", date());
+                self.tell(Kind::Dropped, line, say);
                 continue;
             }
             let Ok(account) = self.shared.budget.account(memory::COMES) else {
+                self.shared.gate.leave(self.served.connections);
                 self.served.dropped += 1;
-                say(&format!(
+                let line = format!(
                     "{} - {remote}: dropped, for there is no memory for another caller",
                     date()
-                ));
+                );
+                self.tell(Kind::Short, line, say);
                 continue;
             };
             self.begin(socket, remote, (carrier, account), say);
@@ -489,8 +576,9 @@ impl Door {
         (carrier, account): (Carrier, Account),
         say: &mut dyn FnMut(&str),
     ) {
-        self.served.connections += 1;
         let number = self.served.connections;
+        let let_go = Arc::new(AtomicBool::new(false));
+        let is_let_go = Arc::clone(&let_go);
         let (shared, teller, bell) = (
             Arc::clone(&self.shared),
             self.teller.clone(),
@@ -498,17 +586,26 @@ impl Door {
         );
         let work = move || {
             kumiki_octets::keep_free(memory::FREE_PAGES);
-            let caller = (socket, remote, carrier);
-            let served = Serve::run(number, caller, &account, &shared, &teller);
+            let caller = Caller {
+                number,
+                socket,
+                remote,
+                carrier,
+                let_go: is_let_go,
+            };
+            let (kind, line, stood) = match Serve::run(caller, &account, &shared, &teller) {
+                Ok(ended) => ended,
+                Err(why) => {
+                    let line = format!("{} {number} {remote}: {why}", date());
+                    (Some(Kind::Short), line, false)
+                }
+            };
+            shared.gate.leave(number);
             // Who waits for what it had is not to wait for the log.
             drop(account);
-            let (line, how) = match served {
-                Ok(ended) => ended,
-                Err(why) => (format!("{} {number} {remote}: {why}", date()), How::Without),
-            };
             // Nobody listens any more only when the program ends.
-            let _ = teller.send(Told::Line(line));
-            let _ = teller.send(Told::Ended(number, how));
+            let _ = teller.send(Told::Line(kind, line));
+            let _ = teller.send(Told::Ended(number, stood));
             let mut bells = shared.bells.lock().unwrap_or_else(PoisonError::into_inner);
             bells.remove(&number);
             bell.ring();
@@ -518,12 +615,13 @@ impl Door {
             .stack_size(memory::STACK);
         match named.spawn(work) {
             Ok(thread) => {
-                let host = remote.ip();
-                self.serving.insert(number, Serving { host, thread });
+                self.serving.insert(number, Serving { thread, let_go });
             }
             Err(why) => {
                 self.is_short = true;
-                say(&format!("{} {number} {remote}: no thread: {why}", date()));
+                self.shared.gate.leave(number);
+                let line = format!("{} {number} {remote}: no thread: {why}", date());
+                self.tell(Kind::Short, line, say);
             }
         }
     }

@@ -11,7 +11,9 @@ use kumiki_proto::filestore::{
     Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User,
 };
 
-/// The most deeds of one association that are told; of others there is a number.
+use crate::live::gate::Turnstile;
+
+/// So many deeds of one association fill a line of the log, and the next ones begin another.
 const MOST: usize = 20;
 
 /// What was done on one association.
@@ -22,24 +24,17 @@ pub(super) struct Journal {
     /// As whom it wanted to and was not let in.
     pub(super) refused: Option<String>,
     deeds: Vec<String>,
-    more: u64,
+    /// There were others, in a line before.
+    has_more: bool,
 }
 
 impl Journal {
-    fn note(&mut self, deed: String) {
-        if self.deeds.len() < MOST {
-            self.deeds.push(deed);
-        } else {
-            self.more += 1;
-        }
-    }
-
     /// In words.
     pub(super) fn shown(&self) -> String {
-        match (self.deeds.is_empty(), self.more) {
-            (true, _) => "did nothing".to_owned(),
-            (false, 0) => self.deeds.join(", "),
-            (false, more) => format!("{}, and {more} more", self.deeds.join(", ")),
+        match (self.deeds.is_empty(), self.has_more) {
+            (true, false) => "did nothing".to_owned(),
+            (true, true) => "did nothing more".to_owned(),
+            (false, _) => self.deeds.join(", "),
         }
     }
 }
@@ -61,7 +56,20 @@ impl Book {
     }
 
     fn note(&self, deed: String) {
-        self.with(|journal| journal.note(deed));
+        self.with(|journal| journal.deeds.push(deed));
+    }
+
+    /// What was done, where that fills a line; it is not told again.
+    pub(super) fn full(&self) -> Option<String> {
+        let mut shown = None;
+        self.with(|journal| {
+            if journal.deeds.len() >= MOST {
+                shown = Some(journal.shown());
+                journal.deeds.clear();
+                journal.has_more = true;
+            }
+        });
+        shown
     }
 }
 
@@ -78,14 +86,17 @@ struct Opened {
 pub(super) struct Journaled<S> {
     store: S,
     book: Book,
+    /// Who says when a password may be looked at.
+    turnstile: Option<Turnstile>,
     opened: BTreeMap<FileId, Opened>,
 }
 
 impl<S: Filestore> Journaled<S> {
-    pub(super) const fn new(store: S, book: Book) -> Self {
+    pub(super) const fn new(store: S, book: Book, turnstile: Option<Turnstile>) -> Self {
         Self {
             store,
             book,
+            turnstile,
             opened: BTreeMap::new(),
         }
     }
@@ -103,7 +114,14 @@ impl<S: Filestore> Journaled<S> {
 
 impl<S: Filestore> Filestore for Journaled<S> {
     fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
-        let done = self.store.authenticate(login);
+        let octets = login
+            .initiator
+            .map(GraphicString::octets)
+            .unwrap_or_default();
+        let done = match &self.turnstile {
+            Some(turnstile) => turnstile.judge(octets, || self.store.authenticate(login)),
+            None => self.store.authenticate(login),
+        };
         let name = login.initiator.map(ToString::to_string).unwrap_or_default();
         self.book.with(|journal| match &done {
             Ok(_) => journal.user = Some(name),
@@ -125,15 +143,9 @@ impl<S: Filestore> Filestore for Journaled<S> {
     }
 
     fn list(&mut self, user: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
-        let done = self.store.list(user, name, most);
-        match &done {
-            Ok(_) => self.book.note(format!("listed {name}")),
-            Err(why) if *why == Fault::crowded(most) => {
-                self.book.note(format!("did not list {name}: {}", why.text));
-            }
-            Err(_) => {}
-        }
-        done
+        let done = self.store.list(user, name, most)?;
+        self.book.note(format!("listed {name}"));
+        Ok(done)
     }
 
     fn create(
@@ -148,6 +160,16 @@ impl<S: Filestore> Filestore for Journaled<S> {
             self.book.note(format!("created {name}"));
         }
         done
+    }
+
+    fn refused(&mut self, what: &str, name: &str, why: &str) {
+        self.store.refused(what, name, why);
+        self.book.note(format!("did not {what} {name:?}: {why}"));
+    }
+
+    fn looked(&mut self, name: &Name) {
+        self.store.looked(name);
+        self.book.note(format!("looked at {name}"));
     }
 
     fn made(&mut self, name: &Name) {

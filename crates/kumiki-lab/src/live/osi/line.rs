@@ -3,6 +3,7 @@
 use core::net::SocketAddr;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::Address;
@@ -10,34 +11,37 @@ use kumiki_io::{Arrival, Descriptors, RealClock, RealDevice, Sent, Stream};
 use kumiki_octets::Message;
 
 use super::tape::Tape;
+use crate::live::private::CaptureBudget;
 
 /// How much of what a peer says first is kept: enough to see what it is.
 const FIRST: usize = 32;
 
 /// What was seen of a connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sight {
+pub(in crate::live) struct Sight {
     /// Octets received.
-    pub(super) received: u64,
+    pub(in crate::live) received: u64,
     /// Octets handed to the socket, or held back for it.
-    pub(super) sent: u64,
+    pub(in crate::live) sent: u64,
     /// What came first.
-    pub(super) first: Vec<u8>,
+    pub(in crate::live) first: Vec<u8>,
     /// What was sent first.
-    pub(super) first_sent: Vec<u8>,
+    pub(in crate::live) first_sent: Vec<u8>,
+    /// The peer has spoken since we did.
+    pub(in crate::live) is_owed: bool,
     /// The peer has gone.
-    pub(super) is_down: bool,
+    pub(in crate::live) is_down: bool,
     /// The socket has no room for what is held back.
-    pub(super) is_full: bool,
+    pub(in crate::live) is_full: bool,
 }
 
 /// Where it is seen from.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watcher(Arc<Mutex<Sight>>);
+pub(in crate::live) struct Watcher(Arc<Mutex<Sight>>);
 
 impl Watcher {
     /// What was seen.
-    pub(super) fn sight(&self) -> Sight {
+    pub(in crate::live) fn sight(&self) -> Sight {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -45,7 +49,7 @@ impl Watcher {
     }
 
     /// Octets both ways, and whether the peer has gone.
-    pub(super) fn crossed(&self) -> (u64, bool) {
+    pub(in crate::live) fn crossed(&self) -> (u64, bool) {
         let sight = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (sight.received.saturating_add(sight.sent), sight.is_down)
     }
@@ -66,23 +70,26 @@ fn keep(first: &mut Vec<u8>, data: &Message) {
 }
 
 /// The connection, as a device.
-pub(super) struct Line {
+pub(in crate::live) struct Line {
     stream: Stream,
     watcher: Watcher,
     tape: Option<Tape>,
+    mute: Arc<AtomicBool>,
 }
 
 /// A connection that stands.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(in crate::live) struct Connection {
     /// The socket.
-    pub(super) socket: std::net::TcpStream,
+    pub(in crate::live) socket: std::net::TcpStream,
     /// Our address.
-    pub(super) local: SocketAddr,
+    pub(in crate::live) local: SocketAddr,
     /// The peer's.
-    pub(super) remote: SocketAddr,
+    pub(in crate::live) remote: SocketAddr,
     /// The peer has called.
-    pub(super) called: bool,
+    pub(in crate::live) called: bool,
+    /// From when this is set nothing more is sent.
+    pub(in crate::live) mute: Arc<AtomicBool>,
 }
 
 impl Line {
@@ -90,25 +97,28 @@ impl Line {
     ///
     /// # Errors
     /// The socket cannot be made not to wait, or the capture not be written.
-    pub(super) fn new(
+    pub(in crate::live) fn new(
         connection: Connection,
         clock: RealClock,
-        pcap: Option<&Path>,
+        pcap: Option<(&Path, &CaptureBudget)>,
     ) -> io::Result<(Self, Watcher)> {
         let Connection {
             socket,
             local,
             remote,
             called,
+            mute,
         } = connection;
         let tape = pcap
-            .map(|path| Tape::begin(path, clock, (local, remote), called))
-            .transpose()?;
+            .map(|kept| Tape::begin(kept, clock, (local, remote), called))
+            .transpose()?
+            .flatten();
         let watcher = Watcher::default();
         let line = Self {
             stream: Stream::new(socket)?,
             watcher: watcher.clone(),
             tape,
+            mute,
         };
         Ok((line, watcher))
     }
@@ -128,6 +138,7 @@ impl RealDevice for Line {
                 }
                 self.watcher.with(|sight| {
                     sight.received = sight.received.saturating_add(data.len() as u64);
+                    sight.is_owed = true;
                     keep(&mut sight.first, data);
                 });
             }
@@ -138,6 +149,9 @@ impl RealDevice for Line {
     }
 
     fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {
+        if self.mute.load(Ordering::SeqCst) {
+            return Ok(Sent::Taken);
+        }
         let sent = self.stream.send(packet, to)?;
         if sent == Sent::Taken {
             if let Some(tape) = &mut self.tape {
@@ -146,6 +160,7 @@ impl RealDevice for Line {
             self.watcher.with(|sight| {
                 sight.sent = sight.sent.saturating_add(packet.len() as u64);
                 sight.is_full = true;
+                sight.is_owed = false;
                 keep(&mut sight.first_sent, packet);
             });
         }

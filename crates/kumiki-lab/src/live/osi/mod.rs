@@ -37,16 +37,16 @@ pub mod caller;
 pub mod daemon;
 mod ends;
 mod journal;
-mod line;
+pub(super) mod line;
 mod objection;
 pub mod reach;
-mod strangers;
 mod tape;
 
 pub use caller::{Association, Call, Errand, call};
-pub use daemon::{Daemon, Listen, Serves, serve};
+pub use daemon::{Daemon, Listen, Reload, Serves, serve};
 pub use ends::Calls;
 pub use kumiki_io::clock::seconds_since_1970;
+pub(super) use objection::layer;
 pub use reach::Host;
 // What a caller needs of the crates below.
 pub use kumiki_graph::{Duration, Instant};

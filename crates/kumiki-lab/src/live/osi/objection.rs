@@ -129,7 +129,7 @@ fn is_of_selectors(told: Told) -> bool {
 }
 
 /// A layer of a graph.
-pub(super) fn layer<'a, P: Protocol>(graph: &'a Graph, name: &str) -> Option<&'a P> {
+pub(in crate::live) fn layer<'a, P: Protocol>(graph: &'a Graph, name: &str) -> Option<&'a P> {
     graph.protocol(graph.node(name)?)
 }
 

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::fd::AsFd as _;
+use std::sync::Arc;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Bell, Clock as _, RealClock, Watch, Wish};
@@ -108,6 +109,7 @@ pub(super) fn connected(
                     local,
                     remote: address,
                     called: false,
+                    mute: Arc::default(),
                 });
             }
             Err(why) => last = Some(refused(host, address, why)),

@@ -4,8 +4,7 @@
 //! own: one for each piece that was read or written, between a handshake and an end. Nothing is lost, so nothing is acknowledged by itself.
 
 use core::net::{IpAddr, SocketAddr};
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use kumiki_io::pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg};
@@ -14,13 +13,15 @@ use kumiki_octets::Sum;
 use kumiki_wire::tcp::{self, Flags, Seq};
 use kumiki_wire::{ipv4, ipv6};
 
+use crate::live::private::{CaptureBudget, Kept};
+
 /// The most octets of one segment; with both headers it is a datagram.
 const MOST: usize = 65_000;
 
 /// A capture under way.
 pub(super) struct Tape {
     path: PathBuf,
-    file: Option<PcapNg<BufWriter<File>>>,
+    file: Option<PcapNg<Kept>>,
     interface: InterfaceId,
     clock: RealClock,
     local: SocketAddr,
@@ -35,19 +36,21 @@ fn named(path: &Path, why: &CaptureError) -> io::Error {
 }
 
 impl Tape {
-    /// Begins a capture of a connection that stands; an older file is replaced.
+    /// Begins a capture of a connection that stands; an older file is replaced. None where captures may have no more octets.
     ///
     /// # Errors
     /// The file cannot be made; the error names it.
     pub(super) fn begin(
-        path: &Path,
+        (path, budget): (&Path, &CaptureBudget),
         clock: RealClock,
         (local, remote): (SocketAddr, SocketAddr),
         called: bool,
-    ) -> io::Result<Self> {
+    ) -> io::Result<Option<Self>> {
         let said = |why: CaptureError| named(path, &why);
-        let file = File::create(path).map_err(|why| said(why.into()))?;
-        let mut file = PcapNg::new(BufWriter::new(file)).map_err(said)?;
+        let Some(file) = Kept::create(path, budget).map_err(|why| said(why.into()))? else {
+            return Ok(None);
+        };
+        let mut file = PcapNg::new(file).map_err(said)?;
         let interface = file
             .add_interface("connection", LinkType::RawIp, 0)
             .map_err(said)?;
@@ -65,7 +68,7 @@ impl Tape {
         tape.segment(caller, Flags::SYN, &[])?;
         tape.segment(callee, Flags::SYN.with(Flags::ACK), &[])?;
         tape.segment(caller, Flags::ACK, &[])?;
-        Ok(tape)
+        Ok(Some(tape))
     }
 
     /// What was sent.

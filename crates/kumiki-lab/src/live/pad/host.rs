@@ -3,27 +3,31 @@
 use core::net::SocketAddr;
 use std::ffi::OsString;
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
+use kumiki_io::admission::Full;
 use kumiki_io::line::Console;
 use kumiki_io::{
-    Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Stream, Wish,
-    unguessable,
+    Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable,
 };
 use kumiki_octets::{Account, Message};
 use kumiki_proto::pad_host::{Config, PadHost};
 use kumiki_proto::pipe::{self, Pipe};
 
-use super::{Journal, Network, Tape, executor, numbered, serve};
+use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use crate::live::gate::Gate;
+use crate::live::osi::layer;
+use crate::live::osi::line::{Connection, Line};
+use crate::live::private::CaptureBudget;
+use crate::live::throttle::Kind;
 use crate::live::walls::{self, Calls, Needs};
-use crate::live::{LOOK, LiveError, memory, system};
+use crate::live::{LOOK, LiveError, deepen, memory, system};
 
-/// How long a connection may be without a call, and how long one that is over stays.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a connection stays whose call is over.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A program that is started when a call is there.
@@ -35,6 +39,20 @@ struct Program {
     trouble: Trouble,
     /// That it could not be started is still to be told to the graph, as an end.
     ends: bool,
+    /// It is to end, and its call with it.
+    hangs_up: Arc<AtomicBool>,
+}
+
+impl Program {
+    /// Ends it, as a terminal that is hung up does.
+    fn hang_up(&mut self) {
+        if let Some((console, mut child)) = self.running.take() {
+            // The end of its terminal is a hang-up to the program and what it has started; it is not asked twice.
+            drop(console);
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// Why a program could not be started.
@@ -47,6 +65,10 @@ impl RealDevice for Program {
     }
 
     fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        if self.hangs_up.load(Ordering::SeqCst) && self.running.is_some() {
+            self.hang_up();
+            return Ok(Some(Arrival::Down));
+        }
         if let Some((console, _)) = &mut self.running {
             return console.receive();
         }
@@ -97,12 +119,7 @@ impl RealDevice for Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if let Some((console, mut child)) = self.running.take() {
-            // The end of its terminal is a hang-up to the program and what it has started; it is not asked twice.
-            drop(console);
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.hang_up();
     }
 }
 
@@ -146,15 +163,60 @@ fn stack(
     Ok((graph, [line, program]))
 }
 
+/// What all connections of a host have in common.
+struct Serving<'a> {
+    network: &'a Network,
+    config: &'a Config,
+    command: &'a [OsString],
+    doors: &'a Doors,
+    gate: &'a Gate,
+    budget: CaptureBudget,
+    wish: &'a Wish,
+    log: &'a Log<'a>,
+}
+
+/// Why a connection without a call has ended, or a call from here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Why {
+    /// The peer has gone.
+    Left,
+    /// It does not speak XOT.
+    Foreign,
+    /// No call came in time.
+    Late,
+    /// Another caller has its place.
+    Room,
+    /// There are as many calls as may be.
+    Full(Full),
+}
+
+impl core::fmt::Display for Why {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Left => f.write_str("hung up before a call came"),
+            Self::Foreign => f.write_str("does not speak XOT"),
+            Self::Late => f.write_str("no call came in time"),
+            Self::Room => f.write_str("made room for another caller"),
+            Self::Full(full) => write!(f, "dropped, for {full}"),
+        }
+    }
+}
+
 /// Serves one connection: whether a call came by it that was taken.
 fn converse(
+    serving: &Serving<'_>,
     network: &Network,
-    config: Config,
-    socket: TcpStream,
-    command: &[OsString],
-    wish: &Wish,
+    caller: Caller,
     journal: &dyn Fn(&str),
 ) -> Result<bool, LiveError> {
+    let Caller {
+        socket,
+        from,
+        number,
+        let_go,
+    } = caller;
+    let (gate, doors, wish) = (serving.gate, serving.doors, serving.wish);
+    let (config, command) = (serving.config.clone(), serving.command);
     let account = match &network.budget {
         Some(budget) => Some(budget.account(memory::COMES).map_err(|_| {
             LiveError::Line("dropped, for there is no memory for another caller".to_owned())
@@ -174,12 +236,17 @@ fn converse(
         account.on_sent_away(Box::new(move || bell.ring()));
         graph.set_budget(account.clone());
     }
-    let mut tape = match &network.pcap {
-        Some(path) => Some(Tape::begin(path, &mut graph)?),
-        None => None,
-    };
+    let mut tape = Tape::begin(network, &mut graph)?;
     let node = graph.node("host");
-    let stream = Stream::new(socket).map_err(system("the connection"))?;
+    let connection = Connection {
+        socket,
+        local: ends.0,
+        remote: ends.1,
+        called: true,
+        mute: Arc::default(),
+    };
+    let (stream, watcher) = Line::new(connection, clock, None).map_err(system("the connection"))?;
+    let hangs_up = Arc::new(AtomicBool::new(false));
     let wanted = Arc::new(AtomicBool::new(false));
     let trouble = Trouble::default();
     let mut is_told = false;
@@ -190,6 +257,7 @@ fn converse(
         granted: 0,
         trouble: Arc::clone(&trouble),
         ends: false,
+        hangs_up: Arc::clone(&hangs_up),
     };
     let graph = executor.add_graph("host", graph);
     let connection = executor
@@ -204,6 +272,8 @@ fn converse(
     let began = clock.now();
     let mut over = None;
     let mut failed = None;
+    let mut why = None;
+    let (mut heard, mut last) = (0, began);
     loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(graph) = executor.graph_mut(graph) else {
@@ -223,18 +293,48 @@ fn converse(
             if is_sent_away && !is_told {
                 return true;
             }
+            let sight = watcher.sight();
+            if heard == 0 && sight.received > 0 {
+                gate.spoke(number);
+            }
+            if sight.received != heard {
+                (heard, last) = (sight.received, now);
+            }
             if let Some(caller) = host.caller().filter(|_| !is_told) {
                 is_told = true;
                 if let Some(account) = &account {
                     // It takes no more than it has already: what its windows hold.
                     let _ = account.stand(0);
                 }
+                if let Err(full) = gate.know(number) {
+                    why = Some(Why::Full(full));
+                    return true;
+                }
                 wanted.store(true, Ordering::SeqCst);
                 journal(&format!("a call of {caller}"));
             }
             let is_over = host.ended().is_some() || host.counters().refused > 0;
-            let is_late = host.counters().calls == 0 && now >= began + PATIENCE;
-            if !is_over && !is_late {
+            if host.counters().calls == 0 && !is_over {
+                // Of one that has left, or speaks something else, no call can come.
+                let is_left = layer::<Pipe>(graph, "tcp").is_some_and(Pipe::is_left);
+                why = if sight.is_down {
+                    Some(Why::Left)
+                } else if is_left {
+                    Some(Why::Foreign)
+                } else if let_go.load(Ordering::SeqCst) {
+                    Some(Why::Room)
+                } else {
+                    let is_late = now >= began + gate.begin(doors.begin);
+                    is_late.then_some(Why::Late)
+                };
+                return why.is_some() || wish.is_made();
+            }
+            if !is_over {
+                if doors.idle.is_some_and(|idle| now >= last + idle)
+                    && !hangs_up.swap(true, Ordering::SeqCst)
+                {
+                    journal("nothing has come for too long");
+                }
                 return wish.is_made();
             }
             now >= *over.get_or_insert(now) + FAREWELL || wish.is_made()
@@ -263,16 +363,22 @@ fn converse(
         let name = command.first().map(|name| name.to_string_lossy());
         journal(&format!("{}: {why}", name.unwrap_or_default()));
     }
-    match host.and_then(PadHost::ended) {
-        Some(why) => journal(&format!("the call is over: {why}")),
-        None if counters.refused > 0 => journal("a call was refused: it was no PAD's"),
-        None if counters.calls == 0 => journal("no call came"),
-        None => {}
+    match (host.and_then(PadHost::ended), why) {
+        (Some(why), _) => journal(&format!("the call is over: {why}")),
+        (None, Some(why)) => {
+            let line = format!("call {number}, {from}: {why}");
+            serving.log.told(Kind::Unknown, &line);
+        }
+        (None, None) if counters.refused > 0 => {
+            let line = format!("call {number}, {from}: a call was refused: it was no PAD's");
+            serving.log.told(Kind::Refused, &line);
+        }
+        (None, None) => {}
     }
     Ok(counters.calls > 0)
 }
 
-/// Takes calls that come by XOT and runs `command` for each, at most `most` at a time, until somebody wants an end or, with `once`, the
+/// Takes calls that come by XOT and runs `command` for each, as many as `doors` says, until somebody wants an end or, with `once`, the
 /// first call is over. With `once` connections are taken one by one, and one without a call is not the end.
 ///
 /// # Errors
@@ -282,11 +388,25 @@ pub fn listen(
     config: &Config,
     listener: &TcpListener,
     command: &[OsString],
-    (most, once): (usize, bool),
+    doors: &Doors,
     journal: &dyn Journal,
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    deepen(listener);
+    let gate = Gate::new(doors.limits, None, RealClock::start());
+    let gate = gate.map_err(system("no random number"))?;
+    let log = Log::new(journal);
+    let serving = Serving {
+        network,
+        config,
+        command,
+        doors,
+        gate: &gate,
+        budget: CaptureBudget::new(doors.pcap_most),
+        wish: &wish,
+        log: &log,
+    };
     let needs = Needs {
         files: Err("commands are started, and what they need nobody knows"),
         connects: Vec::new(),
@@ -294,20 +414,23 @@ pub fn listen(
         capabilities: false,
     };
     walls::raise(&network.walls, &needs)?;
-    let each = |socket: TcpStream, from: SocketAddr, number: usize| {
+    let each = |caller: Caller| {
+        let (number, from) = (caller.number, caller.from);
         let network = Network {
-            pcap: numbered(network.pcap.as_ref(), number),
-            ..network.clone()
+            pcap: numbered(serving.network.pcap.as_ref(), number),
+            pcap_budget: serving.budget.clone(),
+            ..serving.network.clone()
         };
         let told = |line: &str| journal.told(&format!("call {number}, {from}: {line}"));
-        match converse(&network, config.clone(), socket, command, &wish, &told) {
+        match converse(&serving, &network, caller, &told) {
             Ok(had_call) => had_call,
             Err(why) => {
-                told(&why.to_string());
+                let line = format!("call {number}, {from}: {why}");
+                log.told(Kind::Short, &line);
                 // The next connection's capture could not be written either.
                 matches!(why, LiveError::Capture { .. })
             }
         }
     };
-    serve(listener, most, once, &wish, &each, journal)
+    serve(listener, &gate, doors, &wish, &each, &log)
 }

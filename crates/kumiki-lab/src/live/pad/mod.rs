@@ -14,21 +14,26 @@
 //! | [`remedy`] | what helps where a call was not to be had |
 
 use core::net::SocketAddr;
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Duration, Graph};
+use kumiki_io::admission::{Entrance, Limits};
+use kumiki_io::stream::has_hung_up;
 use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
 use kumiki_octets::Budget;
 use kumiki_osi::x25::{Flow, Number};
 use kumiki_proto::x25::{self, Over, X25};
 use kumiki_proto::xot::{self, Xot};
 
-use super::{BATCH, LOOK, LiveError, memory, system};
+use super::gate::Gate;
+use super::private::{CaptureBudget, Kept};
+use super::throttle::{Kind, Throttle};
+use super::{BATCH, LOOK, LiveError, memory, spare, system};
 use crate::capture::Stream as Capture;
 
 pub mod host;
@@ -58,6 +63,8 @@ pub struct Network {
     pub patience: Duration,
     /// Where what crosses between X.25 and XOT is written.
     pub pcap: Option<PathBuf>,
+    /// How many octets all captures may have.
+    pub pcap_budget: CaptureBudget,
     /// The walls behind which callers are served.
     pub walls: crate::live::walls::Walls,
     /// The memory that all callers share, where there are many.
@@ -74,6 +81,7 @@ impl Default for Network {
             window: 2,
             patience: Duration::from_secs(200),
             pcap: None,
+            pcap_budget: CaptureBudget::endless(),
             walls: crate::live::walls::Walls::none(),
             budget: None,
         }
@@ -109,22 +117,25 @@ impl Network {
 /// A capture under way, and the name of its file.
 struct Tape {
     path: PathBuf,
-    capture: Capture<BufWriter<File>>,
+    capture: Capture<Kept>,
 }
 
 impl Tape {
-    /// Begins a capture of the packets between `x25` and `xot`; an older file is replaced.
-    fn begin(path: &Path, graph: &mut Graph) -> Result<Self, LiveError> {
-        let path = path.to_owned();
-        let file = match File::create(&path) {
-            Ok(file) => file,
+    /// Begins a capture of the packets between `x25` and `xot`, if one is wanted and there may be more octets of captures; an older file is replaced.
+    fn begin(network: &Network, graph: &mut Graph) -> Result<Option<Self>, LiveError> {
+        let Some(path) = network.pcap.clone() else {
+            return Ok(None);
+        };
+        let file = match Kept::create(&path, &network.pcap_budget) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(None),
             Err(why) => {
                 let why = why.into();
                 return Err(LiveError::Capture { path, why });
             }
         };
-        match Capture::new(graph, ("x25", "x25"), "xot", BufWriter::new(file)) {
-            Ok(capture) => Ok(Self { path, capture }),
+        match Capture::new(graph, ("x25", "x25"), "xot", file) {
+            Ok(capture) => Ok(Some(Self { path, capture })),
             Err(why) => Err(LiveError::Capture { path, why }),
         }
     }
@@ -139,14 +150,13 @@ impl Tape {
     fn finish(self) -> Result<(), LiveError> {
         let path = self.path;
         let finished = self.capture.finish();
-        finished
-            .map(|_| ())
-            .map_err(|why| LiveError::Capture { path, why })
+        let flushed = finished.and_then(|mut file| Ok(file.flush()?));
+        flushed.map_err(|why| LiveError::Capture { path, why })
     }
 }
 
 /// Several files for several graphs: the first is called as given, the next with `.2` behind it.
-fn numbered(path: Option<&PathBuf>, number: usize) -> Option<PathBuf> {
+fn numbered(path: Option<&PathBuf>, number: u64) -> Option<PathBuf> {
     let path = path?;
     if number < 2 {
         return Some(path.clone());
@@ -170,29 +180,62 @@ pub trait Journal: Sync {
     fn told(&self, line: &str);
 }
 
-/// Takes connections until somebody wants an end, each to a thread of its own, at most `most` at a time; the others wait.
+/// How many callers there may be, and how long they may take.
+#[derive(Clone, Debug)]
+pub struct Doors {
+    /// How many; known are those whose call, or terminal, is there.
+    pub limits: Limits,
+    /// Within this time a call is to come by a connection.
+    pub begin: Duration,
+    /// A call by which nothing has come for so long is ended; none: it stays.
+    pub idle: Option<Duration>,
+    /// The end comes with the first call.
+    pub once: bool,
+    /// The most octets of all captures.
+    pub pcap_most: u64,
+}
+
+/// Somebody who has called.
+struct Caller {
+    socket: TcpStream,
+    from: SocketAddr,
+    number: u64,
+    /// Another caller has its place.
+    let_go: Arc<AtomicBool>,
+}
+
+/// Takes connections until somebody wants an end, each to a thread of its own, as many as `gate` admits; while there are as many known ones as may be, others
+/// wait.
 ///
 /// `each` says whether the connection was what is waited for. With `once` they are taken one by one, until it was.
 fn serve(
     listener: &TcpListener,
-    most: usize,
-    once: bool,
+    gate: &Gate,
+    doors: &Doors,
     wish: &Wish,
-    each: &(dyn Fn(TcpStream, SocketAddr, usize) -> bool + Sync),
-    journal: &dyn Journal,
+    each: &(dyn Fn(Caller) -> bool + Sync),
+    log: &Log<'_>,
 ) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let bell = kumiki_io::Bell::default();
     listener
         .set_nonblocking(true)
         .map_err(system("cannot listen"))?;
-    let most = if once { 1 } else { most };
+    let once = doors.once;
+    // Those whose place was given away may take a moment to go.
+    let most = doors.limits.known.saturating_add(doors.limits.full);
+    let most = most.saturating_mul(2);
     let busy = Arc::new(AtomicUsize::new(0));
     let is_done = Arc::new(AtomicBool::new(false));
+    let mut callers: BTreeMap<u64, Arc<AtomicBool>> = BTreeMap::new();
+    let mut reserve = spare();
     std::thread::scope(|scope| {
         let mut number = 0;
         while !wish.is_made() && !is_done.load(Ordering::SeqCst) {
-            let is_full = busy.load(Ordering::SeqCst) >= most;
+            log.due(false);
+            let under_way = busy.load(Ordering::SeqCst);
+            let is_full =
+                once && under_way > 0 || under_way >= most || gate.known() >= doors.limits.known;
             let watch = Watch {
                 descriptor: std::os::fd::AsFd::as_fd(listener),
                 reading: true,
@@ -205,28 +248,101 @@ fn serve(
             }
             match listener.accept() {
                 Ok((socket, from)) => {
+                    if has_hung_up(&socket) {
+                        log.told(Kind::Unknown, &format!("{from}: hung up at once"));
+                        continue;
+                    }
                     number += 1;
+                    callers.retain(|_, let_go| Arc::strong_count(let_go) > 1);
+                    match gate.enter(number, from.ip()) {
+                        Entrance::Taken(None) => {}
+                        Entrance::Taken(Some(instead)) => {
+                            if let Some(let_go) = callers.get(&instead) {
+                                let_go.store(true, Ordering::SeqCst);
+                            }
+                        }
+                        Entrance::Refused(full) => {
+                            log.told(Kind::Dropped, &format!("{from}: dropped, for {full}"));
+                            continue;
+                        }
+                    }
                     busy.fetch_add(1, Ordering::SeqCst);
+                    let let_go = Arc::new(AtomicBool::new(false));
+                    callers.insert(number, Arc::clone(&let_go));
                     let (done, left) = (Arc::clone(&is_done), Arc::clone(&busy));
+                    let caller = Caller {
+                        socket,
+                        from,
+                        number,
+                        let_go,
+                    };
                     let thread = std::thread::Builder::new().stack_size(memory::STACK);
                     let spawned = thread.spawn_scoped(scope, move || {
                         kumiki_octets::keep_free(memory::FREE_PAGES);
-                        if each(socket, from, number) && once {
+                        if each(caller) && once {
                             done.store(true, Ordering::SeqCst);
                         }
+                        gate.leave(number);
                         left.fetch_sub(1, Ordering::SeqCst);
                     });
                     if let Err(why) = spawned {
                         // The connection has gone with what was to serve it.
                         busy.fetch_sub(1, Ordering::SeqCst);
-                        journal.told(&format!("{from}: no thread for it: {why}"));
+                        gate.leave(number);
+                        log.told(Kind::Short, &format!("{from}: no thread for it: {why}"));
                     }
                 }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
-                // A caller that has gone before it was taken, or no descriptor for it just now.
-                Err(_) => clock.wait(clock.now() + LOOK, &bell, &[]),
+                // A caller that has gone before it was taken.
+                Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(why) => {
+                    log.told(Kind::Short, &format!("cannot take a caller: {why}"));
+                    // There is no descriptor for it: by the one that is kept for this it is let go, and does not wait in front of others.
+                    if reserve.take().is_some() {
+                        drop(listener.accept());
+                        reserve = spare();
+                    } else {
+                        clock.wait(clock.now() + LOOK, &bell, &[]);
+                    }
+                }
             }
         }
+        log.due(true);
         Ok(())
     })
+}
+
+/// A journal that nobody can fill.
+struct Log<'a> {
+    journal: &'a dyn Journal,
+    throttle: Mutex<Throttle>,
+    clock: RealClock,
+}
+
+impl<'a> Log<'a> {
+    fn new(journal: &'a dyn Journal) -> Self {
+        Self {
+            journal,
+            throttle: Mutex::default(),
+            clock: RealClock::start(),
+        }
+    }
+
+    /// A line of which others could have many told.
+    fn told(&self, kind: Kind, line: &str) {
+        let now = self.clock.now();
+        let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = throttle.tell(kind, line.to_owned(), now) {
+            self.journal.told(&line);
+        }
+    }
+
+    /// What was left out and may be told now; at the end, all.
+    fn due(&self, is_end: bool) {
+        let now = self.clock.now();
+        let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in throttle.due(now, is_end) {
+            self.journal.told(&line);
+        }
+    }
 }

@@ -17,9 +17,12 @@ use kumiki_proto::pad::{Config, Outcome, Pad};
 use kumiki_proto::pipe::{self, Pipe};
 use kumiki_proto::telnet::Telnet;
 
-use super::{Journal, Network, Tape, executor, numbered, serve};
+use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use crate::live::gate::Gate;
+use crate::live::private::CaptureBudget;
+use crate::live::throttle::Kind;
 use crate::live::walls::{self, Access, Needs};
-use crate::live::{LOOK, LiveError, system};
+use crate::live::{LOOK, LiveError, deepen, system};
 
 /// How long a cleared call waits for the other end to have heard of it.
 const FAREWELL: Duration = Duration::from_millis(300);
@@ -143,10 +146,7 @@ pub fn run(
     let has_telnet = matches!(terminal, Terminal::Telnet(_));
     let seed = unguessable().map_err(system("no random number"))?;
     let (mut graph, [tcp, tty]) = stack(network, config, has_telnet, seed)?;
-    let mut tape = match &network.pcap {
-        Some(path) => Some(Tape::begin(path, &mut graph)?),
-        None => None,
-    };
+    let mut tape = Tape::begin(network, &mut graph)?;
     let Some(node) = graph.node("pad") else {
         return Err(LiveError::Line("the stack has no PAD".to_owned()));
     };
@@ -225,7 +225,7 @@ fn look(graph: &Graph, node: NodeId) -> Option<&Pad> {
     graph.protocol::<Pad>(node)
 }
 
-/// Serves terminals that come by Telnet, at most `most` at a time, until somebody wants an end.
+/// Serves terminals that come by Telnet, as many as `doors` says, until somebody wants an end.
 ///
 /// # Errors
 /// As [`run`]; what goes wrong with one of them is told.
@@ -233,11 +233,16 @@ pub fn listen(
     network: &Network,
     config: &Config,
     listener: &TcpListener,
-    most: usize,
+    doors: &Doors,
     journal: &dyn Journal,
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    deepen(listener);
+    let gate = Gate::new(doors.limits, None, RealClock::start());
+    let gate = gate.map_err(system("no random number"))?;
+    let log = Log::new(journal);
+    let budget = CaptureBudget::new(doors.pcap_most);
     let captures = network.pcap.as_deref();
     let captures = captures.map(|path| (walls::above(path), Access::Make));
     let needs = Needs {
@@ -245,10 +250,22 @@ pub fn listen(
         ..walls::of_lines([], captures.into_iter().collect())
     };
     walls::raise(&network.walls, &needs)?;
-    let each = |socket: TcpStream, from: SocketAddr, number: usize| {
+    let each = |caller: Caller| {
+        let Caller {
+            socket,
+            from,
+            number,
+            ..
+        } = caller;
+        // Somebody at a terminal has nothing to say to be known.
+        if let Err(full) = gate.know(number) {
+            log.told(Kind::Dropped, &format!("{from}: dropped, for {full}"));
+            return false;
+        }
         journal.told(&format!("terminal {number}: {from} is there"));
         let network = Network {
             pcap: numbered(network.pcap.as_ref(), number),
+            pcap_budget: budget.clone(),
             ..network.clone()
         };
         let served = run(
@@ -264,5 +281,5 @@ pub fn listen(
         }
         true
     };
-    serve(listener, most, false, &wish, &each, journal)
+    serve(listener, &gate, doors, &wish, &each, &log)
 }

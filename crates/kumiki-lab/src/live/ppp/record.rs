@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::live::private;
 use kumiki_graph::{Address, Instant};
 use kumiki_io::{Arrival, Clock as _, Descriptors, RealClock, RealDevice, Sent};
 use kumiki_octets::Message;
@@ -37,7 +38,7 @@ impl Out {
         let mut path = prefix.as_os_str().to_owned();
         path.push(ending);
         let path = PathBuf::from(path);
-        let file = File::create(&path).map_err(|why| named(&path, &why))?;
+        let file = private::create(&path).map_err(|why| named(&path, &why))?;
         let file = BufWriter::new(file);
         Ok(Self { path, file })
     }

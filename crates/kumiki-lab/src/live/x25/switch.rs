@@ -1,7 +1,6 @@
 //! `kumiki x25 switch`: the run.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +17,7 @@ use super::config::{Config, Kind, On, Port};
 use super::ports;
 use crate::capture;
 use crate::live::memory::Memory;
+use crate::live::private::{CaptureBudget, Kept};
 use crate::live::walls::{self, Needs, Walls};
 use crate::live::{LOOK, LiveError, system};
 use crate::scenario::Fault;
@@ -29,16 +29,30 @@ const CLEARING: Duration = Duration::from_millis(500);
 const MTU: u32 = 4400;
 
 /// What a run is to do beside the configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Wanted {
     /// Where the packets of all ports are written, as pcapng.
     pub pcap: Option<PathBuf>,
+    /// The most octets of that.
+    pub pcap_most: u64,
     /// The walls behind which it runs.
     pub walls: Walls,
     /// The most octets of memory that calls may take together; no bound unless given.
     pub memory: Option<u64>,
     /// Set from outside, it ends the run as Ctrl-C does.
     pub end: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            pcap: None,
+            pcap_most: u64::MAX,
+            walls: Walls::none(),
+            memory: None,
+            end: None,
+        }
+    }
 }
 
 fn misfit(why: &Misfit) -> LiveError {
@@ -151,13 +165,15 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
             let fault = |why: &dyn core::fmt::Display| {
                 Fault::new(format!("--pcap: {}: {why}", path.display()))
             };
-            let file = File::create(path).map_err(|why| fault(&why))?;
+            let file = Kept::create(path, &CaptureBudget::new(wanted.pcap_most));
+            let file = file.map_err(|why| fault(&why))?;
+            let file = file.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?;
             let taps: Vec<(&str, &str, &str)> = built
                 .packets
                 .iter()
                 .map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str()))
                 .collect();
-            let stream = capture::Stream::several(&mut built.graph, &taps, BufWriter::new(file));
+            let stream = capture::Stream::several(&mut built.graph, &taps, file);
             Some((path.clone(), stream.map_err(|why| fault(&why))?))
         }
     };

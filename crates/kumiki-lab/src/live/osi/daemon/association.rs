@@ -1,9 +1,9 @@
 //! One association that somebody else has asked for: its graph, in its thread, from the first octet to the line in the log.
 
-use std::net::{SocketAddr, TcpStream};
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, PoisonError};
 
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
@@ -21,11 +21,13 @@ use super::super::ends::{WAKE, server_mut};
 use super::super::journal::Book;
 use super::super::line::{Connection, Line, Sight, Watcher};
 use super::super::objection::{layer, objection, told};
-use super::super::{Carrier, Lower, numbered, shown, stack};
-use super::{Daemon, How, Serves, Shared, Told, date};
+use super::super::{Lower, numbered, shown, stack};
+use super::{Caller, Daemon, Serves, Shared, Told, date};
+use crate::live::gate::Turnstile;
+use crate::live::throttle::Kind;
 use crate::live::{BATCH, LOOK, LiveError, memory, system};
 
-/// How long a peer may take to hang up when all is said.
+/// How long a peer may take to hang up when we have said the last word.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The longest message of session that is taken, in octets, from who has an association.
@@ -83,6 +85,9 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
     }
 }
 
+/// The last line for the log with its kind, and whether there was an association.
+pub(super) type Last = (Option<Kind>, String, bool);
+
 /// One association, in its thread.
 pub(super) struct Serve<'a> {
     number: u64,
@@ -101,24 +106,44 @@ pub(super) struct Serve<'a> {
     is_late: bool,
     /// It was sent away, for others needed its memory.
     is_sent_away: bool,
+    /// It has said something.
+    has_spoken: bool,
+    /// Another caller has its place.
+    let_go: Arc<AtomicBool>,
+    made_room: bool,
+    /// It is to hear nothing more.
+    mute: Arc<AtomicBool>,
     /// Since when it is over but for what is to leave.
     over: Option<Instant>,
 }
 
 impl Serve<'_> {
-    /// Serves a caller; gives the line for the log, and how it ended.
+    /// Serves a caller; gives the line for the log and its kind, and whether its association stood.
     pub(super) fn run(
-        number: u64,
-        (socket, remote, carrier): (TcpStream, SocketAddr, Carrier),
+        caller: Caller,
         account: &Account,
         shared: &Shared,
         teller: &Sender<Told>,
-    ) -> Result<(String, How), LiveError> {
+    ) -> Result<Last, LiveError> {
+        let Caller {
+            number,
+            socket,
+            remote,
+            carrier,
+            let_go,
+        } = caller;
         let daemon = &shared.daemon;
         let local = socket.local_addr().map_err(system("the connection"))?;
         let clock = RealClock::start();
         let book = Book::default();
-        let guard = shared.guard(book.clone(), Some(account));
+        let mute = Arc::new(AtomicBool::new(false));
+        let turnstile = Turnstile {
+            gate: Arc::clone(&shared.gate),
+            number,
+            address: remote.ip(),
+            mute: Arc::clone(&mute),
+        };
+        let guard = shared.guard(book.clone(), Some(account), Some(turnstile));
         let server = server(daemon, guard);
         let lower = Lower {
             carrier,
@@ -141,11 +166,13 @@ impl Serve<'_> {
             local,
             remote,
             called: true,
+            mute: Arc::clone(&mute),
         };
         let pcap = daemon.pcap.as_deref();
         let pcap = pcap.map(|path| numbered(path, number));
-        let (line, watcher) = Line::new(connection, clock, pcap.as_deref())
-            .map_err(|why| LiveError::Line(why.to_string()))?;
+        let pcap = pcap.as_deref().map(|path| (path, &shared.pcap_budget));
+        let (line, watcher) =
+            Line::new(connection, clock, pcap).map_err(|why| LiveError::Line(why.to_string()))?;
         let pace = Pace {
             batch: BATCH,
             ..Pace::default()
@@ -179,6 +206,10 @@ impl Serve<'_> {
             is_stopped: false,
             is_late: false,
             is_sent_away: false,
+            has_spoken: false,
+            let_go,
+            made_room: false,
+            mute,
             over: None,
         };
         let ended = loop {
@@ -224,20 +255,39 @@ impl Serve<'_> {
             if daemon.verbose {
                 let line = format!("{} {}: the association stands", date(), self.who());
                 // Nobody listens any more only when the program ends.
-                let _ = self.teller.send(Told::Line(line));
+                let _ = self.teller.send(Told::Line(None, line));
             }
         }
         if !stands && self.account.is_sent_away() {
             self.is_sent_away = true;
             return true;
         }
-        let (_, is_down) = self.watcher.crossed();
-        let is_ended = server.last_end().is_some();
+        let (crossed, is_down) = self.watcher.crossed();
+        if crossed > 0 && !self.has_spoken {
+            self.has_spoken = true;
+            self.shared.gate.spoke(self.number);
+        }
+        if self.mute.load(Ordering::SeqCst) {
+            return true;
+        }
+        if let Some(did) = self.book.full() {
+            let line = format!("{} {}: {did}; goes on", date(), self.who());
+            // Nobody listens any more only when the program ends.
+            let _ = self.teller.send(Told::Line(None, line));
+        }
+        let last = server.last_end();
+        let is_ended = last.is_some();
+        // An AB ends the transport connection of whoever gets it (X.225), and class 0 has none but the network's.
+        let peer_was_last = match last {
+            Some(End::Aborted(_)) => true,
+            Some(End::Broken(_)) => self.watcher.sight().is_owed,
+            Some(End::InOrder | End::Refused(_) | End::Stopped(_)) | None => false,
+        };
         if !stands {
             // What was said last is still to be read there.
             if is_ended || objection(graph, daemon.serves.protocol()).is_some() {
                 let since = *self.over.get_or_insert(now);
-                return is_down || now >= since + GRACE;
+                return is_down || peer_was_last || now >= since + GRACE;
             }
             // Of a caller that has left, or that speaks something else, nothing can come.
             let is_left = layer::<Pipe>(graph, "pipe").is_some_and(Pipe::is_left);
@@ -249,8 +299,9 @@ impl Serve<'_> {
         }
         let stopping = self.shared.stopping.load(Ordering::SeqCst);
         if !stands {
-            self.is_late = now >= Instant::ZERO + daemon.begin;
-            return stopping || self.is_late;
+            self.is_late = now >= Instant::ZERO + self.shared.gate.begin(daemon.begin);
+            self.made_room = self.let_go.load(Ordering::SeqCst);
+            return stopping || self.is_late || self.made_room;
         }
         let too_long = daemon
             .longest
@@ -275,7 +326,7 @@ impl Serve<'_> {
         false
     }
 
-    fn finish(&self, executor: &mut Executor<RealClock>) -> (String, How) {
+    fn finish(&self, executor: &mut Executor<RealClock>) -> Last {
         let took = self.clock.now().saturating_since(Instant::ZERO);
         let tenths = took.as_nanos() / 100_000_000;
         let sight = self.watcher.sight();
@@ -288,7 +339,7 @@ impl Serve<'_> {
             for line in lines.unwrap_or_default() {
                 let line = format!("{} {}: {line}", date(), self.who());
                 // Nobody listens any more only when the program ends.
-                let _ = self.teller.send(Told::Line(line));
+                let _ = self.teller.send(Told::Line(None, line));
             }
         }
         let did = if self.has_begun {
@@ -303,22 +354,13 @@ impl Serve<'_> {
             tenths / 10,
             tenths % 10
         );
-        (line, self.how(executor))
-    }
-
-    fn how(&self, executor: &mut Executor<RealClock>) -> How {
-        if self.has_begun {
-            return How::Stood;
-        }
-        let of = self.shared.daemon.serves.protocol();
-        let graph = executor.graph_mut(self.host);
-        let server = graph.and_then(|graph| server_mut(graph, self.node, of));
-        match server.as_ref().and_then(|server| server.last_end()) {
-            Some(End::Refused(_)) => How::Refused,
-            Some(End::InOrder | End::Aborted(_) | End::Stopped(_) | End::Broken(_)) | None => {
-                How::Without
-            }
-        }
+        let is_refused = self.book.read().refused.is_some();
+        let kind = match (self.has_begun, is_refused) {
+            (true, _) => None,
+            (false, true) => Some(Kind::Refused),
+            (false, false) => Some(Kind::Unknown),
+        };
+        (kind, line, self.has_begun)
     }
 
     /// Why it ended, or why there was no association.
@@ -327,7 +369,14 @@ impl Serve<'_> {
         let last = server_mut(graph, self.node, of).and_then(|server| server.last_end().cloned());
         match last {
             Some(End::InOrder) => return "ended in order".to_owned(),
-            Some(End::Refused(said)) => return format!("not let in: {}", texts(&said)),
+            Some(End::Refused(said)) => {
+                let heard = if self.mute.load(Ordering::SeqCst) {
+                    "; not answered, for too many passwords were wrong"
+                } else {
+                    ""
+                };
+                return format!("not let in: {}{heard}", texts(&said));
+            }
             Some(End::Aborted(said)) => return format!("aborted by the caller: {}", texts(&said)),
             Some(End::Stopped(said)) => return format!("aborted from here: {}", texts(&said)),
             Some(End::Broken(reason)) => return format!("broken: {reason}"),
@@ -357,6 +406,8 @@ impl Serve<'_> {
         }
         if self.is_sent_away {
             "sent away, for others need the memory that it had".to_owned()
+        } else if self.made_room {
+            "made room for another caller".to_owned()
         } else if self.is_late {
             "no association in time".to_owned()
         } else if sight.received == 0 {

@@ -1,0 +1,264 @@
+//! Files for the eyes of their owner: captures, which have passwords in them, and files of passwords.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// Rights of a file that nobody else reads.
+const OWN: u32 = 0o600;
+
+/// What a file costs beside its octets: so many without any would fill a disk as well.
+const FILE: u64 = 4096;
+
+/// The longest file of passwords, in octets.
+const LONGEST: u64 = 16 << 20;
+
+/// Makes a file, or empties one, that nobody but its owner can read. A symbolic link is not followed: whoever may make one in that directory would choose what
+/// is overwritten.
+///
+/// # Errors
+/// As it happens, in words where it is a link.
+pub fn create(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let opened = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(OWN)
+        .custom_flags(flags)
+        .open(path);
+    let file = opened.map_err(|why| {
+        if Errno::from_io_error(&why) == Some(Errno::LOOP) {
+            let text = "it is a symbolic link, and none is followed";
+            return io::Error::new(why.kind(), text);
+        }
+        why
+    })?;
+    // One that was there keeps its rights.
+    let rights = file.metadata()?;
+    if rights.is_file() && rights.permissions().mode() & 0o777 != OWN {
+        file.set_permissions(Permissions::from_mode(OWN))?;
+    }
+    Ok(file)
+}
+
+/// The text of a file that has secrets, if nobody but its owner can read it. A pipe is nobody else's, nor is what the service manager hands over
+/// (`CREDENTIALS_DIRECTORY`, systemd.exec(5)).
+///
+/// # Errors
+/// As it happens, in words where others can read or write it.
+pub fn read(path: &Path) -> io::Result<String> {
+    let file = File::open(path)?;
+    let found = file.metadata()?;
+    let handed = std::env::var_os("CREDENTIALS_DIRECTORY");
+    let is_handed = handed.is_some_and(|it| !it.is_empty() && path.starts_with(it));
+    let mode = found.permissions().mode() & 0o777;
+    if found.is_file() && mode & 0o077 != 0 && !is_handed {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!(
+                "others can read or change it (its rights are {mode:03o}); chmod 600 {}",
+                path.display()
+            ),
+        ));
+    }
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// How many octets captures may still have, all together.
+#[derive(Clone, Debug)]
+pub struct CaptureBudget(Arc<AtomicU64>);
+
+impl CaptureBudget {
+    /// So many.
+    #[must_use]
+    pub fn new(octets: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(octets)))
+    }
+
+    /// As many as the disk has.
+    #[must_use]
+    pub fn endless() -> Self {
+        Self::new(u64::MAX)
+    }
+
+    /// Takes so many; where there are fewer nothing is left from then on, so that a capture ends and has no hole.
+    fn take(&self, octets: u64) -> bool {
+        let taken = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                Some(left.checked_sub(octets).unwrap_or(0))
+            });
+        taken.is_ok_and(|left| left >= octets)
+    }
+}
+
+/// A capture file for its owner alone, which ends behind the last block that there was room for.
+#[derive(Debug)]
+pub struct Kept {
+    file: BufWriter<File>,
+    budget: CaptureBudget,
+    /// What has come of a block.
+    block: Vec<u8>,
+    /// Numbers are written with the last octet first.
+    is_little: bool,
+    is_over: bool,
+}
+
+impl Kept {
+    /// Begins one. None where no room is left for a file.
+    ///
+    /// # Errors
+    /// As [`create`].
+    pub fn create(path: &Path, budget: &CaptureBudget) -> io::Result<Option<Self>> {
+        if !budget.take(FILE) {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            file: BufWriter::new(create(path)?),
+            budget: budget.clone(),
+            block: Vec::new(),
+            is_little: cfg!(target_endian = "little"),
+            is_over: false,
+        }))
+    }
+
+    /// How long the block is that has begun, as far as it says so: the second word of a block of pcapng is its length, the third of a section its byte order.
+    fn length(&mut self) -> Option<usize> {
+        /// A section header block.
+        const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+        let (kind, rest) = self.block.split_first_chunk::<4>()?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        if *kind == SECTION {
+            let (magic, _) = rest.split_first_chunk::<4>()?;
+            self.is_little = *magic == [0x4d, 0x3c, 0x2b, 0x1a];
+        }
+        let length = if self.is_little {
+            u32::from_le_bytes(*length)
+        } else {
+            u32::from_be_bytes(*length)
+        };
+        usize::try_from(length.max(12)).ok()
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        if self.is_over {
+            return Ok(octets.len());
+        }
+        self.block.extend_from_slice(octets);
+        while let Some(length) = self.length() {
+            let Some((whole, rest)) = self.block.split_at_checked(length) else {
+                break;
+            };
+            if !self.budget.take(length as u64) {
+                self.is_over = true;
+                self.block = Vec::new();
+                break;
+            }
+            self.file.write_all(whole)?;
+            self.block = rest.to_vec();
+        }
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kumiki_io::pcapng::{LinkType, Packet, PcapNg};
+
+    use super::*;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let path =
+            std::env::temp_dir().join(format!("kumiki-private-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_made_is_its_owners_and_no_link_is_followed() {
+        let folder = folder("made");
+        let path = folder.join("x");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
+        drop(create(&path).unwrap());
+        assert_eq!((mode(&path), path.metadata().unwrap().len()), (0o600, 0));
+        std::os::unix::fs::symlink(&path, folder.join("link")).unwrap();
+        let why = create(&folder.join("link")).unwrap_err().to_string();
+        assert!(why.contains("symbolic link"), "{why}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_others_can_read_is_refused() {
+        let folder = folder("read");
+        let path = folder.join("x");
+        std::fs::write(&path, "secret").unwrap();
+        for (mode, well) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(read(&path).is_ok(), well, "{mode:o}");
+        }
+        let why = read(&path).unwrap_err().to_string();
+        assert!(why.contains("604") && why.contains("chmod 600"), "{why}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn captures_end_behind_a_whole_block_and_new_ones_are_not_begun() {
+        let folder = folder("bound");
+        let budget = CaptureBudget::new(3 * FILE);
+        let mut lengths = Vec::new();
+        for number in 0..100 {
+            let path = folder.join(number.to_string());
+            let Some(kept) = Kept::create(&path, &budget).unwrap() else {
+                assert!(!path.exists());
+                continue;
+            };
+            let mut capture = PcapNg::new(kept).unwrap();
+            let interface = capture.add_interface("x", LinkType::RawIp, 0).unwrap();
+            for _ in 0..50 {
+                let packet = Packet {
+                    at_ns: 0,
+                    octets: &[7; 101],
+                    original_len: 101,
+                    direction: None,
+                    comment: None,
+                };
+                capture.write_packet(interface, &packet).unwrap();
+            }
+            capture.finish().unwrap().flush().unwrap();
+            let octets = std::fs::read(&path).unwrap();
+            assert_eq!(mode(&path), 0o600);
+            // Blocks follow each other to the end.
+            let mut rest = octets.as_slice();
+            while let Some((_, after)) = rest.split_first_chunk::<4>() {
+                let length = u32::from_le_bytes(after[..4].try_into().unwrap());
+                rest = &rest[length as usize..];
+            }
+            assert!(rest.is_empty());
+            lengths.push(octets.len() as u64);
+        }
+        assert!((1..=2).contains(&lengths.len()));
+        assert!(lengths.iter().sum::<u64>() <= 2 * FILE);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

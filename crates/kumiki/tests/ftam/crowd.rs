@@ -1,0 +1,244 @@
+//! Guessers and a crowd of silent callers, in a network namespace of their own: what they are told, and who comes in meanwhile.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::process::Command;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::harness::{Folder, Ran, Running};
+use super::refusals::entry;
+
+/// How many are silent.
+const CROWD: u16 = 10_000;
+
+/// CR of class 0, and CN with F-INITIALIZE of the user `ada` and the password `x`, as kumiki ftam sends them.
+const CR: &str = "0300000e09e00000000100c0010d";
+const CN: &str = "0300011002f0800dff0105050c1301001601021701311a01001402002ac1f13181eea003800101a281e6a47e300f02010d0604520100013004060251013010020101\
+060528c27b02013004060251013010020103060528c27b02043004060251013010020105060528c27b0203300406025101301002010706052b0e05020230040602510130110201090606\
+2bce0f010202300406025101301002010b060528c27b02023004060251016164306202010da05d605ba107060528c27b0101be50284e06025101020101a045a04381064b756d696b69\
+83020410840306374085020780860103a71c4e0528c27b05034e0528c27b05014e0528c27b05024e052b0e05050956036164617103190178880104";
+
+pub(crate) fn octets(hex: &str) -> Vec<u8> {
+    let pairs = hex.as_bytes().chunks(2);
+    let one = |pair: &[u8]| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap();
+    pairs.map(one).collect()
+}
+
+pub(crate) fn cr() -> Vec<u8> {
+    octets(CR)
+}
+
+pub(crate) fn cn() -> Vec<u8> {
+    octets(CN)
+}
+
+/// Runs a test of this program that is left out otherwise, in a network namespace; says so where there can be none.
+fn inside(name: &str) {
+    for arguments in [&["--net"][..], &["--user", "--map-root-user", "--net"]] {
+        let probe = Command::new("unshare")
+            .args(arguments)
+            .args(["ip", "link"])
+            .output();
+        if !probe.is_ok_and(|it| it.status.success()) {
+            continue;
+        }
+        let mut command = Command::new("unshare");
+        command
+            .args(arguments)
+            .arg("--")
+            .arg(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--exact", "--nocapture", name]);
+        let ran = Running::start(command).end();
+        print!("{}", ran.out);
+        assert!(
+            ran.status == Some(0) && ran.out.contains("1 passed"),
+            "{}\n{}",
+            ran.out,
+            ran.err
+        );
+        return;
+    }
+    assert!(
+        std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none(),
+        "no network namespace can be made"
+    );
+    eprintln!("skipped: no network namespace can be made");
+}
+
+fn ip(arguments: &str) {
+    let done = Command::new("ip").args(arguments.split(' ')).status();
+    assert!(done.unwrap().success(), "ip {arguments}");
+}
+
+/// Addresses of a /64, a /48, and of networks of IPv4 that are ours here.
+fn network() {
+    ip("link set lo up");
+    // From here who calls an address of that link comes from the same.
+    ip("-6 addr add fd00:77::1/128 dev lo");
+    ip("-6 route add local fd00:77::/48 dev lo");
+    ip("-6 route add local fd00:78::/48 dev lo");
+    ip("route add local 10.0.0.0/8 dev lo");
+    std::fs::write("/proc/sys/net/ipv6/ip_nonlocal_bind", "1").unwrap();
+}
+
+/// A connection from `from`, which may still be under way.
+fn call(from: IpAddr, to: SocketAddr) -> OwnedFd {
+    let family = if from.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP)).unwrap();
+    bind(&socket, &SocketAddr::new(from, 0)).unwrap();
+    match connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => socket,
+        Err(why) => panic!("{from}: {why}"),
+    }
+}
+
+/// Whether a guess from `from` at the password of `ada` is answered.
+fn guess(from: IpAddr, to: SocketAddr) -> bool {
+    let socket = call(from, to);
+    rustix::io::ioctl_fionbio(&socket, false).unwrap();
+    let mut socket = TcpStream::from(socket);
+    let mut said = [0; 4000];
+    // Writing waits until the connection is there.
+    rustix::event::poll(
+        &mut [rustix::event::PollFd::new(
+            &socket,
+            rustix::event::PollFlags::OUT,
+        )],
+        None,
+    )
+    .unwrap();
+    if socket.write_all(&cr()).is_err() || !socket.read(&mut said).is_ok_and(|len| len > 0) {
+        return false;
+    }
+    socket.write_all(&cn()).is_ok() && socket.read(&mut said).is_ok_and(|len| len > 0)
+}
+
+/// A responder for `bob` and `ada` at all addresses, and one for its port.
+fn responder(folder: &Folder, options: &[&str]) -> (Running, SocketAddr, SocketAddr) {
+    let lines = entry(folder, "bob", "right") + &entry(folder, "ada", "secret");
+    folder.write("passwords", lines.as_bytes());
+    folder.write("right", b"right\n");
+    let mut all = vec!["ftamd", "--root", "root", "--listen", "[::]:10200"];
+    all.extend(["--passwords", "passwords"]);
+    all.extend(options);
+    let running = Running::start(folder.command(&all));
+    assert!(running.line().starts_with("listens at "));
+    let six = "[fd00:77::1]:10200".parse().unwrap();
+    (running, "10.0.0.1:10200".parse().unwrap(), six)
+}
+
+fn list(folder: &Folder, host: &str) -> Ran {
+    let url = format!("ftam://bob@{host}:10200/");
+    folder.ftam(&["ls", &url, "--password-file", "right"])
+}
+
+#[test]
+fn guessers_are_answered_rarely_and_who_has_the_password_is_let_in() {
+    inside("crowd::guessers");
+}
+
+#[test]
+#[ignore = "it is run in a namespace by the test above"]
+fn guessers() {
+    network();
+    let folder = Folder::new("guessers");
+    let (daemon, four, six) = responder(&folder, &[]);
+    let link = |own: u16| -> IpAddr { Ipv6Addr::new(0xfd00, 0x77, 0, 0, own, 0, 0, 1).into() };
+    let heard = |from: IpAddr, to| usize::from(guess(from, to));
+    // 60 addresses of a /64, with one valid account used between tries.
+    let mut answered = 0;
+    for number in 1..=60 {
+        answered += heard(link(number), six);
+        if number % 20 == 0 {
+            list(&folder, "[fd00:77::1]").well();
+        }
+    }
+    assert!((1..=10).contains(&answered), "{answered} answered");
+    // From the same /64 with the password, and from elsewhere.
+    list(&folder, "[fd00:77::1]").well();
+    list(&folder, "127.0.0.1").well();
+    // At the same name from everywhere.
+    let answered: usize = (0..30).map(|net| heard([10, 1, net, 1].into(), four)).sum();
+    assert!(answered <= 10, "{answered} answered at one name");
+    daemon.signal(rustix::process::Signal::INT);
+    daemon.end().well();
+    // Ten addresses of a /24, of a responder that has heard of nobody yet.
+    let (daemon, four, _) = responder(&folder, &[]);
+    let answered: usize = (0..60)
+        .map(|number| heard([10, 2, 0, 1 + number % 10].into(), four))
+        .sum();
+    assert!((1..=10).contains(&answered), "{answered} answered");
+    list(&folder, "127.0.0.1").well();
+    daemon.signal(rustix::process::Signal::INT);
+    daemon.end().well();
+}
+
+#[test]
+fn a_crowd_of_silent_callers_keeps_nobody_out() {
+    inside("crowd::silent");
+}
+
+#[test]
+#[ignore = "it is run in a namespace by the test above"]
+fn silent() {
+    network();
+    let folder = Folder::new("silent");
+    // A descriptor for each.
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.maximum;
+    setrlimit(Resource::Nofile, Rlimit { current, ..limit }).unwrap();
+    let room = current.map_or(u64::MAX, |all| all.saturating_sub(100));
+    let crowd = u16::try_from(room).unwrap_or(u16::MAX).min(CROWD);
+    let (daemon, four, six) = responder(&folder, &[]);
+    let mut held: Vec<OwnedFd> = Vec::new();
+    for number in 0..crowd {
+        let (from, to): (IpAddr, SocketAddr) = match number % 3 {
+            0 => (
+                Ipv6Addr::new(0xfd00, 0x77, 0, 0, 1, 0, number, 1).into(),
+                six,
+            ),
+            1 => (
+                Ipv6Addr::new(0xfd00, 0x78, 0, number, 1, 0, 0, 1).into(),
+                six,
+            ),
+            _ => {
+                let own = u8::try_from(number % 200).unwrap();
+                ([10, own, 1, 1].into(), four)
+            }
+        };
+        held.push(call(from, to));
+        if number % 2000 == 1999 {
+            list(&folder, "127.0.0.1").well();
+        }
+    }
+    let status = format!("/proc/{}/status", daemon.child.id());
+    let status = std::fs::read_to_string(status).unwrap();
+    let values: BTreeMap<&str, &str> = status.lines().filter_map(|it| it.split_once(':')).collect();
+    let number = |key: &str| -> u64 {
+        values[key]
+            .split_whitespace()
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    // Places for 64 strangers and some that are on their way out, and not a thread for each caller.
+    assert!(number("Threads") < 200, "{}", values["Threads"]);
+    assert!(number("VmRSS") < 60_000, "{}", values["VmRSS"]);
+    drop(held);
+    daemon.signal(rustix::process::Signal::INT);
+    let ran = daemon.end().well();
+    // What happened to ten thousand is told in few lines.
+    assert!(ran.out.lines().count() < 400, "{}", ran.out.lines().count());
+    assert!(ran.out.contains("more like it"));
+}

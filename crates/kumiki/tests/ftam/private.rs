@@ -1,0 +1,167 @@
+//! Files that nobody else may read: passwords and captures; and what a hang-up does.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use super::harness::{Daemon, Folder, Running};
+use super::refusals::entry;
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+fn allow(path: &Path, mode: u32) {
+    let rights = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(path, rights).unwrap();
+}
+
+#[test]
+fn passwords_that_others_can_read_are_refused_and_those_that_are_made_they_cannot() {
+    let folder = Folder::new("private-passwords");
+    let add = |user: &str, password: &[u8]| {
+        folder.write("typed", password);
+        let arguments = ["ftamd", "password", "--rounds", "10", user, "--file", "pw"];
+        let mut command = folder.command(&arguments);
+        command.stdin(std::fs::File::open(folder.path("typed")).unwrap());
+        Running::start(command).end()
+    };
+    for (user, password) in [("ada", "old"), ("ada:x", "other"), ("ada", "new")] {
+        assert_eq!(add(user, password.as_bytes()).well().out, "");
+    }
+    let path = folder.path("pw");
+    assert_eq!(mode(&path), 0o600);
+    let lines = String::from_utf8(folder.read("pw")).unwrap();
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    folder.write("new", b"new\n");
+    let daemon = Daemon::start(&folder, &["--passwords", "pw"]);
+    let url = format!("ftam://ada@{}/", daemon.at);
+    let list = || folder.ftam(&["ls", &url, "--password-file", "new"]);
+    list().well();
+    daemon.stop();
+    allow(&path, 0o644);
+    let all = ["ftamd", "--root", "root", "--listen", "127.0.0.1:0"];
+    let all: Vec<&str> = all.iter().copied().chain(["--passwords", "pw"]).collect();
+    folder
+        .kumiki(&all)
+        .failed(2, &["others can read", "chmod 600"]);
+    add("eve", b"x").failed(1, &["others can read"]);
+    allow(&folder.path("new"), 0o640);
+    list().failed(2, &["--password-file", "others can read"]);
+}
+
+#[test]
+fn captures_are_their_owners_and_all_together_have_a_bound() {
+    let folder = Folder::new("private-captures");
+    folder.write("root/x", &[7; 100_000]);
+    folder.write("elsewhere", b"old");
+    let options = ["--anonymous", "--pcap", "cap", "--pcap-most", "150kB"];
+    let daemon = Daemon::start(&folder, &options);
+    for _ in 0..8 {
+        folder.ftam(&["get", &daemon.url("x"), "-"]).well();
+        daemon.log();
+    }
+    daemon.stop();
+    let captures: Vec<String> = folder.names(".");
+    let captures: Vec<&String> = captures.iter().filter(|it| it.starts_with("cap")).collect();
+    let size = |name: &&String| folder.path(name).metadata().unwrap().len();
+    assert!(captures.len() < 8, "{captures:?}");
+    assert!(captures.iter().map(size).sum::<u64>() <= 150_000);
+    for name in &captures {
+        assert_eq!(mode(&folder.path(name)), 0o600);
+        let ran = folder
+            .kumiki(&["decode", name.as_str(), "--count", "3"])
+            .well();
+        assert!(!ran.err.contains("cut"), "{ran:?}");
+    }
+    // A link is not followed, and the caller has no association for it.
+    symlink(folder.path("elsewhere"), folder.path("link")).unwrap();
+    let daemon = Daemon::start(&folder, &["--anonymous", "--pcap", "link"]);
+    let ran = folder.ftam(&["get", &daemon.url("x"), "-"]);
+    assert_ne!(ran.status, Some(0));
+    let log = daemon.log();
+    assert!(log.contains("symbolic link"), "{log}");
+    assert_eq!(folder.read("elsewhere"), b"old");
+    daemon.stop();
+}
+
+#[test]
+fn a_hang_up_has_the_passwords_read_anew_and_ends_nothing() {
+    let folder = Folder::new("hang-up");
+    folder.write("root/x", b"x");
+    folder.write("pw", entry(&folder, "ada", "old").as_bytes());
+    folder.write("old", b"old\n");
+    folder.write("new", b"new\n");
+    let daemon = Daemon::start(&folder, &["--passwords", "pw"]);
+    let url = format!("ftam://ada@{}/x", daemon.at);
+    let get = |file: &str| folder.ftam(&["get", &url, "-", "--password-file", file]);
+    get("old").well();
+    daemon.log();
+    folder.write("pw", entry(&folder, "ada", "new").as_bytes());
+    daemon.running.signal(Signal::HUP);
+    assert!(daemon.log().contains("were read anew"));
+    get("new").well();
+    daemon.log();
+    get("old").failed(5, &["2020"]);
+    daemon.log();
+    // One that cannot be read changes nothing.
+    folder.write("pw", b"nonsense\n");
+    daemon.running.signal(Signal::HUP);
+    let log = daemon.log();
+    assert!(log.contains("line 1") && log.contains("as before"), "{log}");
+    get("new").well();
+    daemon.stop();
+}
+
+#[test]
+fn the_log_has_what_was_refused_and_all_names() {
+    let folder = Folder::new("audit");
+    std::fs::create_dir(folder.path("root/full")).unwrap();
+    folder.write("root/full/x", b"x");
+    folder.write("new", b"new");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    for (arguments, said) in [
+        (
+            &["rm", &daemon.url("full")][..],
+            "did not remove \"full\": 3007",
+        ),
+        (
+            &["get", &daemon.url("..%2fetc%2fpasswd"), "-"],
+            "did not select \"../etc/passwd\": 3027",
+        ),
+        (
+            &["put", "--mode", "new", "new", &daemon.url("full")],
+            "did not create \"full\": 3005",
+        ),
+        (
+            &["stat", &daemon.url("none")],
+            "did not select \"none\": 3004",
+        ),
+    ] {
+        assert_ne!(folder.ftam(arguments).status, Some(0));
+        let log = daemon.log();
+        assert!(log.contains(said), "{log}");
+    }
+    folder.ftam(&["stat", &daemon.url("full/x")]).well();
+    assert!(daemon.log().contains("looked at full/x"));
+    // However many.
+    let names: Vec<String> = (0..70).map(|number| format!("many/{number:03}")).collect();
+    std::fs::create_dir(folder.path("root/many")).unwrap();
+    for name in &names {
+        folder.write(&format!("root/{name}"), b"");
+    }
+    // The first is a URL, the others names at the same responder.
+    let first = daemon.url(&names[0]);
+    let others = names.iter().skip(1).map(String::as_str);
+    let all: Vec<&str> = ["rm", &first].into_iter().chain(others).collect();
+    folder.ftam(&all).well();
+    let mut log = String::new();
+    while names
+        .iter()
+        .any(|name| !log.contains(&format!("removed {name}")))
+    {
+        log.push_str(&daemon.log());
+    }
+    daemon.stop();
+}
