@@ -40,17 +40,18 @@ impl Tcp {
             self.caller_says(caller, segment, cx);
             return;
         }
-        let mut least = None;
-        if let Some(remains) = self.time_waits.find(self.shared.secret, &pair) {
-            least = self.in_time_wait(remains, &segment, cx);
-            if least.is_none() {
-                return;
-            }
-        }
         let listener = self.demux.listener(pair.local);
         let verdict = listener
             .and_then(|listener| self.table.listener(listener))
             .map_or(Verdict::Reset, |listener| listener.judge(&pair, &segment));
+        let mut least = None;
+        if let Some(remains) = self.time_waits.find(self.shared.secret, &pair) {
+            let may_begin = verdict == Verdict::Begin && self.has_room_for_callers();
+            least = self.in_time_wait(remains, &segment, may_begin, cx);
+            if least.is_none() {
+                return;
+            }
+        }
         let segment = match self.cookie_returned(listener, &pair, segment, cx) {
             Ok(()) => return,
             Err(segment) => segment,

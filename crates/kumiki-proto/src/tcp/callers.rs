@@ -41,9 +41,8 @@ impl Tcp {
             return;
         };
         let now = cx.now();
+        let full = self.is_full_of_callers();
         let config = &self.shared.config;
-        let most = usize::try_from(config.half_open).unwrap_or(usize::MAX);
-        let full = self.half_open.len() >= most;
         let cookie = match config.syn_cookies {
             SynCookies::Never => false,
             SynCookies::WhenFull => full,
@@ -84,6 +83,7 @@ impl Tcp {
             offered: 0,
             retries: 0,
             at: Some(now),
+            answered: now,
             due: now,
             challenged: None,
             route: segment.route.filter(|_| config.return_routes),
@@ -97,6 +97,16 @@ impl Tcp {
         }
         caller.due = self.syn_due(0, now);
         self.half_open.insert(secret, caller, cx);
+    }
+
+    fn is_full_of_callers(&self) -> bool {
+        let most = usize::try_from(self.shared.config.half_open).unwrap_or(usize::MAX);
+        self.half_open.len() >= most
+    }
+
+    /// Whether one more SYN can be answered.
+    pub(super) fn has_room_for_callers(&self) -> bool {
+        self.shared.config.syn_cookies != SynCookies::Never || !self.is_full_of_callers()
     }
 
     /// When a SYN,ACK that was sent `retries` times again is sent once more.
@@ -182,6 +192,7 @@ impl Tcp {
             options,
             ..Header::default()
         };
+        caller.answered = cx.now();
         self.shared.counters.segments_sent += 1;
         let how = self.call_options(quality);
         segment::transmit_by(
@@ -252,7 +263,14 @@ impl Tcp {
                 self.refuse_caller(index, cx);
                 return;
             }
-            // It has not seen our SYN,ACK. Nobody will know which one it answers (MUST-18).
+            // It has not seen our SYN,ACK, or the last one is still on its way: who sends SYN upon SYN, or forges them, has no answer
+            // to each.
+            let interval = self.shared.config.challenge_interval;
+            if cx.now().saturating_since(caller.answered) < interval {
+                self.shared.counters.challenges_spared += 1;
+                return;
+            }
+            // Nobody will know which one it answers (MUST-18).
             caller.at = None;
             self.answer_again(index, cx);
             return;
@@ -452,6 +470,7 @@ impl Tcp {
             offered: 0,
             retries: 0,
             at: None,
+            answered: now,
             due: now,
             challenged: None,
             route: segment

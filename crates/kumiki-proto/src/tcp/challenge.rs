@@ -5,7 +5,7 @@
 //! | Specification | RFC 5961 section 7 (throttling of challenges) |
 //! | Per connection | so that what one connection is asked shows nothing of another; a limit that all share can be used up by an attacker, who then learns from his own connection whether a guess at another was challenged (CVE-2016-5696) |
 //! | Overall | off unless configured; where it is on, each second has a random number of challenges around it |
-//! | ACK loops | two ends that disagree on sequence numbers answer each other; a segment is answered only once in [`super::Config::challenge_interval`], so such a loop ends. Copies of what was received lately are answered as often as a sender that sends everything again can need it |
+//! | ACK loops | two ends that disagree on sequence numbers answer each other; a segment is answered only once in [`super::Config::challenge_interval`], so such a loop ends. Copies in good standing of what was received lately are answered as often as a sender that sends everything again can need it |
 
 use kumiki_graph::{Duration, Instant, Rng};
 
@@ -14,29 +14,46 @@ const BURST: u64 = 256;
 /// And how fast it earns another one.
 const EARN: Duration = Duration::from_millis(1);
 
+/// How much speaks for a segment that is refused. Each kind is answered from an account of its own, so that nobody can use up
+/// by forgery what the peer's own are to have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// It lies where the window has been lately, brings text or FIN, and is in order otherwise.
+    Copy,
+    /// It fails in its place alone, as do questions of keep-alive and for a window.
+    Misplaced,
+    /// It cannot be the peer's, or the peer has lost its state.
+    Impossible,
+}
+
 /// What one connection has answered.
 #[derive(Debug, Default)]
 pub(crate) struct Challenges {
-    /// When anything but a copy was answered last.
-    last: Option<Instant>,
+    /// When anything misplaced was answered last, and anything impossible.
+    misplaced: Option<Instant>,
+    impossible: Option<Instant>,
     /// When the whole burst will be there again.
     full: Instant,
 }
 
 impl Challenges {
-    pub(crate) fn allow(&mut self, is_copy: bool, interval: Duration, now: Instant) -> bool {
-        if is_copy {
-            if self.full.saturating_since(now) >= EARN * BURST {
-                return false;
+    pub(crate) fn allow(&mut self, standing: Standing, interval: Duration, now: Instant) -> bool {
+        let last = match standing {
+            Standing::Copy => {
+                if self.full.saturating_since(now) >= EARN * BURST {
+                    return false;
+                }
+                self.full = self.full.max(now) + EARN;
+                return true;
             }
-            self.full = self.full.max(now) + EARN;
-            return true;
-        }
+            Standing::Misplaced => &mut self.misplaced,
+            Standing::Impossible => &mut self.impossible,
+        };
         let waits = |last| now.saturating_since(last) < interval;
-        if self.last.is_some_and(waits) {
+        if last.is_some_and(waits) {
             return false;
         }
-        self.last = Some(now);
+        *last = Some(now);
         true
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct Caller {
     pub(crate) retries: u32,
     /// When the first SYN,ACK was sent; `None` where nobody knows.
     pub(crate) at: Option<Instant>,
+    /// When the last one was sent.
+    pub(crate) answered: Instant,
     /// When the next one is due.
     pub(crate) due: Instant,
     /// When something that could not be was answered last.

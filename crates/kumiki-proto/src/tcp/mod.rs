@@ -234,7 +234,7 @@ impl Tcp {
         act(session, &mut io);
         if session.ended {
             self.forget(handle, cx);
-        } else if session.stirred && !session.listed {
+        } else if (session.stirred || session.receive.asked) && !session.listed {
             session.listed = true;
             self.stirred.push(handle);
         }
@@ -401,8 +401,12 @@ impl Protocol for Tcp {
         let mut stirred = core::mem::take(&mut self.stirred);
         for handle in stirred.drain(..) {
             self.with(handle, cx, |session, io| {
-                (session.stirred, session.listed) = (false, false);
-                session.settle(io);
+                session.listed = false;
+                if core::mem::take(&mut session.stirred) {
+                    session.settle(io);
+                } else {
+                    session.answer(io);
+                }
             });
         }
         if self.stirred.is_empty() {

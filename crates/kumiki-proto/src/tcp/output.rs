@@ -123,6 +123,7 @@ impl Session {
             self.board.on_retransmit(span, now);
         }
         self.send.max = self.send.max.max(self.iss + 1);
+        self.last_sent = now;
         io.shared.counters.segments_sent += 1;
         let options = self.unit_options();
         segment::transmit_by(
@@ -153,6 +154,47 @@ impl Session {
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, Message::new(), io);
         self.note(Event::Acked(why), io.now());
+    }
+
+    /// Answers what was refused in this batch, unless something has been sent since: says where we stand and changes nothing, as
+    /// [`super::states`] demands.
+    pub(crate) fn answer(&mut self, io: &mut Io<'_, '_>) {
+        if !core::mem::take(&mut self.receive.asked) || !self.state.is_synchronized() {
+            return;
+        }
+        let mut options = Options::NONE;
+        if self.timestamps {
+            options.timestamps = Some((self.ts_now(io.now()), self.receive.ts_recent.0));
+        }
+        if self.sack {
+            let room = usize::try_from(self.send.mss).unwrap_or(0);
+            let room = options.sack_room().min(room.saturating_sub(4) / 8);
+            options.sack = self.receive.queue.sack_blocks(room, true);
+        }
+        let seq = self.board.nxt();
+        let urgent_pointer = self.urgent_pointer(seq);
+        let urg = if urgent_pointer > 0 {
+            Flags::URG
+        } else {
+            Flags::NONE
+        };
+        let header = Header {
+            source_port: self.pair.local.port(),
+            destination_port: self.pair.remote.port(),
+            seq,
+            ack: self.receive.nxt,
+            flags: Flags::ACK | urg | self.ecn.feedback(),
+            window: self.receive.offered(),
+            checksum: 0,
+            urgent_pointer,
+            options,
+        };
+        io.shared.counters.segments_sent += 1;
+        io.shared.counters.acks_other += 1;
+        let how = self.unit_options();
+        let (by, text) = (self.way.by(), Message::new());
+        segment::transmit_by(by, &self.pair, &header, text, how, io.cx);
+        self.note(Event::Acked(AckReason::Unacceptable), io.now());
     }
 
     /// Sends all that may be sent: first what was lost, then new data.

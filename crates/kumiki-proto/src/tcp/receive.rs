@@ -78,6 +78,8 @@ pub(crate) struct Receive {
     /// Last.ACK.sent.
     pub(crate) last_ack_sent: Seq,
     pub(crate) due: Due,
+    /// Something was refused, and whoever sent it is to hear where we stand. No acknowledgment is owed for it.
+    pub(crate) asked: bool,
     /// Since the last acknowledgment: segments that count by the rule, and octets.
     counted: u32,
     octets: u32,
@@ -111,6 +113,7 @@ impl Receive {
             ts_recent: (0, Instant::ZERO),
             last_ack_sent: Seq(0),
             due: Due::No,
+            asked: false,
             counted: 0,
             octets: 0,
             waiting: (0, 0),
@@ -185,6 +188,11 @@ impl Receive {
         u16::try_from(field).unwrap_or(u16::MAX)
     }
 
+    /// The window field that tells what has been offered, and moves nothing. Rounded down: more than was offered must not be told.
+    pub(crate) fn offered(&self) -> u16 {
+        u16::try_from(self.window() >> self.shift).unwrap_or(u16::MAX)
+    }
+
     /// Whether the user's taking data has made enough room to say so by itself.
     pub(crate) fn wants_update(&self, rule: WindowUpdate, mss: u32) -> bool {
         let gain = u64::from(self.gain());
@@ -234,6 +242,7 @@ impl Receive {
         counters.acknowledgment_wait_us += waited / 1_000;
         self.waiting = (0, 0);
         self.due = Due::No;
+        self.asked = false;
         self.last_ack_sent = self.nxt;
         (self.counted, self.octets) = (0, 0);
     }

@@ -140,7 +140,7 @@ pub(crate) struct Session {
     pub(crate) buffers: Buffers,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
-    /// Something happened that the end of the batch should look at.
+    /// Something happened that the end of the batch should look at. What was refused stirs nothing.
     pub(crate) stirred: bool,
     /// It is in the list of those to settle.
     pub(crate) listed: bool,
@@ -386,6 +386,7 @@ impl Session {
             Due::Delayed if !self.timers.is_set(Timer::DelayedAck) => self.arm_delayed_ack(io),
             Due::Now(_) | Due::Delayed | Due::No => {}
         }
+        self.answer(io);
         self.announce(io);
         if self.state == State::TimeWait {
             self.leave_remains(io);

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | Specification | RFC 9293 section 3.10.7.4 for TIME-WAIT, RFC 6191 (timestamps) |
 //! | Differs | a reset at RCV.NXT does not end TIME-WAIT: RFC 1337 section 3, fix F1. Elsewhere in the window it is challenged as in any other state (RFC 5961 section 3.2), which changes no state |
+//! | Refused | as in [`super::states`]: a FIN whose acknowledgment or timestamps cannot be begins nothing anew, and a SYN for which there is no room leaves the entry where it is. Copies and all else have one answer each in [`super::Config::challenge_interval`] |
 //! | Memory | what is left of a connection is an entry of less than 160 octets, index included; of more than [`super::Config::time_waits`] the oldest is forgotten, which a busy server bears better than having no room |
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{Context, Handle, Instant, SourceRoute, TimerSlot, Token, UnitOptions};
+use kumiki_graph::{
+    Context, Duration, Handle, Instant, SourceRoute, TimerSlot, Token, UnitOptions,
+};
 use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
@@ -27,11 +30,29 @@ pub(crate) const TOKEN: Token = Token {
     kind: u32::MAX - 2,
 };
 
+/// A time in little room: milliseconds modulo 2^32, which are more than any TIME-WAIT lasts; 0 is never.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moment(u32);
+
+impl Moment {
+    fn of(now: Instant) -> Self {
+        Self(isn::clock(now).max(1))
+    }
+
+    /// Whether it is less than `time` ago.
+    fn is_within(self, time: Duration, now: Instant) -> bool {
+        let ago = isn::clock(now).wrapping_sub(self.0);
+        self.0 != 0 && Duration::from_millis(ago.into()) < time
+    }
+}
+
 /// What is left of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Remains {
     pub(crate) pair: Pair,
     pub(crate) snd_nxt: Seq,
+    /// MAX.SND.WND of RFC 5961 section 5.2.
+    pub(crate) max_wnd: u32,
     pub(crate) rcv_nxt: Seq,
     /// The window field that was advertised last, and Rcv.Wind.Shift.
     pub(crate) window: u16,
@@ -45,8 +66,8 @@ pub(crate) struct Remains {
     pub(crate) route: Option<Box<SourceRoute>>,
     /// TS.Recent, where there are timestamps.
     pub(crate) ts_recent: Option<u32>,
-    /// When something that could not be was answered last.
-    pub(crate) challenged: Option<Instant>,
+    /// When a copy was answered last, and when anything else was.
+    pub(crate) answered: [Moment; 2],
     pub(crate) due: Instant,
 }
 
@@ -69,6 +90,23 @@ impl Remains {
             }
             _ => later,
         }
+    }
+
+    /// Whether `segment` can be what the peer sends once more, our acknowledgment of which was lost: as in any state its timestamps
+    /// (RFC 7323 section 5.3) and its acknowledgment (RFC 5961 section 5.2) must be possible.
+    fn is_copy(&self, segment: &Segment) -> bool {
+        let timely = self.ts_recent.is_none_or(|recent| {
+            let stamped = segment.options.timestamps;
+            stamped.is_some_and(|(value, _)| !Seq(value).lt(Seq(recent)))
+        });
+        let ack = segment.ack;
+        segment.has(Flags::ACK)
+            && !segment.flags.intersects(Flags::SYN.with(Flags::RST))
+            && segment.len() > 0
+            && segment.seq.lt(self.rcv_nxt)
+            && ack.leq(self.snd_nxt)
+            && ack.geq(self.snd_nxt - self.max_wnd)
+            && timely
     }
 }
 
@@ -145,16 +183,18 @@ impl Tcp {
         self.time_waits.arm(cx);
     }
 
-    /// A segment for a connection in TIME-WAIT. Where it begins a new one, what its ISS must pass is returned.
+    /// A segment for a connection in TIME-WAIT. Where it begins a new one, which `may_begin` allows, what its ISS must pass is
+    /// returned.
     pub(super) fn in_time_wait(
         &mut self,
         index: u32,
         segment: &Segment,
+        may_begin: bool,
         cx: &mut Context<'_>,
     ) -> Option<Seq> {
         let (now, due) = (cx.now(), self.time_wait_ends(cx.now()));
         let remains = self.time_waits.all.get(index)?;
-        if remains.may_be_replaced(segment) && self.demux.listener(remains.pair.local).is_some() {
+        if may_begin && remains.may_be_replaced(segment) {
             let least = remains.snd_nxt;
             self.time_waits.all.remove(self.shared.secret, index);
             return Some(least);
@@ -169,22 +209,25 @@ impl Tcp {
         if silent {
             return None;
         }
-        let is_fin = segment.has(Flags::FIN) && segment.seq + segment.len() == remains.rcv_nxt;
-        if is_fin {
-            // Our acknowledgment of it was lost.
-            remains.due = due;
-        } else {
+        let is_copy = remains.is_copy(segment);
+        let is_fin =
+            is_copy && segment.has(Flags::FIN) && segment.seq + segment.len() == remains.rcv_nxt;
+        if !is_fin {
             self.shared.counters.unacceptable += 1;
-            let interval = self.shared.config.challenge_interval;
-            let soon = |last| now.saturating_since(last) < interval;
-            if remains.challenged.is_some_and(soon) {
-                self.shared.counters.challenges_spared += 1;
-                return None;
-            }
-            remains.challenged = Some(now);
         }
+        let interval = self.shared.config.challenge_interval;
+        let [copy, other] = &mut remains.answered;
+        // Who forges must not use up what the peer's own is to have.
+        let answered = if is_copy { copy } else { other };
+        if answered.is_within(interval, now) {
+            self.shared.counters.challenges_spared += 1;
+            return None;
+        }
+        *answered = Moment::of(now);
         let pair = remains.pair;
         if is_fin {
+            // Our acknowledgment of it was lost: 2 MSL begin anew with the next one.
+            remains.due = due;
             self.time_waits.queue.push_back((due, index));
         }
         let clock = isn::timestamp(self.shared.secret, &pair, now);

@@ -284,15 +284,15 @@ impl Session {
         matches!(self.ecn.mode, Mode::Accurate(_))
     }
 
-    /// The SYN,ACK came once more, and is about to be acknowledged once more.
-    pub(super) fn take_syn_ack_again(&mut self, segment: &Segment) {
-        if let Mode::Accurate(accurate) = &mut self.ecn.mode
-            && matches!(self.receive.due, Due::Now(_))
-            && segment.has(Flags::SYN | Flags::ACK)
+    /// The SYN,ACK came once more: whether it has to be acknowledged as it was at first.
+    pub(super) fn take_syn_ack_again(&mut self, segment: &Segment) -> bool {
+        let again = segment.has(Flags::SYN | Flags::ACK)
             && segment.seq == self.receive.irs
-        {
+            && segment.ack == self.iss + 1;
+        if let (Mode::Accurate(accurate), true) = (&mut self.ecn.mode, again) {
             accurate.receiver.on_syn_ack(segment.ecn);
         }
+        again
     }
 
     // As a receiver.

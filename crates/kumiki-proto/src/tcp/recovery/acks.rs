@@ -18,7 +18,7 @@ const MOST_DUPLICATES: u32 = 64;
 impl Session {
     pub(crate) fn take_new_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         let (ack, now) = (segment.ack, io.now());
-        self.believe(segment, now);
+        self.believe_copies(segment, now);
         if ack.gt(self.board.nxt()) {
             // The octet of a window probe was taken: now it counts as sent, nobody knows when (MUST-18).
             let start = self.board.nxt();
@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// Which copies of what was sent twice `segment` can be for (RFC 8985 section 6.2 step 2).
-    fn believe(&mut self, segment: &Segment, now: Instant) {
+    fn believe_copies(&mut self, segment: &Segment, now: Instant) {
         let Some(rack) = &self.recovery.rack else {
             return;
         };
@@ -372,7 +372,7 @@ impl Session {
     /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2 where
     /// SACK says that something arrived.
     pub(crate) fn take_old_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        self.believe(segment, io.now());
+        self.believe_copies(segment, io.now());
         let outcome = self.take_sack(segment, io);
         self.take_marks(segment, &outcome, self.board.flight(), io);
         let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;

@@ -8,9 +8,11 @@ use crate::tcp::session::{Io, Session};
 
 impl Session {
     pub(super) fn in_closing(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        if !self.passes_checks(segment, io) || !self.take_ack(segment, io) {
+        if !self.passes_checks(segment, io) || !self.accepts_ack(segment, io) {
             return;
         }
+        self.believe(segment, io);
+        self.take_ack(segment, io);
         self.take_ecn(segment.arrived(), segment.has(Flags::CWR), io);
         if !self.send.fin_acked(self.board.una()) {
             return;

@@ -1,4 +1,21 @@
 //! What a segment and a user's request do, state by state: RFC 9293 section 3.10. The state chooses the function.
+//!
+//! # What is refused changes nothing
+//!
+//! No octet of a segment that will be refused may change a connection: not its timestamps, its source route, its user timeout, its
+//! keep-alive, its congestion marks, its windows or what it owes. Else whoever knows addresses and ports, and nothing of what was
+//! said, could write into it: a timestamp from the future alone would have PAWS refuse the true peer for days.
+//!
+//! So a segment goes through all checks first: `passes_checks` (PAWS, sequence number, RST, SYN, ACK bit, timestamps) and
+//! `accepts_ack` (RFC 5961 section 5.2), which read and answer and write nothing but counters and how often was answered.
+//! `believe` comes next and is the one place where header and options are taken; then the acknowledgment, urgent data, text and FIN,
+//! in the standard's order. SYN-SENT and SYN-RECEIVED have ACK checks of their own before theirs.
+//!
+//! The answer to a refused segment says where we stand and counts as no acknowledgment: what was owed is owed still, and the
+//! right edge stays (`Session::answer`). Four exceptions, all for segments that fail in their place alone, with a possible ACK and with
+//! timestamps that pass. The peer hears of a copy by D-SACK, in that answer (RFC 2883). A copy counts in what RFC 9768 section 3.2.3.2.2 makes
+//! of it. Where the window is so small that the peer may be probing it, the answer is an acknowledgment as any other, for it may
+//! open the window. So it is to the SYN,ACK that comes again, which shows what RFC 9768 section 3.2.2.1 has it show.
 
 mod closing;
 mod listen;
@@ -80,7 +97,6 @@ impl State {
 impl Session {
     /// A segment for this connection arrived.
     pub(crate) fn on_segment(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
-        self.stirred = true;
         match self.state {
             State::Closed => {}
             State::SynSent => self.in_syn_sent(segment, io),

@@ -23,11 +23,18 @@ impl Session {
                 self.reset(Some(Reason::Protocol), io);
                 return;
             }
-            self.send_syn(io);
+            // Or the last one is still on its way: see `caller_says`.
+            let interval = io.shared.config.challenge_interval;
+            if io.now().saturating_since(self.last_sent) < interval {
+                io.shared.counters.challenges_spared += 1;
+            } else {
+                self.send_syn(io);
+            }
             return;
         }
         if is_syn_again && segment.has(Flags::ACK) && segment.ack == self.send.max {
             // Simultaneous open: the peer's SYN,ACK acknowledges our SYN.
+            self.believe(&segment, io);
             self.enter_established(segment, io);
             return;
         }

@@ -34,6 +34,7 @@ impl Session {
         if !segment.has(Flags::SYN) {
             return;
         }
+        self.stirred = true;
         self.receive.start(segment.seq);
         self.take_way(&segment, io);
         self.negotiate(&segment.options, io);

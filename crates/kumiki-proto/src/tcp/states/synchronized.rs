@@ -6,6 +6,7 @@ use kumiki_octets::Message;
 use kumiki_wire::tcp::{Flags, SackBlock, Seq};
 
 use super::State;
+use crate::tcp::challenge::Standing;
 use crate::tcp::reassembly::Inserted;
 use crate::tcp::receive::{AckReason, Due};
 use crate::tcp::segment::Segment;
@@ -18,9 +19,11 @@ const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Session {
     pub(super) fn in_data_transfer(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
-        if !self.passes_checks(&segment, io) || !self.take_ack(&segment, io) {
+        if !self.passes_checks(&segment, io) || !self.accepts_ack(&segment, io) {
             return;
         }
+        self.believe(&segment, io);
+        self.take_ack(&segment, io);
         if self.state == State::FinWait1 && self.send.fin_acked(self.board.una()) {
             self.state = State::FinWait2;
         }
@@ -31,7 +34,8 @@ impl Session {
         self.take_ecn(arrived, cwr, io);
     }
 
-    /// Sequence number, RST and SYN checks; false where the segment has been dealt with.
+    /// Sequence number, RST and SYN checks; false where the segment has been dealt with. They read, and answer; see the rule
+    /// in [`super`].
     pub(super) fn passes_checks(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
         if !self.passes_paws(segment, io) {
             return false;
@@ -48,7 +52,7 @@ impl Session {
         if segment.has(Flags::RST) {
             // RFC 5961 section 3.2. Its text is not looked at (SHLD-2).
             if segment.seq != self.receive.nxt {
-                self.challenge(segment, io);
+                self.challenge(Standing::Impossible, io);
                 return false;
             }
             io.shared.counters.resets_received += 1;
@@ -61,7 +65,7 @@ impl Session {
         }
         if segment.has(Flags::SYN) {
             // RFC 5961 section 4.2.
-            self.challenge(segment, io);
+            self.challenge(Standing::Impossible, io);
             return false;
         }
         // Without an ACK there is nothing to do (fifth step), and after negotiation a segment without timestamps is
@@ -69,6 +73,13 @@ impl Session {
         if !segment.has(Flags::ACK) || (self.timestamps && segment.options.timestamps.is_none()) {
             return false;
         }
+        true
+    }
+
+    /// All that is believed of a segment beside its acknowledgment, its window and its text: called once every check has been
+    /// passed, and by nobody else.
+    pub(super) fn believe(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+        self.stirred = true;
         if let Some((value, _)) = segment.options.timestamps
             && self.timestamps
             && segment.seq.leq(self.receive.last_ack_sent)
@@ -86,7 +97,6 @@ impl Session {
         if let Some(told) = segment.options.user_timeout {
             self.take_user_timeout(told, io);
         }
-        true
     }
 
     /// Whether TS.Recent is of a time of which nothing can be said any more. A segment is accepted then whatever its timestamp, "and rule R3
@@ -106,60 +116,90 @@ impl Session {
             return true;
         }
         io.shared.counters.paws_rejected += 1;
-        self.challenge(segment, io);
+        self.challenge(Standing::Impossible, io);
         false
     }
 
-    /// Answers a segment outside the window. Where it is a copy of what was received, it is also reported by D-SACK.
+    /// Answers a segment outside the window. Most are copies of what was received, or ask where the window is: where nothing
+    /// else speaks against one it is reported as such (RFC 2883), and what the window can open further is said.
     fn refuse(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        if !segment.text.is_empty() && segment.seq.lt(self.receive.nxt) {
+        let credible = segment.has(Flags::ACK)
+            && self.is_possible_ack(segment.ack)
+            && (!self.timestamps || segment.options.timestamps.is_some());
+        if !credible {
+            self.challenge(Standing::Impossible, io);
+            return;
+        }
+        let is_copy = !segment.text.is_empty() && segment.seq.lt(self.receive.nxt);
+        if is_copy {
             self.take_copy_for_ecn();
         }
-        if self.sack && !segment.text.is_empty() && segment.seq.lt(self.receive.nxt) {
+        // Each answer to text that is ahead of the window would be a duplicate acknowledgment to the peer.
+        let behind = self.receive.nxt.distance_from(segment.seq);
+        let lately = i64::from(self.receive.buffer.max(65_535));
+        let is_late = segment.len() > 0
+            && !segment.has(Flags::SYN)
+            && (0..=lately).contains(&i64::from(behind));
+        let standing = if is_late {
+            Standing::Copy
+        } else {
+            Standing::Misplaced
+        };
+        if !self.challenge(standing, io) {
+            return;
+        }
+        if self.sack && is_copy {
             self.receive.queue.note_duplicate(SackBlock {
                 left: segment.seq,
                 right: (segment.seq + segment.octets()).min(self.receive.nxt),
             });
         }
-        self.challenge(segment, io);
+        let probes = self.receive.window() < self.send.mss;
+        let shows = self.take_syn_ack_again(segment);
+        if probes || shows {
+            self.stirred = true;
+            self.receive.owe_now(AckReason::Unacceptable);
+        }
     }
 
-    /// Says where we stand, to whoever sent `segment`, as often as RFC 5961 section 7 allows.
-    pub(super) fn challenge(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+    /// Says where we stand, to whoever sent what is refused, as often as RFC 5961 section 7 allows; whether it will be said.
+    pub(super) fn challenge(&mut self, standing: Standing, io: &mut Io<'_, '_>) -> bool {
         io.shared.counters.unacceptable += 1;
         let now = io.now();
         let config = &io.shared.config;
-        // Copies of what was received lately. Anything else with text is a guess, and each answer to it would be a
-        // duplicate acknowledgment to the peer.
-        let behind = self.receive.nxt.distance_from(segment.seq);
-        let lately = i64::from(self.receive.buffer.max(65_535));
-        let is_copy = segment.len() > 0
-            && !segment.has(Flags::SYN)
-            && (0..=lately).contains(&i64::from(behind));
         let allowed = self
             .challenges
-            .allow(is_copy, config.challenge_interval, now)
+            .allow(standing, config.challenge_interval, now)
             && io
                 .shared
                 .budget
                 .take(config.challenge_limit, now, io.cx.rng());
         if !allowed {
             io.shared.counters.challenges_spared += 1;
-            return;
-        }
-        self.receive.owe_now(AckReason::Unacceptable);
-        self.take_syn_ack_again(segment);
-    }
-
-    /// The fifth step, the ACK field; false where the segment must be dropped for it.
-    pub(super) fn take_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
-        let ack = segment.ack;
-        let oldest = self.board.una() - self.send.max_wnd;
-        if ack.gt(self.send.max) || ack.lt(oldest) {
-            // The second is RFC 5961 section 5.2 (MAY-12).
-            self.challenge(segment, io);
             return false;
         }
+        self.receive.asked = true;
+        true
+    }
+
+    /// Whether a peer that has seen what we sent can acknowledge `ack`; the lower bound is RFC 5961 section 5.2 (MAY-12).
+    fn is_possible_ack(&self, ack: Seq) -> bool {
+        let oldest = self.board.una() - self.send.max_wnd;
+        ack.leq(self.send.max) && ack.geq(oldest)
+    }
+
+    /// The fifth step, the ACK field, as far as it is a check; false where the segment must be dropped for it.
+    pub(super) fn accepts_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
+        let possible = self.is_possible_ack(segment.ack);
+        if !possible {
+            self.challenge(Standing::Impossible, io);
+        }
+        possible
+    }
+
+    /// The fifth step, once the segment is believed.
+    pub(super) fn take_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+        let ack = segment.ack;
         if self.send.wnd == 0 {
             // A peer that answers with its window closed may do so for ever (MUST-37), also where it closed it over what was
             // under way (SHLD-17).
@@ -172,7 +212,6 @@ impl Session {
             self.take_old_ack(segment, io);
         }
         self.take_window(segment);
-        true
     }
 
     fn take_window(&mut self, segment: &Segment) {
@@ -204,7 +243,7 @@ impl Session {
         }
         if !self.state.may_receive() {
             // CLOSE-WAIT: a copy of what ended with the FIN.
-            self.challenge(&segment, io);
+            self.challenge(Standing::Copy, io);
             return;
         }
         let window = self.receive.window();

@@ -3,6 +3,7 @@
 use kumiki_wire::tcp::Flags;
 
 use super::State;
+use crate::tcp::challenge::Standing;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
 use crate::tcp::time_waits::Remains;
@@ -38,7 +39,7 @@ impl Session {
             !at_nxt || segment.len() > 0
         };
         if answered {
-            self.challenge(segment, io);
+            self.challenge(Standing::Impossible, io);
         }
     }
 
@@ -50,6 +51,7 @@ impl Session {
         self.remains = Some(Remains {
             pair: self.pair,
             snd_nxt: self.board.nxt(),
+            max_wnd: self.send.max_wnd,
             rcv_nxt: self.receive.nxt,
             window: u16::try_from(window).unwrap_or(u16::MAX),
             shift: self.receive.shift,
@@ -58,7 +60,7 @@ impl Session {
             ecn: self.ecn.feedback(),
             route: self.way.route.take(),
             ts_recent: self.timestamps.then_some(self.receive.ts_recent.0),
-            challenged: None,
+            answered: Default::default(),
             due: io.now(),
         });
         self.end(None, io);

@@ -16,6 +16,7 @@ mod path_mtu;
 mod patience;
 mod random;
 mod recovery;
+mod refused;
 mod small;
 mod standard;
 mod urgent;

@@ -65,6 +65,8 @@ pub(super) struct Pair {
     /// Segments to addresses that nobody has.
     pub(super) strays: usize,
     pub(super) narrow: Option<Narrow>,
+    /// What goes out now nobody hears, and it leaves no trace.
+    pub(super) unheard: bool,
     /// What the layers below will say, when and to whom.
     reports: Vec<(Instant, usize, Report)>,
 }
@@ -169,6 +171,7 @@ impl Pair {
             return_route: None,
             strays: 0,
             narrow: None,
+            unheard: false,
             reports: Vec::new(),
         }
     }
@@ -199,6 +202,12 @@ impl Pair {
     pub(super) fn tcp(&self, host: usize) -> &Tcp {
         let graph = &self.hosts[host].graph;
         graph.protocol(graph.node("tcp").unwrap()).unwrap()
+    }
+
+    pub(super) fn tcp_mut(&mut self, host: usize) -> &mut Tcp {
+        let graph = &mut self.hosts[host].graph;
+        let node = graph.node("tcp").unwrap();
+        graph.protocol_mut(node).unwrap()
     }
 
     pub(super) fn counters(&self, host: usize) -> Counters {

@@ -9,7 +9,7 @@ use crate::tcp::config::{LossDetection, RateReduction};
 use crate::tcp::congestion::Algorithm;
 use crate::tcp::{Config, defaults};
 
-fn profiles() -> impl Strategy<Value = Config> {
+pub(super) fn profiles() -> impl Strategy<Value = Config> {
     const DETECTIONS: [LossDetection; 2] = [LossDetection::Rack, LossDetection::Sack];
     const REDUCTIONS: [RateReduction; 4] = [
         RateReduction::AtOnce,
@@ -60,14 +60,14 @@ fn profiles() -> impl Strategy<Value = Config> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Weather {
-    loss: f64,
-    duplication: f64,
-    reordering: f64,
-    seed: u64,
+pub(super) struct Weather {
+    pub(super) loss: f64,
+    pub(super) duplication: f64,
+    pub(super) reordering: f64,
+    pub(super) seed: u64,
 }
 
-fn weather() -> impl Strategy<Value = Weather> {
+pub(super) fn weather() -> impl Strategy<Value = Weather> {
     (0.0..0.15, 0.0..0.1, 0.0..0.4, any::<u64>()).prop_map(
         |(loss, duplication, reordering, seed)| Weather {
             loss,
@@ -78,7 +78,7 @@ fn weather() -> impl Strategy<Value = Weather> {
     )
 }
 
-fn pair(a: Config, b: Config, weather: Weather) -> Pair {
+pub(super) fn pair(a: Config, b: Config, weather: Weather) -> Pair {
     let mut rng = Rng::new(weather.seed, 99);
     Pair::seeded(
         a,

@@ -8,7 +8,7 @@ use kumiki_wire::tcp::{Flags, Header};
 use super::{A, B, Host, IP, Pair, ip};
 
 /// A segment on the wire.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Packet {
     pub(crate) at: Instant,
     /// Counted from 0 over both directions.
@@ -154,6 +154,9 @@ impl Pair {
         let to = if host(A) { A } else { B };
         // MUST-45.
         assert_eq!(unit.source, ip(from));
+        if self.unheard {
+            return;
+        }
         let octets = unit.data.to_vec();
         let (header, len) = Header::parse(&octets, octets.len()).unwrap();
         if header.flags.contains(Flags::SYN) {
