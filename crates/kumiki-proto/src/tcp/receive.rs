@@ -193,8 +193,14 @@ impl Receive {
         u16::try_from(self.window() >> self.shift).unwrap_or(u16::MAX)
     }
 
-    /// Whether the user's taking data has made enough room to say so by itself.
+    /// Whether the user's taking data has made enough room to say so by itself. After the handshake, whose windows are not
+    /// scaled, there is more room than was told, and who has sent little yet need not know: the first acknowledgment of data
+    /// tells all of it. It is said before where half of what was offered is used, or hardly a segment was offered.
     pub(crate) fn wants_update(&self, rule: WindowUpdate, mss: u32) -> bool {
+        let (first, window) = (self.irs + 1, self.window());
+        if self.last_ack_sent == first && self.nxt - first <= window && window >= mss {
+            return false;
+        }
         let gain = u64::from(self.gain());
         (rule.segments > 0 && gain >= u64::from(rule.segments) * u64::from(mss))
             || (rule.percent > 0 && gain * 100 >= u64::from(rule.percent) * u64::from(self.buffer))
