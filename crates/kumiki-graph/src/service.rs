@@ -204,6 +204,9 @@ pub struct Quality {
     pub user_timeout: Option<Duration>,
     /// How often the same data may be sent again before the session is given up (R2 of RFC 9293 section 3.8.3).
     pub retransmissions: Option<u32>,
+    /// Whether the user still takes what the peer sends after it has released the session itself; it does unless it says
+    /// otherwise. Where not, the provider need not wait for the peer's release for ever.
+    pub half_close: Option<bool>,
     /// Whether [`Indication::Notice`]s come; they do unless the user says otherwise.
     pub notices: Option<bool>,
     /// As [`UnitOptions::ttl`], for all units of the session.

@@ -228,6 +228,12 @@ impl Talk {
             Call::Close => {
                 self.closed_by_us = true;
                 self.releasing = true;
+                let quality = Quality {
+                    half_close: Some(false),
+                    ..Quality::default()
+                };
+                let manage = Manage::Session { session, quality };
+                cx.down(STACK, Request::Manage(Box::new(manage)));
             }
             Call::Abort => cx.down(STACK, abort),
             Call::Listen(_) | Call::Connect | Call::Accept | Call::Set(_) => {}

@@ -539,6 +539,12 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         "how long a connection stays in TIME-WAIT (2 MSL)",
         Duration::ZERO,
         &mut config.time_wait,
+    )?;
+    settings.time(
+        "fin_wait_2",
+        "how long a connection whose user has closed both ways waits in FIN-WAIT-2; zero: for ever (RFC 9293)",
+        Duration::ZERO,
+        &mut config.fin_wait_2,
     )
 }
 

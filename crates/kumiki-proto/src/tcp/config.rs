@@ -255,6 +255,9 @@ pub struct Config {
     pub time_waits: u32,
     /// How long a connection stays in TIME-WAIT: 2 MSL.
     pub time_wait: Duration,
+    /// How long a connection whose user has closed both ways waits in FIN-WAIT-2 for the peer's FIN; zero: for ever, as in
+    /// RFC 9293.
+    pub fin_wait_2: Duration,
     /// Answer by the source route by which a peer's segments came (MUST-53). Hosts of today switch this off, for it lets
     /// others answer for an address that is not theirs.
     pub return_routes: bool,

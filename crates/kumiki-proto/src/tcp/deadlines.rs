@@ -76,6 +76,11 @@ impl Session {
                 self.reset(Some(Reason::TimedOut), io);
             }
             Timer::KeepAlive => self.on_keep_alive_timer(io),
+            Timer::FinWait2 => {
+                io.shared.counters.timed_out += 1;
+                self.closed(io);
+                self.end(None, io);
+            }
         }
     }
 

@@ -147,6 +147,8 @@ pub const fn modern() -> Config {
         time_waits: 32_768,
         // As Linux; RFC 9293 section 3.4.2 has an MSL of 2 minutes.
         time_wait: Duration::from_secs(60),
+        // As Linux (tcp_fin_timeout).
+        fin_wait_2: Duration::from_secs(60),
         // RFC 9293 section 3.9.2.1.
         return_routes: true,
         ttl: 0,
@@ -239,6 +241,8 @@ pub const fn bsd43() -> Config {
         syn_retries: 2,
         // RFC 4987 is younger.
         syn_cookies: SynCookies::Never,
+        // RFC 793 has no such limit.
+        fin_wait_2: Duration::ZERO,
         // Stevens vol. 1 section 18.6: 2 MSL of 30 s each.
         time_wait: Duration::from_secs(60),
         ..modern()

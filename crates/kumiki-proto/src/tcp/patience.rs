@@ -5,6 +5,7 @@
 //! | Specification | RFC 9293 sections 3.8.3 (R1, R2), 3.8.4 (keep-alive) and 3.9.1.8 (reports); RFC 5482 (user timeout option), named there and here ADV_UTO, REMOTE_UTO, CHANGEABLE, L_LIMIT, U_LIMIT |
 //! | R2 | a count of retransmissions (or of probes of a closed window), or a user timeout: where there is one, it alone decides once the connection is synchronized |
 //! | User timeout | runs from when data began to wait until some of it is acknowledged, a closed window included; a peer that keeps its window closed is borne for ever only without one (MUST-37) |
+//! | FIN-WAIT-2 | the standard waits there for ever, which lets a peer that never sends its FIN hold a connection for good. Where the user has closed both ways nobody misses it, and it is forgotten after [`Config::fin_wait_2`], without a reset, as in Linux (tcp_fin_timeout) |
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
 
 use kumiki_graph::{
@@ -39,6 +40,8 @@ pub(crate) struct Patience {
     pub(crate) heard: Instant,
     /// Since when data has been waiting to be acknowledged.
     waiting: Option<Instant>,
+    /// The user takes what comes after it has released.
+    half_close: bool,
     /// The user wants to be told (SHLD-20).
     notices: bool,
     /// The user has been told that there is no answer.
@@ -64,6 +67,7 @@ impl Patience {
             asked: 0,
             heard: now,
             waiting: None,
+            half_close: true,
             notices: true,
             told: false,
             ttl: config.ttl,
@@ -89,6 +93,7 @@ impl Patience {
         if let Some(most) = quality.retransmissions {
             self.retransmissions = most;
         }
+        self.half_close = quality.half_close.unwrap_or(self.half_close);
         self.notices = quality.notices.unwrap_or(self.notices);
         // MUST-48, MUST-49, SHLD-21.
         self.ttl = quality.ttl.unwrap_or(self.ttl);
@@ -144,7 +149,18 @@ impl Session {
         }
         self.stirred = true;
         self.arm_keep_alive(io);
+        self.arm_fin_wait_2(io);
         self.move_user_timeout(io);
+    }
+
+    /// Our FIN is acknowledged, or the user has closed the other way as well: the peer's FIN has so much time from now on.
+    pub(super) fn arm_fin_wait_2(&mut self, io: &mut Io<'_, '_>) {
+        let most = io.shared.config.fin_wait_2;
+        let waits = self.state == State::FinWait2 && !self.patience.half_close;
+        if waits && !most.is_zero() && !self.timers.is_set(Timer::FinWait2) {
+            let at = self.slow(most, io);
+            self.timers.set(Timer::FinWait2, at, io.cx);
+        }
     }
 
     /// How segments travel; what the user said goes down unchanged (SHLD-22).

@@ -23,10 +23,12 @@ pub(crate) enum Timer {
     LossProbe,
     /// A segment that was held back to keep the pace may go.
     Pacing,
+    /// The peer of a user that has closed both ways has not ended its side for long: forget the connection.
+    FinWait2,
 }
 
 impl Timer {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Retransmit,
         Self::DelayedAck,
         Self::Persist,
@@ -36,6 +38,7 @@ impl Timer {
         Self::Reordering,
         Self::LossProbe,
         Self::Pacing,
+        Self::FinWait2,
     ];
 
     const fn kind(self) -> u32 {
@@ -49,6 +52,7 @@ impl Timer {
             Self::Reordering => 6,
             Self::LossProbe => 7,
             Self::Pacing => 8,
+            Self::FinWait2 => 9,
         }
     }
 
@@ -81,6 +85,7 @@ pub(crate) struct Timers {
     reordering: Alarm,
     loss_probe: Alarm,
     pacing: Alarm,
+    fin_wait_2: Alarm,
 }
 
 impl Timers {
@@ -102,6 +107,7 @@ impl Timers {
             Timer::Reordering => &mut self.reordering,
             Timer::LossProbe => &mut self.loss_probe,
             Timer::Pacing => &mut self.pacing,
+            Timer::FinWait2 => &mut self.fin_wait_2,
         }
     }
 

@@ -26,6 +26,7 @@ impl Session {
         self.take_ack(&segment, io);
         if self.state == State::FinWait1 && self.send.fin_acked(self.board.una()) {
             self.state = State::FinWait2;
+            self.arm_fin_wait_2(io);
         }
         self.take_urgent(&segment, io);
         let (arrived, cwr) = (segment.arrived(), segment.has(Flags::CWR));

@@ -19,6 +19,7 @@ impl Session {
             Timer::SwsOverride,
             Timer::UserTimeout,
             Timer::KeepAlive,
+            Timer::FinWait2,
         ] {
             self.timers.clear(timer);
         }

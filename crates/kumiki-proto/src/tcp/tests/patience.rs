@@ -24,23 +24,10 @@ fn deaf(a: Config, b: Config, from: u64, to: u64) -> Pair {
     })
 }
 
-const fn asking() -> Quality {
+fn asking() -> Quality {
     Quality {
-        send_buffer: None,
-        receive_buffer: None,
-        coalesce: None,
         keep_alive: Some(defaults::modern().keep_alive_times),
-        user_timeout: None,
-        retransmissions: None,
-        notices: None,
-        ttl: None,
-        tos: None,
-        ecn: None,
-        check: None,
-        error_control: None,
-        flow_control: None,
-        priority: None,
-        rate: None,
+        ..Quality::default()
     }
 }
 
