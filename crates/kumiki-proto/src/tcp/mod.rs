@@ -123,6 +123,7 @@ pub struct Tcp {
     table: Table,
     /// Sessions that something happened to in this batch.
     stirred: Vec<Handle>,
+    /// The steps of all ephemeral ports given out.
     ports_given: u16,
     begun: bool,
     /// Active opens that wait to know their route.

@@ -97,7 +97,7 @@ impl Tcp {
             return Err(Reason::BadAddress);
         }
         if local.port() == 0 {
-            local.set_port(self.choose_port(local, remote)?);
+            local.set_port(self.choose_port(local, remote, cx)?);
         }
         let pair = Pair { local, remote };
         if self.is_taken(&pair) {
@@ -122,7 +122,12 @@ impl Tcp {
             || self.time_waits.find(secret, pair).is_some()
     }
 
-    fn choose_port(&mut self, local: SocketAddr, remote: SocketAddr) -> Result<u16, Reason> {
+    fn choose_port(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        cx: &mut Context<'_>,
+    ) -> Result<u16, Reason> {
         let secret = self.shared.secret;
         let port = isn::ports(secret, local, remote, self.ports_given)
             .find(|&port| {
@@ -130,7 +135,7 @@ impl Tcp {
                 !self.is_taken(&Pair { local, remote }) && self.demux.listener(local).is_none()
             })
             .ok_or(Reason::NoResources)?;
-        self.ports_given = self.ports_given.wrapping_add(1);
+        self.ports_given = self.ports_given.wrapping_add(isn::step(cx.rng()));
         Ok(port)
     }
 
