@@ -57,7 +57,7 @@ impl Session {
         self.step_frto(io);
         let exiting = was != Phase::None && self.recovery.phase == Phase::None;
         let losses = self.take_time(&outcome, exiting, io);
-        self.reduce_in_proportion(&outcome, losses == 0);
+        self.reduce_in_proportion(&outcome, losses + outcome.lost == 0);
         if self.board.is_empty() {
             self.clear_loss_timers();
         } else {

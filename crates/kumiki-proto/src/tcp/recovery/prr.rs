@@ -2,15 +2,25 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 6937 with both of its reduction bounds; RFC 9937's choice between them (below), as its formula is known |
+//! | Specification | RFC 9937; by choice RFC 6937 with either of its reduction bounds |
 //! | The caller's part | when recovery begins and ends; to send no more than [`Prr::cwnd`] allows |
+//! | Left out | recovery without SACK (RFC 9937 section 5 has PRR most accurate with it, and does not ask for more); the reduction for congestion marks (section 4, its last paragraph: it "can" be done), which is at once |
 //!
-//! # What is of RFC 9937
+//! # RFC 9937, clause by clause
 //!
-//! Its text was not at hand. By the formula that was, it differs from RFC 6937 in these: the bound is chosen by each ACK
-//! (`SafeACK`: it advances SND.UNA and shows no further loss); both bounds allow at least what the ACK delivers;
-//! RecoverFS leaves out what had been SACKed before recovery; an ACK that delivers nothing changes nothing; one segment
-//! always goes at first; and when recovery ends cwnd is ssthresh.
+//! | section | what it asks for | here |
+//! |---|---|---|
+//! | 5 | "RECOMMENDED that PRR is implemented together with RACK-TLP" | the default of `modern` |
+//! | 6.1 | state is initialized when an episode begins (MUST): prr_delivered, prr_out; RecoverFS = SND.NXT - SND.UNA, less what was SACKed before, with what the ACK that begins it acknowledges and SACKs | `enter_recovery`. What had been SACKed before and is acknowledged by that ACK counts once, as section 6.1's sum has it |
+//! | 6.1 | RecoverFS stays as it is; an episode may begin for a retransmission lost in recovery | it stays; none begins: what is lost twice is made good in the same episode |
+//! | 6.2 | on each ACK that begins recovery or comes in it, but for the one that ends it | `reduce_in_proportion`, last of what an ACK does; at the end of recovery there is no state any more |
+//! | 6.2 | DeliveredData is the change of SND.UNA and the signed change of what is SACKed | `AckOutcome::delivered` |
+//! | 6.2 | inflight of RACK-TLP is SND.NXT - SND.UNA, less SACKed, less lost, with what was sent again since it was marked lost (MUST); that of RFC 6675 may be pipe | `Scoreboard::pipe`, which is both |
+//! | 6.2 | SafeACK: the ACK acknowledges something new and shows no further loss, as one that leads to a rescue retransmission may | what RACK, or with RFC 6675 IsLost, marks on this ACK. The rescue retransmission goes after the ACK and is not foreseen |
+//! | 6.2 | the formula; where it gives nothing and nothing was sent yet, one segment | [`Prr::on_ack`] |
+//! | 6.3 | prr_out counts all that is sent | [`Prr::on_sent`] |
+//! | 6.4 | cwnd = ssthresh at the end | `advance_recovery` |
+//! | 6.4 | "RECOMMENDED that implementations use pacing" | where it is configured |
 
 /// How far below ssthresh the flight may be filled up again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

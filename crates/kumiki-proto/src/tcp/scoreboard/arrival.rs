@@ -118,9 +118,10 @@ impl Scoreboard {
         for block in rest {
             self.take_block(block, &mut news);
         }
-        self.move_loss_edge();
+        let lost = self.move_loss_edge();
         AckOutcome {
             dsack,
+            lost,
             ..self.deliver(news, 0)
         }
     }
@@ -218,6 +219,7 @@ impl Scoreboard {
             latest: news.believed,
             reordered: news.reordered,
             extent: news.extent,
+            lost: 0,
             dsack: None,
         }
     }

@@ -98,6 +98,8 @@ pub struct AckOutcome {
     pub reordered: bool,
     /// How far below the highest delivered before it such a one began, in octets.
     pub extent: u32,
+    /// Octets that IsLost (RFC 6675) has come to hold for.
+    pub lost: u32,
     /// The D-SACK block (RFC 2883): octets that arrived more than once.
     pub dsack: Option<SackBlock>,
 }
@@ -124,6 +126,7 @@ impl AckOutcome {
             latest,
             reordered: self.reordered || other.reordered,
             extent: self.extent.max(other.extent),
+            lost: self.lost + other.lost,
             dsack: self.dsack.or(other.dsack),
         }
     }

@@ -33,26 +33,30 @@ impl Scoreboard {
         })
     }
 
-    pub(super) fn move_loss_edge(&mut self) {
+    /// Marks what IsLost has come to hold for; how many octets that are new.
+    pub(super) fn move_loss_edge(&mut self) -> u32 {
         if self.timeline.is_on() {
-            return;
+            return 0;
         }
         let Some(edge) = self.compute_loss_edge() else {
-            return;
+            return 0;
         };
         if edge.leq(self.loss_edge) {
-            return;
+            return 0;
         }
+        let mut lost = 0;
         let mut index = self.index_of(self.loss_edge);
         while let Some(record) = self.records.get(index).copied()
             && record.span.start.lt(edge)
         {
             if !record.sacked && !record.lost {
+                lost += record.span.len();
                 self.change(index, |record| record.lost = true);
             }
             index += 1;
         }
         self.loss_edge = edge;
+        lost
     }
 
     /// IsLost for the octet at `seq`, which is not SACKed; with `una()`, whether to enter recovery before the third

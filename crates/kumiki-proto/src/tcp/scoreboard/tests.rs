@@ -575,3 +575,21 @@ proptest! {
         }
     }
 }
+
+/// What SafeACK of RFC 9937 section 6.2 hangs on, where RFC 6675 tells of losses.
+#[test]
+fn an_acknowledgment_tells_what_it_shows_lost() {
+    let mut board = Scoreboard::new(Seq(0), 1000);
+    for _ in 0..10 {
+        board.on_send(1000, Instant::ZERO, false);
+    }
+    let mut lost = |left: u32, right: u32| {
+        let (left, right) = (Seq(left), Seq(right));
+        let blocks = [SackBlock { left, right }];
+        board.on_sack(Seq(0), &blocks, Instant::ZERO).lost
+    };
+    assert_eq!(lost(1000, 3000), 0);
+    assert_eq!(lost(1000, 4000), 1000, "more than two segments above it");
+    assert_eq!(lost(1000, 4000), 0, "known");
+    assert_eq!(lost(6000, 9000), 2000, "4000 to 6000");
+}
