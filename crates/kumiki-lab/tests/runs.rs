@@ -361,3 +361,30 @@ fn wrong_impairments_are_faults_with_their_place() {
         assert!(fault.contains(expected), "{fault}");
     }
 }
+
+/// Slow start into a queue of 6000 frames leaves holes in a window of 24 MiB by the thousand. What was lost is lost once: the receiver
+/// has offered the window, and keeps what comes of it. The overshoot is over after the first seconds.
+#[test]
+fn a_long_fat_pipe_loses_nothing_at_its_receiver() {
+    let text = r#"
+        title = "long fat pipe"
+        host.a = { graph = ["n", "tcp", "ip", "p0"], ip = { address = "10.0.0.1/24" } }
+        host.b = { like = "a", ip = { address = "10.0.0.2/24" } }
+        link.line = { ends = ["a.p0", "b.p0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "40 ms", queue_frames = 6000 }
+        workload = { kind = "netperf", from = "a.n", to = "b.n", message = "64 KiB", socket_buffer = "24 MiB", duration = "1 s", warm_up = "1 s" }
+    "#;
+    for buffer in ["24 MiB", "32 MiB"] {
+        let set = format!("workload.socket_buffer={buffer}");
+        let run = run(&parse(text), &[&set], 1, &Options::default());
+        let count = |name: &str| -> u64 {
+            let all = run.measured.counters.values().flatten();
+            all.filter(|(known, _)| known.contains(name))
+                .map(|(_, count)| count)
+                .sum()
+        };
+        let lost = count("a_drops");
+        assert!(lost > 1024, "{buffer}: the queue overflowed {lost} times");
+        assert_eq!(count("reassembly queue full"), 0, "{buffer}");
+        assert_eq!(run.measured.wrong, None);
+    }
+}

@@ -11,16 +11,19 @@
 //!
 //! # Memory
 //!
-//! A segment of one octet takes as much memory as one of a thousand: a page. So a peer that sends such segments, each with a
-//! hole in front of it, is not stopped by the window. There are no more pieces than the window would have of `SPARSE` octets
-//! each, and no more than `ISLANDS` islands; what else comes is dropped, and the peer has to send it again. From `MANY`
-//! pieces on small neighbours are copied together, so that only holes and not small segments count.
+//! What a window has offered can be stored, whatever of it is lost on the way: a sender whose slow start has overrun a queue leaves
+//! a hole behind every other segment of a window, and what is dropped here as well it has to send a second time. A segment of one octet takes as much
+//! memory as one of a thousand, though: a page. So a peer that sends such segments, each with a hole in front of it, is not stopped by
+//! the window. There are no more pieces than the window would have of `SPARSE` octets each, so that all of them take three times the
+//! window at most; what else comes is dropped, and the peer has to send it again. Segments of half as many octets and more always find room, since each
+//! lone one has a hole of its own size beside it, and from `MANY` pieces on small neighbours are copied together.
+//!
+//! Islands are found in a tree, and those to report in another, so that a segment costs the logarithm of how many there are.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_octets::{Message, Page};
 use kumiki_wire::tcp::{SackBlock, SackBlocks, Seq};
-use smallvec::SmallVec;
 
 /// What a piece takes beside its octets, about: what is left of its page, and the message.
 pub(crate) const OVERHEAD: usize = 2560;
@@ -32,10 +35,9 @@ const FEW: usize = 128;
 const MANY: usize = 64;
 /// Up to so many octets: a page of the least size.
 const TOGETHER: usize = 2048;
-/// The most islands. What has to be looked through for a segment and its acknowledgment grows with them.
-const ISLANDS: usize = 1024;
 
-/// How much a queue may hold at most. What touches RCV.NXT is taken in any case, since refusing that could stop a connection.
+/// How much a queue may hold at most, whatever the window is. What touches RCV.NXT is taken in any case, since refusing that could
+/// stop a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Octets.
@@ -45,11 +47,11 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 16 MiB in 16,384 pieces.
+    /// As much as the largest window (RFC 7323 section 2.3), so that the window alone decides.
     fn default() -> Self {
         Self {
-            octets: 16 << 20,
-            pieces: 16_384,
+            octets: 1 << 30,
+            pieces: (1 << 30) / SPARSE,
         }
     }
 }
@@ -67,11 +69,13 @@ pub enum Inserted {
     Full,
 }
 
-/// Octets `start..end` without a hole.
+/// A place in the stream that does not wrap around: the sequence number is its low half.
+type Place = u64;
+
+/// Octets without a hole, from where the tree has it on.
 #[derive(Debug)]
 struct Island {
-    start: Seq,
-    end: Seq,
+    end: Place,
     /// In order, none empty.
     parts: VecDeque<Message>,
     /// Larger is more recent.
@@ -82,14 +86,24 @@ struct Island {
 #[derive(Debug)]
 pub struct Reassembly {
     limits: Limits,
-    /// In order of sequence numbers.
-    islands: Vec<Island>,
+    /// By where they begin.
+    islands: BTreeMap<Place, Island>,
+    /// Where they begin, by when they were changed.
+    latest: BTreeMap<u64, Place>,
+    /// RCV.NXT as it was last told.
+    at: Place,
     /// Sequence number of the peer's FIN.
     fin: Option<Seq>,
     octets: usize,
     pieces: usize,
     changes: u64,
     dsack: Option<SackBlock>,
+}
+
+/// The sequence number of a place.
+const fn seq(at: Place) -> Seq {
+    let [.., a, b, c, d] = at.to_be_bytes();
+    Seq(u32::from_be_bytes([a, b, c, d]))
 }
 
 /// `a` and `b` in one page, where they are small and nothing is lost by it: what is generated takes no memory, and a lease is for
@@ -146,13 +160,31 @@ impl Reassembly {
     pub const fn new(limits: Limits) -> Self {
         Self {
             limits,
-            islands: Vec::new(),
+            islands: BTreeMap::new(),
+            latest: BTreeMap::new(),
+            // High enough for what lies before it.
+            at: 1 << 40,
             fin: None,
             octets: 0,
             pieces: 0,
             changes: 0,
             dsack: None,
         }
+    }
+
+    /// Where `seq`, which is less than half the numbers away from RCV.NXT, lies in the stream.
+    fn place_of(&self, seq: Seq) -> Place {
+        let ahead = seq.distance_from(self::seq(self.at));
+        self.at.wrapping_add_signed(ahead.into())
+    }
+
+    /// The caller's RCV.NXT. Where nothing is queued it may be anywhere.
+    fn move_to(&mut self, rcv_nxt: Seq) {
+        self.at = if self.islands.is_empty() {
+            (1 << 40) | u64::from(rcv_nxt.0)
+        } else {
+            self.place_of(rcv_nxt)
+        };
     }
 
     /// A segment's text, trimmed here to the window of `window` octets from `rcv_nxt` on, and kept until its turn (RFC 9293
@@ -179,8 +211,9 @@ impl Reassembly {
                 Inserted::Outside
             };
         };
+        self.move_to(rcv_nxt);
         let fin_is_news = fin && self.take_fin(start.advance(text.len()));
-        let outcome = self.place(rcv_nxt, window, start, text, &mut duplicate);
+        let outcome = self.place(window, self.place_of(start), text, &mut duplicate);
         self.dsack = duplicate.or(self.dsack);
         if fin_is_news && outcome == Inserted::Duplicate {
             return Inserted::Queued(0);
@@ -202,7 +235,10 @@ impl Reassembly {
         let old = usize::try_from(rcv_nxt.distance_from(seq)).unwrap_or(0);
         if old > 0 {
             let cut = old.min(text.len());
-            note(duplicate, seq, seq.advance(cut));
+            if cut > 0 {
+                let right = seq.advance(cut);
+                duplicate.get_or_insert(SackBlock { left: seq, right });
+            }
             // A FIN right before RCV.NXT was taken already.
             fin &= old <= text.len();
             text.pop(cut).ok()?;
@@ -229,7 +265,8 @@ impl Reassembly {
 
     /// Notes the FIN at `at`, unless one is known or there is text after it.
     fn take_fin(&mut self, at: Seq) -> bool {
-        let text_after = self.islands.last().is_some_and(|last| last.end.gt(at));
+        let last = self.islands.last_key_value();
+        let text_after = last.is_some_and(|(_, last)| last.end > self.place_of(at));
         if self.fin.is_some() || text_after {
             return false;
         }
@@ -240,78 +277,88 @@ impl Reassembly {
     /// Puts text inside the window into the islands.
     fn place(
         &mut self,
-        rcv_nxt: Seq,
         window: u32,
-        start: Seq,
+        start: Place,
         text: Message,
         duplicate: &mut Option<SackBlock>,
     ) -> Inserted {
         if text.is_empty() {
             return Inserted::Duplicate;
         }
-        let end = start.advance(text.len());
-        let first = self.islands.partition_point(|island| island.end.lt(start));
-        let touched = self
-            .islands
-            .get(first..)
-            .unwrap_or_default()
-            .partition_point(|island| island.start.leq(end));
+        let end = start + text.len() as u64;
+        // The one that `start` lies in or touches, and all that begin up to `end`.
+        let before = self.islands.range(..=start).next_back();
+        let before = before
+            .filter(|(_, island)| island.end >= start)
+            .map(|(at, _)| *at);
         self.changes += 1;
-        if let Some(island) = self.islands.get_mut(first)
-            && island.start.leq(start)
-            && end.leq(island.end)
+        if let Some(at) = before
+            && let Some(island) = self.islands.get_mut(&at)
+            && end <= island.end
         {
+            self.latest.remove(&island.changed);
             island.changed = self.changes;
+            self.latest.insert(self.changes, at);
             note(duplicate, start, end);
             return Inserted::Duplicate;
         }
+        let first = before.unwrap_or(start);
         let window = usize::try_from(window).unwrap_or(usize::MAX);
-        let pieces = self.limits.pieces.min((window / SPARSE).max(FEW));
-        let full = self.octets + text.len() > self.limits.octets
-            || self.pieces + touched >= pieces
-            || (touched == 0 && self.islands.len() >= ISLANDS);
-        if full && start != rcv_nxt {
+        let most = self.limits.pieces.min((window / SPARSE).max(FEW));
+        // It may fill the hole before each of those: no more are counted than there is room for.
+        let room = most.saturating_sub(self.pieces);
+        let touched = self.islands.range(first..=end).take(room).count();
+        let full = self.octets + text.len() > self.limits.octets || touched >= room;
+        if full && start != self.at {
             return Inserted::Full;
         }
-        let before = self.octets;
-        let merged = self.merge(first..first + touched, start, text, duplicate);
-        self.islands.insert(first, merged);
-        Inserted::Queued(self.octets - before)
+        let queued = self.octets;
+        self.merge(first, start, text, duplicate);
+        Inserted::Queued(self.octets - queued)
     }
 
-    /// Makes one island of `text` and the islands it touches.
+    /// The first island from `first` up to `end`, which is one no more.
+    fn take_island(&mut self, first: Place, end: Place) -> Option<(Place, Island)> {
+        let at = *self.islands.range(first..=end).next()?.0;
+        let island = self.islands.remove(&at)?;
+        self.latest.remove(&island.changed);
+        Some((at, island))
+    }
+
+    /// Makes one island of `text` and the islands that it touches, the first of which begins at `first` or later.
     fn merge(
         &mut self,
-        touched: core::ops::Range<usize>,
-        start: Seq,
+        first: Place,
+        start: Place,
         mut text: Message,
         duplicate: &mut Option<SackBlock>,
-    ) -> Island {
-        let end = start.advance(text.len());
+    ) {
+        let end = start + text.len() as u64;
         let dense = self.pieces >= MANY;
+        let mut begins = start;
         let mut merged = Island {
-            start,
             end: start,
             parts: VecDeque::with_capacity(1),
             changed: self.changes,
         };
-        for island in self.islands.drain(touched) {
-            let gap = usize::try_from(island.start.distance_from(merged.end)).unwrap_or(0);
+        while let Some((at, island)) = self.take_island(first, end) {
+            let gap = usize::try_from(at.saturating_sub(merged.end)).unwrap_or(0);
             if gap > 0
                 && let Ok(part) = text.split_to(gap.min(text.len()))
             {
                 self.octets += part.len();
-                merged.end = island.start;
+                merged.end = at;
                 self.pieces += merged.push(part, dense);
             }
-            let overlap_from = start.max(island.start);
+            let overlap_from = start.max(at);
             let overlap_to = end.min(island.end);
-            if overlap_from.lt(overlap_to) {
+            if overlap_from < overlap_to {
                 note(duplicate, overlap_from, overlap_to);
                 let len = usize::try_from(overlap_to - overlap_from).unwrap_or(usize::MAX);
                 let _ = text.pop(len.min(text.len()));
             }
             if merged.parts.is_empty() {
+                begins = at;
                 merged = Island {
                     changed: self.changes,
                     ..island
@@ -325,27 +372,33 @@ impl Reassembly {
             self.octets += text.len();
             self.pieces += merged.push(text, dense);
         }
-        merged
+        self.latest.insert(merged.changed, begins);
+        self.islands.insert(begins, merged);
     }
 
     /// The octets from `rcv_nxt` on, as they came in one segment; call again with `rcv_nxt` advanced by its length.
     ///
     /// What lies before `rcv_nxt`, because the caller delivered it otherwise, is dropped.
     pub fn pop_in_order(&mut self, rcv_nxt: Seq) -> Option<Message> {
-        while let Some(island) = self.islands.first_mut()
-            && island.start.leq(rcv_nxt)
+        self.move_to(rcv_nxt);
+        while let Some(first) = self.islands.first_entry()
+            && *first.key() <= self.at
         {
+            let (begins, mut island) = first.remove_entry();
             let Some(mut part) = island.parts.pop_front() else {
-                self.islands.remove(0);
+                self.latest.remove(&island.changed);
                 continue;
             };
             let len = part.len();
-            let old = usize::try_from(rcv_nxt - island.start).unwrap_or(usize::MAX);
-            island.start = island.start.advance(len);
+            let old = usize::try_from(self.at - begins).unwrap_or(usize::MAX);
             self.octets -= len;
             self.pieces -= 1;
             if island.parts.is_empty() {
-                self.islands.remove(0);
+                self.latest.remove(&island.changed);
+            } else {
+                let begins = begins + len as u64;
+                self.latest.insert(island.changed, begins);
+                self.islands.insert(begins, island);
             }
             if part.pop(old.min(len)).is_ok() && !part.is_empty() {
                 return Some(part);
@@ -375,19 +428,15 @@ impl Reassembly {
             blocks.push(block);
         }
         let room = limit - blocks.len();
-        let mut latest: SmallVec<[&Island; 5]> = SmallVec::new();
-        for island in &self.islands {
-            let at = latest.partition_point(|known| known.changed > island.changed);
-            if at < room {
-                latest.insert(at, island);
-                latest.truncate(room);
-            }
-        }
-        for island in latest {
-            let with_fin = u32::from(self.fin == Some(island.end));
+        for (_, begins) in self.latest.iter().rev().take(room) {
+            let Some(island) = self.islands.get(begins) else {
+                continue;
+            };
+            let right = seq(island.end);
+            let with_fin = u32::from(self.fin == Some(right));
             let block = SackBlock {
-                left: island.start,
-                right: island.end + with_fin,
+                left: seq(*begins),
+                right: right + with_fin,
             };
             if !blocks.push(block) {
                 break;
@@ -409,7 +458,7 @@ impl Reassembly {
 
     /// Nothing is queued; a FIN may be known all the same.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.islands.is_empty()
     }
 
@@ -433,9 +482,12 @@ impl Reassembly {
 }
 
 /// Only the first duplicate of a segment is reported (RFC 2883 section 4.2).
-fn note(duplicate: &mut Option<SackBlock>, left: Seq, right: Seq) {
+fn note(duplicate: &mut Option<SackBlock>, left: Place, right: Place) {
     if left != right {
-        duplicate.get_or_insert(SackBlock { left, right });
+        duplicate.get_or_insert(SackBlock {
+            left: seq(left),
+            right: seq(right),
+        });
     }
 }
 

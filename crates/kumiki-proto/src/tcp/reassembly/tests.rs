@@ -271,7 +271,7 @@ fn small_neighbours_share_pages_and_holes_do_not_go_on_for_ever() {
     assert_eq!(got, stream);
     assert_eq!((q.octets(), q.pieces()), (0, 0));
     // One octet each, with a hole in front of each: as many as the window would have of 1024 octets each.
-    for (window, pieces) in [(65_535, 128), (300_000, 292), (4 << 20, 1024)] {
+    for (window, pieces) in [(65_535, 128), (300_000, 292), (4 << 20, 4096)] {
         let mut q = Reassembly::new(Limits::default());
         for at in 0..10_000 {
             q.insert(Seq(0), window, Seq(2 * at + 1), text(&stream, 0, 1), false);
@@ -283,12 +283,40 @@ fn small_neighbours_share_pages_and_holes_do_not_go_on_for_ever() {
         assert_eq!(next, Inserted::Queued(1));
         assert_eq!(q.pop_in_order(Seq(0)).unwrap().len(), 1);
     }
-    // Full segments go up to the limits, also where every second one is missing.
-    let mut q = Reassembly::new(Limits::default());
-    for at in 0..1400 {
-        let text = text(&stream, 0, 1448);
-        let queued = q.insert(Seq(0), 4 << 20, Seq(2 * 1448 * at + 1448), text, false);
-        assert_eq!(matches!(queued, Inserted::Queued(_)), at < 1024);
+}
+
+/// A sender whose slow start has overrun a queue leaves a hole behind every other segment of a window.
+#[test]
+fn what_a_window_has_offered_finds_room_whatever_of_it_is_lost() {
+    for (window, mss) in [
+        (64 << 10, 512u32),
+        (1 << 20, 536),
+        (24 << 20, 1448),
+        (32 << 20, 1448),
+    ] {
+        for (every, lost) in [(2, 1), (3, 1), (3, 2), (7, 6)] {
+            let stream = vec![0; mss as usize];
+            let mut q = Reassembly::new(Limits::default());
+            let start = Seq(u32::MAX - (window / 2));
+            let segments = window / mss;
+            for at in (0..segments).filter(|at| at % every >= lost) {
+                let text = text(&stream, 0, stream.len());
+                let queued = q.insert(start, window, start + at * mss, text, false);
+                assert_eq!(queued, Inserted::Queued(stream.len()), "{at} of {segments}");
+            }
+            assert!(q.memory() <= 3 * window as usize, "{}", q.memory());
+            // What was lost comes again, from the first on, and all of it is there.
+            let mut rcv_nxt = start;
+            for at in (0..segments).filter(|at| at % every < lost) {
+                let text = text(&stream, 0, stream.len());
+                q.insert(rcv_nxt, window, start + at * mss, text, false);
+                while let Some(part) = q.pop_in_order(rcv_nxt) {
+                    rcv_nxt = rcv_nxt.advance(part.len());
+                }
+            }
+            assert_eq!(rcv_nxt, start + segments * mss);
+            assert_eq!((q.octets(), q.pieces()), (0, 0));
+        }
     }
 }
 
