@@ -414,7 +414,7 @@ impl Tcp {
         &mut self,
         listener: Option<kumiki_graph::Handle>,
         pair: &Pair,
-        segment: Segment,
+        mut segment: Segment,
         cx: &mut Context<'_>,
     ) -> Result<(), Segment> {
         let now = cx.now();
@@ -455,6 +455,8 @@ impl Tcp {
         {
             offer.timestamp = Some(value);
             (offer.window_scale, offer.sack, classic) = cookies::unstamp(echo);
+            // What is echoed says that and is no time: no round trip is measured by it.
+            segment.options.timestamps = Some((value, 0));
         }
         let wish = self.table.listener(listener).and_then(|it| it.quality.ecn);
         let ecn = recalled(wish.unwrap_or(self.shared.config.ecn), classic, &segment);

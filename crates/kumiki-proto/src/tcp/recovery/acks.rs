@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample, a timestamp may.
-    fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
+    pub(crate) fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
         if let Some(rtt) = outcome.rtt {
             self.rtt.on_sample(rtt);
         } else if let Some((_, echo)) = segment.options.timestamps

@@ -52,7 +52,7 @@ impl Session {
     }
 
     fn enter_established(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
-        self.syn_acked(segment.ack, io);
+        self.syn_acked(&segment, io);
         self.begin_ecn(&segment, io);
         self.established(io);
         if self.send.fin == Fin::Queued {
@@ -70,14 +70,13 @@ impl Session {
         self.end((!self.passive).then_some(Reason::Refused), io);
     }
 
-    /// Our SYN is acknowledged: the first round trip is known.
-    pub(super) fn syn_acked(&mut self, ack: Seq, io: &mut Io<'_, '_>) {
+    /// Our SYN is acknowledged: the first round trip is known. Where it was sent more than once a timestamp tells which was
+    /// answered (RFC 6298 section 3, RFC 7323 section 4.1), and the 3 s of RFC 6298 rule 5.7 are for where nothing does.
+    pub(super) fn syn_acked(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         let outcome = self
             .board
-            .on_cumulative_ack(ack.min(self.iss + 1), io.now());
-        if let Some(rtt) = outcome.rtt {
-            self.rtt.on_sample(rtt);
-        }
+            .on_cumulative_ack(segment.ack.min(self.iss + 1), io.now());
+        self.sample(segment, &outcome, io);
     }
 
     /// The window of a SYN segment, which is never scaled.

@@ -47,7 +47,7 @@ impl Session {
             self.queue_early(segment.text, segment.flags.contains(Flags::FIN));
             return;
         }
-        self.syn_acked(segment.ack, io);
+        self.syn_acked(&segment, io);
         self.receive.owe_now(AckReason::Syn);
         self.established(io);
         // Text and FIN that came with the SYN,ACK.

@@ -89,7 +89,10 @@ impl Session {
             self.receive.ts_recent = (value, io.now());
         }
         self.patience.heard = io.now();
-        if let Some((_, echo)) = segment.options.timestamps.filter(|_| segment.octets() > 0) {
+        if let Some((_, echo)) = segment.options.timestamps
+            && segment.octets() > 0
+            && echo != 0
+        {
             let age = self.ts_now(io.now()).wrapping_sub(echo);
             self.buffers
                 .on_echo(Duration::from_millis(age.into()), io.now());
