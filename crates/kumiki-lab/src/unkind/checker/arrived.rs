@@ -41,6 +41,7 @@ impl Checker {
             }
             _ => {}
         }
+        self.doubt_answer();
         let Some(receiving) = &mut self.receiving else {
             return;
         };
@@ -59,6 +60,20 @@ impl Checker {
                     // The window of a SYN is not scaled. One that comes again says nothing (RFC 5961 section 4.2).
                     sending.last_edge = 1 + i64::from(header.window);
                 }
+            }
+        }
+    }
+
+    /// A SYN that came more than once may have been answered more than once before the answer that is seen here, which then is no
+    /// measure for the end (Karn's rule).
+    pub(super) fn doubt_answer(&mut self) {
+        let (Some(sending), Some(receiving)) = (&mut self.sending, &self.receiving) else {
+            return;
+        };
+        let same = self.callers.iter().filter(|it| it.0 == receiving.irs);
+        if self.passive && same.count() > 1 {
+            for flight in sending.flights.iter_mut().filter(|it| it.start == 0) {
+                flight.forgotten = true;
             }
         }
     }

@@ -120,6 +120,7 @@ impl Checker {
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
         }
+        self.doubt_answer();
     }
 
     /// The peer's SYN is known.

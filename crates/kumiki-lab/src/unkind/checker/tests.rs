@@ -300,6 +300,48 @@ fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
     assert_eq!(bench.rule(300), Some((221, "stall")));
 }
 
+/// RFC 6298 section 3: of what may have been sent twice no round trip is known, and RTO is its initial value, or 3 s.
+#[test]
+fn the_answer_to_a_syn_that_came_twice_is_no_measure() {
+    for (syns, expected) in [(1, 1_000), (2, 3_000)] {
+        let mut end = Case::of(Transport::Tcp, 0).ends[1].clone();
+        end.tcp = kumiki_proto::tcp::defaults::modern();
+        end.tcp.tail_loss_probe = false;
+        end.tcp.rto.minimum = Duration::from_secs(1);
+        end.mtu = 1500;
+        end.strangers = None;
+        let facts = Arc::new(Facts::default());
+        let mut bench = Bench {
+            checker: Checker::new(1, (Version::Four, &end), Pattern::Counter, &facts),
+            acked: 0,
+        };
+        assert!(bench.checker.passive && !bench.checker.bounds.cookies);
+        let syn = Options {
+            mss: Some(1000),
+            ..Options::NONE
+        };
+        // The answer to the first is lost before it comes by here.
+        for n in 0..syns {
+            let call = header(Flags::SYN, PEER, 0, 3000, syn);
+            bench.arrived(1_000 * n, call, 0);
+        }
+        let began = 1_000 * (syns - 1);
+        let answer = header(
+            Flags::SYN | Flags::ACK,
+            OWN,
+            PEER.wrapping_add(1),
+            4000,
+            syn,
+        );
+        bench.sent(began, answer, 0);
+        bench.peer(began + 10, (0, 0), 0);
+        facts.open(at(began + 10), 10_000);
+        bench.text(began + 20, 0, 1000);
+        let broken = bench.rule(began + 10_000);
+        assert_eq!(broken, Some((began + 20 + expected + 1, "stall")));
+    }
+}
+
 #[test]
 fn an_acknowledgment_beyond_what_a_scaled_window_could_say_may_count_or_not() {
     // The peer has sent all that there is room for, and none of it arrived.
