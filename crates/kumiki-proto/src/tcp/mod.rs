@@ -270,13 +270,7 @@ impl Tcp {
                     cx.drop("no such session");
                 }
             }
-            Manage::Limits
-            | Manage::Route { .. }
-            | Manage::Refuse { .. }
-            | Manage::Advise { .. }
-            | Manage::Group { .. }
-            | Manage::Narrow { .. }
-            | Manage::Link(_) => {
+            Manage::Limits => {
                 let limits = Report::Limits {
                     unit: self
                         .shared
@@ -285,6 +279,12 @@ impl Tcp {
                 };
                 cx.up(from, Indication::Report(Box::new(limits)));
             }
+            Manage::Route { .. }
+            | Manage::Refuse { .. }
+            | Manage::Advise { .. }
+            | Manage::Group { .. }
+            | Manage::Narrow { .. }
+            | Manage::Link(_) => cx.drop("TCP routes nothing and joins no groups"),
         }
     }
 
