@@ -465,7 +465,8 @@ pub enum Request {
         session: Handle,
         /// The data.
         data: Message,
-        /// On a stream: do not wait for more (PUSH). On a connection: the message ends here.
+        /// On a stream: the peer is to hand over what it has (PUSH): its last segment has PSH set. Where not, PSH is left out, and
+        /// nothing waits for more data for that: only [`Quality::coalesce`] holds data back. On a connection: the message ends here.
         end: bool,
     },
     /// Sends data with a tag of the user's beside it (BTAG of XTP), within credit as [`Request::Data`]. The tag is no part of
