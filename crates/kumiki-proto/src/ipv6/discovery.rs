@@ -290,7 +290,13 @@ impl Ip {
         let options: Result<Vec<Opt<'_>>, _> =
             Opts::new(octets.get(len..).unwrap_or_default()).collect();
         let code = octets.get(1).copied().unwrap_or_default();
-        let Some(options) = options.ok().filter(|_| code == 0) else {
+        // Nobody's own link address is that of a group (as RFC 1812 section 3.3.2 has it of ARP): what is for one neighbour would go to
+        // all on the link.
+        let possible = |options: &[Opt<'_>]| {
+            let macs = [source_mac(options), target_mac(options)];
+            macs.into_iter().flatten().all(|mac| !mac.is_group())
+        };
+        let Some(options) = options.ok().filter(|it| code == 0 && possible(it)) else {
             self.ignore("neighbour discovery malformed", cx);
             return;
         };

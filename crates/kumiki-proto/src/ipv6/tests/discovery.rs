@@ -218,6 +218,28 @@ fn who_asks_for_us_is_answered_and_remembered() {
     assert_eq!(counters(&bench).discovery_ignored, 1);
 }
 
+/// What is for one neighbour must not go to all on the link, whatever somebody says.
+#[test]
+fn nobodys_link_address_is_that_of_a_group() {
+    for group in [MacAddr::BROADCAST, group_of(B), MacAddr([1; 6])] {
+        let (mut bench, device, user) = station(discovery(0));
+        let message = Icmp::NeighbourSolicitation { target: A };
+        let ask = icmp(message, &option(Opt::Source(group)), |it| {
+            (it.hop_limit, it.destination) = (255, solicited_node(A));
+        });
+        bench.octets(device, &frame(group_of(A), &ask));
+        bench.octets(device, &advertisement(true, true, MAC_B));
+        assert_eq!(counters(&bench).discovery_ignored, 1);
+        assert!(bench.sent().is_empty(), "and it is not answered");
+        bench.send(user, to(B, &[1]));
+        assert_eq!(asked(&mut bench), [(group_of(B), B)]);
+        bench.octets(device, &advertisement(true, true, group));
+        assert!(bench.sent().is_empty());
+        bench.octets(device, &advertisement(true, true, MAC_B));
+        assert_eq!(frames(&mut bench)[0].0, MAC_B);
+    }
+}
+
 #[test]
 fn an_address_is_used_once_nobody_has_objected() {
     let (mut bench, _, user) = station(discovery(1));
