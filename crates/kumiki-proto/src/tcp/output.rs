@@ -27,6 +27,9 @@ impl Session {
         let most = options.len() + spare;
         if self.sack {
             let room = options.sack_room().min(spare.saturating_sub(4) / 8);
+            if let Some(copy) = self.receive.copy.take() {
+                self.receive.queue.note_duplicate(copy);
+            }
             if room > 0 {
                 options.sack = self.receive.queue.sack_blocks(room, true);
             }
@@ -169,7 +172,8 @@ impl Session {
         if self.sack {
             let room = usize::try_from(self.send.mss).unwrap_or(0);
             let room = options.sack_room().min(room.saturating_sub(4) / 8);
-            options.sack = self.receive.queue.sack_blocks(room, true);
+            let copy = self.receive.copy.take();
+            options.sack = self.receive.queue.blocks(room, copy);
         }
         let seq = self.board.nxt();
         let urgent_pointer = self.urgent_pointer(seq);

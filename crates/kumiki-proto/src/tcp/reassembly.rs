@@ -419,12 +419,15 @@ impl Reassembly {
     /// A block that reaches the FIN covers it too.
     #[must_use]
     pub fn sack_blocks(&mut self, limit: usize, dsack: bool) -> SackBlocks {
+        let duplicate = self.dsack.take().filter(|_| dsack);
+        self.blocks(limit, duplicate)
+    }
+
+    /// The same with `duplicate` in front, and what is to be reported is so still.
+    #[must_use]
+    pub fn blocks(&self, limit: usize, duplicate: Option<SackBlock>) -> SackBlocks {
         let mut blocks = SackBlocks::EMPTY;
-        let duplicate = self.dsack.take();
-        if dsack
-            && limit > 0
-            && let Some(block) = duplicate
-        {
+        if let Some(block) = duplicate.filter(|_| limit > 0) {
             blocks.push(block);
         }
         let room = limit - blocks.len();

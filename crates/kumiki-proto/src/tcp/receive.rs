@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Instant, Quality};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::tcp::{SackBlock, Seq};
 
 use super::buffers::Buffers;
 use super::config::{AckRule, Config, EdgeRule, Rounding, WindowUpdate};
@@ -80,6 +80,8 @@ pub(crate) struct Receive {
     pub(crate) due: Due,
     /// Something was refused, and whoever sent it is to hear where we stand. No acknowledgment is owed for it.
     pub(crate) asked: bool,
+    /// What of it is a copy, for D-SACK.
+    pub(crate) copy: Option<SackBlock>,
     /// Since the last acknowledgment: segments that count by the rule, and octets.
     counted: u32,
     octets: u32,
@@ -114,6 +116,7 @@ impl Receive {
             last_ack_sent: Seq(0),
             due: Due::No,
             asked: false,
+            copy: None,
             counted: 0,
             octets: 0,
             waiting: (0, 0),

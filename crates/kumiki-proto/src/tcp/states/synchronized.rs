@@ -153,7 +153,7 @@ impl Session {
             return;
         }
         if self.sack && is_copy {
-            self.receive.queue.note_duplicate(SackBlock {
+            self.receive.copy = Some(SackBlock {
                 left: segment.seq,
                 right: (segment.seq + segment.octets()).min(self.receive.nxt),
             });
