@@ -34,7 +34,7 @@ impl Session {
         }
         if is_syn_again && segment.has(Flags::ACK) && segment.ack == self.send.max {
             // Simultaneous open: the peer's SYN,ACK acknowledges our SYN.
-            self.believe(&segment, io);
+            self.stirred = true;
             self.enter_established(segment, io);
             return;
         }
