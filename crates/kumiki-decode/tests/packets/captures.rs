@@ -60,6 +60,11 @@ fn what_is_read_is_written_as_the_same_octets() {
             }
             assert_eq!(bad, [""; 0], "{place}");
             for layer in &packet.layers {
+                // ISODE writes lengths in long forms, which BER leaves to the sender (X.690 section 8.1.3).
+                let own_form = format!("{}: written anew, in definite lengths", layer.protocol);
+                if notes(&packet).iter().any(|it| it.starts_with(&own_form)) {
+                    continue;
+                }
                 // `None`: no codec, as for LLC with other access points than SNAP's.
                 assert_ne!(
                     layer.verbatim,
@@ -82,7 +87,8 @@ fn segments_of_a_loopback_have_their_sums_left_to_a_device() {
         return;
     };
     for packet in decoded(&folder.join("isode-bin-small.pcap")) {
-        let notes = notes(&packet);
+        let mut notes = notes(&packet);
+        notes.retain(|it| it.starts_with("tcp: "));
         assert!(
             matches!(notes.as_slice(), [one] if one.contains("left to a device")),
             "{notes:?}"

@@ -395,7 +395,7 @@ fn tpkt_is_known_on_any_port_by_how_a_connection_begins() {
             segment_at(ports, true, 12, &dt[..3]),
             segment_at(ports, true, 15, &dt[3..]),
         ]),
-        ["cotp", "tpkt", "cotp"]
+        ["cotp", "tpkt", "session"]
     );
     let others: [&[u8]; 4] = [
         b"\x03\x00hello there",

@@ -115,7 +115,7 @@ fn what_goes_wrong_is_read_as_in_a_scenario() {
     assert_eq!(to_kumiki, kumiki_link::Impairment::default());
     for (given, part) in [
         (texts(&["lose=0.05"]), "unknown field `lose`"),
-        (texts(&["loss=many"]), "invalid type"),
+        (texts(&["loss=many"]), "expected a share"),
     ] {
         let said = impair(&given).expect_err("refused").to_string();
         assert!(said.contains(part), "{said}");

@@ -68,6 +68,8 @@ impl Throttle {
     ) -> Option<String> {
         let held = self.kinds.entry(kind).or_default();
         if now >= held.ready() {
+            // One that still waits is counted, not told.
+            held.more += u64::from(held.line.is_some());
             return Some(held.tell(line, now));
         }
         if held.line.replace(line).is_some() {

@@ -113,9 +113,13 @@ fn came_whole(folder: &Folder, fetching: Running, len: u64) {
 fn thirty_two_hostile_callers_stay_below_the_budget_while_a_transfer_goes_on() {
     let folder = Folder::new("hostile");
     let many = ["--associations", "40", "--of-one-host", "40"];
+    // None is dropped for others: the budget alone is to bound them.
+    let many = many.into_iter().chain(["--strangers", "40:0:40"]);
     let budget = 32 * MIB;
     for piece in [1, 64, 8000] {
-        let options = ["--anonymous", "--memory", "32MiB"].into_iter().chain(many);
+        let options = ["--anonymous", "--memory", "32MiB"]
+            .into_iter()
+            .chain(many.clone());
         let daemon = Daemon::start(&folder, &options.collect::<Vec<_>>());
         let len = 100 * MIB;
         let fetching = fetch(&folder, &daemon, len);
@@ -152,6 +156,7 @@ fn bounded(folder: &Folder, most: u64) -> Running {
             "--anonymous",
         ])
         .args(["--associations", "400", "--of-one-host", "400"])
+        .args(["--strangers", "400:0:400"])
         .current_dir(&folder.0);
     Running::start(command)
 }

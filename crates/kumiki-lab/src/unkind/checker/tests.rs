@@ -20,6 +20,8 @@ fn at(ms: u64) -> Instant {
 
 struct Bench {
     checker: Checker,
+    /// Which of the two ends is judged.
+    end: usize,
     /// Octets of the peer's that the last acknowledgment was for.
     acked: u32,
 }
@@ -52,6 +54,7 @@ impl Bench {
         let facts = Arc::new(Facts::default());
         let mut bench = Self {
             checker: Checker::new(0, (Version::Four, &end), Pattern::Counter, &facts),
+            end: 0,
             acked: 0,
         };
         let syn = Options {
@@ -70,11 +73,13 @@ impl Bench {
 
     fn sent(&mut self, ms: u64, header: Header, text: usize) {
         let offset = u64::from(header.seq.0.wrapping_sub(OWN + 1));
-        self.checker.sent(at(ms), &seen(0, header, offset, text));
+        self.checker
+            .sent(at(ms), &seen(self.end, header, offset, text));
     }
 
     fn arrived(&mut self, ms: u64, header: Header, text: usize) {
-        self.checker.arrived(at(ms), &seen(1, header, 0, text));
+        self.checker
+            .arrived(at(ms), &seen(1 - self.end, header, 0, text));
     }
 
     /// An acknowledgment of `octets`.
@@ -313,6 +318,7 @@ fn the_answer_to_a_syn_that_came_twice_is_no_measure() {
         let facts = Arc::new(Facts::default());
         let mut bench = Bench {
             checker: Checker::new(1, (Version::Four, &end), Pattern::Counter, &facts),
+            end: 1,
             acked: 0,
         };
         assert!(bench.checker.passive && !bench.checker.bounds.cookies);
