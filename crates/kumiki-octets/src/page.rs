@@ -256,7 +256,7 @@ mod tests {
                 (0..10)
                     .map(|_| Page::build(64 * 1024, |_| ()))
                     .collect::<Vec<_>>(),
-            )
+            );
         };
         free_many();
         assert_eq!(kept(), Some(10));

@@ -94,7 +94,7 @@ pub(crate) fn undisturbed<S: Session>(
         let (one, other) = (calm.trace(), disturbed.trace());
         if one != other {
             let at = one.iter().zip(other).position(|(a, b)| a != b);
-            let at = at.unwrap_or(one.len().min(other.len()));
+            let at = at.unwrap_or_else(|| one.len().min(other.len()));
             let text = format!(
                 "after {before:02x?}: {:?} in place of {:?}",
                 other.get(at),

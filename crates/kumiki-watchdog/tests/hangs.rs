@@ -1,8 +1,4 @@
 //! This program runs once more with a test that hangs, and looks at what becomes of it.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test may stop where something is not as it should be"
-)]
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -28,7 +28,7 @@ fn who_comes_from_elsewhere_has_a_place_among_a_hundred_thousand_silent_ones() {
     let (mut served, mut number) = (0, 0);
     for caller in 0..HOSTS {
         // Ten thousand a second come, and none leaves by itself.
-        now = now + Duration::from_micros(100);
+        now += Duration::from_micros(100);
         number += 1;
         places.enter(number, somebody(&mut rng), now);
         assert!(places.strangers() <= 64);

@@ -429,12 +429,12 @@ mod tests {
     fn those_who_are_known_have_places_of_their_own() {
         let mut places = places(2, 1);
         for number in 0..2 {
-            places.enter(number, four(number as u32), at(0));
+            places.enter(number, four(u32::try_from(number).unwrap()), at(0));
             assert_eq!(places.know(number), Ok(()));
         }
         // A flood of strangers is none of their trouble, and they none of its.
         for number in 10..5000 {
-            places.enter(number, four(number as u32), at(1));
+            places.enter(number, four(u32::try_from(number).unwrap()), at(1));
         }
         assert_eq!((places.known(), places.strangers()), (2, 64));
         let (of, most) = (Of::Known, 2);
@@ -475,7 +475,7 @@ mod tests {
         let begin = Duration::from_secs(30);
         assert_eq!(places.begin(begin), begin);
         for number in 0..2000 {
-            places.enter(number, four(number as u32), at(0));
+            places.enter(number, four(u32::try_from(number).unwrap()), at(0));
         }
         assert_eq!(places.begin(begin), Duration::from_secs(5));
     }

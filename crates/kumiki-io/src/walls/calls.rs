@@ -256,7 +256,6 @@ fn conditional(
             libc::SIOCSIFMTU,
         ]);
     }
-    let requests: Vec<u64> = requests.into_iter().map(u64::from).collect();
     let mut rules = vec![
         (libc::SYS_mmap, bits(2, execute, 0)?),
         (libc::SYS_mprotect, bits(2, execute, 0)?),

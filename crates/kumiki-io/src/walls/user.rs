@@ -43,9 +43,10 @@ impl FromStr for RunAs {
         }
         let (group, groups) = match (group, own) {
             (Some(group), _) => {
-                let found = match (group_of(group)?, group.parse::<u32>()) {
-                    (Some(found), _) | (None, Ok(found)) => found,
-                    (None, Err(_)) => return Err(format!("there is no group {group:?}")),
+                let ((Some(found), _) | (None, Ok(found))) =
+                    (group_of(group)?, group.parse::<u32>())
+                else {
+                    return Err(format!("there is no group {group:?}"));
                 };
                 (found, vec![found])
             }

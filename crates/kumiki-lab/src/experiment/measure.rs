@@ -433,9 +433,11 @@ fn unconnected(host: &str, source: &Source) -> Option<String> {
     if source.sent().count() == 0 || source.sent().any(|sent| sent.opened.is_some()) {
         return None;
     }
-    let peer = match source.peer()? {
-        Address::Socket { ip, .. } => ip.to_string(),
-        other => other.to_string(),
+    let peer = source.peer()?;
+    let peer = if let Address::Socket { ip, .. } = peer {
+        ip.to_string()
+    } else {
+        peer.to_string()
     };
     let why = source.sent().find_map(|sent| sent.aborted);
     Some(match why {

@@ -95,7 +95,7 @@ impl CaptureBudget {
         let taken = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                Some(left.checked_sub(octets).unwrap_or(0))
+                Some(left.saturating_sub(octets))
             });
         taken.is_ok_and(|left| left >= octets)
     }

@@ -332,11 +332,8 @@ impl<'a> Run<'a> {
     fn took_too_much(&self, end: Instant) -> Option<Violation> {
         let allowed = judge::liveness::allowed(self.case, &self.reports(), end);
         let took = end.saturating_since(Instant::ZERO);
-        let broken = self.parties.iter();
-        if broken
-            .map(|party| with(&party.shared, |witness| witness.is_broken()))
-            .any(|it| it)
-        {
+        let mut parties = self.parties.iter();
+        if parties.any(|party| with(&party.shared, |witness| witness.is_broken())) {
             return None;
         }
         let what = if took > allowed.time {

@@ -10,6 +10,7 @@ use kumiki_osi::x25::{
 };
 use kumiki_wire::x25::{Block, Body, MOST_CALL_DATA, Packet};
 
+use super::agreed::{agree, from_log2, is_between, log2};
 use super::circuit::{Circuit, Timer};
 use super::config::Channel;
 use super::states::{D, P};
@@ -17,28 +18,6 @@ use super::{Config, Entry, Over, Role, X25, broken, told};
 
 /// What X.25 has where nothing is negotiated; negotiation goes towards it.
 const STANDARD: Flow = Flow::DEFAULT;
-
-fn log2(packet: u16) -> u8 {
-    u8::try_from(packet.checked_ilog2().unwrap_or(7)).unwrap_or(7)
-}
-
-fn from_log2(log: u8) -> Option<u16> {
-    (4..=12).contains(&log).then(|| 1 << log)
-}
-
-/// What is agreed to of `asked`, where `most` is wanted: no further from `standard` than asked.
-fn agree<T: Ord + Copy>(asked: T, most: T, standard: T) -> T {
-    if asked > standard {
-        asked.min(most.max(standard))
-    } else {
-        asked
-    }
-}
-
-/// Whether `agreed` lies between `asked` and the standard.
-fn is_between<T: Ord + Copy>(agreed: T, asked: T, standard: T) -> bool {
-    (asked.min(standard)..=asked.max(standard)).contains(&agreed)
-}
 
 impl X25 {
     /// The user calls, or takes a permanent virtual circuit.

@@ -57,6 +57,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_osi::x25::{self, Number, Primitive, What};
 
+mod agreed;
 mod calls;
 mod circuit;
 mod config;

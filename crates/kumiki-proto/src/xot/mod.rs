@@ -8,8 +8,7 @@
 //! | Left out | switching circuits between interfaces: [`crate::x25_switch`] does that; answering a PVC set-up with the flow control values that we would have had |
 //!
 //! An active open to an X.121 number goes to the host that the longest prefix of it in [`Config::routes`] names; one to an IP address goes
-//! there. A passive
-//! open listens, on port 1998 unless it or [`Config::listen`] says another; a caller is offered when its first packet has come, for that tells whether it is a
+//! there. A passive open listens, on port 1998 unless it or [`Config::listen`] says another; a caller is offered when its first packet has come, for that tells whether it is a
 //! permanent circuit. Those of which no packet comes for [`PATIENCE`] are closed.
 //!
 //! # Permanent circuits
@@ -45,8 +44,7 @@ pub use config::{Config, Counters, Permanent};
 
 const STREAM: Below = Below(0);
 
-/// How long a caller may be without a packet, and how long an answer to a set-up and the peer's end of a connection that we end are waited
-/// for.
+/// How long a caller may be without a packet, and how long we wait for an answer to a set-up and for the peer's end of a connection.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most connections.

@@ -336,7 +336,7 @@ impl Xtp {
         let (key, group) = (packet.header.key, packet.group);
         let mut refused = None;
         self.with(handle, cx, |it, io| {
-            refused = it.on_packet(packet, io).err()
+            refused = it.on_packet(packet, io).err();
         });
         if let Some(refused) = refused {
             self.shared.counters.lies += 1;

@@ -301,7 +301,7 @@ mod tests {
     fn put(receive: &mut Receive, from: u64, to: u64) -> (Inserted, u64) {
         let mut got = 0;
         let outcome = receive.insert(from, piece(from, to), receive.noerr, |it| {
-            got += it.text.len() as u64
+            got += it.text.len() as u64;
         });
         (outcome, got)
     }

@@ -166,7 +166,7 @@ fn what_is_wrong_is_what_an_er_would_say() {
             &[6, 0xe0, 0, 0],
             Cause::NotSpecified,
             4,
-            "TPDU: 4 octets, at least 7 needed",
+            "CR: LI is 6 octets, expected 2 to 3",
         ),
     ] {
         let refused = Tpdu::parse(octets, octets.len()).unwrap_err();

@@ -672,11 +672,13 @@ pub(crate) fn run(
         directory: collected(call.calls.protocol(), &url.name),
         contents_type,
         state,
-        closed: wanted.closed.unwrap_or(match call.calls.protocol() {
-            Protocols::Ftam => Closed::Row,
-            // A device numbers what happens, and writes each record once.
-            Protocols::Mms => Closed::Settled,
-        }),
+        closed: wanted
+            .closed
+            .unwrap_or_else(|| match call.calls.protocol() {
+                Protocols::Ftam => Closed::Row,
+                // A device numbers what happens, and writes each record once.
+                Protocols::Mms => Closed::Settled,
+            }),
         settle: option("--settle", &wanted.settle)?,
         seen: Vec::new(),
         to_list: names.is_empty() && wanted.names.is_none(),

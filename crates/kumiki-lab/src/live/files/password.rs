@@ -43,6 +43,9 @@ pub struct BadPasswords {
     pub line: usize,
 }
 
+/// Derives a hash of a password with a salt in so many rounds.
+type Derive<'a> = dyn FnMut(&[u8], &[u8], u32) -> [u8; 32] + 'a;
+
 impl Passwords {
     /// Everybody, whatever the name and password.
     #[must_use]
@@ -100,11 +103,7 @@ impl Passwords {
         self.authenticate_by(login, &mut derive)
     }
 
-    fn authenticate_by(
-        &self,
-        login: &Login<'_>,
-        derive: &mut dyn FnMut(&[u8], &[u8], u32) -> [u8; 32],
-    ) -> Result<User, Fault> {
+    fn authenticate_by(&self, login: &Login<'_>, derive: &mut Derive<'_>) -> Result<User, Fault> {
         let name = login.initiator.cloned().unwrap_or_default();
         if self.anonymous {
             return Ok(User { name });

@@ -173,8 +173,8 @@ impl<'a> Rows<'a> {
     pub(super) fn is_last(&self, name: &str) -> Option<bool> {
         let (key, number) = numbered(name)?;
         let row = self.0.get(&key)?;
-        let ahead = row.new.iter().copied().filter(|it| row.is_ahead(*it));
-        Some(match ahead.last() {
+        let mut ahead = row.new.iter().copied().filter(|it| row.is_ahead(*it));
+        Some(match ahead.next_back() {
             Some(last) => last == number,
             // Nothing came behind what was collected last.
             None => row.last == Some(number),

@@ -486,7 +486,7 @@ impl Machine {
             }
             last = Some(name);
         }
-        let last = last.unwrap_or(OsStr::new("."));
+        let last = last.unwrap_or_else(|| OsStr::new("."));
         if last.as_bytes().len() > 255 {
             return Err(Errno::NAMETOOLONG);
         }
