@@ -6,7 +6,7 @@
 //! **What a caller costs.** A thread and a graph by themselves ([`COMES`]), and what buffers both ways can hold once it is let in ([`STANDS`]). What a peer has layers put together is
 //! claimed beside that. Address space is counted in stacks ([`STACK`]) as well, so these have a size of their own.
 //!
-//! **Left out**: memory of the kernel, such as buffers of sockets, which a cgroup counts too: [`RESERVE`] is for that, for the program itself and for what the allocator keeps.
+//! **Left out**: memory of the kernel, such as buffers of sockets, which a cgroup counts too: `RESERVE` is for that, for the program itself and for what the allocator keeps.
 
 use core::fmt;
 use std::path::{Path, PathBuf};

@@ -94,7 +94,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where it is not TOML, or has more than [`LONGEST_FILE`] octets.
+    /// [`Fault`] where it is not TOML, or has more than 262,144 octets.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Fault> {
         if text.len() > LONGEST_FILE {
             let problem = format!(

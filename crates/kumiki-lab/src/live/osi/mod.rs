@@ -162,7 +162,7 @@ pub struct Lower {
     pub answers: Number,
     /// How calls of X.25 are made and taken.
     pub circuit: Circuit,
-    /// The longest message of session that is taken, in octets, when its connection stands; before, that is [`FIRST`].
+    /// The longest message of session that is taken, in octets, when its connection stands; before, that is `FIRST`.
     pub longest: u32,
 }
 
