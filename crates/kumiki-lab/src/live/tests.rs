@@ -116,12 +116,12 @@ fn what_goes_wrong_is_read_as_in_a_scenario() {
     for (given, part) in [
         (texts(&["lose=0.05"]), "unknown field `lose`"),
         (texts(&["loss=many"]), "expected a share"),
+        (texts(&["loss=5"]), "a number from 0 to 1"),
     ] {
         let said = impair(&given).expect_err("refused").to_string();
         assert!(said.contains(part), "{said}");
     }
     for (given, part) in [
-        (texts(&["loss=5"]), "a number from 0 to 1"),
         (texts(&["toward=windows"]), "one of linux, kumiki"),
         (texts(&["reorder=0.1"]), "`reorder_by` beside it"),
     ] {
