@@ -19,6 +19,8 @@
 //!
 //! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
 
+#[cfg(test)]
+mod crashes;
 mod rows;
 mod state;
 
@@ -27,6 +29,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use kumiki_lab::live::files::disk::{Disk, Errno, System};
 use kumiki_lab::live::osi::{
     self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress,
     Protocols, ReadAttributes,
@@ -34,7 +37,7 @@ use kumiki_lab::live::osi::{
 use serde_json::{Map, Value};
 
 use super::bar::Bar;
-use super::local::{Part, Receipt, checksum, digest, path_shown};
+use super::local::{Part, Receipt, checksum, digest, directory_of, path_shown};
 use super::show;
 use super::url::Url;
 use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
@@ -128,7 +131,7 @@ struct Job {
 
 impl Job {
     /// What a part is to be of, to be gone on with: a file that has changed at the responder is another one.
-    fn place(&self, state: &State, contents_type: Option<&ContentsType>) -> String {
+    fn place<D: Disk>(&self, state: &State<D>, contents_type: Option<&ContentsType>) -> String {
         let size = self
             .size
             .map_or_else(|| "?".to_owned(), |it| it.to_string());
@@ -150,14 +153,15 @@ enum Doing {
 }
 
 /// A collection.
-struct Collection<'a> {
+struct Collection<'a, D: Disk> {
+    disk: D,
     wanted: &'a Options,
-    call: &'a Call,
+    protocol: Protocols,
     manner: Manner,
     /// The directory at the responder.
     directory: String,
     contents_type: Option<ContentsType>,
-    state: State,
+    state: State<D>,
     /// When a file may be fetched.
     closed: Closed,
     settle: Duration,
@@ -190,7 +194,74 @@ struct Collection<'a> {
     bar: Bar,
 }
 
-impl Collection<'_> {
+impl<'a, D: Disk> Collection<'a, D> {
+    /// Begins a collection from what is at a URL: of these names, or of the directory where there are none and no file with names is given.
+    fn open(
+        disk: D,
+        (protocol, url): (Protocols, &Url),
+        wanted: &'a Options,
+        names: Vec<String>,
+        manner: Manner,
+    ) -> Result<Self, Stop> {
+        let settle = option("--settle", &wanted.settle)?;
+        let into = path_shown(&wanted.into);
+        make_directories(&disk, &wanted.into)
+            .map_err(|why| Stop::Failed(format!("{into}: {why}")))?;
+        let path = wanted
+            .state
+            .clone()
+            .unwrap_or_else(|| wanted.into.join(STATE));
+        let state = State::open_on(disk.clone(), &path, &url.place())?;
+        let taken = state
+            .files()
+            .values()
+            .map(|entry| entry.local.clone())
+            .collect();
+        // One for each place: two collections may go to one directory, with a state each.
+        let digest = digest(url.place().as_bytes());
+        let part = format!("{STATE}-{}.part", digest.get(..8).unwrap_or_default());
+        Ok(Self {
+            disk,
+            wanted,
+            protocol,
+            manner,
+            directory: collected(protocol, &url.name),
+            contents_type: None,
+            state,
+            closed: wanted.closed.unwrap_or_else(|| match protocol {
+                Protocols::Ftam => Closed::Row,
+                // A device numbers what happens, and writes each record once.
+                Protocols::Mms => Closed::Settled,
+            }),
+            settle,
+            seen: Vec::new(),
+            to_list: names.is_empty() && wanted.names.is_none(),
+            to_ask: names.into(),
+            jobs: VecDeque::new(),
+            to_check: VecDeque::new(),
+            to_remove: None,
+            doing: None,
+            taken,
+            fetched: 0,
+            deleted: 0,
+            found: 0,
+            held: 0,
+            missing: Vec::new(),
+            failed: Vec::new(),
+            unusable: Vec::new(),
+            part: wanted.into.join(part),
+            broken: None,
+            bar: Bar::new(manner.quiet),
+        })
+    }
+
+    /// Removes what was left of a file that is not there any more.
+    fn tidy(&self) {
+        if self.failed.is_empty() && !self.wanted.dry_run {
+            Part::forget_left(&self.disk, &self.part);
+        }
+    }
+
     fn say(&self, event: &str, name: &str, more: &[(&str, Value)]) {
         if self.wanted.json {
             let mut map = Map::new();
@@ -218,7 +289,7 @@ impl Collection<'_> {
 
     /// The name of a file below the directory.
     fn remote(&self, name: &str) -> String {
-        joined(self.call.calls.protocol(), &self.directory, name)
+        joined(self.protocol, &self.directory, name)
     }
 
     /// Whether it is a file that is collected at all.
@@ -351,7 +422,7 @@ impl Collection<'_> {
                 return Err("its name is longer than that of a file here can be");
             }
             let path = self.wanted.into.join(&local);
-            if !self.taken.contains(&local) && path.symlink_metadata().is_err() {
+            if !self.taken.contains(&local) && self.disk.meta_at(None, &path).is_err() {
                 return Ok(path);
             }
             number += 1;
@@ -374,9 +445,14 @@ impl Collection<'_> {
         let is_known = match old {
             Some(old) => old.sha256 == it.sha256,
             None if local == before => false,
-            None => checksum(&self.wanted.into.join(&before)).is_ok_and(|old| old == it.sha256),
+            None => {
+                let there = checksum(&self.disk, &self.wanted.into.join(&before));
+                there.is_ok_and(|old| old == it.sha256)
+            }
         };
-        if is_known && local != before && std::fs::remove_file(path).is_ok() {
+        if is_known && local != before && self.disk.remove(None, path, false).is_ok() {
+            // Where it were there again, nobody would know of it.
+            let _ = self.disk.sync_directory(directory_of(path));
             local = before;
         }
         let entry = Entry {
@@ -417,7 +493,15 @@ impl Collection<'_> {
             let why = "it has changed since it was fetched";
             return self.say("kept", &name, &[("why", why.into())]);
         }
-        self.to_remove = Some((remote, name));
+        self.remove(remote, name);
+    }
+
+    /// Has it deleted there, when what is known of it here is on the disk.
+    fn remove(&mut self, remote: String, name: String) {
+        match self.state.secure() {
+            Ok(()) => self.to_remove = Some((remote, name)),
+            Err(why) => self.broken = Some(why),
+        }
     }
 
     fn fail(&mut self, name: String, why: Failure) {
@@ -439,11 +523,11 @@ impl Collection<'_> {
     }
 
     /// Begins to fetch a file, or goes on where an earlier run was interrupted.
-    fn begin(&self, job: &Job, path: &Path) -> Result<(Part, Receipt, u64), String> {
+    fn begin(&self, job: &Job, path: &Path) -> Result<(Part<D>, Receipt, u64), String> {
         let place = job.place(&self.state, self.contents_type.as_ref());
-        let (part, receipt) = Part::begin_in(self.part.clone(), path, &place)?;
+        let (part, receipt) = Part::begin_in(self.disk.clone(), self.part.clone(), path, &place)?;
         let mut part = part.with_checksum();
-        let restart_at = match self.call.calls.protocol() {
+        let restart_at = match self.protocol {
             Protocols::Mms => part.known(),
             Protocols::Ftam => {
                 let goes_on;
@@ -460,7 +544,7 @@ impl Collection<'_> {
     /// The file that an earlier run has left in the middle comes first: there is one part, and the next file would take it.
     fn interrupted_first(&mut self) {
         let kind = self.contents_type.as_ref();
-        let is_it = |job: &Job| Part::is_of(&self.part, &job.place(&self.state, kind));
+        let is_it = |job: &Job| Part::is_of(&self.disk, &self.part, &job.place(&self.state, kind));
         if let Some(job) = self
             .jobs
             .iter()
@@ -535,7 +619,7 @@ fn collected(protocol: Protocols, name: &str) -> String {
     }
 }
 
-impl Errand for Collection<'_> {
+impl<D: Disk> Errand for Collection<'_, D> {
     fn next(&mut self) -> Option<Operation> {
         if self.broken.is_some() {
             return None;
@@ -572,7 +656,7 @@ impl Errand for Collection<'_> {
         let Some(doing) = self.doing.take() else {
             return;
         };
-        self.told(&narrated(self.call.calls.protocol(), outcome));
+        self.told(&narrated(self.protocol, outcome));
         match (doing, &outcome.result) {
             (Doing::Listing, Ok(Gain::Entries(entries))) => {
                 for entry in entries {
@@ -594,9 +678,7 @@ impl Errand for Collection<'_> {
                 self.check(remote, name, attributes);
             }
             // Who does not tell is not asked: it may be a right that is not given.
-            (Doing::Checking(remote, name), Ok(_) | Err(_)) => {
-                self.to_remove = Some((remote, name));
-            }
+            (Doing::Checking(remote, name), Ok(_) | Err(_)) => self.remove(remote, name),
             (Doing::Removing(name), Ok(_)) => {
                 self.deleted += 1;
                 self.say("deleted", &name, &[]);
@@ -634,6 +716,27 @@ impl Errand for Collection<'_> {
     }
 }
 
+/// Makes a directory, and those above it that are missing.
+///
+/// They are on the disk then, also where an earlier run has made them: all that is collected would be lost with them.
+fn make_directories<D: Disk>(disk: &D, path: &Path) -> Result<(), Errno> {
+    let above = directory_of(path);
+    match disk.make_directory(None, path, 0o777) {
+        Err(Errno::NOENT) if above != path => {
+            make_directories(disk, above)?;
+            disk.make_directory(None, path, 0o777)?;
+        }
+        // A file of this name is seen when something is to be made in it.
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(why) => return Err(why),
+    }
+    // Who may not read what is above has not made it either.
+    match disk.sync_directory(above) {
+        Err(Errno::ACCESS) => Ok(()),
+        done => done,
+    }
+}
+
 /// Collects.
 pub(crate) fn run(
     call: &Call,
@@ -649,56 +752,9 @@ pub(crate) fn run(
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         names.extend(lines.map(str::to_owned));
     }
-    let into = path_shown(&wanted.into);
-    std::fs::create_dir_all(&wanted.into).map_err(|why| Stop::Failed(format!("{into}: {why}")))?;
-    let path = wanted
-        .state
-        .clone()
-        .unwrap_or_else(|| wanted.into.join(STATE));
-    let state = State::open(&path, &url.place())?;
-    let taken = state
-        .files()
-        .values()
-        .map(|entry| entry.local.clone())
-        .collect();
-    // One for each place: two collections may go to one directory, with a state each.
-    let digest = digest(url.place().as_bytes());
-    let part = format!("{STATE}-{}.part", digest.get(..8).unwrap_or_default());
-    let part = wanted.into.join(part);
-    let mut collection = Collection {
-        wanted,
-        call,
-        manner,
-        directory: collected(call.calls.protocol(), &url.name),
-        contents_type,
-        state,
-        closed: wanted
-            .closed
-            .unwrap_or_else(|| match call.calls.protocol() {
-                Protocols::Ftam => Closed::Row,
-                // A device numbers what happens, and writes each record once.
-                Protocols::Mms => Closed::Settled,
-            }),
-        settle: option("--settle", &wanted.settle)?,
-        seen: Vec::new(),
-        to_list: names.is_empty() && wanted.names.is_none(),
-        to_ask: names.into(),
-        jobs: VecDeque::new(),
-        to_check: VecDeque::new(),
-        to_remove: None,
-        doing: None,
-        taken,
-        fetched: 0,
-        deleted: 0,
-        found: 0,
-        held: 0,
-        missing: Vec::new(),
-        failed: Vec::new(),
-        unusable: Vec::new(),
-        part,
-        broken: None,
-        bar: Bar::new(manner.quiet),
-    };
+    let protocol = call.calls.protocol();
+    let mut collection = Collection::open(System, (protocol, url), wanted, names, manner)?;
+    collection.contents_type = contents_type;
     let done = osi::call(call, &mut collection);
     collection.bar.end();
     look_at(&done?, call, manner)?;
@@ -706,10 +762,7 @@ pub(crate) fn run(
         return Err(Stop::Failed(why));
     }
     let stop = |status, why: String| Err(Stop::Ended { status, why });
-    if collection.failed.is_empty() && !wanted.dry_run {
-        // What was left of a file that is not there any more.
-        Part::forget_left(&collection.part);
-    }
+    collection.tidy();
     let fetched = collection.fetched;
     let failed = collection.failed.len() + collection.unusable.len();
     let first_failed = collection.failed.first();

@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
+use kumiki_lab::live::files::disk::Disk;
+
 /// Octets that are converted at a time.
 const PART: usize = 64 * 1024;
 
@@ -41,21 +43,22 @@ impl Localiser {
 }
 
 /// Converts a file that has come, in its place; gives its size then.
-pub(crate) fn localise(file: &File) -> io::Result<u64> {
+pub(crate) fn localise<D: Disk>(disk: &D, file: &D::File) -> io::Result<u64> {
     let (mut localiser, mut out) = (Localiser::default(), Vec::with_capacity(PART));
     let mut written = 0;
-    each_part(file, |octets| {
+    let read = |part: &mut [u8], at| Ok(disk.read(file, part, at)?);
+    each_part(read, |octets| {
         localiser.take(octets, &mut out);
         // There are never more than were read, so nothing is written over what is still to be read.
-        file.write_all_at(&out, written)?;
+        disk.write_all(file, &out, written)?;
         written = written.saturating_add(out.len() as u64);
         out.clear();
         Ok(())
     })?;
     localiser.end(&mut out);
-    file.write_all_at(&out, written)?;
+    disk.write_all(file, &out, written)?;
     written = written.saturating_add(out.len() as u64);
-    file.set_len(written)?;
+    disk.set_size(file, written)?;
     Ok(written)
 }
 
@@ -63,7 +66,8 @@ pub(crate) fn localise(file: &File) -> io::Result<u64> {
 pub(crate) fn globalise(from: &File, to: &File) -> io::Result<u64> {
     let (mut cr, mut out) = (false, Vec::with_capacity(2 * PART));
     let mut written = 0;
-    each_part(from, |octets| {
+    let read = |part: &mut [u8], at| from.read_at(part, at);
+    each_part(read, |octets| {
         for &octet in octets {
             if octet == b'\n' && !cr {
                 out.push(b'\r');
@@ -80,10 +84,13 @@ pub(crate) fn globalise(from: &File, to: &File) -> io::Result<u64> {
 }
 
 /// Reads a file from its beginning to its end.
-fn each_part(file: &File, mut act: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+fn each_part(
+    read: impl Fn(&mut [u8], u64) -> io::Result<usize>,
+    mut act: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
     let (mut part, mut at) = (vec![0; PART], 0);
     loop {
-        match file.read_at(&mut part, at) {
+        match read(&mut part, at) {
             Ok(0) => return Ok(()),
             Ok(len) => {
                 act(part.get(..len).unwrap_or_default())?;
@@ -97,6 +104,10 @@ fn each_part(file: &File, mut act: impl FnMut(&[u8]) -> io::Result<()>) -> io::R
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+
+    use kumiki_lab::live::files::disk::System;
+
     use super::*;
 
     fn file(octets: &[u8]) -> File {
@@ -107,7 +118,8 @@ mod tests {
 
     fn read(file: &File) -> Vec<u8> {
         let mut all = Vec::new();
-        each_part(file, |part| {
+        let octets = |part: &mut [u8], at| file.read_at(part, at);
+        each_part(octets, |part| {
             all.extend_from_slice(part);
             Ok(())
         })
@@ -131,9 +143,9 @@ mod tests {
                 localiser.end(&mut out);
                 assert_eq!(out, here, "{cut}");
             }
-            let whole = file(there);
-            assert_eq!(localise(&whole).unwrap(), here.len() as u64);
-            assert_eq!(read(&whole), here);
+            let whole = OwnedFd::from(file(there));
+            assert_eq!(localise(&System, &whole).unwrap(), here.len() as u64);
+            assert_eq!(read(&whole.into()), here);
         }
     }
 
@@ -147,7 +159,8 @@ mod tests {
         assert_eq!(size, (here.len() + PART) as u64);
         let again = file(b"");
         assert_eq!(globalise(&sent, &again).unwrap(), size);
-        assert_eq!(localise(&sent).unwrap(), here.len() as u64);
-        assert!(read(&sent) == here);
+        let sent = OwnedFd::from(sent);
+        assert_eq!(localise(&System, &sent).unwrap(), here.len() as u64);
+        assert!(read(&sent.into()) == here);
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! The first line says whose it is: `{"place": ...}`. Each line behind it is one file, in the order in which they came; of two with the same name the later one counts.
 //! A line with `since` is of a file that was seen and not fetched, for it may still grow: what was said of it, and since when that is so. A line is written and
-//! synchronised when the file that it tells of is in its place. What a crash has left of a line has no end, and is cut off when the state is opened; one with
-//! many lines that count no more is then written anew, synchronised and renamed.
+//! synchronised when the file that it tells of is in its place. What a crash has left of a line has no end, and says nothing. The first that is kept or held in a run, or deleted at the
+//! responder, has all of it written anew, synchronised and renamed; so has opening one with many lines that count no more.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use kumiki_lab::live::files::disk::{Disk, Errno, OFlags, Synced, System};
 use kumiki_lab::live::osi::ReadAttributes;
 use serde_json::{Value, json};
 
@@ -19,6 +19,9 @@ use crate::files::show;
 
 /// So many lines more than files are no reason to write it anew.
 const SPARE: usize = 1000;
+
+/// Octets that are written at a time.
+const PIECE: usize = 64 * 1024;
 
 /// A file as it was when it was fetched.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -102,7 +105,8 @@ impl Entry {
 
 /// What was fetched.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct State<D: Disk = System> {
+    disk: D,
     path: PathBuf,
     pub(super) place: String,
     files: BTreeMap<String, Entry>,
@@ -111,26 +115,35 @@ pub(super) struct State {
     /// The place of each in that order.
     places: BTreeMap<String, u64>,
     held: BTreeMap<String, Held>,
-    /// None before the first line is written.
-    file: Option<File>,
+    /// None before the first line is written; with its size.
+    file: Option<(D::File, u64)>,
     /// Two collections at once would forget what the other has fetched.
-    _lock: File,
+    _lock: D::File,
 }
 
 impl State {
+    /// That of `path` on the disk of this machine.
+    #[cfg(test)]
+    fn open(path: &Path, place: &str) -> Result<Self, Stop> {
+        Self::open_on(System, path, place)
+    }
+}
+
+impl<D: Disk> State<D> {
     /// That of `path`, or an empty one where there is none.
-    pub(super) fn open(path: &Path, place: &str) -> Result<Self, Stop> {
+    pub(super) fn open_on(disk: D, path: &Path, place: &str) -> Result<Self, Stop> {
         let said =
             |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
-        let mut options = OpenOptions::new();
         // It may be anything that is called so: nothing is written to it.
-        options.write(true).create(true).truncate(false);
-        let lock = options.open(&lock_path).map_err(|why| said(&why))?;
-        lock.try_lock()
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        let lock = disk.open(None, Path::new(&lock_path), flags, 0o666);
+        let lock = lock.map_err(|why| said(&why))?;
+        disk.lock(&lock)
             .map_err(|_| said(&"another collection is under way"))?;
         let mut state = Self {
+            disk,
             path: path.to_owned(),
             place: place.to_owned(),
             files: BTreeMap::new(),
@@ -140,9 +153,9 @@ impl State {
             file: None,
             _lock: lock,
         };
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(state),
+        let text = match state.disk.read_whole(None, path) {
+            Ok(octets) => String::from_utf8(octets).map_err(|why| said(&why))?,
+            Err(Errno::NOENT) => return Ok(state),
             Err(why) => return Err(said(&why)),
         };
         // Behind the last end of a line is what a crash has left of one.
@@ -151,10 +164,6 @@ impl State {
         let count = state.read(lines).map_err(|why| said(&why))?;
         if count > 2 * (state.files.len() + state.held.len()) + SPARE {
             state.write_anew().map_err(|why| said(&why))?;
-        } else {
-            let file = OpenOptions::new().append(true).open(path);
-            let file = file.and_then(|file| file.set_len(whole as u64).map(|()| file));
-            state.file = Some(file.map_err(|why| said(&why))?);
         }
         Ok(state)
     }
@@ -232,6 +241,16 @@ impl State {
         &self.files
     }
 
+    /// What is known is on the disk when this is done, also what an earlier run has left: where that could not synchronise a line the system counts it as written all the
+    /// same, and only what is written once more is written.
+    pub(super) fn secure(&mut self) -> Result<(), String> {
+        if self.file.is_some() || self.files.is_empty() {
+            return Ok(());
+        }
+        let done = self.write_anew();
+        done.map_err(|why| format!("{}: {why}", path_shown(&self.path)))
+    }
+
     /// A file is in its place: that is on the disk when this is done.
     pub(super) fn keep(&mut self, name: &str, entry: Entry) -> Result<(), String> {
         let line = entry.line(name);
@@ -239,12 +258,15 @@ impl State {
         self.write(&line)
     }
 
-    /// Adds lines, which is on the disk when this is done. Where there is no file yet, it gets all that is known.
+    /// Adds lines, which are on the disk when this is done. Where none was written in this run yet, all that is known is written anew.
     fn write(&mut self, lines: &str) -> Result<(), String> {
         let done = match &mut self.file {
-            Some(file) => file
-                .write_all(lines.as_bytes())
-                .and_then(|()| file.sync_data()),
+            Some((file, size)) => {
+                let written = self.disk.write_all(file, lines.as_bytes(), *size);
+                *size = size.saturating_add(lines.len() as u64);
+                let done = written.and_then(|()| self.disk.sync(file, Synced::Data));
+                done.map_err(io::Error::from)
+            }
             None => self.write_anew(),
         };
         done.map_err(|why| format!("{}: {why}", path_shown(&self.path)))
@@ -255,31 +277,42 @@ impl State {
         let mut new = self.path.as_os_str().to_owned();
         new.push(".kumiki-new");
         // What a crash has left: nobody else writes it behind the lock.
-        match std::fs::remove_file(&new) {
-            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+        let new = Path::new(&new);
+        match self.disk.remove(None, new, false) {
+            Err(why) if why != Errno::NOENT => return Err(why.into()),
             Ok(()) | Err(_) => {}
         }
-        let mut file = BufWriter::new(File::create_new(&new)?);
-        writeln!(file, "{}", json!({ "place": self.place }))?;
-        for name in self.names() {
-            if let Some(entry) = self.files.get(name) {
-                file.write_all(entry.line(name).as_bytes())?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = self.disk.open(None, new, flags, 0o666)?;
+        let mut text = format!("{}\n", json!({ "place": self.place }));
+        let mut size = 0_u64;
+        let kept = self
+            .names()
+            .filter_map(|name| Some(self.files.get(name)?.line(name)));
+        let held = self.held.iter().map(|(name, held)| held.line(name));
+        for line in kept.chain(held) {
+            text.push_str(&line);
+            if text.len() >= PIECE {
+                self.disk.write_all(&file, text.as_bytes(), size)?;
+                size = size.saturating_add(text.len() as u64);
+                text.clear();
             }
         }
-        for (name, held) in &self.held {
-            file.write_all(held.line(name).as_bytes())?;
-        }
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.sync_all()?;
-        std::fs::rename(&new, &self.path)?;
-        File::open(directory_of(&self.path))?.sync_all()?;
-        self.file = Some(file);
+        self.disk.write_all(&file, text.as_bytes(), size)?;
+        size = size.saturating_add(text.len() as u64);
+        self.disk.sync(&file, Synced::All)?;
+        self.disk.rename((None, new), (None, &self.path), true)?;
+        self.disk.sync_directory(directory_of(&self.path))?;
+        self.file = Some((file, size));
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+    use std::io::Write as _;
+
     use proptest::prelude::*;
 
     use super::*;

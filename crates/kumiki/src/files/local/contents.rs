@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use kumiki_lab::live::files::disk::System;
 use kumiki_lab::live::osi::{Message, Page, Secured, Source};
 
 use super::note::Note;
@@ -20,7 +21,7 @@ pub(crate) struct Contents {
     pub(crate) size: u64,
     /// What was known of it when it was opened; nothing of standard input.
     seen: Option<std::fs::Metadata>,
-    note: Option<Note>,
+    note: Option<Note<System>>,
     interrupted: Option<Secured>,
 }
 
@@ -60,7 +61,7 @@ impl Contents {
         let (seconds, nanos) = (it.mtime(), it.mtime_nsec());
         let (size, number, place) = (it.len(), it.ino(), place.escape_debug());
         let of = format!("{size} {seconds}.{nanos} {number} {place}");
-        let note = Note::new(note_beside(path), of);
+        let note = Note::new(System, note_beside(path), of);
         self.interrupted = note.read().filter(|at| at.offset <= self.size);
         self.note = Some(note);
         Ok(self)

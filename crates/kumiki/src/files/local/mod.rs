@@ -12,16 +12,18 @@
 //! A link is followed: the file it leads to is replaced, or made. What is no file (a device, a FIFO, a socket) is written to as standard output is.
 
 mod contents;
+#[cfg(test)]
+mod crashes;
 mod note;
 mod out;
 mod part;
 
-use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kumiki_lab::live::files::disk::{Disk, OFlags};
 use sha2::{Digest as _, Sha256};
 
 use crate::commands::shown;
@@ -29,6 +31,9 @@ use crate::commands::shown;
 pub(crate) use contents::{Contents, note_beside};
 pub(crate) use out::Out;
 pub(crate) use part::{Part, part_of};
+
+/// Octets that are summed at a time.
+const SUMMED: usize = 64 * 1024;
 
 /// Links to links that are followed, as Linux follows them.
 const MOST_LINKS: usize = 40;
@@ -132,8 +137,20 @@ pub(crate) fn digest(octets: &[u8]) -> String {
 }
 
 /// The checksum of a file.
-pub(crate) fn checksum(path: &Path) -> io::Result<String> {
-    let mut digest = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut digest)?;
-    Ok(hex(&digest.finalize()))
+pub(crate) fn checksum<D: Disk>(disk: &D, path: &Path) -> io::Result<String> {
+    let file = disk.open(None, path, OFlags::RDONLY | OFlags::CLOEXEC, 0)?;
+    checksum_of(disk, &file)
+}
+
+/// The checksum of an open file.
+fn checksum_of<D: Disk>(disk: &D, file: &D::File) -> io::Result<String> {
+    let (mut digest, mut part, mut at) = (Sha256::new(), vec![0; SUMMED], 0_u64);
+    loop {
+        let len = disk.read_full(file, &mut part, at)?;
+        digest.update(part.get(..len).unwrap_or_default());
+        at = at.saturating_add(len as u64);
+        if len < part.len() {
+            return Ok(hex(&digest.finalize()));
+        }
+    }
 }

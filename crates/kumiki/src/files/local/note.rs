@@ -1,27 +1,46 @@
 //! How far a transfer by FTAM is, for another run.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use kumiki_lab::live::files::disk::{Disk, Errno, OFlags, Synced};
 use kumiki_lab::live::osi::Secured;
 
 /// Octets between checkpoints that are noted: what comes before one has to be on the disk, and that takes time.
 const NOTED_EVERY: u64 = 8 << 20;
 
-/// Puts `text` into a note: all of it or nothing, on the disk, and not through a link that is there.
-pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
+/// Where a note is written before it is there.
+fn new_of(path: &Path) -> PathBuf {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
+    new.into()
+}
+
+/// Removes a note, and what a crash has left of one. That they stay where this fails hurts nobody.
+pub(super) fn forget<D: Disk>(disk: &D, path: &Path) {
+    let _ = disk.remove(None, path, false);
+    let _ = disk.remove(None, &new_of(path), false);
+}
+
+/// Puts `text` into a note: all of it or nothing, on the disk, and not through a link that is there.
+pub(super) fn write<D: Disk>(disk: &D, path: &Path, text: &str) -> io::Result<()> {
+    let new = &new_of(path);
     // What a crash has left.
-    match std::fs::remove_file(&new) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+    match disk.remove(None, new, false) {
+        Err(why) if why != Errno::NOENT => return Err(why.into()),
         Ok(()) | Err(_) => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = disk.open(None, new, flags, 0o666)?;
+    disk.write_all(&file, text.as_bytes(), 0)?;
+    disk.sync(&file, Synced::All)?;
+    Ok(disk.rename((None, new), (None, path), true)?)
+}
+
+/// What is in a file, where that is text.
+pub(super) fn text<D: Disk>(disk: &D, path: &Path) -> io::Result<String> {
+    let octets = disk.read_whole(None, path)?;
+    String::from_utf8(octets).map_err(io::Error::other)
 }
 
 /// Whether this is what is noted beside a part: nothing, size and date, or numbers, and of what it is.
@@ -34,7 +53,8 @@ pub(super) fn is_one(text: &str) -> bool {
 }
 
 /// A note of how far a transfer by FTAM is.
-pub(super) struct Note {
+pub(super) struct Note<D: Disk> {
+    disk: D,
     path: PathBuf,
     /// What is transferred, and how: it is gone on with for the same only.
     of: String,
@@ -42,14 +62,18 @@ pub(super) struct Note {
     next: u64,
 }
 
-impl Note {
-    pub(super) fn new(path: PathBuf, of: String) -> Self {
-        let next = 0;
-        Self { path, of, next }
+impl<D: Disk> Note<D> {
+    pub(super) const fn new(disk: D, path: PathBuf, of: String) -> Self {
+        Self {
+            disk,
+            path,
+            of,
+            next: 0,
+        }
     }
 
     pub(super) fn read(&self) -> Option<Secured> {
-        let text = std::fs::read_to_string(&self.path).ok()?;
+        let text = text(&self.disk, &self.path).ok()?;
         let mut words = text.splitn(4, ' ');
         let at = Secured {
             activity: words.next()?.parse().ok()?,
@@ -66,9 +90,9 @@ impl Note {
     }
 
     /// Writes it where it is due and `secure` has done what is needed before. That it is not written, or not removed, costs time and nothing else.
-    pub(super) fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> io::Result<()>) {
+    pub(super) fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> Result<(), Errno>) {
         let Some(at) = at else {
-            let _ = std::fs::remove_file(&self.path);
+            forget(&self.disk, &self.path);
             self.restart();
             return;
         };
@@ -76,7 +100,8 @@ impl Note {
             return;
         }
         let text = format!("{} {} {} {}\n", at.activity, at.point, at.offset, self.of);
-        let done = secure().and_then(|()| write(&self.path, &text));
+        let done = secure().map_err(io::Error::from);
+        let done = done.and_then(|()| write(&self.disk, &self.path, &text));
         if done.is_ok() {
             self.next = at.offset.saturating_add(NOTED_EVERY);
         }
@@ -85,15 +110,16 @@ impl Note {
 
 #[cfg(test)]
 mod tests {
+    use kumiki_lab::live::files::disk::System;
     use proptest::prelude::*;
 
     use super::*;
 
-    fn kept(text: &[u8], of: &str) -> (tempfile::TempDir, Note) {
+    fn kept(text: &[u8], of: &str) -> (tempfile::TempDir, Note<System>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("note");
         std::fs::write(&path, text).unwrap();
-        (folder, Note::new(path, of.to_owned()))
+        (folder, Note::new(System, path, of.to_owned()))
     }
 
     proptest! {
@@ -108,7 +134,7 @@ mod tests {
             let at = Secured { activity, point, offset };
             note.keep(Some(at), || Ok(()));
             prop_assert_eq!(note.read(), Some(at));
-            let other = Note::new(note.path.clone(), other.escape_debug().to_string());
+            let other = Note::new(System, note.path.clone(), other.escape_debug().to_string());
             prop_assert_eq!(other.read().is_some(), other.of == of);
             note.keep(None, || Ok(()));
             prop_assert_eq!(note.read(), None);

@@ -1,22 +1,21 @@
 //! A file that is being fetched.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, Seek as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use kumiki_lab::live::files::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};
 use kumiki_lab::live::osi::{Message, Secured, Sink};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
-use sha2::{Digest as _, Sha256};
 
 use super::note::{self, Note};
-use super::{Receipt, directory_of, hex, path_shown};
+use super::{Receipt, directory_of, path_shown};
 use crate::files::newlines::localise;
 
 /// Bytes that are compared at a time.
 const COMPARED: usize = 64 * 1024;
+
+/// Names that are tried for an unfinished file which others take for abandoned.
+const TRIES: u32 = 4;
 
 /// What the name of an unfinished file begins with that is not kept where it breaks. `kumiki ftamd` and `kumiki mmsd` show no such name to anybody.
 const UNFINISHED: &str = ".kumiki-get-";
@@ -41,8 +40,8 @@ fn bare(place: &str) -> String {
 }
 
 /// Whether a note is there that is one of ours; none is as good where it `may_lack`.
-fn of_ours(note: &Path, may_lack: bool) -> Result<(), String> {
-    match std::fs::read_to_string(note) {
+fn of_ours<D: Disk>(disk: &D, note: &Path, may_lack: bool) -> Result<(), String> {
+    match note::text(disk, note) {
         Ok(text) if note::is_one(&text) => Ok(()),
         Err(why) if may_lack && why.kind() == io::ErrorKind::NotFound => Ok(()),
         Ok(_) | Err(_) => Err(format!(
@@ -53,11 +52,11 @@ fn of_ours(note: &Path, may_lack: bool) -> Result<(), String> {
 }
 
 /// What an earlier run has left under a name, if there is something; a link is not followed.
-fn open_left(part: &Path) -> Result<Option<File>, String> {
+fn open_left<D: Disk>(disk: &D, part: &Path) -> Result<Option<D::File>, String> {
     let said = |why: io::Error| format!("{}: {why}", path_shown(part));
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(part, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
+    let file = match disk.open(None, part, flags, 0) {
+        Ok(file) => file,
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::LOOP) => {
             return Err(format!(
@@ -67,7 +66,8 @@ fn open_left(part: &Path) -> Result<Option<File>, String> {
         }
         Err(why) => return Err(said(why.into())),
     };
-    if !file.metadata().map_err(said)?.is_file() {
+    let meta = disk.meta(&file).map_err(|why| said(why.into()))?;
+    if meta.kind != Kind::File {
         return Err(format!(
             "{}: this is no file; move it away",
             path_shown(part)
@@ -82,9 +82,9 @@ fn taken(part: &Path) -> String {
 }
 
 /// Makes an unfinished file where none was.
-fn create_part(part: &Path) -> Result<File, String> {
-    create(part).map_err(|why| {
-        if why.kind() == io::ErrorKind::AlreadyExists {
+fn create_part<D: Disk>(disk: &D, part: &Path) -> Result<D::File, String> {
+    create(disk, part).map_err(|why| {
+        if why == Errno::EXIST {
             taken(part)
         } else {
             format!("{}: {why}", path_shown(part))
@@ -93,18 +93,18 @@ fn create_part(part: &Path) -> Result<File, String> {
 }
 
 /// Makes a file under a name that nobody has.
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).open(path)
+fn create<D: Disk>(disk: &D, path: &Path) -> Result<D::File, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    disk.open(None, path, flags, 0o666)
 }
 
 /// Two that fetch to one part would make a mixture.
-fn lock(file: &File, part: &Path) -> Result<(), String> {
-    file.try_lock().map_err(|_| taken(part))?;
+fn lock<D: Disk>(disk: &D, file: &D::File, part: &Path) -> Result<(), String> {
+    disk.lock(file).map_err(|_| taken(part))?;
     // Between opening and locking the other may have come to an end: then this is the finished file, under its own name.
-    let is_one = |it: std::fs::Metadata| (it.dev(), it.ino());
-    let named = part.symlink_metadata().map(is_one);
-    let locked = file.metadata().map(is_one);
+    let is_one = |it: Meta| it.identity;
+    let named = disk.meta_at(None, part).map(is_one);
+    let locked = disk.meta(file).map(is_one);
     match (named, locked) {
         (Ok(named), Ok(locked)) if named == locked => Ok(()),
         _ => Err(taken(part)),
@@ -112,38 +112,72 @@ fn lock(file: &File, part: &Path) -> Result<(), String> {
 }
 
 /// Gives a file the permissions of the one that it replaces, if there is one, and at least these.
-fn permit(file: &File, target: &Path, least: u32) -> io::Result<()> {
-    let bits = |it: std::fs::Metadata| it.mode() & 0o777;
-    let replaced = target.symlink_metadata().ok().filter(|it| it.is_file());
+fn permit<D: Disk>(disk: &D, file: &D::File, target: &Path, least: u32) -> Result<(), Errno> {
+    let bits = |it: Meta| it.mode & 0o777;
+    let replaced = disk.meta_at(None, target).ok();
+    let replaced = replaced.filter(|it| it.kind == Kind::File);
     let Some(mode) = replaced.map(|it| bits(it) | least) else {
         return Ok(());
     };
     // Some file systems know no permissions: all files have the same there.
-    if bits(file.metadata()?) == mode {
+    if bits(disk.meta(file)?) == mode {
         return Ok(());
     }
-    file.set_permissions(Permissions::from_mode(mode))
+    disk.set_mode(file, mode)
+}
+
+/// Removes unfinished files that a crash has left in `directory`: those that nobody has locked. That they stay where this fails hurts nobody.
+fn forget_abandoned<D: Disk>(disk: &D, directory: &Path) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(opened) = disk.open(None, directory, flags, 0) else {
+        return;
+    };
+    let mut left = Vec::new();
+    let _ = disk.names(&opened, &mut |name| {
+        let number = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
+        let digits = |number: &str| number.bytes().all(|it| it.is_ascii_digit());
+        if number.is_some_and(|number| !number.is_empty() && digits(number)) {
+            left.push(directory.join(name));
+        }
+        true
+    });
+    for part in left {
+        if let Ok(Some(file)) = open_left(disk, &part)
+            && lock(disk, &file, &part).is_ok()
+        {
+            let _ = disk.remove(None, &part, false);
+        }
+    }
 }
 
 /// An unfinished file in `directory` whose name nobody has, and its name.
-fn unnamed(directory: &Path) -> Result<(File, PathBuf), String> {
-    let mut number = 1_u64;
+fn unnamed<D: Disk>(disk: &D, directory: &Path) -> Result<(D::File, PathBuf), String> {
+    forget_abandoned(disk, directory);
+    let (mut number, mut tries) = (1_u64, TRIES);
     loop {
         let part = directory.join(format!("{UNFINISHED}{number}"));
-        match create(&part) {
-            Ok(file) => {
-                lock(&file, &part)?;
-                return Ok((file, part));
-            }
-            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => number += 1,
+        match create(disk, &part) {
+            Ok(file) => match lock(disk, &file, &part) {
+                Ok(()) => return Ok((file, part)),
+                Err(why) => {
+                    // Somebody may have taken it for one that is abandoned, as it was not locked yet. Where it is there still, the next one does so.
+                    tries -= 1;
+                    if tries == 0 {
+                        return Err(why);
+                    }
+                    number += 1;
+                }
+            },
+            Err(Errno::EXIST) => number += 1,
             Err(why) => return Err(format!("{}: {why}", path_shown(&part))),
         }
     }
 }
 
 /// A file that is being fetched.
-pub(crate) struct Part {
-    file: File,
+pub(crate) struct Part<D: Disk = System> {
+    disk: D,
+    file: D::File,
     part: PathBuf,
     target: PathBuf,
     /// Of which file of which responder it is.
@@ -158,13 +192,14 @@ pub(crate) struct Part {
     finished: bool,
     receipt: Receipt,
     /// How far it is, where it can be recovered by another run.
-    note: Option<Note>,
+    note: Option<Note<D>>,
+    /// Why octets of it may never be on the disk: they could not be synchronised, and count as written for the system all the same.
+    lost: Option<String>,
     interrupted: Option<Secured>,
 }
 
 impl Part {
-    /// Begins to write what comes from `place` beside `target`: under a name that nobody has, or, where it is to `resume`, in `TARGET.part`, which may be there
-    /// from an earlier run.
+    /// Begins on the disk of this machine.
     pub(crate) fn begin(
         target: &Path,
         place: &str,
@@ -173,58 +208,77 @@ impl Part {
         if target.is_dir() {
             return Err(format!("{}: this is a directory", path_shown(target)));
         }
+        Self::begin_on(System, target, place, resume)
+    }
+}
+
+impl<D: Disk> Part<D> {
+    /// Begins to write what comes from `place` beside `target`: under a name that nobody has, or, where it is to `resume`, in `TARGET.part`, which may be there
+    /// from an earlier run.
+    pub(crate) fn begin_on(
+        disk: D,
+        target: &Path,
+        place: &str,
+        resume: bool,
+    ) -> Result<(Self, Receipt), String> {
         if !resume {
-            let (file, part) = unnamed(directory_of(target))?;
-            return Self::with(file, part, target, place, false);
+            let (file, part) = unnamed(&disk, directory_of(target))?;
+            return Self::with(disk, file, part, target, place, false);
         }
         let part = part_of(target);
         let said = |why: io::Error| format!("{}: {why}", path_shown(&part));
         let bare = bare(&place.escape_debug().to_string());
-        let file = match open_left(&part)? {
+        let file = match open_left(&disk, &part)? {
             Some(file) => file,
             None => {
                 // First the note: a part without one is taken for another's.
-                of_ours(&note_of(&part), true)?;
-                note::write(&note_of(&part), &bare).map_err(said)?;
-                create_part(&part)?
+                of_ours(&disk, &note_of(&part), true)?;
+                note::write(&disk, &note_of(&part), &bare).map_err(said)?;
+                // After a crash too.
+                let synced = disk.sync_directory(directory_of(&part));
+                synced.map_err(|why| said(why.into()))?;
+                create_part(&disk, &part)?
             }
         };
-        lock(&file, &part)?;
-        of_ours(&note_of(&part), false).map_err(|_| {
+        lock(&disk, &file, &part)?;
+        of_ours(&disk, &note_of(&part), false).map_err(|_| {
             format!(
                 "{}: this is there, and no note beside it ({}) says that it is the part of a file that kumiki has fetched; move it away, or fetch without --resume",
                 path_shown(&part),
                 path_shown(&note_of(&part))
             )
         })?;
-        Self::with(file, part, target, place, true)
+        Self::with(disk, file, part, target, place, true)
     }
 
     /// The same with an unfinished file of this name, which nobody else has, in the same directory.
     pub(crate) fn begin_in(
+        disk: D,
         part: PathBuf,
         target: &Path,
         place: &str,
     ) -> Result<(Self, Receipt), String> {
-        let file = match open_left(&part)? {
+        let file = match open_left(&disk, &part)? {
             Some(file) => file,
-            None => create_part(&part)?,
+            None => create_part(&disk, &part)?,
         };
-        lock(&file, &part)?;
-        Self::with(file, part, target, place, true)
+        lock(&disk, &file, &part)?;
+        Self::with(disk, file, part, target, place, true)
     }
 
     fn with(
-        file: File,
+        disk: D,
+        file: D::File,
         part: PathBuf,
         target: &Path,
         place: &str,
         resume: bool,
     ) -> Result<(Self, Receipt), String> {
-        let said = |why: io::Error| format!("{}: {why}", path_shown(&part));
-        let old = file.metadata().map_err(said)?.len();
+        let said = |why: Errno| format!("{}: {why}", path_shown(&part));
+        let old = disk.meta(&file).map_err(said)?.size;
         let receipt = Receipt::default();
         let part = Self {
+            disk,
             file,
             part,
             target: target.to_owned(),
@@ -237,17 +291,18 @@ impl Part {
             finished: false,
             receipt: receipt.clone(),
             note: None,
+            lost: None,
             interrupted: None,
         };
         // Before an octet is in it: it is no more open to others than what it replaces. To whom it belongs it stays open, for another run.
-        permit(&part.file, target, 0o600).map_err(|why| part.said(&why))?;
+        permit(&part.disk, &part.file, target, 0o600).map_err(|why| part.said(&why.into()))?;
         Ok((part, receipt))
     }
 
     /// Keeps a note by which another run can recover the transfer, and goes on with what an earlier one has left. It is told whether there is such a thing.
     pub(crate) fn recovering(mut self) -> Result<(Self, bool), String> {
         if self.resume {
-            let note = Note::new(note_of(&self.part), self.place.clone());
+            let note = Note::new(self.disk.clone(), note_of(&self.part), self.place.clone());
             self.interrupted = note.read().filter(|at| at.offset <= self.old);
             self.note = Some(note);
             // Perhaps nothing is behind it.
@@ -271,23 +326,23 @@ impl Part {
         }
         let path = note_of(&self.part);
         let bare = bare(&self.place);
-        if std::fs::read_to_string(&path).is_ok_and(|there| there == bare) {
+        if note::text(&self.disk, &path).is_ok_and(|there| there == bare) {
             return Ok(());
         }
-        note::write(&path, &bare)?;
-        File::open(directory_of(&path))?.sync_all()
+        note::write(&self.disk, &path, &bare)?;
+        Ok(self.disk.sync_directory(directory_of(&path))?)
     }
 
     /// Takes away what is there from `offset` on.
     fn cut(&mut self, offset: u64) -> io::Result<()> {
         self.unnote()?;
         self.old = offset;
-        self.file.set_len(offset)
+        Ok(self.disk.set_size(&self.file, offset)?)
     }
 
     /// Whether what was left under the name `part` is of `place`.
-    pub(crate) fn is_of(part: &Path, place: &str) -> bool {
-        let note = std::fs::read_to_string(note_of(part)).unwrap_or_default();
+    pub(crate) fn is_of(disk: &D, part: &Path, place: &str) -> bool {
+        let note = note::text(disk, &note_of(part)).unwrap_or_default();
         note.ends_with(&format!(" {}\n", place.escape_debug()))
     }
 
@@ -297,24 +352,30 @@ impl Part {
     }
 
     /// Removes what an earlier run has left under the name `part`, unless somebody is writing it.
-    pub(crate) fn forget_left(part: &Path) {
-        if let Ok(Some(file)) = open_left(part)
-            && lock(&file, part).is_ok()
-        {
-            Self::forget(part);
+    pub(crate) fn forget_left(disk: &D, part: &Path) {
+        match open_left(disk, part) {
+            Ok(Some(file)) if lock(disk, &file, part).is_ok() => Self::forget(disk, part),
+            // Of one that is gone the note may be there still.
+            Ok(None) => Self::forget(disk, part),
+            Ok(Some(_)) | Err(_) => {}
         }
     }
 
     /// Removes a part with its note. That they stay where this fails hurts nobody.
-    fn forget(part: &Path) {
-        // A part without a note is another's, so the note goes last.
-        let _ = std::fs::remove_file(part);
-        let _ = std::fs::remove_file(note_of(part));
+    fn forget(disk: &D, part: &Path) {
+        // A part without a note is another's, so the note goes last, after a crash too.
+        let gone = match disk.remove(None, part, false) {
+            Ok(()) | Err(Errno::NOENT) => disk.sync_directory(directory_of(part)),
+            Err(why) => Err(why),
+        };
+        if gone.is_ok() {
+            note::forget(disk, &note_of(part));
+        }
     }
 
     /// So many bytes are there, of a file of this place that is known by its size and date.
     pub(crate) fn known(&self) -> u64 {
-        let note = std::fs::read_to_string(note_of(&self.part)).unwrap_or_default();
+        let note = note::text(&self.disk, &note_of(&self.part)).unwrap_or_default();
         if self.resume && note.ends_with(&format!(" {}\n", self.place)) {
             self.old
         } else {
@@ -339,9 +400,23 @@ impl Part {
         if self.is_text {
             // What it says of octets is not true of them any more.
             self.unnote()?;
-            self.size = localise(&self.file)?;
+            self.size = localise(&self.disk, &self.file)?;
         }
         Ok(())
+    }
+
+    /// Puts it in its place; gives its checksum, where it is wanted.
+    fn placed(&mut self) -> io::Result<String> {
+        self.disk.set_size(&self.file, self.size)?;
+        self.localised()?;
+        permit(&self.disk, &self.file, &self.target, 0)?;
+        self.disk.sync(&self.file, Synced::All)?;
+        let digest = self.digest()?;
+        let (part, target) = ((None, self.part.as_path()), (None, self.target.as_path()));
+        self.disk.rename(part, target, true)?;
+        // The name is to be there after a crash too.
+        self.disk.sync_directory(directory_of(&self.target))?;
+        Ok(digest)
     }
 
     fn said(&self, why: &io::Error) -> String {
@@ -358,7 +433,9 @@ impl Part {
             let Some(room) = buffer.get_mut(..most) else {
                 return Ok(false);
             };
-            self.file.read_exact_at(room, at)?;
+            if self.disk.read_full(&self.file, room, at)? < most {
+                return Ok(false);
+            }
             let (these, behind) = rest.split_at_checked(most).unwrap_or((rest, &[]));
             if these != room {
                 return Ok(false);
@@ -373,6 +450,8 @@ impl Part {
         let end = offset.saturating_add(octets.len() as u64);
         if end <= self.old {
             if self.is_there(offset, octets)? {
+                // Written once more: where the run that wrote them could not synchronise them, nobody else would.
+                self.disk.write_all(&self.file, octets, offset)?;
                 self.receipt.with(|it| it.resumed = end);
                 return Ok(());
             }
@@ -383,25 +462,25 @@ impl Part {
             if let Some((there, behind)) = octets.split_at_checked(whole) {
                 self.put(offset, there)?;
                 let at = offset.saturating_add(there.len() as u64);
-                return self.file.write_all_at(behind, at);
+                return Ok(self.disk.write_all(&self.file, behind, at)?);
             }
         }
-        self.file.write_all_at(octets, offset)
+        Ok(self.disk.write_all(&self.file, octets, offset)?)
     }
 
-    fn digest(&mut self) -> io::Result<String> {
+    fn digest(&self) -> io::Result<String> {
         if !self.checksum {
             return Ok(String::new());
         }
-        self.file.rewind()?;
-        let mut digest = Sha256::new();
-        io::copy(&mut self.file, &mut digest)?;
-        Ok(hex(&digest.finalize()))
+        super::checksum_of(&self.disk, &self.file)
     }
 }
 
-impl Sink for Part {
+impl<D: Disk> Sink for Part<D> {
     fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
+        if let Some(why) = &self.lost {
+            return Err(why.clone());
+        }
         let mut at = offset;
         let mut done = Ok(());
         data.for_each(|octets| {
@@ -415,23 +494,13 @@ impl Sink for Part {
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        let done = self
-            .file
-            .set_len(self.size)
-            .and_then(|()| self.localised())
-            .and_then(|()| permit(&self.file, &self.target, 0))
-            .and_then(|()| self.file.sync_all())
-            .and_then(|()| self.digest())
-            .and_then(|digest| {
-                std::fs::rename(&self.part, &self.target)?;
-                // The name is to be there after a crash too.
-                File::open(directory_of(&self.target))?.sync_all()?;
-                Ok(digest)
-            });
-        let sha256 = done.map_err(|why| self.said(&why))?;
+        if let Some(why) = &self.lost {
+            return Err(why.clone());
+        }
+        let sha256 = self.placed().map_err(|why| self.said(&why))?;
         if self.resume {
             // It is of no use any more, and hurts nobody where it stays.
-            let _ = std::fs::remove_file(note_of(&self.part));
+            note::forget(&self.disk, &note_of(&self.part));
         }
         self.finished = true;
         let size = self.size;
@@ -449,7 +518,7 @@ impl Sink for Part {
         }
         let path = note_of(&self.part);
         let note = format!("{size} {} {}\n", modified.unwrap_or("?"), self.place);
-        let is_same = std::fs::read_to_string(&path).is_ok_and(|old| old == note);
+        let is_same = note::text(&self.disk, &path).is_ok_and(|old| old == note);
         // Of a file without a date nobody knows whether it is still the same: it comes again, and is compared.
         if is_same && modified.is_some() && at == self.old && at <= size {
             self.size = at;
@@ -460,8 +529,9 @@ impl Sink for Part {
         let begun = if is_same {
             Ok(())
         } else {
-            let cut = self.cut(0).and_then(|()| self.file.sync_all());
-            cut.and_then(|()| note::write(&path, &note))
+            self.cut(0)
+                .and_then(|()| Ok(self.disk.sync(&self.file, Synced::All)?))
+                .and_then(|()| note::write(&self.disk, &path, &note))
         };
         begun.map_err(|why| self.said(&why))?;
         Ok(0)
@@ -486,7 +556,14 @@ impl Sink for Part {
             return;
         };
         if at.is_some() {
-            note.keep(at, || self.file.sync_data());
+            let mut failed = None;
+            note.keep(at, || {
+                let done = self.disk.sync(&self.file, Synced::Data);
+                done.inspect_err(|why| failed = Some(*why))
+            });
+            if let Some(why) = failed {
+                self.lost = Some(self.said(&why.into()));
+            }
         } else {
             // Where this fails, nothing is overwritten either: it is done once more before that.
             let _ = self.unnote();
@@ -495,14 +572,16 @@ impl Sink for Part {
 }
 
 /// What has not come to an end goes, but for what is to be resumed.
-impl Drop for Part {
+impl<D: Disk> Drop for Part<D> {
     fn drop(&mut self) {
-        let is_empty = self.file.metadata().is_ok_and(|it| it.len() == 0);
+        let is_empty = self.disk.meta(&self.file).is_ok_and(|it| it.size == 0);
         match (self.finished, self.resume) {
             (false, false) => {
-                let _ = std::fs::remove_file(&self.part);
+                let _ = self.disk.remove(None, &self.part, false);
             }
-            (false, true) if is_empty => Self::forget(&self.part),
+            (false, true) if is_empty || self.lost.is_some() => {
+                Self::forget(&self.disk, &self.part)
+            }
             (false | true, true) | (true, false) => {}
         }
     }
@@ -510,6 +589,9 @@ impl Drop for Part {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
     use super::*;
 
     #[test]
@@ -616,7 +698,7 @@ mod tests {
         let part = part_of(&target);
         for begun in [
             Part::begin(&target, place, true),
-            Part::begin_in(part, &target, place),
+            Part::begin_in(System, part, &target, place),
         ] {
             let why = begun.map(|_| ()).unwrap_err();
             assert!(why.contains("this is a link"), "{why}");

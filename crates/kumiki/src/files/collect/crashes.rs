@@ -1,0 +1,163 @@
+//! Every end of `collect --delete`: what was deleted at the responder is here, whole, and the next run has each file once, and leaves nothing else.
+
+use std::collections::BTreeMap;
+
+use kumiki_lab::live::files::disk::{Simulated, every_end};
+use kumiki_lab::live::osi::{Attribute, GeneralizedTime, Message};
+
+use super::*;
+
+/// The files of the responder.
+type Remote = BTreeMap<String, Vec<u8>>;
+
+fn remote() -> Remote {
+    let file = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+    [file("one", "first"), file("two", "second")].into()
+}
+
+fn options() -> Options {
+    Options {
+        into: PathBuf::from("here"),
+        name: Vec::new(),
+        names: None,
+        prefix: String::new(),
+        closed: Some(Closed::Any),
+        settle: "60s".to_owned(),
+        range: None,
+        delete: true,
+        dry_run: false,
+        state: None,
+        json: false,
+    }
+}
+
+fn attributes(name: &str, octets: &[u8]) -> ReadAttributes {
+    ReadAttributes {
+        pathname: Some(osi::GraphicString::from(name).into()),
+        size: Some(Attribute::Actual(octets.len() as u64)),
+        modified: Some(GeneralizedTime::written(b"20260101000000Z").into()),
+        ..ReadAttributes::default()
+    }
+}
+
+/// What the responder says to an operation.
+fn answer(remote: &mut Remote, operation: Operation) -> Result<Gain, Failure> {
+    let missing = || Failure::local("there is none");
+    match operation {
+        Operation::List { .. } => {
+            let entries = remote.iter().map(|(name, it)| attributes(name, it));
+            Ok(Gain::Entries(entries.collect()))
+        }
+        Operation::Stat { name } => {
+            let it = remote.get(&name).ok_or_else(missing)?;
+            Ok(Gain::Attributes(Box::new(attributes(&name, it))))
+        }
+        Operation::Remove { name } => {
+            remote.remove(&name).ok_or_else(missing)?;
+            Ok(Gain::Done)
+        }
+        Operation::Get { name, mut sink, .. } => {
+            let it = remote.get(&name).ok_or_else(missing)?;
+            // This responder has no recovery.
+            sink.secured(None);
+            sink.write(0, Message::from_octets(it))
+                .and_then(|()| sink.finish())
+                .map_err(Failure::local)?;
+            Ok(Gain::Moved(it.len() as u64))
+        }
+        Operation::Put { .. } | Operation::Rename { .. } | Operation::MakeDirectory { .. } => {
+            Err(missing())
+        }
+    }
+}
+
+/// One run; what is left at the responder, and whether it went well.
+fn collect(disk: &Simulated, mut remote: Remote) -> (Remote, bool) {
+    let wanted = options();
+    let url: Url = "ftam://d/.".parse().unwrap();
+    let manner = Manner {
+        verbose: false,
+        quiet: true,
+    };
+    let from = (Protocols::Ftam, &url);
+    let Ok(mut collection) = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner)
+    else {
+        return (remote, false);
+    };
+    while let Some(operation) = collection.next() {
+        // Who has no power sends nothing.
+        if disk.has_stopped() {
+            return (remote, false);
+        }
+        let result = answer(&mut remote, operation);
+        let title = String::new();
+        collection.heard(&Outcome { title, result });
+    }
+    collection.tidy();
+    let is_done = collection.broken.is_none() && collection.failed.is_empty();
+    (remote, is_done && !disk.has_stopped())
+}
+
+fn judge(disk: &Simulated, (left, done): &(Remote, bool), how: &dyn Fn() -> String) {
+    let files = disk.files();
+    for (name, octets) in remote() {
+        let is_here = files.get(&format!("here/{name}")) == Some(&octets);
+        assert!(
+            is_here || !done && left.contains_key(&name),
+            "{}; {name} is deleted there, and here there is {files:?}",
+            how()
+        );
+    }
+    let (left, done) = collect(disk, left.clone());
+    let files = disk.files();
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    let whole = [
+        "here/",
+        STATE_HERE,
+        "here/.kumiki-collect.jsonl.lock",
+        "here/one",
+        "here/two",
+    ];
+    assert!(
+        done && left.is_empty() && names == whole && are_known(&files),
+        "{}; after the next run there is {names:?}, and there {left:?}",
+        how()
+    );
+    // What that has acknowledged stays too.
+    for crash in disk.crashes() {
+        let files = crash.disk.files();
+        let is_here = |(name, octets)| files.get(&format!("here/{name}")) == Some(&octets);
+        assert!(
+            remote().into_iter().all(is_here) && are_known(&files),
+            "{}; after the next run, {}there is {files:?}",
+            how(),
+            crash.lost
+        );
+    }
+}
+
+const STATE_HERE: &str = "here/.kumiki-collect.jsonl";
+
+/// Whether the state has both files.
+fn are_known(files: &BTreeMap<String, Vec<u8>>) -> bool {
+    let state = files.get(STATE_HERE).map_or(&[][..], Vec::as_slice);
+    let state = String::from_utf8_lossy(state);
+    let has = |name: &str| state.contains(&format!("\"local\":\"{name}\""));
+    has("one") && has("two")
+}
+
+#[test]
+fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
+    let mut ends = 0;
+    for jumps in [false, true] {
+        let prepared = || {
+            let disk = Simulated::default();
+            if jumps {
+                disk.let_clock_jump();
+            }
+            disk
+        };
+        ends += every_end(&prepared, &|disk| collect(disk, remote()), &judge);
+    }
+    assert!(ends > 1000, "{ends}");
+}
