@@ -228,7 +228,7 @@ impl<'a, D: Disk> Collection<'a, D> {
             directory: collected(protocol, &url.name),
             contents_type: None,
             state,
-            closed: wanted.closed.unwrap_or_else(|| match protocol {
+            closed: wanted.closed.unwrap_or(match protocol {
                 Protocols::Ftam => Closed::Row,
                 // A device numbers what happens, and writes each record once.
                 Protocols::Mms => Closed::Settled,

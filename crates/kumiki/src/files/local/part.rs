@@ -580,7 +580,7 @@ impl<D: Disk> Drop for Part<D> {
                 let _ = self.disk.remove(None, &self.part, false);
             }
             (false, true) if is_empty || self.lost.is_some() => {
-                Self::forget(&self.disk, &self.part)
+                Self::forget(&self.disk, &self.part);
             }
             (false | true, true) | (true, false) => {}
         }
