@@ -109,6 +109,9 @@ impl Checker {
             if again {
                 sending.trips.forget();
             }
+            if let Some((value, _)) = header.options.timestamps {
+                (sending.ts_last, sending.ts_at) = (Some(value), now);
+            }
             sending.occupies(now, (0, 1), false, &self.bounds, false);
             if self.passive && self.bounds.cookies {
                 // Nobody has kept when a cookie was sent.

@@ -67,19 +67,19 @@ impl Session {
     }
 
     /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample, a timestamp may.
-    pub(crate) fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
-        if let Some(rtt) = outcome.rtt {
+    fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
+        let told = || self.echoed_trip(segment, io.now());
+        if let Some(rtt) = outcome.rtt.or_else(told) {
             self.rtt.on_sample(rtt);
-        } else if let Some((_, echo)) = segment.options.timestamps
-            && self.timestamps
-            && echo != 0
-        {
-            let milliseconds = self.ts_now(io.now()).wrapping_sub(echo);
-            if milliseconds < 1 << 31 {
-                self.rtt
-                    .on_sample(Duration::from_millis(milliseconds.max(1).into()));
-            }
         }
+    }
+
+    /// How long ago what `segment` echoes was sent, by our clock of milliseconds (RFC 7323 section 4.1).
+    pub(crate) fn echoed_trip(&self, segment: &Segment, now: Instant) -> Option<Duration> {
+        let (_, echo) = segment.options.timestamps?;
+        let age = self.ts_now(now).wrapping_sub(echo);
+        let believed = self.timestamps && echo != 0 && age < 1 << 31;
+        believed.then(|| Duration::from_millis(age.max(1).into()))
     }
 
     fn take_sack(&mut self, segment: &Segment, io: &Io<'_, '_>) -> AckOutcome {

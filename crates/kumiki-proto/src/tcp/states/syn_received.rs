@@ -1,7 +1,7 @@
 //! SYN-RECEIVED: RFC 9293 section 3.10.7.4 as far as it concerns this state. Who was called comes through it at once, see
 //! [`crate::tcp::half_open`]; who calls is here in a simultaneous open.
 
-use kumiki_graph::Reason;
+use kumiki_graph::{Duration, Reason};
 use kumiki_wire::tcp::{Flags, Options, Seq};
 
 use super::State;
@@ -13,6 +13,9 @@ use crate::tcp::session::{Io, Session};
 /// 576 at least (RFC 1122 section 3.3.2): so none needs segments of less than 28. One that asks for less would have us keep a
 /// record for each octet of the send buffer. Linux (tcp_min_snd_mss) and FreeBSD (minmss) have such a least too.
 const LEAST_MSS: u16 = 28;
+
+/// When a peer may send its SYN or SYN,ACK again at the earliest: RFC 6298 rule 2.1's RTO before there is a round trip.
+const PEER_REPEATS: Duration = Duration::from_secs(1);
 
 impl Session {
     pub(super) fn in_syn_received(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
@@ -72,11 +75,20 @@ impl Session {
 
     /// Our SYN is acknowledged: the first round trip is known. Where it was sent more than once a timestamp tells which was
     /// answered (RFC 6298 section 3, RFC 7323 section 4.1), and the 3 s of RFC 6298 rule 5.7 are for where nothing does.
+    ///
+    /// What took [`PEER_REPEATS`] or longer may have been answered more than once, and the time until the peer's timer ran out
+    /// is no round trip: after an outage a first sample of a minute would hold RTO at its maximum for dozens of round trips.
     pub(super) fn syn_acked(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         let outcome = self
             .board
             .on_cumulative_ack(segment.ack.min(self.iss + 1), io.now());
-        self.sample(segment, &outcome, io);
+        let told = || {
+            self.echoed_trip(segment, io.now())
+                .filter(|&trip| trip < PEER_REPEATS)
+        };
+        if let Some(rtt) = outcome.rtt.or_else(told) {
+            self.rtt.on_sample(rtt);
+        }
     }
 
     /// The window of a SYN segment, which is never scaled.
