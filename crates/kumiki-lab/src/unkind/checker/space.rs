@@ -283,19 +283,26 @@ impl Sending {
             once &= !flight.again && !flight.forgotten;
         }
         let measured = trip.is_some();
+        let copies = self.flights.iter().take_while(|it| it.start < ack);
+        let copied = copies.filter(|it| it.again).map(|it| it.last).min();
         let echo = echo.filter(|&echo| echo != 0);
+        let mut told = false;
         if let (Some(last), Some(echo)) = (self.ts_last, echo) {
             // TSval counts milliseconds.
+            let whole = |at: Instant| Duration::from_millis(at.as_nanos() / 1_000_000);
+            let since = whole(now).saturating_sub(whole(self.ts_at));
             let then = u64::from(last.wrapping_sub(echo));
-            let age = Duration::from_millis(then) + now.saturating_since(self.ts_at);
+            let age = Duration::from_millis(then) + since;
             if then < 1 << 31 {
                 let tick = Duration::from_millis(1);
                 trip = Some(widened(trip, age.saturating_sub(tick)));
                 trip = Some(widened(trip, age + tick));
+                // What was sent before the last copy may be told of by an acknowledgment that repeats one that was lost.
+                told = copied.is_none_or(|at| age <= now.saturating_since(at) + tick);
             }
         }
         // Of a SYN sent twice nobody knows which was answered.
-        let sure = (once && measured) || (echo.is_some() && ack > 1);
+        let sure = (once && measured) || (told && ack > 1);
         Sample { trip, sure }
     }
 

@@ -68,10 +68,27 @@ impl Session {
 
     /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample, a timestamp may.
     fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
-        let told = || self.echoed_trip(segment, io.now());
+        let told = || self.trip_of_last_copy(segment, outcome, io.now());
         if let Some(rtt) = outcome.rtt.or_else(told) {
             self.rtt.on_sample(rtt);
         }
+    }
+
+    /// The round trip that a timestamp tells of, where what it echoes is the last copy of what is acknowledged.
+    ///
+    /// An earlier one may be that of an acknowledgment that was lost: RFC 7323 section 5.3 has a receiver record no timestamp of
+    /// a segment that it has already, so that what repeats that acknowledgment echoes it again, and the time-out in between would
+    /// be taken for a round trip. Each would make the next time-out longer.
+    fn trip_of_last_copy(
+        &self,
+        segment: &Segment,
+        outcome: &AckOutcome,
+        now: Instant,
+    ) -> Option<Duration> {
+        let trip = self.echoed_trip(segment, now)?;
+        let tick = Duration::from_millis(1);
+        let copy = |again| trip <= now.saturating_since(again) + tick;
+        outcome.again.is_none_or(copy).then_some(trip)
     }
 
     /// How long ago what `segment` echoes was sent, by our clock of milliseconds (RFC 7323 section 4.1).
@@ -173,7 +190,7 @@ impl Session {
             }
         }
         if spurious {
-            self.undo(outcome.acked, io);
+            self.undo(segment, outcome, io);
         }
         spurious
     }
@@ -210,12 +227,19 @@ impl Session {
     }
 
     /// RFC 4015 section 3: congestion control is again what it was, and nothing more is sent again.
-    fn undo(&mut self, acked: u32, io: &mut Io<'_, '_>) {
+    fn undo(&mut self, segment: &Segment, outcome: &AckOutcome, io: &mut Io<'_, '_>) {
+        let acked = outcome.acked;
+        let late = self.echoed_trip(segment, io.now());
+        let late = late.filter(|_| acked > 0 && outcome.rtt.is_none());
         let undo = &mut self.recovery.undo;
         let counters = &mut io.shared.counters;
         if undo.timeout {
             counters.spurious_timeouts += 1;
             self.rtt.reset_back_off();
+            // It was under way all that time after all, and the next need not time out.
+            if let Some(trip) = late {
+                self.rtt.on_sample(trip);
+            }
         } else {
             counters.spurious_recoveries += 1;
             // RFC 3522's SpuriousRecovery.

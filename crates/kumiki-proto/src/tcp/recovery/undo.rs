@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | Eifel detection (RFC 3522) by timestamps; RFC 3708 section 2 by D-SACK; F-RTO (RFC 5682), basic and with SACK; the response of RFC 4015 |
 //! | The caller's part | when recovery begins, what is sent again; the response itself |
-//! | Left out | RFC 4015's adaptation of RTO (step 11): the back-off is taken back, and the long sample raises SRTT by itself; RFC 5682's appendix A (window-limited cases) |
+//! | Left out | RFC 4015's adaptation of RTO (step 11): the back-off is taken back, and the long round trip is a sample as any other; RFC 5682's appendix A (window-limited cases) |
 
 use kumiki_wire::tcp::{SackBlock, Seq};
 

@@ -215,6 +215,7 @@ impl Scoreboard {
             delivered: news.delivered,
             rtt: news.earliest.map(|sent| news.now.saturating_since(sent)),
             rtt_newest: news.latest.map(|sent| news.now.saturating_since(sent)),
+            again: news.again,
             newest: news.newest,
             latest: news.believed,
             reordered: news.reordered,
@@ -233,6 +234,8 @@ struct News {
     /// Sending times of those sent once.
     earliest: Option<Instant>,
     latest: Option<Instant>,
+    /// The earliest last sending of those sent more than once.
+    again: Option<Instant>,
     newest: Option<Transmission>,
     believed: Option<Sent>,
     reordered: bool,
@@ -247,6 +250,7 @@ impl News {
             delivered: 0,
             earliest: None,
             latest: None,
+            again: None,
             newest: None,
             believed: None,
             reordered: false,
@@ -265,6 +269,9 @@ impl News {
                 self.reordered = true;
                 self.extent = self.extent.max(*fack - record.span.start);
             }
+        } else {
+            let sent = record.last_sent;
+            self.again = Some(self.again.map_or(sent, |again| again.min(sent)));
         }
         *fack = fack.max(record.span.end);
         if self

@@ -90,6 +90,9 @@ pub struct AckOutcome {
     pub rtt: Option<Duration>,
     /// The round trip of the latest sent of those, on the same conditions: the sample for the shortest round trip.
     pub rtt_newest: Option<Duration>,
+    /// When the first of those that were sent more than once was last sent: what a timestamp echoes that was sent earlier may be
+    /// of an earlier copy, or of an acknowledgment that was lost and is repeated.
+    pub again: Option<Instant>,
     /// The record of the latest sent of those, for delivery rate samples.
     pub newest: Option<Transmission>,
     /// The latest sending that it is certain to tell of: see [`Scoreboard::believe_until`](super::Scoreboard::believe_until).
@@ -122,6 +125,7 @@ impl AckOutcome {
             delivered: self.delivered + other.delivered,
             rtt: self.rtt.or(other.rtt),
             rtt_newest: shorter(self.rtt_newest, other.rtt_newest),
+            again: self.again.into_iter().chain(other.again).min(),
             newest,
             latest,
             reordered: self.reordered || other.reordered,
