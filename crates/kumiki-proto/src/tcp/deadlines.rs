@@ -95,6 +95,7 @@ impl Session {
             return;
         }
         self.probes += 1;
+        self.probed_at = io.now();
         io.shared.counters.window_probes += 1;
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, probe, io);

@@ -229,9 +229,10 @@ impl Scoreboard {
         self.rescue_rxt = self.recovery_point;
     }
 
-    /// `span`, which was just sent, had gone before as a probe of the closed window: of no use as a measure of time.
-    pub fn on_probed(&mut self, span: Span, now: Instant) {
-        self.resend(span, now, false);
+    /// `span`, which was just recorded, was sent at `last` and before as probes of the closed window: without a timestamp it is of
+    /// no use as a measure of time.
+    pub fn on_probed(&mut self, span: Span, last: Instant) {
+        self.resend(span, last, false);
     }
 
     /// Of the sending of `span` now.

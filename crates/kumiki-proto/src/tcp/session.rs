@@ -128,6 +128,8 @@ pub(crate) struct Session {
     pub(crate) unanswered: u32,
     /// Probes of the closed window, answered or not.
     pub(crate) probes: u32,
+    /// When the last of them was sent.
+    pub(crate) probed_at: Instant,
     /// Snd.TS.OK and its clock's offset.
     pub(crate) timestamps: bool,
     pub(crate) ts_offset: u32,
@@ -190,6 +192,7 @@ impl Session {
             patience: Patience::new(config, quality, io.now()),
             unanswered: 0,
             probes: 0,
+            probed_at: io.now(),
             timestamps: config.timestamps,
             ts_offset: super::isn::clock_offset(io.shared.secret, &pair),
             sack: config.sack,

@@ -20,14 +20,15 @@ impl Session {
         let (ack, now) = (segment.ack, io.now());
         self.believe_copies(segment, now);
         if ack.gt(self.board.nxt()) {
-            // The octet of a window probe was taken: now it counts as sent, nobody knows when (MUST-18).
+            // The octet of a window probe was taken: now it counts as sent. Only a timestamp tells which probe's (MUST-18).
+            let probed_at = self.probed_at;
             let start = self.board.nxt();
             let (text, _) = self.send.take(start, ack - start);
             let octets = u32::try_from(text.len()).unwrap_or(0);
             let app_limited = self.send.unsent() == 0;
-            self.board.on_send(octets, now, app_limited);
+            self.board.on_send(octets, probed_at, app_limited);
             let end = self.board.nxt();
-            self.board.on_probed(Span { start, end }, now);
+            self.board.on_probed(Span { start, end }, probed_at);
         }
         let flight = self.board.flight();
         io.shared.counters.new_acks += 1;
