@@ -2,7 +2,7 @@
 //!
 //! [`Recovery`] owns the variables. What changes them is told by where it comes from: acknowledgments in `acks`, expiries
 //! of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985)
-//! and `prr` (RFC 6937); `undo` finds out that there was no loss. The record of transmissions is the
+//! and `prr` (RFC 9937); `undo` finds out that there was no loss. The record of transmissions is the
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
 use kumiki_graph::Instant;
