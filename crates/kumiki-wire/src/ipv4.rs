@@ -134,6 +134,37 @@ const MF: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
 
 impl Header {
+    /// Where the datagram goes in the end: the last address of a source route that has not come to its end (RFC 791 section 3.1), or
+    /// else `destination`. This is who a transport's conversation is with, and whom its pseudo header names.
+    ///
+    /// # Errors
+    ///
+    /// The source route's pointer does not show an address of it.
+    pub fn last_destination(&self) -> Result<Ipv4Addr, Malformed> {
+        use options::kind::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
+        let mut options = self.options.items().map_while(Result::ok);
+        let route = options.find_map(|option| match (option.kind, option.octets) {
+            (LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE, &[_, length, pointer, ref route @ ..])
+                if pointer <= length =>
+            {
+                Some((pointer, route))
+            }
+            _ => None,
+        });
+        let Some((pointer, route)) = route else {
+            return Ok(self.destination);
+        };
+        match route.as_chunks::<4>() {
+            ([.., last], []) if pointer >= 4 && pointer.is_multiple_of(4) => Ok((*last).into()),
+            _ => Err(Malformed::Field {
+                protocol: "IPv4",
+                field: "pointer of a source route",
+                found: pointer.into(),
+                expected: "the beginning of an address in it",
+            }),
+        }
+    }
+
     /// Reads a header from the octets at the front of a datagram of `total` octets; also gives the header's length.
     /// `total_length` may be below `total`: the octets after it are padding of the link.
     ///

@@ -58,6 +58,15 @@ fn dissect(reading: &mut Reading<'_>) {
         source: IpAddr::V4(header.source),
         destination: IpAddr::V4(header.destination),
     });
+    // A transport's pseudo header names who gets the datagram in the end.
+    let last = header.last_destination();
+    reading.around.ends = last.as_ref().ok().map(|&last| Ends {
+        source: IpAddr::V4(header.source),
+        destination: IpAddr::V4(last),
+    });
+    if let Err(why) = last {
+        reading.bad(in_words(&why));
+    }
     let total_length = usize::from(header.total_length);
     let mut data_len = total_length.saturating_sub(len);
     if reading.around.quoted {

@@ -5,7 +5,9 @@
 //! | Codec | [`kumiki_wire::ipv6::extension`]: fragment headers are also written, the others only read |
 //! | Found | next headers 0, 43, 44, 59 and 60 |
 //! | Fragments | named, and put together again ([`fragments`](crate::reassembly::fragments)) |
-//! | Left out | the contents of options and of routing headers; AH and ESP. Where a routing header has segments left, sums above it are not checked: they cover the last destination |
+//! | Left out | the contents of options and of routing headers; AH and ESP. Where a routing header of unknown type has segments left, sums above it are not checked: they cover the last destination |
+
+use std::net::IpAddr;
 
 use kumiki_wire::Malformed;
 use kumiki_wire::ipv6::extension::{Extension, FRAGMENT_LEN, Fragment as Header, Unknown};
@@ -13,7 +15,7 @@ use kumiki_wire::ipv6::next_header;
 
 use super::ipv6::next_name;
 use super::{emitted, ip};
-use crate::key::Key;
+use crate::key::{Ends, Key};
 use crate::packet::{Value, in_words};
 use crate::reading::Reading;
 use crate::reassembly::fragments::{Fragment, Name};
@@ -90,9 +92,16 @@ fn extension(reading: &mut Reading<'_>, kind: u8, name: &str) {
             // RFC 5095 section 3.
             reading.bad("a routing header of type 0 has segments left; nobody may follow it");
         }
-        if left > 0 {
-            reading.around.ends = None;
-        }
+        reading.around.ends = reading.around.ends.and_then(|ends| {
+            let IpAddr::V6(destination) = ends.destination else {
+                return None;
+            };
+            let destination = IpAddr::V6(header.last_destination(destination)?);
+            Some(Ends {
+                destination,
+                ..ends
+            })
+        });
     }
     for option in header.options() {
         match option {

@@ -5,8 +5,8 @@ use kumiki_wire::icmpv6::option::Opt;
 use kumiki_wire::ipv6::extension::Fragment;
 
 use super::arrange::{
-    bad, decode, decode_all, fragment6, icmp6, names, nd_option, notes, plain6, summed6, tcp, udp,
-    value,
+    B6, bad, decode, decode_all, fragment6, icmp6, names, nd_option, notes, plain6, summed6, tcp,
+    udp, value,
 };
 
 fn datagram() -> Vec<u8> {
@@ -56,18 +56,35 @@ fn extension_headers_are_layers_in_front_of_what_they_carry() {
     );
 }
 
+/// RFC 8200 section 8.1.
 #[test]
-fn sums_behind_a_source_route_are_not_judged() {
-    let routing = |kind| {
-        let mut header = vec![17, 2, kind, 1, 0, 0, 0, 0];
-        header.extend([9; 16]);
+fn sums_behind_a_source_route_cover_the_last_destination() {
+    let routing = |kind, left, last: [u8; 16]| {
+        let mut header = vec![17, 2, kind, left, 0, 0, 0, 0];
+        header.extend(last);
         header
     };
-    let packet = decode("ip", &plain6(43, &[routing(2), datagram()].concat()));
-    assert_eq!(names(&packet), ["ipv6", "ipv6-routing", "udp"]);
-    assert_eq!(bad(&packet), [""; 0]);
-    let packet = decode("ip", &plain6(43, &[routing(0), datagram()].concat()));
+    let decoded = |routing: Vec<u8>| decode("ip", &plain6(43, &[routing, datagram()].concat()));
+    let (last, other) = (B6.octets(), [9; 16]);
+    for kind in [2, 4] {
+        let packet = decoded(routing(kind, 1, last));
+        assert_eq!(names(&packet), ["ipv6", "ipv6-routing", "udp"]);
+        assert_eq!(bad(&packet), [""; 0], "{kind}");
+        let bad = bad(&decoded(routing(kind, 1, other)));
+        assert!(bad[0].starts_with("udp: checksum is 0x"), "{bad:?}");
+    }
+    assert_eq!(bad(&decoded(routing(2, 0, other))), [""; 0]);
+    let packet = decoded(routing(0, 1, last));
     assert!(bad(&packet)[0].contains("type 0 has segments left"));
+    assert_eq!(bad(&packet).len(), 1);
+    assert_eq!(bad(&decoded(routing(0, 1, other))).len(), 2);
+    // Eight octets are left out of the last address, and eight pad it.
+    let short = [vec![17, 2, 3, 1, 0x08, 0x80, 0, 0], last[8..].to_vec()].concat();
+    let short = [short, vec![0; 8]].concat();
+    assert_eq!(bad(&decoded(short)), [""; 0]);
+    // Nobody knows the end of these.
+    assert_eq!(bad(&decoded(routing(2, 2, other))), [""; 0]);
+    assert_eq!(bad(&decoded(routing(200, 1, other))), [""; 0]);
 }
 
 #[test]
@@ -133,7 +150,7 @@ fn an_error_quotes_a_packet_that_may_be_cut() {
     let redirected = nd_option(Opt::Redirected(&quoted[..48]));
     let redirect = Message::Redirect {
         target: super::arrange::A6,
-        destination: super::arrange::B6,
+        destination: B6,
     };
     let packet = decode("ip", &plain6(58, &icmp6(redirect, &redirected)));
     assert_eq!(names(&packet), ["ipv6", "icmpv6", "ipv6", "udp"]);

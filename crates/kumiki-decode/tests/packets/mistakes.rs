@@ -9,7 +9,7 @@ use kumiki_wire::ipv4::{self, Options};
 use kumiki_wire::tcp::{self, Flags, Seq};
 
 use super::arrange::{
-    bad, decode, decode_all, ethernet, icmp, ip, names, notes, plain, record, tcp, udp, value,
+    A, B, bad, decode, decode_all, ethernet, icmp, ip, names, notes, plain, record, tcp, udp, value,
 };
 
 fn segment() -> Vec<u8> {
@@ -157,6 +157,59 @@ fn illegal_options_are_named() {
         bad(&packet),
         ["ipv4: option at octet 20: option-length is 99 octets, expected 2 to 4"]
     );
+}
+
+/// `data` on its way to B by `option`, as it is when it goes to the first gateway.
+fn by_a_gateway(protocol: u8, option: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut header = ipv4::Header {
+        protocol,
+        source: A,
+        destination: [10, 0, 0, 254].into(),
+        options: Options::new(option).unwrap(),
+        ..ipv4::Header::default()
+    };
+    header.total_length = u16::try_from(header.len() + data.len()).unwrap();
+    let mut out = vec![0; header.len()];
+    header.emit_summed(&mut out);
+    [&out[..], data].concat()
+}
+
+/// RFC 791 section 3.1: the last address of the route is the destination.
+#[test]
+fn sums_behind_a_source_route_cover_the_last_destination() {
+    let [a, b, c, d] = B.octets();
+    let route = |kind, pointer| [1, kind, 11, pointer, 10, 0, 0, 253, a, b, c, d];
+    for (protocol, data) in [(6, segment()), (17, udp(b"data"))] {
+        for kind in [131, 137] {
+            for pointer in [4, 8] {
+                let packet = by_a_gateway(protocol, &route(kind, pointer), &data);
+                assert_eq!(bad(&decode("ip", &packet)), [""; 0]);
+            }
+            // A route that has come to its end leads nowhere.
+            let packet = decode("ip", &by_a_gateway(protocol, &route(kind, 12), &data));
+            assert!(bad(&packet)[0].contains("checksum is 0x"), "{packet:?}");
+            let header = ipv4::Header {
+                protocol,
+                options: Options::new(&route(kind, 12)).unwrap(),
+                ..ipv4::Header::default()
+            };
+            assert_eq!(bad(&decode("ip", &ip(header, &data))), [""; 0]);
+        }
+    }
+    let packet = decode("ip", &by_a_gateway(6, &route(131, 5), &segment()));
+    assert_eq!(
+        bad(&packet),
+        ["ipv4: pointer of a source route is 0x5, expected the beginning of an address in it"]
+    );
+    let fields = &packet.layer("tcp").unwrap().fields;
+    let sum = fields.iter().find(|field| field.name == "checksum");
+    let meaning = sum.unwrap().meaning.as_deref();
+    assert_eq!(meaning, Some("not checked: no addresses"));
+    // One that is longer than the options is no route.
+    let packet = decode("ip", &by_a_gateway(6, &[131, 11, 4, 10], &segment()));
+    let bad = bad(&packet);
+    assert!(bad[0].contains("option-length is 11"), "{bad:?}");
+    assert!(bad[1].contains("checksum is 0x"), "{bad:?}");
 }
 
 #[test]

@@ -5,7 +5,6 @@ use core::net::Ipv4Addr;
 use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::icmpv4::{self, Header as IcmpHeader, Message as Icmp, unreachable};
-use kumiki_wire::ipv4::options::kind::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
 use kumiki_wire::ipv4::{self, Header, protocol};
 
 use super::Ip;
@@ -263,19 +262,9 @@ pub(super) fn too_big(mtu: u32) -> Icmp {
     }
 }
 
-/// Where a datagram was going in the end: a source route that has not come to its end names it last (RFC 791 section 3.1).
-/// That is who a transport's conversation is with (RFC 9293 MUST-54).
+/// Who a transport's conversation is with (RFC 9293 MUST-54).
 fn last_hop(quoted: &Header) -> Ipv4Addr {
-    let mut options = quoted.options.items().map_while(Result::ok);
-    let ahead = options.find_map(|option| match (option.kind, option.octets) {
-        (LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE, &[_, length, pointer, .., a, b, c, d])
-            if pointer <= length =>
-        {
-            Some(Ipv4Addr::new(a, b, c, d))
-        }
-        _ => None,
-    });
-    ahead.unwrap_or(quoted.destination)
+    quoted.last_destination().unwrap_or(quoted.destination)
 }
 
 /// What an error means to a transport (RFC 1122 section 4.2.3.9, RFC 9293 section 3.9.2.2); `None` where it is to be

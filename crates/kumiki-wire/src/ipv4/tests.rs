@@ -274,6 +274,36 @@ proptest! {
         let _ = checksum(&octets);
         if let Ok((header, _)) = Header::parse_quoted(&octets) {
             let _ = (header.to_string(), header.options.for_later_fragments(), header.data_len());
+            let _ = header.last_destination();
         }
+    }
+}
+
+#[test]
+fn a_source_route_that_has_not_ended_names_the_last_destination() {
+    let last = |octets: &[u8]| {
+        let header = Header {
+            destination: [10, 0, 0, 254].into(),
+            options: Options::new(octets).unwrap(),
+            ..Header::default()
+        };
+        header.last_destination()
+    };
+    let gateway = Ok([10, 0, 0, 254].into());
+    assert_eq!(last(&[]), gateway);
+    assert_eq!(last(&[7, 7, 4, 10, 0, 0, 2]), gateway, "it records only");
+    for kind in [131, 137] {
+        let route = |pointer| [1, kind, 11, pointer, 10, 0, 0, 253, 10, 0, 0, 2];
+        assert_eq!(last(&route(4)), Ok([10, 0, 0, 2].into()));
+        assert_eq!(last(&route(8)), Ok([10, 0, 0, 2].into()));
+        assert_eq!(last(&route(12)), gateway, "it has come to its end");
+        for pointer in [0, 3, 5, 11] {
+            assert!(last(&route(pointer)).is_err(), "{pointer}");
+        }
+        assert_eq!(last(&[kind, 3, 4]), gateway, "an empty one");
+        assert!(last(&[kind, 3, 0]).is_err());
+        assert!(last(&[kind, 6, 4, 10, 0, 0]).is_err());
+        assert_eq!(last(&[kind, 2]), gateway, "without a pointer");
+        assert_eq!(last(&[kind, 11, 4, 10]), gateway, "longer than the header");
     }
 }

@@ -8,6 +8,7 @@
 //! All positions are counted from the front of the packet, so that they can be sent as the pointer of a parameter problem.
 
 use core::fmt;
+use std::net::Ipv6Addr;
 
 use super::{Header, LEN, NEXT_HEADER_OFFSET, next_header};
 use crate::Malformed;
@@ -131,6 +132,49 @@ impl<'a> Extension<'a> {
     pub fn fragment(&self) -> Option<Fragment> {
         let octets = self.octets.first_chunk::<FRAGMENT_LEN>()?;
         (self.kind == next_header::FRAGMENT).then(|| Fragment::read(octets))
+    }
+
+    /// Where a packet with this routing header goes in the end, of which `destination` is the present one (RFC 8200 section 8.1): the last
+    /// address of a route that is left. `None` where its type is unknown, or it has no place for what is left.
+    ///
+    /// The types known are 0 (RFC 2460 section 4.4), 2 (RFC 6275 section 6.4), 3 (RFC 6554 section 3) and 4 (RFC 8754 section 2).
+    #[must_use]
+    pub fn last_destination(&self, destination: Ipv6Addr) -> Option<Ipv6Addr> {
+        let (kind, left) = self.routing()?;
+        if left == 0 {
+            return Some(destination);
+        }
+        let left = usize::from(left);
+        let data = self.octets.get(8..)?;
+        let (addresses, rest) = data.as_chunks::<16>();
+        let last = match kind {
+            0 if rest.is_empty() && left <= addresses.len() => addresses.last(),
+            2 if data.len() == 16 && left == 1 => addresses.first(),
+            // The segments stand in reverse, and the first one may be left out. Last Entry numbers them from 0.
+            4 => {
+                let last_entry = usize::from(*self.octets.get(4)?);
+                let fits = last_entry < addresses.len() && left <= last_entry + 1;
+                addresses.first().filter(|_| fits)
+            }
+            3 => return self.last_of_rpl(destination, left),
+            _ => None,
+        };
+        last.map(|&octets| octets.into())
+    }
+
+    /// The same for a type 3: each address but the last lacks CmprI octets at its front, the last CmprE, and Pad octets follow.
+    fn last_of_rpl(&self, destination: Ipv6Addr, left: usize) -> Option<Ipv6Addr> {
+        let &[_, _, _, _, elided, pad, ..] = self.octets else {
+            return None;
+        };
+        let (each, last) = (16 - usize::from(elided >> 4), usize::from(elided & 0xf));
+        let end = self.octets.len().checked_sub(usize::from(pad >> 4))?;
+        let route = self.octets.get(8..end)?;
+        let (others, kept) = route.split_at_checked(route.len().checked_sub(16 - last)?)?;
+        let fits = others.len().is_multiple_of(each) && left <= others.len() / each + 1;
+        let mut address = destination.octets();
+        address.get_mut(last..)?.copy_from_slice(kept);
+        fits.then(|| address.into())
     }
 
     /// Routing type and segments left, where it is a routing header.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::extension::{Chain, Fragment, Unknown};
+use super::extension::{Chain, Extension, Fragment, Unknown};
 use super::*;
 use crate::ethernet::MacAddr;
 
@@ -150,6 +150,7 @@ proptest! {
         for extension in Chain::new(&header(next), &octets).map_while(Result::ok) {
             let _ = extension.options().count();
             let _ = (extension.fragment(), extension.routing());
+            let _ = extension.last_destination(Ipv6Addr::LOCALHOST);
         }
     }
 
@@ -164,4 +165,52 @@ proptest! {
         prop_assert!(walked.count() <= extension::MOST);
         prop_assert!(chain.upper().1 <= octets.len());
     }
+}
+
+#[test]
+fn a_routing_header_names_the_last_destination() {
+    let last = |kind, left, rest: &[u8]| {
+        let words = u8::try_from((rest.len() + 4) / 8 - 1).unwrap();
+        let octets = [&[6, words, kind, left], rest].concat();
+        let header = Extension {
+            kind: next_header::ROUTING,
+            next_header: 6,
+            at: 40,
+            field: 6,
+            octets: &octets,
+        };
+        let now = "fd00::2".parse().unwrap();
+        header.last_destination(now).map(|it| it.to_string())
+    };
+    let address = |text: &str| text.parse::<Ipv6Addr>().unwrap().octets();
+    let (one, two) = (address("fd00::a"), address("fd00::b"));
+    let some = |text: &str| Some(text.to_owned());
+    let both = [&[0; 4], &one[..], &two].concat();
+    assert_eq!(last(0, 2, &both), some("fd00::b"));
+    assert_eq!(last(0, 1, &both), some("fd00::b"));
+    assert_eq!(last(0, 0, &both), some("fd00::2"), "it is there");
+    assert_eq!(last(0, 3, &both), None, "no such address");
+    assert_eq!(last(0, 1, &[0; 12]), None, "half an address");
+    let home = [&[0; 4], &one[..]].concat();
+    assert_eq!(last(2, 1, &home), some("fd00::a"));
+    assert_eq!(last(2, 2, &home), None);
+    assert_eq!(last(2, 1, &both), None);
+    // Last Entry is 1; the last segment is the first of the list.
+    let segments = [&[1, 0, 0, 0], &one[..], &two].concat();
+    assert_eq!(last(4, 1, &segments), some("fd00::a"));
+    assert_eq!(last(4, 2, &segments), some("fd00::a"), "a reduced one");
+    assert_eq!(last(4, 3, &segments), None);
+    assert_eq!(last(4, 1, &[2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+    // Fifteen octets are left out of the first, twelve of the last; three pad it.
+    let short = [&[0xfc, 0x30, 0, 0, 7][..], &[1, 2, 3, 4], &[0; 3]].concat();
+    assert_eq!(last(3, 1, &short), some("fd00::102:304"));
+    assert_eq!(last(3, 2, &short), some("fd00::102:304"));
+    assert_eq!(last(3, 3, &short), None);
+    assert_eq!(last(3, 1, &[0xfc, 0xf0, 0, 0]), None, "all of it pads");
+    assert_eq!(
+        last(3, 1, &[0x0c, 0x30, 0, 0, 7, 1, 2, 3, 4, 0, 0, 0]),
+        None
+    );
+    assert_eq!(last(5, 1, &both), None, "an unknown type");
+    assert_eq!(last(5, 0, &both), some("fd00::2"));
 }
