@@ -216,6 +216,27 @@ impl Header {
         }
     }
 
+    fn unknown(&self, key: &str) -> String {
+        let what = format!(
+            "what tcp.{key} is on Linux is not known; set it in [linux] sysctl and name it in [linux] same, or say linux = \"no: ...\""
+        );
+        self.at_line(key, &what)
+    }
+
+    /// The congestion control that makes a socket of Linux's do what [`Header::tcp`] says; where that says nothing, what ours has then.
+    /// As a kernel setting it would not do: a network namespace is refused what the kernel has not marked as harmless.
+    ///
+    /// # Errors
+    /// It is not known what that is there.
+    pub fn controller(&self) -> Result<&'static str, String> {
+        let said = self.tcp.get(CONGESTION).map(toml::Value::as_str);
+        match said.unwrap_or(Some("cubic")) {
+            Some("cubic") => Ok("cubic"),
+            Some("newreno") => Ok("reno"),
+            _ => Err(self.unknown(CONGESTION)),
+        }
+    }
+
     /// Linux's kernel settings that make it do what [`Header::tcp`] says, by name under `/proc/sys` with dots.
     ///
     /// # Errors
@@ -223,15 +244,10 @@ impl Header {
     pub fn sysctls(&self, same: &Same) -> Result<Vec<(String, String)>, String> {
         let mut all = Vec::new();
         for (key, value) in &self.tcp {
-            if same.same.contains(key) {
+            if key == CONGESTION || same.same.contains(key) {
                 continue;
             }
-            let pair = same_setting(key, value).ok_or_else(|| {
-                let what = format!(
-                    "what tcp.{key} is on Linux is not known; set it in [linux] sysctl and name it in [linux] same, or say linux = \"no: ...\""
-                );
-                self.at_line(key, &what)
-            })?;
+            let pair = same_setting(key, value).ok_or_else(|| self.unknown(key))?;
             all.push((pair.0.to_owned(), pair.1.to_owned()));
         }
         for (name, value) in &same.sysctl {
@@ -250,6 +266,9 @@ impl Header {
     }
 }
 
+/// The setting that a socket has by itself there.
+const CONGESTION: &str = "congestion";
+
 /// The kernel's setting for one of ours.
 fn same_setting(key: &str, value: &toml::Value) -> Option<(&'static str, &'static str)> {
     let switch = |name, on, off| {
@@ -266,8 +285,6 @@ fn same_setting(key: &str, value: &toml::Value) -> Option<(&'static str, &'stati
         ("slow_start_after_idle", _) => switch("net.ipv4.tcp_slow_start_after_idle", "1", "0"),
         ("ecn", Some("off")) => Some(("net.ipv4.tcp_ecn", "0")),
         ("ecn", Some("classic")) => Some(("net.ipv4.tcp_ecn", "1")),
-        ("congestion", Some("cubic")) => Some(("net.ipv4.tcp_congestion_control", "cubic")),
-        ("congestion", Some("newreno")) => Some(("net.ipv4.tcp_congestion_control", "reno")),
         ("loss_detection", Some("rack")) => Some(("net.ipv4.tcp_recovery", "1")),
         ("loss_detection", Some("sack")) => Some(("net.ipv4.tcp_recovery", "0")),
         _ => None,

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Time | that of the machine; what comes is stamped as it is read |
-//! | Settings | those that the header names, and no metrics kept from connections before |
+//! | Settings | those that the header names, no metrics kept from connections before, and for each socket its congestion control, whatever the kernel's own choice is |
 //! | Left out | what sockets do not tell: that a connection is closed, the state of TCP |
 
 use std::collections::{BTreeMap, VecDeque};
@@ -117,6 +117,8 @@ pub(super) struct Kernel {
     clock: RealClock,
     began: Instant,
     v6: bool,
+    /// The congestion control of every socket.
+    controller: &'static str,
     came: VecDeque<(Instant, Vec<u8>)>,
     listener: Option<OwnedFd>,
     sockets: BTreeMap<Connection, Socket>,
@@ -161,6 +163,7 @@ impl Kernel {
             began: clock.now(),
             clock,
             v6: header.v6,
+            controller: header.controller()?,
             came: VecDeque::new(),
             listener: None,
             sockets: BTreeMap::new(),
@@ -219,6 +222,10 @@ impl Kernel {
         let socket =
             socket_with(family, SocketType::STREAM, flags, None).map_err(refused("socket"))?;
         sockopt::set_socket_reuseaddr(&socket, true).map_err(refused("SO_REUSEADDR"))?;
+        // Who is accepted inherits it.
+        let controller = self.controller;
+        sockopt::set_tcp_congestion(&socket, controller)
+            .map_err(|why| format!("TCP_CONGESTION = {controller}: {why}"))?;
         let local = SocketAddr::new(stack_address(self.v6), STACK_PORT);
         bind(&socket, &local).map_err(refused("bind"))?;
         Ok(socket)
@@ -252,6 +259,11 @@ impl Kernel {
     /// The socket gets what was asked for so far.
     fn dress(&self, connection: Connection, descriptor: &OwnedFd) -> Result<(), String> {
         sockopt::set_socket_oobinline(descriptor, true).map_err(refused("SO_OOBINLINE"))?;
+        let (uses, wanted) = (sockopt::tcp_congestion(descriptor), self.controller);
+        let uses = uses.map_err(refused("TCP_CONGESTION"))?;
+        if uses != wanted {
+            return Err(format!("Linux uses {uses} instead of {wanted}"));
+        }
         let asked = self.asked.get(&connection);
         let mut asked = asked.into_iter().flatten();
         asked.try_for_each(|set| self.set(descriptor, *set))

@@ -112,6 +112,25 @@ fn a_setting_of_which_linux_knows_nothing_must_be_spoken_of() {
 }
 
 #[test]
+fn a_socket_of_linux_has_the_congestion_control_of_the_script() {
+    for (said, controller) in [
+        ("", "cubic"),
+        ("congestion = \"cubic\"", "cubic"),
+        ("congestion = \"newreno\"", "reno"),
+    ] {
+        let script = read(&format!("[tcp]\n{said}\n---\n"));
+        assert_eq!(script.header.controller().as_deref(), Ok(controller));
+        let Linux::Yes(same) = &script.header.linux else {
+            panic!("it applies")
+        };
+        assert_eq!(script.header.sysctls(same), Ok(Vec::new()), "none of these");
+    }
+    let script = read("[tcp]\ncongestion = \"fixed\"\n---\n");
+    let said = script.header.controller().unwrap_err();
+    assert!(said.starts_with("line 2: what tcp.congestion is"), "{said}");
+}
+
+#[test]
 fn another_segment_is_shown_below_the_one_expected() {
     let got = failure(&format!(
         "{HANDSHAKE}+0 write 100\n+0 > . 1:101(100) ack 1 urg 7\n"

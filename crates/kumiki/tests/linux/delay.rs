@@ -15,7 +15,7 @@ use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use serde_json::Value;
 
 use crate::Case;
-use crate::host::{Content, PORT, Said, address, prefix, read, when, write};
+use crate::host::{Content, PORT, Said, address, prefix, prepare, read, when, write};
 use crate::path::{Peer, ip, needed};
 use crate::single::holds;
 
@@ -201,7 +201,8 @@ fn crosses(kind: &str) -> Said<String> {
     let Some((between, mut peer)) = set_up(kind, set, PEER)? else {
         return Ok(ABSENT.to_owned());
     };
-    let mut stream = TcpStream::connect((address(0, 2), PORT)).map_err(when("connect"))?;
+    let stream = TcpStream::connect((address(0, 2), PORT)).map_err(when("connect"))?;
+    let mut stream = prepare(stream)?;
     let sent = write(&mut stream, PART, 7)?;
     stream.shutdown(Shutdown::Write).map_err(when("shutdown"))?;
     let received = peer.line()?;

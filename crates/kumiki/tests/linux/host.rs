@@ -246,7 +246,8 @@ pub(crate) fn accept(listener: &TcpListener) -> Said<TcpStream> {
     }
 }
 
-fn prepare(stream: TcpStream) -> Said<TcpStream> {
+/// Time limits and the congestion control of a socket of Linux's.
+pub(crate) fn prepare(stream: TcpStream) -> Said<TcpStream> {
     let set = |set: io::Result<()>| set.map_err(when("set a time limit"));
     set(stream.set_read_timeout(Some(PATIENCE)))?;
     set(stream.set_write_timeout(Some(PATIENCE)))?;
