@@ -284,7 +284,9 @@ impl Sending {
         }
         let measured = trip.is_some();
         let copies = self.flights.iter().take_while(|it| it.start < ack);
-        let copied = copies.filter(|it| it.again).map(|it| it.last).min();
+        // What was reported before is no news.
+        let copies = copies.filter(|it| it.again && !it.sacked);
+        let copied = copies.map(|it| it.last).min();
         let echo = echo.filter(|&echo| echo != 0);
         let mut told = false;
         if let (Some(last), Some(echo)) = (self.ts_last, echo) {

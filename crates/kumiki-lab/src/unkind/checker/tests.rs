@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::{Message, Pattern};
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::tcp::{Flags, Header, Options, SackBlock, SackBlocks, Seq};
 
 use super::Checker;
 use crate::unkind::case::{Case, Transport, Version};
@@ -24,6 +24,8 @@ struct Bench {
     end: usize,
     /// Octets of the peer's that the last acknowledgment was for.
     acked: u32,
+    /// Text bears timestamps, in milliseconds.
+    timestamps: bool,
 }
 
 impl Bench {
@@ -33,35 +35,48 @@ impl Bench {
     }
 
     fn with(written: u64) -> Self {
-        Self::of(written, false, None)
+        Self::of(written, Options::NONE)
     }
 
     /// Windows count in units of 8 octets: 32,000 are offered.
     fn scaled() -> Self {
-        Self::of(10_000, false, Some(3))
+        let window_scale = Some(3);
+        Self::of(
+            10_000,
+            Options {
+                window_scale,
+                ..Options::NONE
+            },
+        )
     }
 
     /// RACK with tail loss probes.
     fn rack() -> Self {
-        Self::of(10_000, true, None)
+        Self::of(
+            10_000,
+            Options {
+                sack_permitted: true,
+                ..Options::NONE
+            },
+        )
     }
 
-    fn of(written: u64, rack: bool, window_scale: Option<u8>) -> Self {
+    /// With `offered` by both SYNs; a tail is probed where it has SACK.
+    fn of(written: u64, offered: Options) -> Self {
         let mut end = Case::of(Transport::Tcp, 0).ends[0].clone();
         end.tcp = kumiki_proto::tcp::defaults::modern();
-        end.tcp.tail_loss_probe = rack;
+        end.tcp.tail_loss_probe = offered.sack_permitted;
         end.mtu = 1500;
         let facts = Arc::new(Facts::default());
         let mut bench = Self {
             checker: Checker::new(0, (Version::Four, &end), Pattern::Counter, &facts),
             end: 0,
             acked: 0,
+            timestamps: offered.timestamps.is_some(),
         };
         let syn = Options {
             mss: Some(1000),
-            sack_permitted: rack,
-            window_scale,
-            ..Options::NONE
+            ..offered
         };
         bench.sent(0, header(Flags::SYN, OWN, 0, 4000, syn), 0);
         let answer = header(Flags::SYN | Flags::ACK, PEER, OWN + 1, 3000, syn);
@@ -86,14 +101,39 @@ impl Bench {
     fn ack(&mut self, ms: u64, octets: u32, window: u16) {
         self.acked = octets;
         let ack = PEER.wrapping_add(1 + octets);
-        let header = header(Flags::ACK, OWN + 1, ack, window, Options::NONE);
+        let header = header(Flags::ACK, OWN + 1, ack, window, self.options(ms));
         self.sent(ms, header, 0);
+    }
+
+    fn options(&self, ms: u64) -> Options {
+        let value = u32::try_from(ms).expect("a test takes no month");
+        Options {
+            timestamps: self.timestamps.then_some((value, 1)),
+            ..Options::NONE
+        }
+    }
+
+    /// An acknowledgment of `acked` octets of ours, with TSecr `echo` and a SACK block from the first to the second of `sack`.
+    fn echo(&mut self, ms: u64, acked: u32, echo: u32, sack: Option<(u32, u32)>) {
+        let mut options = Options {
+            timestamps: Some((1, echo)),
+            ..Options::NONE
+        };
+        if let Some((left, right)) = sack {
+            options.sack = SackBlocks::from_slice(&[SackBlock {
+                left: Seq(OWN + 1 + left),
+                right: Seq(OWN + 1 + right),
+            }]);
+        }
+        let seq = PEER.wrapping_add(1);
+        let header = header(Flags::ACK, seq, OWN + 1 + acked, 3000, options);
+        self.arrived(ms, header, 0);
     }
 
     /// Octets `from` and following of ours.
     fn text(&mut self, ms: u64, from: u32, octets: usize) {
         let ack = PEER.wrapping_add(1 + self.acked);
-        let header = header(Flags::ACK, OWN + 1 + from, ack, 4000, Options::NONE);
+        let header = header(Flags::ACK, OWN + 1 + from, ack, 4000, self.options(ms));
         self.sent(ms, header, octets);
     }
 
@@ -305,6 +345,34 @@ fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
     assert_eq!(bench.rule(300), Some((221, "stall")));
 }
 
+/// RFC 7323 section 5.3: an acknowledgment that was lost is repeated with the same TSecr, which is no round trip then.
+#[test]
+fn an_echo_of_what_was_sent_before_the_last_copy_is_no_measure() {
+    let timed = Options {
+        sack_permitted: true,
+        timestamps: Some((1, 1)),
+        ..Options::NONE
+    };
+    let rule = |reported: Option<(u32, u32)>, echo| {
+        let mut bench = Bench::of(10_000, timed);
+        bench.text(20, 0, 900);
+        bench.text(20, 900, 900);
+        bench.text(30, 900, 900);
+        bench.echo(40, 0, 1, reported);
+        bench.text(230, 0, 900);
+        bench.text(630, 0, 900);
+        bench.echo(640, 1800, echo, None);
+        bench.text(640, 1800, 900);
+        bench.rule(5000)
+    };
+    // With 410 ms as a sample RTO is 479.5 ms; where it is none for sure, four times that.
+    assert_eq!(rule(None, 230), Some((1120, "stall")));
+    let second = Some((900, 1800));
+    assert_eq!(rule(second, 230), Some((2559, "stall")));
+    // The last copy is one.
+    assert_eq!(rule(second, 630), Some((841, "stall")));
+}
+
 /// RFC 6298 section 3: of what may have been sent twice no round trip is known, and RTO is its initial value, or 3 s.
 #[test]
 fn the_answer_to_a_syn_that_came_twice_is_no_measure() {
@@ -320,6 +388,7 @@ fn the_answer_to_a_syn_that_came_twice_is_no_measure() {
             checker: Checker::new(1, (Version::Four, &end), Pattern::Counter, &facts),
             end: 1,
             acked: 0,
+            timestamps: false,
         };
         assert!(bench.checker.passive && !bench.checker.bounds.cookies);
         let syn = Options {
