@@ -21,7 +21,9 @@
 //!
 //! In time it is what the line needs for the octets eight times over, what rates, pauses and readers need twice, four times all the time that the line is
 //! down, for each step two round trips at their longest and two seconds (time-outs and delayed acknowledgments) over b, and 20,000 s for ends that
-//! wait for a peer that is gone (`run::PATIENCE` and the user's time-out).
+//! wait for a peer that is gone (`run::PATIENCE` and the user's time-out). Where nothing controls congestion each step of TCP may wait for the maximum of RTO
+//! besides: all goes again at each time-out, a short queue keeps a segment or two of it, and Karn's rule leaves no sample that would end the back-off (seed
+//! 5014882: 124 octets in 120 s).
 //!
 //! The bound is meant to be broken by what goes wrong in kind, not to measure efficiency: `kumiki unkind` prints how much of it was used. With
 //! 24 a step and 2000 half of 1,000 TCP seeds from 5,000,000 on used 0.6 % of the packets or less and 99 of 100 used 19.5 %; of 600 XTP seeds 0.8 % and
@@ -111,13 +113,26 @@ impl Way<'_> {
         1 + each(self.segment) + writes + each(self.window) + bits
     }
 
-    /// How often a packet leaves where nothing controls congestion, for each that the queue takes.
-    fn times(&self) -> u64 {
-        let free = self.from.xtp.as_ref().map_or_else(
+    /// Nothing controls congestion.
+    fn is_free(&self) -> bool {
+        self.from.xtp.as_ref().map_or_else(
             || self.from.tcp.congestion == Algorithm::Fixed,
             |it| it.congestion == congestion::Kind::Off,
-        );
-        if !free {
+        )
+    }
+
+    /// The longest time-out that a step may wait for, where it is no exception.
+    fn time_out(&self) -> Duration {
+        if self.from.xtp.is_none() && self.is_free() {
+            self.from.tcp.rto.maximum
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// How often a packet leaves where nothing controls congestion, for each that the queue takes.
+    fn times(&self) -> u64 {
+        if !self.is_free() {
             return 1;
         }
         let packet = self.segment.min(self.from.writing.piece.0).max(1);
@@ -227,7 +242,7 @@ pub(in crate::unkind) fn allowed(case: &Case, reports: &[Report; 2], now: Instan
             .iter()
             .map(|(from, to)| to.saturating_since(*from))
             .fold(Duration::ZERO, |a, b| a + b);
-        let per_step = trip * 2 + STEP;
+        let per_step = trip * 2 + STEP + way.time_out();
         time = time
             + per_step.saturating_mul(steps)
             + way.on_the_line(way.octets) * 8
@@ -282,6 +297,22 @@ mod tests {
             (15..=16).contains(&ratio) || case.stack == Stack::Cells,
             "{ratio}"
         );
+    }
+
+    #[test]
+    fn where_nothing_controls_congestion_a_step_may_wait_for_the_longest_time_out() {
+        let mut case = Case::of(Transport::Tcp, 5_014_882);
+        let [far_maximum, took] = [120, 21_866].map(Duration::from_secs);
+        assert_eq!(case.ends[1].tcp.congestion, Algorithm::Fixed);
+        assert_eq!(case.ends[1].tcp.rto.maximum, far_maximum);
+        let time = |case: &Case| allowed(case, &reports(case), Instant::ZERO).time;
+        // 25,000 octets go in segments of 62 at the most, which carry 42 to 62 of text.
+        let free = time(&case);
+        assert!(free > took, "{free}");
+        case.ends[1].tcp.congestion = Algorithm::NewReno;
+        let more = free.as_millis() - time(&case).as_millis();
+        let steps = more / far_maximum.as_millis();
+        assert!((25_000 / 62..25_000 / 20).contains(&steps), "{steps}");
     }
 
     #[test]
