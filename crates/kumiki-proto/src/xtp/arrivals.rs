@@ -228,13 +228,7 @@ impl Endpoint {
         let Some(upto) = self.answering.dreq else {
             return;
         };
-        let held: u64 = self
-            .receive
-            .held
-            .iter()
-            .map(|it| it.text.len() as u64)
-            .sum();
-        let untaken = self.receive.user + held;
+        let untaken = self.receive.user + self.receive.waiting_octets();
         let taken = self.receive.rseq.saturating_sub(untaken);
         let shut = self.receive.alloc.saturating_sub(self.receive.sent()) < self.room.into();
         if taken >= upto || (shut && self.receive.room > 0 && self.receive.room >= untaken) {

@@ -466,7 +466,7 @@ impl Endpoint {
     /// Hands over what is in order, or keeps it for whoever accepts.
     pub(crate) fn deliver(&mut self, piece: Piece, io: &mut Io<'_, '_>) {
         if !self.accepted || self.part.is_joining() {
-            self.receive.held.push_back(piece);
+            self.receive.keep(piece);
             return;
         }
         let session = self.user;
