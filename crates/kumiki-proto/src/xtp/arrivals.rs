@@ -314,6 +314,7 @@ impl Endpoint {
         let now = io.now();
         let question = self.asking.answered(echo, now);
         let is_sample = question.is_some() && self.part.is_sample();
+        let longest = self.longest_list(io.shared);
         let rtt = is_sample.then(|| self.rtt.answered(echo, now)).flatten();
         io.shared.counters.samples += u64::from(rtt.is_some());
         let selective = self.recovery == Recovery::Selective;
@@ -330,7 +331,10 @@ impl Endpoint {
         } else {
             u64::from(io.shared.config.reordering)
         };
-        let mut lost = board.judge(limit, tolerance);
+        // A list that fills its packet may have been cut short: nothing is said of what lies above it (P1).
+        let cut = spans.last().filter(|_| spans.len() >= longest);
+        let known = cut.map_or(u64::MAX, |last| last.right);
+        let mut lost = board.judge(limit, tolerance, known);
         if certain && selective {
             lost += board.believe(spans);
         }
@@ -359,6 +363,15 @@ impl Endpoint {
             // Who joins may have less room than all others had (P41).
             self.send.alloc = alloc;
         } else if self.send.allow(alloc) {
+        if delivered > 0 {
+            self.lost_in_vain = 0;
+            if self.not_before.take().is_some() {
+                self.timers.clear(Timer::Rate, io.cx);
+            }
+        } else if lost > 0 && in_flight == 0 {
+            self.lost_in_vain = self.lost_in_vain.saturating_add(1);
+            self.not_before = self.rtt.wait_in_vain(self.lost_in_vain).map(|it| now + it);
+        }
             // A window that opens, however little, was waited for long enough (P22).
             self.stalled = None;
             self.probes = 0;

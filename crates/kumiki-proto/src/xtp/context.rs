@@ -211,6 +211,9 @@ pub(crate) struct Endpoint {
     /// WCLOSE has left.
     pub(crate) wclose_told: bool,
     /// The peer's stream is complete.
+    /// How often since then all that was out was found to be lost, and before when it is not sent again (P24).
+    pub(crate) lost_in_vain: u32,
+    pub(crate) not_before: Option<Instant>,
     pub(crate) read_closed: bool,
     /// The user was told so.
     pub(crate) released: bool,
@@ -326,6 +329,8 @@ impl Endpoint {
             tell_traffic: false,
             ended: false,
             closing: Options::NONE,
+            lost_in_vain: 0,
+            not_before: None,
             stirred: true,
             listed: false,
             queued: false,
@@ -400,6 +405,7 @@ impl Endpoint {
                 rates.inburst
             } else {
                 // A rate without a burst: a packet at a time.
+            self.tell_packet();
                 self.room
             },
         });
@@ -428,6 +434,13 @@ impl Endpoint {
     pub(crate) fn up(&self, indication: Indication, io: &mut Io<'_, '_>) {
         io.cx.up(self.above, indication);
     }
+        self.tell_packet();
+    }
+
+    /// Congestion control reckons in the packets that are sent, by the path and by the peer.
+    fn tell_packet(&mut self) {
+        let packet = self.room.min(self.peer_maxdata);
+        self.controller.on_packet(packet);
 
     /// Confirms the user's open: there is no handshake before data.
     pub(crate) fn opened(&mut self, io: &mut Io<'_, '_>) {

@@ -276,11 +276,27 @@ impl Board {
 
     /// A span says that `left..right` has been received (P1: the one place that knows what spans mean). How many octets are
     /// news.
+    ///
+    /// Only whole packets are remembered, for those that lack an octet are sent again whole, and each report tells all anew: a peer that reports
+    /// each second octet takes no more memory than what we have sent does.
     pub(crate) fn cover(&mut self, span: Span) -> u64 {
         let mut fresh = smallvec::SmallVec::<[(u64, u64); 4]>::new();
         let left = span.left.max(self.una);
+        let (from, to) = (
+            self.place(left),
+            self.records.partition_point(|it| it.end() <= span.right),
+        );
+        let first = self.records.get(from);
+        let last = to.checked_sub(1).and_then(|to| self.records.get(to));
+        let Some((left, right)) = first
+            .zip(last)
+            .map(|(first, last)| (first.start, last.end()))
+            .filter(|(left, right)| left < right)
+        else {
+            return 0;
+        };
         self.received
-            .insert(left, span.right, |a, b| fresh.push((a, b)));
+            .insert(left, right, |a, b| fresh.push((a, b)));
         let mut news = 0;
         for (left, right) in fresh {
             // The one that `left` lies in may be whole now.
@@ -299,10 +315,12 @@ impl Board {
 
     /// An answer came to a question of order `limit`, or 0 where it is no news: what left before that question, or before the latest
     /// packet that has arrived, and has not arrived itself, is lost, if at least `tolerance` packets have overtaken it. How many octets.
-    pub(crate) fn judge(&mut self, limit: u64, tolerance: u64) -> u64 {
+    /// Of what begins at `known` or above the answer says nothing.
+    pub(crate) fn judge(&mut self, limit: u64, tolerance: u64, known: u64) -> u64 {
         let limit = limit.max(self.arrived);
         let tolerance = tolerance.max(1);
         let mut lost = 0;
+        let mut untold = Vec::new();
         while let Some(&(order, start)) = self.flight.front()
             && order.saturating_add(tolerance) <= limit
         {
@@ -312,11 +330,18 @@ impl Board {
                 continue;
             };
             if record.start == start && record.order == order && record.fate == Fate::Out {
+                if start >= known {
+                    untold.push((order, start));
+                    continue;
+                }
                 record.fate = Fate::Lost;
                 self.lost.insert(start);
                 self.in_flight -= u64::from(record.len);
                 lost += u64::from(record.len);
             }
+        }
+        for it in untold.into_iter().rev() {
+            self.flight.push_front(it);
         }
         lost
     }

@@ -4,7 +4,7 @@ use kumiki_graph::{FlowControl, Instant};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Control, Errors, First, Format, Header, Options, TrafficControl};
 
-use super::context::{Endpoint, Exchange, HEADER, Io};
+use super::context::{Endpoint, Exchange, HEADER, Io, Shared};
 use super::packet::{Front, transmit};
 use super::send::{Cut, Send, Writer};
 use super::table::key_of;
@@ -17,6 +17,12 @@ const SPAN: u32 = 16;
 const PAIR: u64 = 3;
 /// The most spans that are told: what has to be looked through for a report grows with them.
 const MOST_SPANS: u32 = 512;
+
+/// So many spans are told in a packet with `room` octets behind its header.
+fn spans_in(room: u32) -> usize {
+    let spans = room.saturating_sub(ECNTL - HEADER) / SPAN;
+    usize::try_from(spans.clamp(1, MOST_SPANS)).unwrap_or(1)
+}
 
 /// Why nothing leaves, or that something has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -206,6 +212,9 @@ impl Endpoint {
             }
             cut = Send::shortened(cut, u32::try_from(allowed).unwrap_or(u32::MAX));
         }
+        if let Some(at) = self.not_before.filter(|at| again && *at > now) {
+            return Emission::Rate(at);
+        }
         let octets = u64::from(cut.octets);
         if in_flight > 0 && in_flight.saturating_add(octets) > self.window() {
             self.window_limited = true;
@@ -309,8 +318,7 @@ impl Endpoint {
         let exchange = self.exchange == Exchange::Telling || self.tell_traffic;
         let misses = self.receive.misses() && !self.receive.noerr;
         if misses {
-            let room = self.packet_room().saturating_sub(ECNTL - HEADER) / SPAN;
-            let most = usize::try_from(room.clamp(1, MOST_SPANS)).unwrap_or(1);
+            let most = spans_in(self.room.min(self.peer_maxdata));
             let errors = Errors {
                 control,
                 spans: self.receive.spans(most),
@@ -349,6 +357,11 @@ impl Endpoint {
             let front = Front::Octets(&octets);
             transmit(&self.path, header, &front, Message::new(), io.cx);
         }
+    }
+
+    /// How many spans the longest report of the peer has, as far as is known of its way to us: no more than that may only be what was room for.
+    pub(crate) fn longest_list(&self, shared: &Shared) -> usize {
+        spans_in(self.room.min(self.peer_maxdata).min(shared.maxdata(0)))
     }
 
     /// Asks without data.
