@@ -94,7 +94,13 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<Arrived, Refus
     text.meta_mut().checksum = Checksum::Unknown;
     let body = body(&header, text).map_err(|diagnosis| Refused {
         why: "malformed",
-        answer: Some((source, destination, header.key, diagnosis)),
+        // A DIAG is not answered, whatever is wrong with it.
+        answer: (header.format != Format::Diag).then_some((
+            source,
+            destination,
+            header.key,
+            diagnosis,
+        )),
     })?;
     Ok(Arrived {
         source,
