@@ -13,12 +13,15 @@
 //! counts no more than that of a refused one. What it *asks* (sync, EDGE, SREQ, DREQ) is heard, or its sender would never learn of it.
 
 use kumiki_graph::{Notice, Reason};
-use kumiki_wire::xtp::{Control, Diagnosis, Header, Key, Options, Span, Traffic, code, val};
+use kumiki_wire::xtp::{
+    Control, Diagnosis, Format, Header, Key, Options, Span, Traffic, code, val,
+};
 use smallvec::SmallVec;
 
 use super::config::Recovery;
 use super::congestion::Status;
 use super::context::{Endpoint, Exchange, Io};
+use super::control::at_or_before;
 use super::judging::Refused;
 use super::packet::{Arrived, Body};
 use super::receive::{Inserted, Piece};
@@ -68,6 +71,10 @@ impl Endpoint {
                 {
                     self.on_admission(control.rseq, &address, io);
                 }
+                if header.format == Format::Cntl {
+                    // Who does not know that we know its key tells it (P13).
+                    self.unshown = None;
+                }
                 self.know_peer(header.key, exchange.as_ref());
                 self.hear_modes(options);
                 self.receive.know_sent(header.seq);
@@ -110,6 +117,7 @@ impl Endpoint {
                 Some(end)
             }
         };
+        self.count_received(&header);
         self.heard(io);
         let by_edge = self
             .answering
@@ -268,6 +276,7 @@ impl Endpoint {
         if self.exchange == Exchange::Heard {
             self.peer = Some(xkey.own());
             self.exchange = Exchange::Done;
+            self.unshown = Some(self.asking.sync);
         }
     }
 
@@ -305,6 +314,7 @@ impl Endpoint {
     pub(crate) fn on_control(&mut self, control: &Control, spans: &[Span], io: &mut Io<'_, '_>) {
         let Control { rseq, alloc, echo } = *control;
         let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
+        let longest = self.longest_list(io.shared);
         let board = &mut self.send.board;
         // Of a peer that allows nothing no more can be wanted than that it answers.
         let shut = self.stalled.is_some() && board.in_flight() == 0;
@@ -313,8 +323,11 @@ impl Endpoint {
         }
         let now = io.now();
         let question = self.asking.answered(echo, now);
+        if let Some(question) = question {
+            self.unshown
+                .take_if(|last| !at_or_before(question.sync, *last));
+        }
         let is_sample = question.is_some() && self.part.is_sample();
-        let longest = self.longest_list(io.shared);
         let rtt = is_sample.then(|| self.rtt.answered(echo, now)).flatten();
         io.shared.counters.samples += u64::from(rtt.is_some());
         let selective = self.recovery == Recovery::Selective;
@@ -350,6 +363,15 @@ impl Endpoint {
             self.asking.doubt = true;
         }
         let in_flight = board.in_flight();
+        if delivered > 0 {
+            self.lost_in_vain = 0;
+            if self.not_before.take().is_some() {
+                self.timers.clear(Timer::Rate, io.cx);
+            }
+        } else if lost > 0 && in_flight == 0 {
+            self.lost_in_vain = self.lost_in_vain.saturating_add(1);
+            self.not_before = self.rtt.wait_in_vain(self.lost_in_vain).map(|it| now + it);
+        }
         if delivered > 0 || (board.una() == board.nxt() && !closing) {
             (self.fresh_at, self.in_vain) = (now, 0);
             self.asking.tails = 0;
@@ -363,15 +385,6 @@ impl Endpoint {
             // Who joins may have less room than all others had (P41).
             self.send.alloc = alloc;
         } else if self.send.allow(alloc) {
-        if delivered > 0 {
-            self.lost_in_vain = 0;
-            if self.not_before.take().is_some() {
-                self.timers.clear(Timer::Rate, io.cx);
-            }
-        } else if lost > 0 && in_flight == 0 {
-            self.lost_in_vain = self.lost_in_vain.saturating_add(1);
-            self.not_before = self.rtt.wait_in_vain(self.lost_in_vain).map(|it| now + it);
-        }
             // A window that opens, however little, was waited for long enough (P22).
             self.stalled = None;
             self.probes = 0;

@@ -21,6 +21,7 @@ use super::rate::{Credit as RateCredit, Pacer};
 use super::receive::{Piece, Receive};
 use super::rtt::Estimator;
 use super::send::{Send, Writer};
+use super::strangers::Allowance;
 use super::table::key_of;
 use super::timers::{Timer, Timers};
 
@@ -169,6 +170,10 @@ pub(crate) struct Endpoint {
     /// Packets that carry it are looked up by it.
     pub(crate) named: bool,
     pub(crate) exchange: Exchange,
+    /// What may go to a caller that does not show that it knows our key.
+    pub(crate) allowance: Allowance,
+    /// We called and have been told the peer's key when this was the last question; and have heard nothing that shows that the peer knows so.
+    pub(crate) unshown: Option<u32>,
     pub(crate) path: Path,
     /// The answer about the route is awaited.
     pub(crate) unrouted: bool,
@@ -206,14 +211,14 @@ pub(crate) struct Endpoint {
     /// since.
     pub(crate) fresh_at: Instant,
     pub(crate) in_vain: u32,
+    /// How often since then all that was out was found to be lost, and before when it is not sent again (P24).
+    pub(crate) lost_in_vain: u32,
+    pub(crate) not_before: Option<Instant>,
     /// The user was told that there is no answer.
     pub(crate) silent: bool,
     /// WCLOSE has left.
     pub(crate) wclose_told: bool,
     /// The peer's stream is complete.
-    /// How often since then all that was out was found to be lost, and before when it is not sent again (P24).
-    pub(crate) lost_in_vain: u32,
-    pub(crate) not_before: Option<Instant>,
     pub(crate) read_closed: bool,
     /// The user was told so.
     pub(crate) released: bool,
@@ -291,6 +296,8 @@ impl Endpoint {
             } else {
                 Exchange::Calling
             },
+            allowance: Allowance::new(config.amplification),
+            unshown: None,
             path: Path {
                 local: begin.local.ip(),
                 remote: begin.remote.ip(),
@@ -322,6 +329,8 @@ impl Endpoint {
             probes: 0,
             fresh_at: now,
             in_vain: 0,
+            lost_in_vain: 0,
+            not_before: None,
             silent: false,
             wclose_told: false,
             read_closed: false,
@@ -329,8 +338,6 @@ impl Endpoint {
             tell_traffic: false,
             ended: false,
             closing: Options::NONE,
-            lost_in_vain: 0,
-            not_before: None,
             stirred: true,
             listed: false,
             queued: false,
@@ -398,6 +405,7 @@ impl Endpoint {
         };
         if rates.maxdata > 0 {
             self.peer_maxdata = rates.maxdata.max(MIN_DATA);
+            self.tell_packet();
         }
         self.peer_limit = (rates.inrate > 0).then_some(RateLimit {
             octets_per_second: rates.inrate,
@@ -405,7 +413,6 @@ impl Endpoint {
                 rates.inburst
             } else {
                 // A rate without a burst: a packet at a time.
-            self.tell_packet();
                 self.room
             },
         });
@@ -427,13 +434,6 @@ impl Endpoint {
         self.unrouted = false;
         self.path.bypass = bypass;
         self.room = shared.maxdata(unit);
-    }
-
-    // What goes up.
-
-    pub(crate) fn up(&self, indication: Indication, io: &mut Io<'_, '_>) {
-        io.cx.up(self.above, indication);
-    }
         self.tell_packet();
     }
 
@@ -441,6 +441,13 @@ impl Endpoint {
     fn tell_packet(&mut self) {
         let packet = self.room.min(self.peer_maxdata);
         self.controller.on_packet(packet);
+    }
+
+    // What goes up.
+
+    pub(crate) fn up(&self, indication: Indication, io: &mut Io<'_, '_>) {
+        io.cx.up(self.above, indication);
+    }
 
     /// Confirms the user's open: there is no handshake before data.
     pub(crate) fn opened(&mut self, io: &mut Io<'_, '_>) {
@@ -604,6 +611,9 @@ impl Endpoint {
         }
         if self.answering.due && self.accepted {
             self.answer(io);
+        }
+        if self.asking.is_withheld() && self.accepted {
+            self.ask_withheld(io);
         }
         self.tell_close(io);
         self.finish_if_done(io);

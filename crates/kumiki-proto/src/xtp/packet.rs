@@ -262,6 +262,16 @@ pub(crate) enum Front<'a> {
     Octets(&'a [u8]),
 }
 
+impl Front<'_> {
+    pub(crate) const fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Tag(tag) => tag.len(),
+            Self::Octets(octets) => octets.len(),
+        }
+    }
+}
+
 /// Sends `header`, `front` and `text`; the length and the checksum are put in here.
 pub(crate) fn transmit(
     path: &Path,

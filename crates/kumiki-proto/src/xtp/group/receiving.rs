@@ -11,7 +11,7 @@ use kumiki_graph::{Address, Duration, Instant, Membership, Notice};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Format, Join, Options};
 
-use crate::xtp::context::{Endpoint, Exchange, Io};
+use crate::xtp::context::{Endpoint, Exchange, HEADER, Io};
 use crate::xtp::packet::{Front, transmit};
 use crate::xtp::receive::Receive;
 use crate::xtp::send::Writer;
@@ -207,6 +207,12 @@ impl Endpoint {
             address,
             traffic: self.traffic(io.shared),
         };
+        let octets = u64::from(HEADER) + join.len() as u64;
+        if self.may_send() < octets {
+            // The next try finds what has come until then.
+            return;
+        }
+        self.allowance.on_sent(octets);
         let options = Options::SREQ | Options::WCLOSE;
         self.transmit_join(&join, options, self.path, self.key(), io);
     }
