@@ -172,29 +172,23 @@ fn little_pieces_become_packets_when_they_are_sent_again() {
 
 #[test]
 fn of_what_lies_above_a_list_that_is_cut_short_nothing_is_known() {
-    let mut board = Board::default();
-    for _ in 0..10 {
-        board.sent(100);
-    }
-    board.cover(Span {
-        left: 200,
-        right: 400,
-    });
+    let mut board = board();
+    board.cover(span(200, 400));
     // The answer to a question behind all of them.
     assert_eq!(board.judge(11, 0, 400), 200);
-    assert_eq!(
-        (board.in_flight(), board.next_lost()),
-        (600, Some((0, 100)))
-    );
+    // What is in the dark is not in the way.
+    assert_eq!((board.in_flight(), board.next_lost()), (0, Some((0, 100))));
     board.resent(100);
     board.resent(100);
-    // What was not told of is when the report gets there; of what it says nothing the rest is out.
-    board.acknowledge(600);
-    assert_eq!(board.judge(14, 0, u64::MAX), 400);
-    assert_eq!(
-        (board.in_flight(), board.next_lost()),
-        (0, Some((600, 100)))
-    );
+    assert_eq!(board.in_flight(), 200);
+    // Some of it has come, and for the rest there is room in the report now.
+    assert_eq!(board.acknowledge(550), 350);
+    assert_eq!(board.in_flight(), 0);
+    assert_eq!(board.cover(span(600, 700)), 100);
+    assert_eq!(board.judge(14, 0, 600), 50);
+    assert_eq!(board.next_lost(), Some((550, 50)));
+    assert_eq!(board.judge(14, 0, u64::MAX), 300);
+    assert_eq!(board.acknowledge(1000), 350);
 }
 
 #[test]

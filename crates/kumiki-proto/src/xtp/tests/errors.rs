@@ -371,6 +371,8 @@ fn go_back_n_sends_no_whole_buffer_into_a_short_queue_in_each_round_trip() {
 fn what_a_report_had_no_room_for_is_not_sent_again() {
     let narrow = Config {
         maxdata: Some(128),
+        // For more pieces than this test has.
+        receive_buffer: 1 << 20,
         ..plain()
     };
     let mut pair = Pair::new(plain(), narrow, ms(10)).connected();
