@@ -163,6 +163,10 @@ impl Endpoint {
             Inserted::Outside | Inserted::Full => {
                 io.shared.counters.no_room += 1;
                 io.cx.drop("no room");
+                if self.part.is_receiver() {
+                    // Who has not been let in yet has room for the beginning alone, and must ask.
+                    self.count_received(header);
+                }
                 self.hear_question(header, io);
                 return false;
             }

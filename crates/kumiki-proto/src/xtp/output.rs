@@ -254,10 +254,21 @@ impl Endpoint {
         Emission::Sent
     }
 
-    /// Octets of data of `cut` that the caller may be sent, should it not be who it says.
+    /// Octets of data of `cut` that the caller may be sent, should it not be who it says. Answers and questions go first, for they tell the key. Only the first packet is cut
+    /// to what fits: little by little the rest would go as well, in a packet for each that comes.
     fn data_for_stranger(&self, cut: &Cut) -> u64 {
         let front = u64::from(HEADER) + cut.tag.map_or(0, |tag| tag.len() as u64);
-        self.may_send().saturating_sub(front)
+        let owed = if self.answering.due || self.asking.is_withheld() {
+            TCNTL
+        } else {
+            0
+        };
+        let fits = self.may_send().saturating_sub(front + owed);
+        if fits < cut.octets.into() && cut.seq > 0 {
+            0
+        } else {
+            fits
+        }
     }
 
     fn send_data(&mut self, cut: &Cut, again: bool, io: &mut Io<'_, '_>) {
@@ -275,9 +286,10 @@ impl Endpoint {
         self.asking.since += octets;
         self.asking.tails = 0;
         let closes = self.closes_window();
+        let front = u64::from(HEADER) + cut.tag.map_or(0, |tag| tag.len() as u64);
         let pair = !again && order <= PAIR + self.asking.showed;
         // A stranger that answers is none any more.
-        let last = self.data_for_stranger(cut) <= octets + u64::from(HEADER);
+        let last = self.may_send() < front + octets + u64::from(HEADER) + TCNTL;
         let asks = ends || closes || last_again || pair || last || self.is_question_due(io.now());
         let mut options = Options::NONE
             .with_if(ends, Options::WCLOSE)
