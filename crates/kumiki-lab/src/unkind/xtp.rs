@@ -23,6 +23,8 @@
 //! 5. *Nobody talks for ever* ("talk"). Where nothing goes on, there are not more control packets than data packets and
 //!    milliseconds account for.
 //! 6. *Whoever is asked and gives no answer is given up* ("patience"): after CTIMEOUT (P20), and no time-out is twice as long.
+//! 7. *A caller that may be another gets little* ("amplification"). Until a packet with this end's own key has come, what it sends is at most so many times
+//!    what has come (P49).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ use kumiki_octets::{Message, Pattern};
 use kumiki_proto::xtp::Config;
 use kumiki_wire::xtp::{Control, Format, Header, Options, Span};
 
-use super::case::{Case, End, Stack};
+use super::case::{Case, End, Opening, Stack};
 use super::checker::Violation;
 use super::judge::Evidence;
 use super::tap::{Witness, xtp_of};
@@ -111,6 +113,13 @@ pub(super) struct XtpWitness {
     most_unanswered: u32,
     reset_sent: bool,
     reset_came: bool,
+    /// It waits for a call, and nothing has shown yet that the caller hears it: octets of packets that have come, and that were sent.
+    stranger: Option<(u64, u64)>,
+}
+
+/// Octets of a packet with such a header.
+fn octets(header: &Header) -> u64 {
+    kumiki_wire::xtp::LEN as u64 + u64::from(header.dlen)
 }
 
 /// Whether number `a` is `b` or was given before it (P4).
@@ -168,6 +177,10 @@ impl XtpWitness {
             most_unanswered: 0,
             reset_sent: false,
             reset_came: false,
+            stranger: end
+                .filter(|it| matches!(it.opening, Opening::Listens { .. }))
+                .filter(|_| config.amplification > 0)
+                .map(|_| (0, 0)),
         }
     }
 
@@ -239,6 +252,7 @@ impl XtpWitness {
         let aborts = header.options.contains(Options::END) && !header.options.contains(both);
         self.reset_sent |= aborts || seen.diagnosis().is_some();
         self.sent_at = now;
+        self.judge_amplification(now, seen);
         if let Some((control, _)) = seen.control() {
             self.tells(now, header, control);
         }
@@ -270,6 +284,20 @@ impl XtpWitness {
         }
         if !header.options.contains(Options::END) && seen.diagnosis().is_none() {
             self.sync_sent = Some(header.sync);
+        }
+    }
+
+    /// Rule 7. What refuses, and what is left of a context, answers one packet by one.
+    fn judge_amplification(&mut self, now: Instant, seen: &Seen) {
+        let answers = seen.diagnosis().is_some() || seen.header.options.contains(Options::END);
+        let Some((came, went)) = self.stranger.as_mut().filter(|_| !answers) else {
+            return;
+        };
+        *went += octets(&seen.header);
+        let times = u64::from(self.config.amplification);
+        if *went > came.saturating_mul(times) {
+            let what = format!("sent {went} octets to a caller of whom {came} have come (P49)");
+            self.breaks(now, "amplification", what);
         }
     }
 
@@ -415,6 +443,12 @@ impl XtpWitness {
         self.reset_came |= aborts || ends || header.options.contains(Options::END);
         if ends {
             return;
+        }
+        if header.key.is_returned() {
+            self.stranger = None;
+        }
+        if let Some((came, _)) = &mut self.stranger {
+            *came += octets(&header);
         }
         if self
             .sync_came
