@@ -24,7 +24,7 @@
 //!    milliseconds account for.
 //! 6. *Whoever is asked and gives no answer is given up* ("patience"): after CTIMEOUT (P20), and no time-out is twice as long.
 //! 7. *A caller that may be another gets little* ("amplification"). Until a packet with this end's own key has come, what it sends is at most so many times
-//!    what has come (P49).
+//!    what has come (P49). Who has sent so much is no stall of rule 4.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,6 +48,8 @@ mod read;
 const ASKED: usize = 64;
 /// So many control packets need no reason, and one each millisecond more.
 const SMALL_TALK: u64 = 400;
+/// Octets of a TCNTL packet, with which a caller is asked that does not show yet that it has our key (P13).
+const TCNTL: u64 = 88;
 /// So many for each packet of data.
 const PER_DATA: u64 = 3;
 /// A rate makes a packet wait at the most so long.
@@ -301,6 +303,13 @@ impl XtpWitness {
         }
     }
 
+    /// Not even a question may go to a caller that may be another: it is the caller that must ask.
+    fn must_be_silent(&self) -> bool {
+        let times = u64::from(self.config.amplification);
+        self.stranger
+            .is_some_and(|(came, went)| came.saturating_mul(times) < went.saturating_add(TCNTL))
+    }
+
     /// A control packet of this end tells how far it is.
     fn tells(&mut self, now: Instant, header: Header, control: Control) {
         if header.options.contains(Options::END) {
@@ -531,7 +540,7 @@ impl XtpWitness {
         }
         let since = self.sent_at.max(self.facts.said()).max(self.progress_at);
         let deadline = since + self.wait() + BY_RATE + SLACK;
-        if now > deadline {
+        if now > deadline && !self.must_be_silent() {
             let (handed, heard) = (self.facts.handed(), self.progress.heard);
             let what = format!(
                 "nothing was sent since {since}: {handed} octets are written, {} sent, {:?} allowed, the peer has {heard}, and {} questions have no answer",
