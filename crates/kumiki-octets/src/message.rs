@@ -15,6 +15,7 @@ use core::mem::ManuallyDrop;
 
 use smallvec::SmallVec;
 
+use crate::slice::INLINE;
 use crate::{Lease, Page, Pattern, Slice, Sum};
 
 /// Room for the longest TCP header, the longest IPv4 header and LLC/SNAP; deeper stacks spill into a page.
@@ -24,6 +25,8 @@ const HEADROOM: usize = 128;
 const FEW: usize = 64;
 /// Of more pieces than that, so many octets on average.
 const SMALL: usize = 256;
+/// Content that is kept may hold on to so much beyond twice its octets ([`Message::fit`]).
+const SLACK: usize = 256;
 
 /// A message had fewer octets than asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -701,6 +704,36 @@ impl Message {
             return 0;
         }
         *self = Self::from_octets(&self.to_vec());
+        octets
+    }
+
+    /// Octets of memory that the content holds on to, beside the message's own: of a page all of it, however little of it is here.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let slices = &self.0.body;
+        let before = [None].into_iter().chain(slices.iter().map(Some));
+        let each = slices.iter().zip(before).map(|(slice, before)| {
+            let shares = before.is_some_and(|before| before.shares_page(slice));
+            size_of::<Slice>() + if shares { 0 } else { slice.held() }
+        });
+        each.sum()
+    }
+
+    /// For content that is to be kept: copies it into memory of its own where it holds on to more than twice its octets, as a little that came in a
+    /// large page does. Gives how many octets were copied.
+    ///
+    /// A lease is for the content that came, and bounds it: such content stays where it is.
+    pub fn fit(&mut self) -> usize {
+        let octets = self.len();
+        if self.is_leased() || self.held() <= octets.saturating_mul(2).saturating_add(SLACK) {
+            return 0;
+        }
+        let meta = *self.meta();
+        *self = match octets {
+            0..=INLINE => Self::from_octets(&self.to_vec()),
+            _ => Self::from_page(Page::owning(self.to_vec())),
+        };
+        *self.meta_mut() = meta;
         octets
     }
 

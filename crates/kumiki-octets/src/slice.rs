@@ -13,7 +13,7 @@ use crate::{Page, Pattern, Sum};
 pub type Lease = Arc<dyn Any + Send + Sync>;
 
 /// The most octets that fit into a slice without a page.
-const INLINE: usize = 16;
+pub(crate) const INLINE: usize = 16;
 
 /// Pattern octets are made in pieces of this size when somebody must look at them.
 const SCRATCH: usize = 2048;

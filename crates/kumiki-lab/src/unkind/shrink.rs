@@ -18,7 +18,7 @@ const RUNS: usize = 600;
 type Simpler = fn(&mut Case, usize);
 
 /// What can be made simpler of end 0 and 1, or of what they send.
-const STEPS: [Simpler; 60] = [
+const STEPS: [Simpler; 61] = [
     |case, n| case.line.weather_of(n, |it| *it = Impairment::default()),
     |case, n| case.end(n, |end| end.writing.total = 0),
     |case, n| case.end(n, |end| end.writing.total /= 16),
@@ -133,6 +133,7 @@ const STEPS: [Simpler; 60] = [
     |case, n| case.xtp(n, |it, of| it.receive_buffer = of.receive_buffer),
     |case, n| case.xtp(n, |it, of| it.send_buffer = of.send_buffer),
     |case, n| case.xtp(n, |it, of| it.first_alloc = of.first_alloc),
+    |case, n| case.xtp(n, |it, of| it.amplification = of.amplification),
     |case, n| case.xtp(n, |it, of| it.maxdata = of.maxdata),
     |case, n| case.xtp(n, |it, of| it.rtt = of.rtt),
     |case, n| case.xtp(n, |it, of| it.tail = of.tail),

@@ -23,6 +23,8 @@
 //! 5. *Nobody talks for ever* ("talk"). Where nothing goes on, there are not more control packets than data packets and
 //!    milliseconds account for.
 //! 6. *Whoever is asked and gives no answer is given up* ("patience"): after CTIMEOUT (P20), and no time-out is twice as long.
+//! 7. *A caller that may be another gets little* ("amplification"). Until a packet with this end's own key has come, what it sends is at most so many times
+//!    what has come (P49). Who has sent so much is no stall of rule 4.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ use kumiki_octets::{Message, Pattern};
 use kumiki_proto::xtp::Config;
 use kumiki_wire::xtp::{Control, Format, Header, Options, Span};
 
-use super::case::{Case, End, Stack};
+use super::case::{Case, End, Opening, Stack};
 use super::checker::Violation;
 use super::judge::Evidence;
 use super::tap::{Witness, xtp_of};
@@ -46,6 +48,8 @@ mod read;
 const ASKED: usize = 64;
 /// So many control packets need no reason, and one each millisecond more.
 const SMALL_TALK: u64 = 400;
+/// Octets of a TCNTL packet, with which a caller is asked that does not show yet that it has our key (P13).
+const TCNTL: u64 = 88;
 /// So many for each packet of data.
 const PER_DATA: u64 = 3;
 /// A rate makes a packet wait at the most so long.
@@ -111,6 +115,13 @@ pub(super) struct XtpWitness {
     most_unanswered: u32,
     reset_sent: bool,
     reset_came: bool,
+    /// It waits for a call, and nothing has shown yet that the caller hears it: octets of packets that have come, and that were sent.
+    stranger: Option<(u64, u64)>,
+}
+
+/// Octets of a packet with such a header.
+fn octets(header: &Header) -> u64 {
+    kumiki_wire::xtp::LEN as u64 + u64::from(header.dlen)
 }
 
 /// Whether number `a` is `b` or was given before it (P4).
@@ -168,6 +179,10 @@ impl XtpWitness {
             most_unanswered: 0,
             reset_sent: false,
             reset_came: false,
+            stranger: end
+                .filter(|it| matches!(it.opening, Opening::Listens { .. }))
+                .filter(|_| config.amplification > 0)
+                .map(|_| (0, 0)),
         }
     }
 
@@ -239,6 +254,7 @@ impl XtpWitness {
         let aborts = header.options.contains(Options::END) && !header.options.contains(both);
         self.reset_sent |= aborts || seen.diagnosis().is_some();
         self.sent_at = now;
+        self.judge_amplification(now, seen);
         if let Some((control, _)) = seen.control() {
             self.tells(now, header, control);
         }
@@ -271,6 +287,27 @@ impl XtpWitness {
         if !header.options.contains(Options::END) && seen.diagnosis().is_none() {
             self.sync_sent = Some(header.sync);
         }
+    }
+
+    /// Rule 7. What refuses, and what is left of a context, answers one packet by one.
+    fn judge_amplification(&mut self, now: Instant, seen: &Seen) {
+        let answers = seen.diagnosis().is_some() || seen.header.options.contains(Options::END);
+        let Some((came, went)) = self.stranger.as_mut().filter(|_| !answers) else {
+            return;
+        };
+        *went += octets(&seen.header);
+        let times = u64::from(self.config.amplification);
+        if *went > came.saturating_mul(times) {
+            let what = format!("sent {went} octets to a caller of whom {came} have come (P49)");
+            self.breaks(now, "amplification", what);
+        }
+    }
+
+    /// Not even a question may go to a caller that may be another: it is the caller that must ask.
+    fn must_be_silent(&self) -> bool {
+        let times = u64::from(self.config.amplification);
+        self.stranger
+            .is_some_and(|(came, went)| came.saturating_mul(times) < went.saturating_add(TCNTL))
     }
 
     /// A control packet of this end tells how far it is.
@@ -416,6 +453,12 @@ impl XtpWitness {
         if ends {
             return;
         }
+        if header.key.is_returned() {
+            self.stranger = None;
+        }
+        if let Some((came, _)) = &mut self.stranger {
+            *came += octets(&header);
+        }
         if self
             .sync_came
             .is_none_or(|came| at_or_before(came, header.sync))
@@ -497,7 +540,7 @@ impl XtpWitness {
         }
         let since = self.sent_at.max(self.facts.said()).max(self.progress_at);
         let deadline = since + self.wait() + BY_RATE + SLACK;
-        if now > deadline {
+        if now > deadline && !self.must_be_silent() {
             let (handed, heard) = (self.facts.handed(), self.progress.heard);
             let what = format!(
                 "nothing was sent since {since}: {handed} octets are written, {} sent, {:?} allowed, the peer has {heard}, and {} questions have no answer",

@@ -174,6 +174,39 @@ fn a_lease_ends_with_the_last_part_of_the_content() {
 }
 
 #[test]
+fn what_is_kept_is_copied_out_of_pages_that_are_much_larger() {
+    // As a device reads it: all in a page of the largest size.
+    let page = Page::build(9000, |octets| octets.fill(7));
+    let part = |len: usize| {
+        let mut part = Message::from_page(page.clone());
+        part.truncate(len);
+        part
+    };
+    for len in [1, 16, 17, 300, 2047, 5000, 7000] {
+        let mut kept = part(len);
+        kept.meta_mut().segment_size = 9;
+        assert_eq!(kept.fit(), len, "{len}");
+        assert!(kept.held() <= 2 * len + SLACK, "{len}: {}", kept.held());
+        assert_eq!(kept.to_vec(), vec![7; len]);
+        assert_eq!((kept.meta().segment_size, kept.fit()), (9, 0));
+    }
+    // What fills its page well stays, and so do what takes no memory and what has a lease.
+    let mut kept = part(9000);
+    assert_eq!((kept.fit(), kept.to_vec().len()), (0, 9000));
+    assert_eq!(Message::generated(Pattern::Counter, 5, 1).fit(), 0);
+    let lease: crate::Lease = std::sync::Arc::new(());
+    let mut kept = part(1);
+    kept.set_lease(Some(&lease));
+    assert_eq!((kept.fit(), kept.is_leased()), (0, true));
+    // Many small pieces are as bad as large pages.
+    let mut kept = Message::new();
+    for n in 0..1000_usize {
+        kept.append_octets(&[n.to_le_bytes()[0]]);
+    }
+    assert_eq!((kept.fit(), kept.slices().len()), (1000, 1));
+}
+
+#[test]
 fn splitting_and_joining_again_leaves_one_slice() {
     let mut message = Message::from_page(Page::build(5000, |room| room.fill(7)));
     let mut front = message.split_to(1234).unwrap();

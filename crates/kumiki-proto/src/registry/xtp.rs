@@ -319,6 +319,12 @@ fn bounds(settings: &Reader<'_>, config: &mut Config) -> Read {
         0..=1 << 20,
         &mut config.max_held,
     )?;
+    settings.number(
+        "amplification",
+        "a caller that has not shown that it hears us is sent at most so many times the octets that came from it; 0: no limit",
+        0..=1_000_000,
+        &mut config.amplification,
+    )?;
     settings.table("diag", |table| {
         table.time(
             "interval",

@@ -13,12 +13,15 @@
 //! counts no more than that of a refused one. What it *asks* (sync, EDGE, SREQ, DREQ) is heard, or its sender would never learn of it.
 
 use kumiki_graph::{Notice, Reason};
-use kumiki_wire::xtp::{Control, Diagnosis, Header, Key, Options, Span, Traffic, code, val};
+use kumiki_wire::xtp::{
+    Control, Diagnosis, Format, Header, Key, Options, Span, Traffic, code, val,
+};
 use smallvec::SmallVec;
 
 use super::config::Recovery;
 use super::congestion::Status;
 use super::context::{Endpoint, Exchange, Io};
+use super::control::at_or_before;
 use super::judging::Refused;
 use super::packet::{Arrived, Body};
 use super::receive::{Inserted, Piece};
@@ -68,6 +71,10 @@ impl Endpoint {
                 {
                     self.on_admission(control.rseq, &address, io);
                 }
+                if header.format == Format::Cntl {
+                    // Who does not know that we know its key tells it (P13).
+                    self.unshown = None;
+                }
                 self.know_peer(header.key, exchange.as_ref());
                 self.hear_modes(options);
                 self.receive.know_sent(header.seq);
@@ -110,6 +117,7 @@ impl Endpoint {
                 Some(end)
             }
         };
+        self.count_received(&header);
         self.heard(io);
         let by_edge = self
             .answering
@@ -155,6 +163,10 @@ impl Endpoint {
             Inserted::Outside | Inserted::Full => {
                 io.shared.counters.no_room += 1;
                 io.cx.drop("no room");
+                if self.part.is_receiver() {
+                    // Who has not been let in yet has room for the beginning alone, and must ask.
+                    self.count_received(header);
+                }
                 self.hear_question(header, io);
                 return false;
             }
@@ -228,13 +240,7 @@ impl Endpoint {
         let Some(upto) = self.answering.dreq else {
             return;
         };
-        let held: u64 = self
-            .receive
-            .held
-            .iter()
-            .map(|it| it.text.len() as u64)
-            .sum();
-        let untaken = self.receive.user + held;
+        let untaken = self.receive.user + self.receive.waiting_octets();
         let taken = self.receive.rseq.saturating_sub(untaken);
         let shut = self.receive.alloc.saturating_sub(self.receive.sent()) < self.room.into();
         if taken >= upto || (shut && self.receive.room > 0 && self.receive.room >= untaken) {
@@ -274,6 +280,7 @@ impl Endpoint {
         if self.exchange == Exchange::Heard {
             self.peer = Some(xkey.own());
             self.exchange = Exchange::Done;
+            self.unshown = Some(self.asking.sync);
         }
     }
 
@@ -311,6 +318,7 @@ impl Endpoint {
     pub(crate) fn on_control(&mut self, control: &Control, spans: &[Span], io: &mut Io<'_, '_>) {
         let Control { rseq, alloc, echo } = *control;
         let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
+        let longest = self.longest_list(io.shared);
         let board = &mut self.send.board;
         // Of a peer that allows nothing no more can be wanted than that it answers.
         let shut = self.stalled.is_some() && board.in_flight() == 0;
@@ -319,6 +327,10 @@ impl Endpoint {
         }
         let now = io.now();
         let question = self.asking.answered(echo, now);
+        if let Some(question) = question {
+            self.unshown
+                .take_if(|last| !at_or_before(question.sync, *last));
+        }
         let is_sample = question.is_some() && self.part.is_sample();
         let rtt = is_sample.then(|| self.rtt.answered(echo, now)).flatten();
         io.shared.counters.samples += u64::from(rtt.is_some());
@@ -336,7 +348,10 @@ impl Endpoint {
         } else {
             u64::from(io.shared.config.reordering)
         };
-        let mut lost = board.judge(limit, tolerance);
+        // A list that fills its packet may have been cut short: nothing is said of what lies above it (P1).
+        let cut = spans.last().filter(|_| spans.len() >= longest);
+        let known = cut.map_or(u64::MAX, |last| last.right);
+        let mut lost = board.judge(limit, tolerance, known);
         if certain && selective {
             lost += board.believe(spans);
         }
@@ -352,6 +367,15 @@ impl Endpoint {
             self.asking.doubt = true;
         }
         let in_flight = board.in_flight();
+        if delivered > 0 {
+            self.lost_in_vain = 0;
+            if self.not_before.take().is_some() {
+                self.timers.clear(Timer::Rate, io.cx);
+            }
+        } else if lost > 0 && in_flight == 0 {
+            self.lost_in_vain = self.lost_in_vain.saturating_add(1);
+            self.not_before = self.rtt.wait_in_vain(self.lost_in_vain).map(|it| now + it);
+        }
         if delivered > 0 || (board.una() == board.nxt() && !closing) {
             (self.fresh_at, self.in_vain) = (now, 0);
             self.asking.tails = 0;

@@ -14,13 +14,15 @@ use kumiki_graph::{Address, Indication, Reason};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, code, val};
 
-use super::context::{Endpoint, Exchange, Io};
+use super::context::{Endpoint, Exchange, HEADER, Io};
 use super::diagnosis;
 use super::packet::{Arrived, Body, Front, Path, transmit};
 use super::send::Writer;
 
 /// Both directions closed in order.
 const BOTH: Options = Options::RCLOSE.with(Options::WCLOSE);
+/// Octets of a packet that says END.
+const END: u64 = HEADER as u64 + 20;
 
 /// What answers in the place of a context that is over.
 #[derive(Debug)]
@@ -105,7 +107,11 @@ impl Endpoint {
     pub(crate) fn send_end(&mut self, closes: Options, io: &mut Io<'_, '_>) {
         self.closing = closes | Options::END;
         let remains = self.remains();
-        send(&remains, io);
+        // Who may not be there misses nothing.
+        if self.may_send() >= END {
+            self.allowance.on_sent(END);
+            send(&remains, io);
+        }
     }
 
     /// Says to one of many, by `path`, that for it this context is gone.

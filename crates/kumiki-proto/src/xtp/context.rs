@@ -21,6 +21,7 @@ use super::rate::{Credit as RateCredit, Pacer};
 use super::receive::{Piece, Receive};
 use super::rtt::Estimator;
 use super::send::{Send, Writer};
+use super::strangers::Allowance;
 use super::table::key_of;
 use super::timers::{Timer, Timers};
 
@@ -169,6 +170,10 @@ pub(crate) struct Endpoint {
     /// Packets that carry it are looked up by it.
     pub(crate) named: bool,
     pub(crate) exchange: Exchange,
+    /// What may go to a caller that does not show that it knows our key.
+    pub(crate) allowance: Allowance,
+    /// We called and have been told the peer's key when this was the last question; and have heard nothing that shows that the peer knows so.
+    pub(crate) unshown: Option<u32>,
     pub(crate) path: Path,
     /// The answer about the route is awaited.
     pub(crate) unrouted: bool,
@@ -206,6 +211,9 @@ pub(crate) struct Endpoint {
     /// since.
     pub(crate) fresh_at: Instant,
     pub(crate) in_vain: u32,
+    /// How often since then all that was out was found to be lost, and before when it is not sent again (P24).
+    pub(crate) lost_in_vain: u32,
+    pub(crate) not_before: Option<Instant>,
     /// The user was told that there is no answer.
     pub(crate) silent: bool,
     /// WCLOSE has left.
@@ -288,6 +296,8 @@ impl Endpoint {
             } else {
                 Exchange::Calling
             },
+            allowance: Allowance::new(config.amplification),
+            unshown: None,
             path: Path {
                 local: begin.local.ip(),
                 remote: begin.remote.ip(),
@@ -319,6 +329,8 @@ impl Endpoint {
             probes: 0,
             fresh_at: now,
             in_vain: 0,
+            lost_in_vain: 0,
+            not_before: None,
             silent: false,
             wclose_told: false,
             read_closed: false,
@@ -393,6 +405,7 @@ impl Endpoint {
         };
         if rates.maxdata > 0 {
             self.peer_maxdata = rates.maxdata.max(MIN_DATA);
+            self.tell_packet();
         }
         self.peer_limit = (rates.inrate > 0).then_some(RateLimit {
             octets_per_second: rates.inrate,
@@ -421,6 +434,13 @@ impl Endpoint {
         self.unrouted = false;
         self.path.bypass = bypass;
         self.room = shared.maxdata(unit);
+        self.tell_packet();
+    }
+
+    /// Congestion control reckons in the packets that are sent, by the path and by the peer.
+    fn tell_packet(&mut self) {
+        let packet = self.room.min(self.peer_maxdata);
+        self.controller.on_packet(packet);
     }
 
     // What goes up.
@@ -466,7 +486,7 @@ impl Endpoint {
     /// Hands over what is in order, or keeps it for whoever accepts.
     pub(crate) fn deliver(&mut self, piece: Piece, io: &mut Io<'_, '_>) {
         if !self.accepted || self.part.is_joining() {
-            self.receive.held.push_back(piece);
+            self.receive.keep(piece);
             return;
         }
         let session = self.user;
@@ -591,6 +611,9 @@ impl Endpoint {
         }
         if self.answering.due && self.accepted {
             self.answer(io);
+        }
+        if self.asking.is_withheld() && self.accepted {
+            self.ask_withheld(io);
         }
         self.tell_close(io);
         self.finish_if_done(io);

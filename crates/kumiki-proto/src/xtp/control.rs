@@ -50,6 +50,10 @@ pub(crate) struct Asking {
     pub(crate) edge: bool,
     /// Something may have been overtaken: the next question is a certain one.
     pub(crate) doubt: bool,
+    /// A question waits until more has come of a caller that may be another (P49).
+    withheld: bool,
+    /// Questions that left before any data but FIRST's, to show that we have the peer's key.
+    pub(crate) showed: u64,
     /// How often the tail was asked about since data left or was found to have come (P19).
     pub(crate) tails: u32,
 }
@@ -67,13 +71,25 @@ impl Asking {
             certain,
         });
         self.since = 0;
+        self.withheld = false;
         self.waiting.get_or_insert(now);
         self.sync
     }
 
-    /// Whether a question is unanswered.
+    /// A question may not leave now.
+    pub(crate) fn withhold(&mut self, now: Instant) {
+        self.withheld = true;
+        self.waiting.get_or_insert(now);
+    }
+
+    /// Whether a question waits to leave.
+    pub(crate) const fn is_withheld(&self) -> bool {
+        self.withheld
+    }
+
+    /// Whether a question is unanswered, should it have left or not.
     pub(crate) fn is_open(&self) -> bool {
-        !self.questions.is_empty()
+        self.withheld || !self.questions.is_empty()
     }
 
     /// Whether `echo` can be: nobody echoes what was not asked.

@@ -70,21 +70,23 @@ impl Endpoint {
             self.silent = true;
             self.notice(Notice::NoAnswer, io);
         }
-        if self.asking.syncing.is_none() {
-            io.shared.counters.handshakes += 1;
-        }
+        let begins = self.asking.syncing.is_none();
         self.send_handshake(io);
+        io.shared.counters.handshakes += u64::from(begins && self.asking.syncing.is_some());
     }
 
     pub(crate) fn send_handshake(&mut self, io: &mut Io<'_, '_>) {
-        if self.exchange == Exchange::Calling {
+        let asked = if self.exchange == Exchange::Calling {
             self.send_first(io);
+            true
         } else {
-            self.ask(true, Options::NONE, io);
+            self.ask(true, Options::NONE, io)
+        };
+        if asked {
+            // Of a group each has answered who has answered any of these (P43).
+            let before = self.asking.syncing.filter(|_| self.part.is_transmitter());
+            self.asking.syncing = Some(before.unwrap_or(self.asking.sync));
         }
-        // Of a group each has answered who has answered any of these (P43).
-        let before = self.asking.syncing.filter(|_| self.part.is_transmitter());
-        self.asking.syncing = Some(before.unwrap_or(self.asking.sync));
         // Not before the user's patience is over.
         self.arm_wait(io);
         let patience = self.patience();
@@ -177,6 +179,9 @@ impl Endpoint {
         }
         let certain = core::mem::take(&mut self.asking.doubt);
         self.asking.tails = self.asking.tails.saturating_add(1);
+        if self.unshown.is_some() && self.send.board.nxt() == u64::from(self.first_octets) {
+            self.asking.showed += 1;
+        }
         self.ask(certain, Options::NONE, io);
     }
 }

@@ -20,6 +20,8 @@ use super::spans::Spans;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Out,
+    /// Out no more, and no report has had room to say whether it has come: it is neither sent again nor in the way of what is.
+    Untold,
     Received,
     Lost,
 }
@@ -209,6 +211,7 @@ impl Board {
         match record.fate {
             Fate::Received => return 0,
             Fate::Out => self.in_flight -= len,
+            Fate::Untold => {}
             Fate::Lost => {
                 self.lost.remove(&record.start);
             }
@@ -247,8 +250,10 @@ impl Board {
             }
             match first.fate {
                 Fate::Received => {}
-                Fate::Out => {
-                    self.in_flight -= cut;
+                Fate::Out | Fate::Untold => {
+                    if first.fate == Fate::Out {
+                        self.in_flight -= cut;
+                    }
                     let at = self.flight.partition_point(|it| it.0 < first.order);
                     if let Some((order, start)) = self.flight.get_mut(at)
                         && *order == first.order
@@ -276,11 +281,26 @@ impl Board {
 
     /// A span says that `left..right` has been received (P1: the one place that knows what spans mean). How many octets are
     /// news.
+    ///
+    /// Only whole packets are remembered, for those that lack an octet are sent again whole, and each report tells all anew: a peer that reports
+    /// each second octet takes no more memory than what we have sent does.
     pub(crate) fn cover(&mut self, span: Span) -> u64 {
         let mut fresh = smallvec::SmallVec::<[(u64, u64); 4]>::new();
         let left = span.left.max(self.una);
-        self.received
-            .insert(left, span.right, |a, b| fresh.push((a, b)));
+        let (from, to) = (
+            self.place(left),
+            self.records.partition_point(|it| it.end() <= span.right),
+        );
+        let first = self.records.get(from);
+        let last = to.checked_sub(1).and_then(|to| self.records.get(to));
+        let Some((left, right)) = first
+            .zip(last)
+            .map(|(first, last)| (first.start, last.end()))
+            .filter(|(left, right)| left < right)
+        else {
+            return 0;
+        };
+        self.received.insert(left, right, |a, b| fresh.push((a, b)));
         let mut news = 0;
         for (left, right) in fresh {
             // The one that `left` lies in may be whole now.
@@ -299,10 +319,12 @@ impl Board {
 
     /// An answer came to a question of order `limit`, or 0 where it is no news: what left before that question, or before the latest
     /// packet that has arrived, and has not arrived itself, is lost, if at least `tolerance` packets have overtaken it. How many octets.
-    pub(crate) fn judge(&mut self, limit: u64, tolerance: u64) -> u64 {
+    /// Of what begins at `known` or above the answer says nothing: it is not out any more either.
+    pub(crate) fn judge(&mut self, limit: u64, tolerance: u64, known: u64) -> u64 {
         let limit = limit.max(self.arrived);
         let tolerance = tolerance.max(1);
         let mut lost = 0;
+        let mut untold = Vec::new();
         while let Some(&(order, start)) = self.flight.front()
             && order.saturating_add(tolerance) <= limit
         {
@@ -311,12 +333,24 @@ impl Board {
             let Some(record) = self.records.get_mut(at) else {
                 continue;
             };
-            if record.start == start && record.order == order && record.fate == Fate::Out {
-                record.fate = Fate::Lost;
-                self.lost.insert(start);
-                self.in_flight -= u64::from(record.len);
-                lost += u64::from(record.len);
+            let len = u64::from(record.len);
+            let waits = matches!(record.fate, Fate::Out | Fate::Untold);
+            if record.start == start && record.order == order && waits {
+                if record.fate == Fate::Out {
+                    self.in_flight -= len;
+                }
+                if start >= known {
+                    record.fate = Fate::Untold;
+                    untold.push((order, start));
+                } else {
+                    record.fate = Fate::Lost;
+                    self.lost.insert(start);
+                    lost += len;
+                }
             }
+        }
+        for it in untold.into_iter().rev() {
+            self.flight.push_front(it);
         }
         lost
     }
@@ -342,12 +376,14 @@ impl Board {
             while let Some(record) = self.records.get_mut(at)
                 && record.start < span.left
             {
-                if record.fate == Fate::Out
+                if matches!(record.fate, Fate::Out | Fate::Untold)
                     && record.order.saturating_add(tolerance.max(1)) <= arrived
                 {
+                    if record.fate == Fate::Out {
+                        self.in_flight -= u64::from(record.len);
+                    }
                     record.fate = Fate::Lost;
                     self.lost.insert(record.start);
-                    self.in_flight -= u64::from(record.len);
                     lost += u64::from(record.len);
                 }
                 at += 1;

@@ -13,6 +13,7 @@ use super::context::{Beginning, Endpoint, Io, first_room};
 use super::diagnosis;
 use super::opening::{local_socket, may_speak, refuse};
 use super::packet::{Arrived, Body, Path};
+use super::receive::Piece;
 use super::send::Send;
 use super::table::Entry;
 
@@ -205,8 +206,9 @@ impl Xtp {
             let room = it.receive.room;
             it.receive.room = room.max(octets);
             if it.on_packet(packet, io).is_ok() {
-                it.receive.room = room;
                 it.offer(io);
+                // What goes with the offer; what has to wait does.
+                it.receive.room = room.saturating_sub(it.receive.waiting_octets());
             } else {
                 // Nobody has heard of it, so it takes no place.
                 it.end(None, io);
@@ -367,14 +369,9 @@ impl Endpoint {
     /// Tells the user of the passive open that somebody calls.
     pub(crate) fn offer(&mut self, io: &mut Io<'_, '_>) {
         io.shared.counters.offered += 1;
-        let with_call = self
-            .receive
-            .held
-            .pop_front_if(|it| self.part.is_pair() && it.tag.is_none() && !it.end);
-        let data = with_call.map(|it| it.text);
-        if let Some(waiting) = self.receive.held.front() {
-            self.receive.room = self.receive.room.saturating_sub(waiting.text.len() as u64);
-        }
+        let is_pair = self.part.is_pair();
+        let plain = |it: &Piece| is_pair && it.tag.is_none() && !it.end;
+        let data = self.receive.take_first(plain).map(|it| it.text);
         let offered = Offered {
             user: self.user,
             provider: self.handle,
@@ -401,10 +398,9 @@ impl Endpoint {
             let (buffer, alloc) = (self.send.buffer, self.send.alloc);
             self.send = Send::new(buffer, alloc, self.is_noerr());
         }
-        let held: usize = self.receive.held.iter().map(|it| it.text.len()).sum();
         let room = u64::from(first_room(&io.shared.config, quality, self.is_reserved()));
         if quality.receive_buffer.is_some() {
-            self.receive.room = room.saturating_sub(held as u64);
+            self.receive.room = room.saturating_sub(self.receive.waiting_octets());
         }
         if let Some(data) = accept.data {
             self.send.queue(data, None, false);
@@ -412,7 +408,7 @@ impl Endpoint {
         self.answer(io);
         self.arm_alive(io);
         self.tell_beginning(io);
-        for piece in core::mem::take(&mut self.receive.held) {
+        for piece in self.receive.take_waiting() {
             self.deliver(piece, io);
         }
         self.answer_if_taken();

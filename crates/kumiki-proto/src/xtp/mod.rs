@@ -20,6 +20,7 @@
 //! | `deadlines`, `timers` | WTIMER, CTIMER and the others |
 //! | `close` | WCLOSE, RCLOSE, END, and what is left of a context |
 //! | `diagnosis` | DIAG |
+//! | `strangers` | how much goes to a caller that may not be who it says it is |
 //! | `group` | MULTI, JCNTL: one transmitter and many receivers |
 //! | [`congestion`], [`rtt`] | the algorithms |
 //!
@@ -63,6 +64,7 @@ mod receive;
 pub mod rtt;
 mod send;
 mod spans;
+mod strangers;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -267,7 +269,9 @@ impl Xtp {
                         it.timers.set(Timer::Rate, at, io.cx);
                         break;
                     }
-                    Emission::Nothing | Emission::Alloc | Emission::Window => break,
+                    Emission::Nothing | Emission::Alloc | Emission::Window | Emission::Stranger => {
+                        break;
+                    }
                 }
             }
         });

@@ -4,7 +4,7 @@ use kumiki_graph::{FlowControl, Instant};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Control, Errors, First, Format, Header, Options, TrafficControl};
 
-use super::context::{Endpoint, Exchange, HEADER, Io};
+use super::context::{Endpoint, Exchange, HEADER, Io, Shared};
 use super::packet::{Front, transmit};
 use super::send::{Cut, Send, Writer};
 use super::table::key_of;
@@ -13,10 +13,18 @@ use super::timers::Timer;
 /// Octets of an ECNTL packet before its spans, and of each span.
 const ECNTL: u32 = HEADER + 24;
 const SPAN: u32 = 16;
+/// Octets of a TCNTL packet: who may be another than it says is told nothing else (P13).
+const TCNTL: u64 = 88;
 /// What leaves first asks, each packet of it: two have data in any case. How far apart the answers are says how fast the path is (P19).
 const PAIR: u64 = 3;
 /// The most spans that are told: what has to be looked through for a report grows with them.
 const MOST_SPANS: u32 = 512;
+
+/// So many spans are told in a packet with `room` octets behind its header.
+fn spans_in(room: u32) -> usize {
+    let spans = room.saturating_sub(ECNTL - HEADER) / SPAN;
+    usize::try_from(spans.clamp(1, MOST_SPANS)).unwrap_or(1)
+}
 
 /// Why nothing leaves, or that something has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +39,8 @@ pub(crate) enum Emission {
     Window,
     /// More may leave then.
     Rate(Instant),
+    /// The caller may be another than it says (P49).
+    Stranger,
 }
 
 impl Endpoint {
@@ -56,6 +66,13 @@ impl Endpoint {
             sync: self.asking.sync,
             seq,
         }
+    }
+
+    /// Sends a packet of the context, and counts it.
+    fn transmit(&mut self, header: Header, front: &Front<'_>, text: Message, io: &mut Io<'_, '_>) {
+        let octets = HEADER as usize + front.len() + text.len();
+        self.allowance.on_sent(octets as u64);
+        transmit(&self.path, header, front, text, io.cx);
     }
 
     /// A packet that leaves as number `order` asks for status. The options for that.
@@ -135,7 +152,7 @@ impl Endpoint {
         io.shared.counters.first_sent += 1;
         io.shared.counters.octets_sent += text.len() as u64;
         let header = self.header(Format::First, options, 0);
-        transmit(&self.path, header, &Front::Octets(&octets), text, io.cx);
+        self.transmit(header, &Front::Octets(&octets), text, io);
     }
 
     /// The octets of `cut`, which are sent for the first time.
@@ -206,6 +223,16 @@ impl Endpoint {
             }
             cut = Send::shortened(cut, u32::try_from(allowed).unwrap_or(u32::MAX));
         }
+        if let Some(at) = self.not_before.filter(|at| again && *at > now) {
+            return Emission::Rate(at);
+        }
+        let room = self.data_for_stranger(&cut);
+        if room == 0 {
+            return Emission::Stranger;
+        }
+        if room < cut.octets.into() {
+            cut = Send::shortened(cut, u32::try_from(room).unwrap_or(u32::MAX));
+        }
         let octets = u64::from(cut.octets);
         if in_flight > 0 && in_flight.saturating_add(octets) > self.window() {
             self.window_limited = true;
@@ -227,6 +254,23 @@ impl Endpoint {
         Emission::Sent
     }
 
+    /// Octets of data of `cut` that the caller may be sent, should it not be who it says. Answers and questions go first, for they tell the key. Only the first packet is cut
+    /// to what fits: little by little the rest would go as well, in a packet for each that comes.
+    fn data_for_stranger(&self, cut: &Cut) -> u64 {
+        let front = u64::from(HEADER) + cut.tag.map_or(0, |tag| tag.len() as u64);
+        let owed = if self.answering.due || self.asking.is_withheld() {
+            TCNTL
+        } else {
+            0
+        };
+        let fits = self.may_send().saturating_sub(front + owed);
+        if fits < cut.octets.into() && cut.seq > 0 {
+            0
+        } else {
+            fits
+        }
+    }
+
     fn send_data(&mut self, cut: &Cut, again: bool, io: &mut Io<'_, '_>) {
         let octets = u64::from(cut.octets);
         let last_again = again && self.send.board.is_last_lost(cut.octets);
@@ -242,8 +286,11 @@ impl Endpoint {
         self.asking.since += octets;
         self.asking.tails = 0;
         let closes = self.closes_window();
-        let pair = !again && order <= PAIR;
-        let asks = ends || closes || last_again || pair || self.is_question_due(io.now());
+        let front = u64::from(HEADER) + cut.tag.map_or(0, |tag| tag.len() as u64);
+        let pair = !again && order <= PAIR + self.asking.showed;
+        // A stranger that answers is none any more.
+        let last = self.may_send() < front + octets + u64::from(HEADER) + TCNTL;
+        let asks = ends || closes || last_again || pair || last || self.is_question_due(io.now());
         let mut options = Options::NONE
             .with_if(ends, Options::WCLOSE)
             .with_if(cut.end, Options::EOM)
@@ -258,7 +305,7 @@ impl Endpoint {
         io.shared.counters.octets_sent += octets;
         let header = self.header(Format::Data, options, cut.seq);
         let front = cut.tag.map_or(Front::None, Front::Tag);
-        transmit(&self.path, header, &front, text, io.cx);
+        self.transmit(header, &front, text, io);
         if self.rtt.measures() {
             self.ask(false, Options::NONE, io);
             self.rtt.measured(self.asking.sync);
@@ -301,16 +348,23 @@ impl Endpoint {
 
     /// Tells our state: CNTL; ECNTL where something is missing; TCNTL where keys or traffic values must be told (P16).
     pub(crate) fn tell(&mut self, mut options: Options, io: &mut Io<'_, '_>) {
+        if self.may_send() < TCNTL {
+            // It leaves when more has come.
+            self.answering.due = true;
+            return;
+        }
         let control = self.control();
         self.answering.due = false;
         let seq = self.send.board.nxt();
         self.wclose_told |= self.send.is_all_sent();
         options |= self.closes();
         let exchange = self.exchange == Exchange::Telling || self.tell_traffic;
-        let misses = self.receive.misses() && !self.receive.noerr;
+        let allowed = (self.may_send() - TCNTL).saturating_sub(ECNTL.into()) / u64::from(SPAN);
+        // A stranger is told keys before gaps.
+        let misses = self.receive.misses() && !self.receive.noerr && allowed > 0;
         if misses {
-            let room = self.packet_room().saturating_sub(ECNTL - HEADER) / SPAN;
-            let most = usize::try_from(room.clamp(1, MOST_SPANS)).unwrap_or(1);
+            let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
+            let most = spans_in(self.room.min(self.peer_maxdata)).min(allowed);
             let errors = Errors {
                 control,
                 spans: self.receive.spans(most),
@@ -326,7 +380,7 @@ impl Endpoint {
             };
             let header = self.header(Format::Ecntl, now, seq);
             let text = Message::from_octets(&octets);
-            transmit(&self.path, header, &Front::None, text, io.cx);
+            self.transmit(header, &Front::None, text, io);
         }
         if exchange {
             self.tell_traffic = false;
@@ -340,22 +394,43 @@ impl Endpoint {
             it.emit(&mut octets);
             let header = self.header(Format::Tcntl, options, seq);
             let front = Front::Octets(&octets);
-            transmit(&self.path, header, &front, Message::new(), io.cx);
+            self.transmit(header, &front, Message::new(), io);
         } else if !misses {
             io.shared.counters.cntl_sent += 1;
             let mut octets = [0; 20];
             control.emit(&mut octets);
             let header = self.header(Format::Cntl, options, seq);
             let front = Front::Octets(&octets);
-            transmit(&self.path, header, &front, Message::new(), io.cx);
+            self.transmit(header, &front, Message::new(), io);
         }
     }
 
-    /// Asks without data.
-    pub(crate) fn ask(&mut self, certain: bool, extra: Options, io: &mut Io<'_, '_>) {
+    /// How many spans the longest report of the peer has, as far as is known of its way to us: no more than that may only be what was room for.
+    pub(crate) fn longest_list(&self, shared: &Shared) -> usize {
+        spans_in(self.room.min(self.peer_maxdata).min(shared.maxdata(0)))
+    }
+
+    /// Asks without data. False where the question has to wait, as the peer may be another than it says.
+    pub(crate) fn ask(&mut self, certain: bool, extra: Options, io: &mut Io<'_, '_>) -> bool {
+        if self.may_send() < TCNTL {
+            self.asking.withhold(io.now());
+            if !self.timers.is_set(Timer::Wait) {
+                self.arm_wait(io);
+            }
+            return false;
+        }
         let order = self.send.board.take_order();
         let options = self.ask_with(order, certain, io);
         self.tell(options | extra, io);
+        true
+    }
+
+    /// A question had to wait, and may leave now.
+    pub(crate) fn ask_withheld(&mut self, io: &mut Io<'_, '_>) {
+        let syncs = self.asking.syncing.is_some();
+        if self.ask(true, Options::NONE, io) && syncs {
+            self.asking.syncing = Some(self.asking.sync);
+        }
     }
 
     /// The user has written all, and all has left, but nothing has said so: the peer is told (P31).
@@ -394,7 +469,9 @@ impl Endpoint {
         let next = self.next_cut().filter(|_| unsent);
         let shut = next.is_some_and(|(cut, _)| self.allowed(cut.seq) == 0);
         // How the end fares is asked when all has left that is lost; until the peer allows that, P22 asks.
-        let waits = !open && (out || after || (closing && !shut));
+        // Until the peer is known to know that we have its key, it may hold back what it has for us (P49).
+        let unshown = self.unshown.is_some();
+        let waits = !open && (out || after || unshown || (closing && !shut));
         // Where contexts share a rate or credit, their queue says when it goes on.
         let by_rate = self.timers.is_set(Timer::Rate) || self.queued;
         if !by_rate && !self.timers.is_set(Timer::Tail) && (waits || (!unsent && after)) {

@@ -94,7 +94,13 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<Arrived, Refus
     text.meta_mut().checksum = Checksum::Unknown;
     let body = body(&header, text).map_err(|diagnosis| Refused {
         why: "malformed",
-        answer: Some((source, destination, header.key, diagnosis)),
+        // A DIAG is not answered, whatever is wrong with it.
+        answer: (header.format != Format::Diag).then_some((
+            source,
+            destination,
+            header.key,
+            diagnosis,
+        )),
     })?;
     Ok(Arrived {
         source,
@@ -254,6 +260,16 @@ pub(crate) enum Front<'a> {
     None,
     Tag(Tag),
     Octets(&'a [u8]),
+}
+
+impl Front<'_> {
+    pub(crate) const fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Tag(tag) => tag.len(),
+            Self::Octets(octets) => octets.len(),
+        }
+    }
 }
 
 /// Sends `header`, `front` and `text`; the length and the checksum are put in here.

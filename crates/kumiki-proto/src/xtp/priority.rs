@@ -131,7 +131,8 @@ impl Xtp {
                 match it.emit(io) {
                     Emission::Sent => sent = true,
                     Emission::Rate(at) => it.timers.set(Timer::Rate, at, io.cx),
-                    Emission::Nothing | Emission::Alloc | Emission::Window => {}
+                    Emission::Nothing | Emission::Alloc | Emission::Window | Emission::Stranger => {
+                    }
                 }
             });
             if sent {

@@ -10,8 +10,10 @@
 //!
 //! # Memory
 //!
-//! A packet of one octet takes as much memory as one of a thousand. So there are no more pieces than the window would have of
-//! [`SPARSE`] octets each, and no more than [`ISLANDS`] runs; what else comes ahead of its turn is dropped.
+//! What is kept here, because it has come ahead of its turn or nobody has accepted the context yet, takes at most twice its octets and what a piece takes besides
+//! ([`Message::fit`]): a little that came in a large page is copied out of it. A packet of one octet takes a piece as well as one of a thousand, though. So there are no more pieces than
+//! the window would have of [`SPARSE`] octets each, and no more than [`ISLANDS`] runs; what else comes is dropped, and the peer has to send it again. What is in order and has a
+//! user is handed over in any case.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -67,8 +69,9 @@ pub(crate) struct Receive {
     pub(crate) noerr: bool,
     /// Where the peer's stream ends, once WCLOSE has said so.
     pub(crate) end: Option<u64>,
-    /// In-order data that waits for somebody to accept the context.
-    pub(crate) held: VecDeque<Piece>,
+    /// In-order data that waits for somebody to accept the context, and its octets.
+    waiting: VecDeque<Piece>,
+    waiting_octets: u64,
     pieces: BTreeMap<u64, Piece>,
     islands: Spans,
     /// The highest octet that the peer is known to have sent, and one.
@@ -149,10 +152,42 @@ impl Receive {
         if seq >= right.min(self.end.unwrap_or(u64::MAX)) {
             return Some(Inserted::Outside);
         }
-        let window = right - rseq;
+        let window = (right - rseq).saturating_add(self.waiting_octets);
         let most = usize::try_from((window / SPARSE).max(FEW)).unwrap_or(usize::MAX);
-        let full = self.pieces.len() >= most || self.islands.len() >= ISLANDS;
-        (full && seq > rseq).then_some(Inserted::Full)
+        let full = self.pieces() >= most || self.islands.len() >= ISLANDS;
+        // What is in order goes to the user, but where there is none yet.
+        let is_kept = seq > rseq || !self.waiting.is_empty();
+        (full && is_kept).then_some(Inserted::Full)
+    }
+
+    /// Pieces that are kept here.
+    fn pieces(&self) -> usize {
+        self.waiting.len() + self.pieces.len()
+    }
+
+    /// Keeps `piece`, which is in order, for whoever accepts the context.
+    pub(crate) fn keep(&mut self, mut piece: Piece) {
+        piece.text.fit();
+        self.waiting_octets += piece.text.len() as u64;
+        self.waiting.push_back(piece);
+    }
+
+    /// The first of what was kept, if it is as `wanted`.
+    pub(crate) fn take_first(&mut self, wanted: impl FnOnce(&Piece) -> bool) -> Option<Piece> {
+        let first = self.waiting.pop_front_if(|it| wanted(it))?;
+        self.waiting_octets -= first.text.len() as u64;
+        Some(first)
+    }
+
+    /// What was kept.
+    pub(crate) fn take_waiting(&mut self) -> VecDeque<Piece> {
+        self.waiting_octets = 0;
+        core::mem::take(&mut self.waiting)
+    }
+
+    /// Octets of what is kept for whoever accepts the context.
+    pub(crate) const fn waiting_octets(&self) -> u64 {
+        self.waiting_octets
     }
 
     /// Data from `seq` on, sent under NOERR where `noerr`. What is in order is handed to `deliver`. What finds no room changes nothing.
@@ -207,11 +242,14 @@ impl Receive {
             let Ok(text) = piece.text.share(at, len) else {
                 continue;
             };
-            let part = Piece {
+            let mut part = Piece {
                 text,
                 tag: piece.tag.filter(|_| from == seq),
                 end: piece.end && to == end,
             };
+            if from > self.rseq {
+                part.text.fit();
+            }
             self.pieces.insert(from, part);
         }
         let grown = self.islands.len() > runs && left > self.rseq;
@@ -270,15 +308,14 @@ impl Receive {
     /// Octets that wait here: for those before them, or for somebody to accept the context.
     pub(crate) fn held(&self) -> u64 {
         let runs: u64 = self.islands.iter().map(|it| it.right - it.left).sum();
-        let held: usize = self.held.iter().map(|it| it.text.len()).sum();
-        runs + held as u64
+        runs + self.waiting_octets
     }
 
     /// The context is over.
     pub(crate) fn clear(&mut self) {
         self.pieces.clear();
         self.islands.clear();
-        self.held.clear();
+        self.take_waiting();
     }
 }
 

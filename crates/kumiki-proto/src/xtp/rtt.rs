@@ -115,6 +115,8 @@ impl Config {
 
 /// How many questions are remembered.
 const ASKED: usize = 64;
+/// All has been lost so often before it waits: one loss more than two, as with questions (P19).
+const IN_VAIN: u32 = 3;
 /// Parts of [`MIN_SPAN`].
 const MINIMA: usize = 10;
 /// How long the shortest sample counts, to within a part.
@@ -280,6 +282,16 @@ impl Estimator {
     pub fn late(&self) -> Option<Duration> {
         let Estimate { srtt, rttvar } = self.estimate?;
         Some(srtt + (rttvar * 4).max(self.config.granularity))
+    }
+
+    /// How long what was lost is kept back before it is sent again, where all that was out has been found to be lost for the `times`th time and nothing has come in between.
+    /// Twice is bad luck, which no wait would change. Beyond that each time is twice as long, up to WTIMER: there is no room for it, or no way.
+    #[must_use]
+    pub fn wait_in_vain(&self, times: u32) -> Option<Duration> {
+        let doubled = times.checked_sub(IN_VAIN)?;
+        let late = self.late().unwrap_or_else(|| self.wtimer());
+        let wait = late.saturating_mul(1 << doubled.min(16));
+        Some(wait.min(self.wtimer()))
     }
 
     /// WTIMER: how long to wait for the answer to a question, SRTT + max(G, 4 RTTVAR), within its bounds.

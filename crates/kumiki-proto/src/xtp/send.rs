@@ -366,7 +366,7 @@ mod tests {
             "nothing to end with"
         );
         // Sent again with less room, they keep to the same places.
-        send.board.judge(100, 0);
+        send.board.judge(100, 0, u64::MAX);
         let mut again = Vec::new();
         while let Some(cut) = send.next_lost(40) {
             let packet = send.again(&cut);

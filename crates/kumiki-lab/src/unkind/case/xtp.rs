@@ -63,6 +63,7 @@ pub(super) fn hosts(seed: u64, stack: Stack, ends: [&mut End; 2]) {
         asking(dice, &mut config);
         patience(dice, &mut config);
         rates(dice, end, &mut config);
+        strangers(&mut Dice::new(seed, FIRST + 6 + number), &mut config);
         reserves |= config.flow_control == FlowControl::Reservation;
         end.xtp = Some(Box::new(config));
     }
@@ -189,6 +190,15 @@ fn rates(dice: &mut Dice, end: &mut End, config: &mut Config) {
     if let Some(rate) = limit(16) {
         (config.total_rate, config.total_burst) = rate;
     }
+}
+
+/// How much goes to a caller that may be another: as by default in most cases.
+fn strangers(dice: &mut Dice, config: &mut Config) {
+    config.amplification = match dice.below(8) {
+        0 => 0,
+        1 => dice.narrow(1, 8),
+        _ => config.amplification,
+    };
 }
 
 /// The most octets of data in a packet, or a little less.

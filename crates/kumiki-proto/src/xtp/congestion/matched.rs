@@ -64,6 +64,11 @@ fn rate_of(octets: u64, time: Duration) -> u64 {
     scaled(octets, 1_000_000_000, time.as_nanos())
 }
 
+/// RFC 6928, as TCP, for packets of `packet` octets.
+fn first_window(packet: u64) -> u64 {
+    (10 * packet).min((2 * packet).max(14_600))
+}
+
 /// Whether sync `a` was given after `b`; numbers wrap.
 const fn after(a: u32, b: u32) -> bool {
     a != b && a.wrapping_sub(b) < 1 << 31
@@ -162,8 +167,7 @@ impl Matched {
         let packet = u64::from(packet.max(1));
         Self {
             packet,
-            // RFC 6928, as TCP.
-            w: (10 * packet).min((2 * packet).max(14_600)),
+            w: first_window(packet),
             rest: 0,
             path: Path::default(),
             start: Some(Start::up_to(u64::MAX)),
@@ -385,6 +389,16 @@ impl Controller for Matched {
             self.on_round(&round);
         }
         self.balance(status.in_flight);
+    }
+
+    fn on_packet(&mut self, packet: u32) {
+        let packet = u64::from(packet.max(1));
+        if packet == self.packet {
+            return;
+        }
+        self.packet = packet;
+        let first = self.start.is_some_and(|it| it.limit == u64::MAX) && self.path.is_unknown();
+        self.set_window(if first { first_window(packet) } else { self.w });
     }
 
     /// R8.

@@ -50,6 +50,11 @@ pub trait Controller: Debug + Send {
     /// WTIMER expired without an answer. To be called for each expiry.
     fn on_timeout(&mut self, now: Instant);
 
+    /// Packets have at most `packet` octets of data, as has become known now.
+    fn on_packet(&mut self, packet: u32) {
+        let _ = packet;
+    }
+
     /// Octets that may be out at once: sent and neither known to be received nor held lost.
     fn window(&self) -> u64;
 

@@ -11,7 +11,7 @@ use kumiki_graph::{Address, Duration, Instant, Membership, Notice};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Format, Join, Options};
 
-use crate::xtp::context::{Endpoint, Exchange, Io};
+use crate::xtp::context::{Endpoint, Exchange, HEADER, Io};
 use crate::xtp::packet::{Front, transmit};
 use crate::xtp::receive::Receive;
 use crate::xtp::send::Writer;
@@ -87,8 +87,8 @@ impl Endpoint {
             self.begin_at(begin);
         } else if late && self.receive.noerr {
             // What came before was passed over.
-            let held = self.receive.held.iter().map(|it| it.text.len() as u64);
-            let begin = self.receive.rseq.saturating_sub(held.sum());
+            let held = self.receive.waiting_octets();
+            let begin = self.receive.rseq.saturating_sub(held);
             if let Some(member) = self.member().filter(|_| begin > 0) {
                 member.begins = Some(begin);
             }
@@ -111,8 +111,7 @@ impl Endpoint {
 
     /// What comes before `begin` we shall not get.
     fn begin_at(&mut self, begin: u64) {
-        let held = self.receive.held.iter().map(|it| it.text.len() as u64);
-        let room = self.receive.room + held.sum::<u64>();
+        let room = self.receive.room + self.receive.waiting_octets();
         let mut receive = Receive::new(room, self.receive.noerr);
         receive.rseq = begin;
         receive.alloc = begin.saturating_add(room);
@@ -126,7 +125,7 @@ impl Endpoint {
     /// The user gets what has waited for the transmitter's answer.
     fn deliver_held(&mut self, io: &mut Io<'_, '_>) {
         self.tell_beginning(io);
-        for piece in core::mem::take(&mut self.receive.held) {
+        for piece in self.receive.take_waiting() {
             self.deliver(piece, io);
         }
         self.answer_if_taken();
@@ -208,6 +207,12 @@ impl Endpoint {
             address,
             traffic: self.traffic(io.shared),
         };
+        let octets = u64::from(HEADER) + join.len() as u64;
+        if self.may_send() < octets {
+            // The next try finds what has come until then.
+            return;
+        }
+        self.allowance.on_sent(octets);
         let options = Options::SREQ | Options::WCLOSE;
         self.transmit_join(&join, options, self.path, self.key(), io);
     }

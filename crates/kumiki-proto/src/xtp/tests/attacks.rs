@@ -309,6 +309,7 @@ fn what_makes_no_sense_is_answered_once_and_never_a_diag() {
         ..Header::default()
     };
     pair.inject(B, diag, &[0; 8]);
+    pair.inject(B, diag, &[0; 7]);
     assert_eq!(pair.news().len(), 0);
 }
 

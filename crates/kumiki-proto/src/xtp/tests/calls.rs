@@ -25,10 +25,13 @@ fn data_goes_with_the_first_packet_and_keys_are_exchanged() {
     assert_eq!(pair.app(B).received, b"hellomore");
     let told = pair.told();
     assert_eq!(
-        told[..3],
+        told[..5],
         [
             "0.000 a FIRST SREQ 0+5",
             "0.010 b TCNTL - 0 rseq 5 alloc 64005 echo 1",
+            // There is nothing else to show that the key has come by (P49).
+            "0.025 a CNTL SREQ 5 rseq 0 alloc 64000 echo 0",
+            "0.035 b CNTL - 0 rseq 5 alloc 64005 echo 2",
             "0.510 a DATA SREQ,EOM 5+4",
         ],
         "{told:#?}"

@@ -34,14 +34,14 @@ fn both_directions_close_in_order() {
         "0.500 a DATA SREQ,EOM 0+300",
         // The user's release came when the data had left.
         "0.500 a CNTL SREQ,WCLOSE 300 rseq 0 alloc 64000 echo 0",
-        "0.510 b CNTL - 0 rseq 300 alloc 64000 echo 2",
-        "0.510 b CNTL RCLOSE 0 rseq 300 alloc 64300 echo 3",
+        "0.510 b CNTL - 0 rseq 300 alloc 64000 echo 3",
+        "0.510 b CNTL RCLOSE 0 rseq 300 alloc 64300 echo 4",
         "0.600 b DATA SREQ,RCLOSE,EOM 0+400",
-        "0.600 b CNTL SREQ,RCLOSE,WCLOSE 400 rseq 300 alloc 64300 echo 3",
+        "0.600 b CNTL SREQ,RCLOSE,WCLOSE 400 rseq 300 alloc 64300 echo 4",
         "0.610 a CNTL WCLOSE 300 rseq 400 alloc 64000 echo 1",
         "0.610 a CNTL RCLOSE,WCLOSE 300 rseq 400 alloc 64400 echo 2",
         "0.610 a CNTL RCLOSE,WCLOSE,END 300 rseq 400 alloc 64400 echo 2",
-        "0.620 b CNTL RCLOSE,WCLOSE,END 400 rseq 300 alloc 64300 echo 3",
+        "0.620 b CNTL RCLOSE,WCLOSE,END 400 rseq 300 alloc 64300 echo 4",
     ];
     assert_eq!(told, expected, "{told:#?}");
     gone(&mut pair);

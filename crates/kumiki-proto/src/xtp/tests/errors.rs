@@ -4,7 +4,7 @@ use kumiki_graph::*;
 use kumiki_wire::xtp::{Format, Options, Span};
 
 use super::pair::*;
-use crate::xtp::{Config, Recovery};
+use crate::xtp::{Config, Recovery, congestion};
 
 /// The wire loses the packets of data from A whose numbers are in `lost`, each once.
 fn losing(pair: &mut Pair, lost: &[usize]) {
@@ -364,4 +364,79 @@ fn a_short_queue_does_not_make_packets_ever_smaller_and_more() {
 fn go_back_n_sends_no_whole_buffer_into_a_short_queue_in_each_round_trip() {
     let packets = packets_into_a_short_queue(Recovery::GoBack, 60_000);
     assert!(packets < 9 * 2240, "{packets}");
+}
+
+/// As `docs/xtp.md`, P1: a packet has room for so few runs that most of what has come is not told.
+#[test]
+fn what_a_report_had_no_room_for_is_not_sent_again() {
+    let narrow = Config {
+        maxdata: Some(128),
+        // For more pieces than this test has.
+        receive_buffer: 1 << 20,
+        ..plain()
+    };
+    let mut pair = Pair::new(plain(), narrow, ms(10)).connected();
+    // Each fifth of the packets is lost: 60 runs, of which 6 are told.
+    let lost: Vec<usize> = (1..=60).map(|n| 5 * n).collect();
+    losing(&mut pair, &lost);
+    pair.write(A, &numbered(38_400));
+    pair.run_for(ms(5000));
+    assert!(pair.app(B).received == numbered(38_400), "{}", pair.tail());
+    let counted = pair.counters(A);
+    assert!((60..90).contains(&counted.retransmitted), "{counted:?}");
+}
+
+/// The congestion window is never less than two packets: of those that the peer takes.
+#[test]
+fn a_window_is_of_packets_that_the_peer_takes() {
+    let config = Config {
+        congestion: congestion::Kind::Matched,
+        ..plain()
+    };
+    let narrow = Config {
+        maxdata: Some(128),
+        ..plain()
+    };
+    let mut pair = Pair::new(config, narrow, ms(10)).connected();
+    pair.news();
+    pair.write(A, &numbered(20_000));
+    // The first window goes at once: ten packets (RFC 6928).
+    assert_eq!(
+        pair.news().iter().filter(|it| it.is(Format::Data)).count(),
+        10
+    );
+    pair.run_for(ms(5000));
+    assert!(pair.app(B).received == numbered(20_000), "{}", pair.tail());
+}
+
+/// Without flow control a receiver that has no room is sent the same again, and ever more seldom.
+#[test]
+fn what_is_lost_again_and_again_waits_longer_and_longer() {
+    let sender = Config {
+        flow_control: FlowControl::None,
+        ..plain()
+    };
+    let receiver = Config {
+        receive_buffer: 3000,
+        ..plain()
+    };
+    for recovery in [Recovery::Selective, Recovery::GoBack] {
+        let sender = Config {
+            recovery,
+            ..sender.clone()
+        };
+        let mut pair = Pair::with_rule(sender, receiver.clone(), |_| {
+            vec![Duration::from_micros(50)]
+        })
+        .connected();
+        pair.app(B).lazy = true;
+        pair.write(A, &numbered(3500));
+        pair.run_for(ms(2000));
+        let sent = pair.counters(A).data_sent;
+        assert!(sent < 40, "{recovery:?}: {sent}");
+        pair.app(B).lazy = false;
+        pair.take(B, 3000);
+        pair.run_for(ms(1000));
+        assert_eq!(pair.app(B).received.len(), 3500, "{recovery:?}");
+    }
 }

@@ -18,3 +18,4 @@ mod pair;
 mod peers;
 mod random;
 mod refused;
+mod strangers;

@@ -10,7 +10,7 @@ use kumiki_wire::xtp::{
 
 use crate::xtp::{Config, Counters, Recovery, Xtp, congestion};
 
-mod app;
+pub(super) mod app;
 
 pub(super) use app::App;
 

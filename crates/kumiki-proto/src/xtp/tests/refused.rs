@@ -27,9 +27,8 @@ macro_rules! written {
 enum Why {
     /// It echoes what nobody asked.
     Echo,
-    /// It acknowledges what was never sent; so it does in the exchange of keys.
+    /// It acknowledges what was never sent.
     Rseq,
-    RseqWithKeys,
     /// Its spans are empty, out of order, touch `rseq`, or reach beyond what was sent.
     Empty,
     Crossed,
@@ -48,49 +47,87 @@ enum Why {
     /// It begins what has begun, with our key or in the middle.
     FirstOfOurs,
     FirstLater,
-    /// A DIAG that is late.
-    Late,
-    /// It is damaged, or no XTP that we know.
+    /// A DIAG that is late, or says nothing that we know.
+    Late(u32),
+    /// It is damaged, or no XTP that we know, or its length is none.
     Damaged,
     Version,
     Cut,
+    /// Its segments, or what stands in place of its data, are none.
+    Malformed,
     /// Nobody has its key, or another host sent it.
     Key,
     Host,
 }
 
-const ALL: [Why; 21] = [
-    Why::Echo,
-    Why::Rseq,
-    Why::RseqWithKeys,
-    Why::Empty,
-    Why::Crossed,
-    Why::Touching,
-    Why::Beyond,
-    Why::Close,
-    Why::Confirms,
-    Why::Outside,
-    Why::Highest,
-    Why::Multi,
-    Why::Join,
-    Why::FirstOfOurs,
-    Why::FirstLater,
-    Why::Late,
-    Why::Damaged,
-    Why::Version,
-    Why::Cut,
-    Why::Key,
-    Why::Host,
-];
+use Format::{Cntl, Data, Diag, Ecntl, Jcntl, Tcntl};
 
-/// All that a packet can say of how its sender sends and of the end. It does not ask: the answer would tell our own state earlier.
-fn tempting() -> Options {
-    Options::NOERR | Options::FASTNAK | Options::RES | Options::NOFLOW | Options::DREQ
-}
+/// Each reason with each packet type that can have it.
+const ALL: [(Why, Format); 57] = [
+    (Why::Echo, Cntl),
+    (Why::Echo, Ecntl),
+    (Why::Echo, Tcntl),
+    (Why::Rseq, Cntl),
+    (Why::Rseq, Ecntl),
+    (Why::Rseq, Tcntl),
+    (Why::Empty, Ecntl),
+    (Why::Crossed, Ecntl),
+    (Why::Touching, Ecntl),
+    (Why::Beyond, Ecntl),
+    (Why::Close, Cntl),
+    (Why::Close, Ecntl),
+    (Why::Close, Tcntl),
+    (Why::Close, Data),
+    (Why::Close, Format::First),
+    (Why::Confirms, Cntl),
+    (Why::Confirms, Ecntl),
+    (Why::Confirms, Tcntl),
+    (Why::Confirms, Data),
+    (Why::Confirms, Format::First),
+    (Why::Outside, Data),
+    (Why::Highest, Data),
+    (Why::Multi, Cntl),
+    (Why::Multi, Ecntl),
+    (Why::Multi, Tcntl),
+    (Why::Multi, Jcntl),
+    (Why::Multi, Data),
+    (Why::Multi, Format::First),
+    (Why::Join, Jcntl),
+    (Why::FirstOfOurs, Format::First),
+    (Why::FirstLater, Format::First),
+    (Why::Late(code::REFUSED), Diag),
+    (Why::Late(code::JOIN_REFUSED), Diag),
+    (Why::Late(code::REQUEST_REFUSED), Diag),
+    (Why::Late(77), Diag),
+    (Why::Damaged, Cntl),
+    (Why::Damaged, Data),
+    (Why::Damaged, Format::First),
+    (Why::Damaged, Diag),
+    (Why::Version, Cntl),
+    (Why::Version, Data),
+    (Why::Version, Diag),
+    (Why::Cut, Cntl),
+    (Why::Cut, Tcntl),
+    (Why::Cut, Diag),
+    (Why::Malformed, Cntl),
+    (Why::Malformed, Ecntl),
+    (Why::Malformed, Tcntl),
+    (Why::Malformed, Jcntl),
+    (Why::Malformed, Format::First),
+    (Why::Malformed, Diag),
+    (Why::Key, Cntl),
+    (Why::Key, Data),
+    (Why::Key, Diag),
+    (Why::Host, Cntl),
+    (Why::Host, Data),
+    (Why::Host, Diag),
+];
 
 /// What a stranger who sees the wire knows of a context of `host`.
 struct Known {
     key: Key,
+    /// The peer's own, by which its packets are known as well.
+    own: Key,
     /// All that the peer has sent lies below.
     sent: u64,
     /// What the host has sent, and asked.
@@ -107,16 +144,17 @@ fn known(pair: &Pair, host: usize) -> Option<Known> {
     }
     let of = |from: usize| {
         let log = pair.log.iter();
-        log.filter(move |it| it.from == from && !it.is(Format::Diag))
+        log.filter(move |it| it.from == from && !it.is(Diag))
     };
     let returned = |it: &&Packet| it.header.key.is_returned();
     let end = |it: &Packet| it.header.seq + it.data().len() as u64;
     let data = |from: usize| {
-        let packets = of(from).filter(|it| it.is(Format::Data) || it.is(Format::First));
+        let packets = of(from).filter(|it| it.is(Data) || it.is(Format::First));
         packets.map(end).max().unwrap_or(0)
     };
     Some(Known {
         key: of(1 - host).find(returned)?.header.key,
+        own: of(host).find(returned)?.header.key.own(),
         sent: data(1 - host),
         nxt: data(host),
         sync: of(host).map(|it| it.header.sync).max().unwrap_or(0),
@@ -124,28 +162,44 @@ fn known(pair: &Pair, host: usize) -> Option<Known> {
     })
 }
 
+/// All that a packet can say of how its sender sends, ask, and say of the end: what `draw` has of it, END and a question in half of all cases each.
+fn tempting(draw: u64, format: Format) -> Options {
+    let all = Options::NOERR
+        | Options::FASTNAK
+        | Options::RES
+        | Options::NOFLOW
+        | Options::DREQ
+        | Options::SREQ
+        | Options::EDGE
+        | Options::SORT
+        | Options::END;
+    let data = Options::NOCHECK | Options::EOM | Options::BTAG;
+    let of = |draw: u64, options: Options| Options::from_bits(draw as u32 & options.bits());
+    let some = of(draw >> 8, all);
+    if format == Data {
+        some | of(draw >> 3, data)
+    } else {
+        some
+    }
+}
+
 impl Why {
-    /// Lets such a packet come to `host`. False where there can be none now.
-    fn inject(self, pair: &mut Pair, host: usize, draw: u64) -> bool {
+    /// Lets such a packet of type `format` come to `host`. False where there can be none now.
+    fn inject(self, format: Format, pair: &mut Pair, host: usize, draw: u64) -> bool {
         let Some(known) = known(pair, host) else {
             return false;
         };
-        let header = Header {
-            key: known.key,
-            options: tempting(),
-            format: Format::Cntl,
-            // Nothing new: what it asks would be heard where there is no room for its data.
-            sync: 0,
-            seq: known.sent + draw % 5000,
-            ..Header::default()
-        };
+        let nxt = known.nxt;
+        let mut options = tempting(draw, format);
+        let mut seq = known.sent + draw % 5000;
         // An echo of 0 is always old, and possible.
-        let control = Control {
+        let mut control = Control {
             rseq: 0,
             alloc: 1 << 40,
             echo: 0,
         };
-        let nxt = known.nxt;
+        let mut spans = Vec::new();
+        let mut text = vec![7; 1 + (draw % 900) as usize];
         let rates = Rates {
             maxdata: 1,
             inrate: 1,
@@ -156,165 +210,151 @@ impl Why {
             service: service::RELIABLE_STREAM,
             rates: Some(rates),
         };
-        let keys = |control| TrafficControl {
-            control,
-            xkey: Key(draw).own(),
-            traffic,
-        };
-        let with = |format, options| Header {
-            format,
-            options: header.options | options,
-            ..header
-        };
-        let spans = |spans: &[(u64, u64)]| {
-            let spans = spans.iter().map(|&(left, right)| Span { left, right });
-            let errors = Errors {
-                control,
-                spans: spans.collect(),
-            };
-            (with(Format::Ecntl, Options::END), written!(errors))
-        };
         let address = xtp::Address::Ip {
             domain: 0,
             destination: core::net::SocketAddr::new(of_host(host), PORT),
             source: core::net::SocketAddr::new(of_host(1 - host), PORT),
         };
-        let (header, payload) = match self {
+        let mut diagnosis = Diagnosis {
+            // It would end the context.
+            code: code::PROTOCOL_ERROR,
+            val: 0,
+        };
+        // A caller is known by either key.
+        let mut key = if draw & 1 == 0 { known.key } else { known.own };
+        let mut from = ip(1 - host);
+        match self {
             Self::Echo => {
-                let echo = known.sync.wrapping_add(2000 + draw as u32 % 1000);
-                let control = Control {
-                    rseq: nxt,
-                    echo,
-                    ..control
-                };
-                (with(Format::Cntl, Options::END), written!(control))
+                control.rseq = nxt;
+                control.echo = known.sync.wrapping_add(2000 + draw as u32 % 1000);
             }
-            Self::Rseq => {
-                // More than any of these transfers has.
-                let rseq = 10_000_000 + draw;
-                let control = Control { rseq, ..control };
-                (with(Format::Cntl, Options::END), written!(control))
-            }
-            Self::RseqWithKeys => {
-                let control = Control {
-                    rseq: u64::MAX,
-                    ..control
-                };
-                (with(Format::Tcntl, Options::SREQ), written!(keys(control)))
-            }
-            Self::Empty => spans(&[(5, 5)]),
-            Self::Crossed => spans(&[(9, 12), (5, 7)]),
-            Self::Touching => spans(&[(0, 7)]),
-            Self::Beyond => spans(&[(1, 10_000_000)]),
+            // More than any of these transfers has.
+            Self::Rseq => control.rseq = [10_000_000 + draw, u64::MAX][draw as usize % 2],
+            Self::Empty => spans.push((5, 5)),
+            Self::Crossed => spans = vec![(9, 12), (5, 7)],
+            Self::Touching => spans.push((0, 7)),
+            Self::Beyond => spans.push((1, 10_000_000)),
             Self::Close if pair.app(host).received.len() > 1 => {
-                let header = Header {
-                    seq: 1,
-                    ..with(Format::Cntl, Options::WCLOSE)
+                options |= Options::WCLOSE;
+                (seq, text) = match format {
+                    Data => (0, vec![7]),
+                    Format::First => (0, vec![]),
+                    _ => (1, vec![]),
                 };
-                (header, written!(control))
+                if format == Format::First {
+                    key = known.own;
+                }
             }
             Self::Confirms => {
-                // What was told and has come may be confirmed.
-                let rseq = if known.closes {
-                    nxt.wrapping_sub(1)
-                } else {
-                    nxt
-                };
-                if known.closes && nxt == 0 {
+                options |= Options::RCLOSE;
+                // What was told and has come may be confirmed: in a packet that says how much that is.
+                let says = matches!(format, Cntl | Ecntl | Tcntl);
+                if known.closes && (nxt == 0 || !says) {
                     return false;
                 }
-                let control = Control { rseq, ..control };
-                let both = Options::RCLOSE | Options::END;
-                (with(Format::Cntl, both), written!(control))
+                control.rseq = if known.closes { nxt - 1 } else { nxt };
+                if format == Format::First {
+                    (key, seq) = (known.own, 0);
+                }
             }
-            Self::Outside => {
-                let header = Header {
-                    seq: 10_000_000 + draw,
-                    ..with(Format::Data, Options::EOM)
+            Self::Outside | Self::Highest => {
+                seq = if self == Self::Outside {
+                    10_000_000 + draw
+                } else {
+                    u64::MAX - draw % 900
                 };
-                let header = Header {
-                    // Which would be heard (P36).
-                    options: header.options.without(Options::DREQ),
-                    ..header
-                };
-                (header, vec![7; 900])
+                // What it asks would be heard (P36).
+                options =
+                    options.without(Options::DREQ | Options::SREQ | Options::EDGE | Options::END);
+                text = vec![7; 900];
             }
-            Self::Highest => {
-                let header = Header {
-                    seq: u64::MAX - draw % 900,
-                    ..with(Format::Data, Options::EOM)
-                };
-                let header = Header {
-                    // Which would be heard (P36).
-                    options: header.options.without(Options::DREQ),
-                    ..header
-                };
-                (header, vec![7; 900])
+            Self::Multi => {
+                options |= Options::MULTI;
+                if format == Format::First {
+                    (key, seq) = (known.own, 0);
+                }
             }
-            Self::Multi => (with(Format::Cntl, Options::MULTI), written!(control)),
-            Self::Join => {
-                let join = Join {
-                    control,
-                    xkey: Key(draw).own(),
-                    address,
-                    traffic,
-                };
-                (with(Format::Jcntl, Options::NONE), written!(join))
-            }
+            Self::Join => {}
             Self::FirstOfOurs => {
-                let first = written!(First { address, traffic });
-                let header = Header {
-                    seq: 0,
-                    ..with(Format::First, Options::WCLOSE)
-                };
-                (header, first)
+                (key, seq) = (known.key, 0);
+                options |= Options::WCLOSE;
             }
             Self::FirstLater => {
-                let first = written!(First { address, traffic });
-                let header = Header {
-                    seq: 1 + draw % 100,
-                    ..with(Format::First, Options::WCLOSE)
-                };
-                (header, [first, vec![7; 100]].concat())
+                seq = 1 + draw % 100;
+                options |= Options::WCLOSE;
             }
-            Self::Late => {
-                let late = Diagnosis {
-                    code: code::REFUSED,
-                    val: 0,
-                };
-                (with(Format::Diag, Options::NONE), written!(late))
+            Self::Late(code) => {
+                diagnosis.code = code;
+                options = Options::NONE;
             }
-            Self::Damaged | Self::Version | Self::Cut => {
-                let header = with(Format::Cntl, Options::END);
-                let mut octets = octets_of(header, &written!(control));
-                match self {
-                    Self::Damaged => octets[40] ^= 1,
-                    Self::Version => {
-                        octets[11] ^= 0x40;
-                        octets[16..18].copy_from_slice(&[0; 2]);
-                        let check = kumiki_octets::Sum::of(&octets).checksum();
-                        octets[16..18].copy_from_slice(&check.to_be_bytes());
-                    }
-                    _ => octets.truncate(40),
-                }
-                pair.deliver(ip(1 - host), host, &octets);
-                return true;
+            Self::Damaged | Self::Version | Self::Cut | Self::Malformed => {
+                options = options.without(Options::NOCHECK);
             }
-            Self::Key => {
-                let header = Header {
-                    key: Key(known.key.0 ^ 1),
-                    ..with(Format::Cntl, Options::END)
-                };
-                (header, written!(control))
-            }
-            Self::Host => {
-                let octets = octets_of(with(Format::Cntl, Options::END), &written!(control));
-                pair.deliver(Address::from(of_host(7)), host, &octets);
-                return true;
-            }
+            Self::Key => key = Key(known.key.0 ^ 1),
+            Self::Host => (key, from) = (known.key, Address::from(of_host(7))),
             Self::Close => return false,
+        }
+        let looks = matches!(self, Self::Outside | Self::Highest);
+        let header = Header {
+            key,
+            options,
+            format,
+            // What it asks would be heard where there is no room for its data.
+            sync: if looks { 0 } else { draw as u32 },
+            sort: if options.contains(Options::SORT) {
+                9
+            } else {
+                0
+            },
+            seq,
+            ..Header::default()
         };
-        pair.inject(host, header, &payload);
+        let mut payload = match format {
+            Data => text,
+            Format::First => [written!(First { address, traffic }), text].concat(),
+            Cntl => written!(control),
+            Ecntl => {
+                let spans = spans.iter().map(|&(left, right)| Span { left, right });
+                let spans = spans.collect();
+                written!(Errors { control, spans })
+            }
+            Tcntl => written!(TrafficControl {
+                control,
+                xkey: Key(draw).own(),
+                traffic,
+            }),
+            Jcntl => written!(Join {
+                control,
+                xkey: Key(draw).own(),
+                address,
+                traffic,
+            }),
+            Diag => written!(diagnosis),
+        };
+        if self == Self::Malformed {
+            match format {
+                // The number of spans, the format of a segment.
+                Ecntl => payload[23] ^= 1,
+                Tcntl => payload[35] ^= 4,
+                Jcntl => payload[35] ^= 8,
+                Format::First => payload[3] ^= 8,
+                _ => payload.truncate(7),
+            }
+        }
+        let mut octets = octets_of(header, &payload);
+        match self {
+            Self::Damaged => octets[xtp::LEN] ^= 1,
+            Self::Version => {
+                octets[11] ^= 0x40;
+                octets[16..18].copy_from_slice(&[0; 2]);
+                let covered = xtp::covered(&octets, octets.len()).unwrap();
+                let check = kumiki_octets::Sum::of(&octets[..covered]).checksum();
+                octets[16..18].copy_from_slice(&check.to_be_bytes());
+            }
+            Self::Cut => octets.truncate(octets.len() - 1),
+            _ => {}
+        }
+        pair.deliver(from, host, &octets);
         true
     }
 }
@@ -341,7 +381,7 @@ fn transfer(seed: u64) -> Pair {
     let configs = vec![config(), config()];
     let loss = 0.15 * rng.unit();
     let rule = move |packet: &Packet| {
-        if packet.is(Format::Diag) {
+        if packet.is(Diag) {
             // An answer to who was refused reaches nobody, and takes no draw.
             return vec![];
         }
@@ -376,14 +416,15 @@ fn run(seed: u64, steps: &[u64], foreign: &[(usize, usize, u64)]) -> (Vec<String
     for round in 0..4 * steps.len() {
         pair.run_for(Duration::from_micros(steps[round % steps.len()]));
         if let Some(&(why, host, draw)) = foreign.get(round % foreign.len().max(1)) {
-            injected += u32::from(ALL[why].inject(&mut pair, host, draw));
+            let (why, format) = ALL[why];
+            injected += u32::from(why.inject(format, &mut pair, host, draw));
         }
     }
     pair.run_for(ms(300_000));
     let mut told: Vec<String> = pair
         .log
         .iter()
-        .filter(|it| !it.is(Format::Diag))
+        .filter(|it| !it.is(Diag))
         .map(|it| format!("{} {:?} {:02x?}", it.at, it.header, it.payload))
         .collect();
     for host in [A, B] {
@@ -421,7 +462,8 @@ fn each_reason_alone_changes_nothing_and_has_its_moments() {
         let (plain, _) = run(seed, &steps, &[]);
         for (number, why) in ALL.iter().enumerate() {
             for host in [A, B] {
-                let (disturbed, count) = run(seed, &steps, &[(number, host, 123)]);
+                let draws = [123, 0xffff_ffff, 0x0034_5678, 0xedcb_a986, 0x8000_4201];
+                let (disturbed, count) = run(seed, &steps, &draws.map(|it| (number, host, it)));
                 injected[number] += count;
                 let differs = plain.iter().zip(&disturbed).position(|(a, b)| a != b);
                 assert!(
@@ -444,7 +486,7 @@ fn quiet() -> (Pair, Header) {
     pair.news();
     let header = Header {
         key: pair.key(B),
-        format: Format::Data,
+        format: Data,
         ..Header::default()
     };
     (pair, header)
@@ -489,7 +531,7 @@ fn the_question_of_data_without_room_is_answered() {
 fn a_second_other_end_takes_the_whole_packet_with_it() {
     let (mut pair, header) = quiet();
     let close = |seq, options| Header {
-        format: Format::Cntl,
+        format: Cntl,
         options: Options::WCLOSE | options,
         seq,
         ..header
@@ -522,7 +564,7 @@ fn a_refused_packet_does_not_say_where_the_peer_is() {
     };
     let header = Header {
         key: pair.log[0].header.key.returned(),
-        format: Format::Cntl,
+        format: Cntl,
         ..Header::default()
     };
     let octets = octets_of(header, &written!(lie));
@@ -560,4 +602,81 @@ fn a_call_that_confirms_what_nobody_wrote_takes_no_place() {
     }
     assert_eq!((pair.xtp(B).contexts(), pair.counters(B).offered), (0, 0));
     assert_eq!(pair.news()[0].diagnosis().val, xtp::val::OPTIONS_REFUSED);
+}
+
+/// Who asks a context that is over hears so; nothing else moves what is left of it, nor what it says.
+#[test]
+fn a_key_that_is_over_says_the_same_whatever_came_before() {
+    let over = |disturb: bool| {
+        let (mut pair, header) = quiet();
+        pair.release(A);
+        pair.release(B);
+        pair.run_for(ms(500));
+        assert_eq!((pair.xtp(B).contexts(), pair.xtp(B).inactive()), (0, 1));
+        pair.news();
+        let control = Control {
+            rseq: 77_777,
+            alloc: 1 << 40,
+            echo: 9,
+        };
+        for draw in 0..if disturb { 400 } else { 0 } {
+            let formats = [Cntl, Ecntl, Tcntl, Jcntl, Data, Format::First, Diag];
+            let format = formats[draw as usize % 7];
+            let quiet = Options::SREQ | Options::DREQ;
+            // Neither a packet that asks nothing, nor one that ends as well, nor a DIAG.
+            let options = tempting(draw << 7 | draw, format).without(Options::SORT | quiet);
+            let (asks, ends) = (draw % 3 == 0, draw % 3 == 0 || format == Diag);
+            let options = options
+                .with_if(asks, Options::SREQ)
+                .with_if(ends, Options::END);
+            let header = Header {
+                format,
+                options,
+                sync: 1000 + draw as u32,
+                seq: draw,
+                ..header
+            };
+            let traffic = Traffic {
+                service: service::RELIABLE_STREAM,
+                rates: None,
+            };
+            let payload = match format {
+                Cntl => written!(control),
+                Ecntl => written!(Errors {
+                    control,
+                    spans: vec![]
+                }),
+                Tcntl => written!(TrafficControl {
+                    control,
+                    xkey: Key(draw),
+                    traffic
+                }),
+                Diag => written!(Diagnosis {
+                    code: code::ABANDONED,
+                    val: 0
+                }),
+                _ => vec![7; 80],
+            };
+            pair.inject(B, header, &payload);
+        }
+        let told = pair.news().iter().filter(|it| !it.is(Diag)).count();
+        assert_eq!(told, 0);
+        let question = Header {
+            format: Cntl,
+            options: Options::SREQ,
+            sync: 5,
+            ..header
+        };
+        pair.inject(B, question, &written!(control));
+        let answer = pair.news();
+        assert_eq!(answer.len(), 1);
+        let heard = pair.heard(B);
+        (
+            answer[0].header,
+            answer[0].payload.clone(),
+            heard,
+            pair.app(B).received.clone(),
+        )
+    };
+    assert_eq!(over(false), over(true));
 }
