@@ -78,6 +78,7 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
                 user: user.clone(),
                 associations: 1,
                 idle: daemon.idle,
+                lock_idle: daemon.lock_idle,
                 began,
             };
             Box::new(mms_files::FileServer::new(config, guard))
