@@ -263,6 +263,18 @@ to = ["away"]
 fn who_has_a_number_is_called_by_what_begins_with_it() {
     let folder = Folder::new("numbers");
     folder.write("root/small", b"content");
+    // Where no calls of X.25 come in, what is said of them would be ignored.
+    for option in [
+        ["--x121", "1"],
+        ["--packet", "128"],
+        ["--window", "2"],
+        ["--cud", "cafe"],
+    ] {
+        for daemon in ["ftamd", "mmsd"] {
+            let all = [&[daemon, "--root", "root", "--anonymous"], &option[..]].concat();
+            folder.kumiki(&all).failed(2, &[option[0], "--xot ADDRESS"]);
+        }
+    }
     for wrong in ["", "abc", "1234567890123456"] {
         let options = ["--root", "root", "--xot", "127.0.0.1:0", "--anonymous"];
         let ran = folder.kumiki(&[&["ftamd"], &options[..], &["--x121", wrong]].concat());
