@@ -489,6 +489,12 @@ pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
         1..=ANY,
         &mut config.receive,
     )?;
+    settings.time(
+        "patience",
+        "how long a caller may be without a packet, and an answer to a set-up or the peer's end of a connection may take",
+        SOME,
+        &mut config.patience,
+    )?;
     Ok(Box::new(Xot::new(config)))
 }
 

@@ -3,6 +3,8 @@
     reason = "a test looks for one of many"
 )]
 
+use kumiki_graph::Duration;
+
 use super::*;
 use crate::test_bench::{Bench, hex};
 use crate::x25::{self, Over, X25};
