@@ -552,6 +552,13 @@ pub(super) fn switch(settings: &Reader<'_>, place: Place<'_>) -> Built {
         SOME,
         &mut config.retry,
     )?;
+    settings.maybe_time(
+        "idle",
+        "a call by which nothing has crossed for so long is cleared",
+        SOME,
+        &mut config.idle,
+        "it stays",
+    )?;
     let ports = config.routes.iter().flat_map(|route| &route.to);
     let ends = config.circuits.iter().flatten().map(|place| &place.port);
     for name in ports.chain(ends).chain(&config.always_up) {
