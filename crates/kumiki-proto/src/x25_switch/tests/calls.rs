@@ -370,3 +370,18 @@ fn a_call_that_is_sent_away_is_cleared_with_congestion() {
         assert_eq!(told(net.ended(n).0), (0x05, 0));
     }
 }
+
+#[test]
+fn a_call_that_comes_when_memory_is_short_is_cleared_with_congestion() {
+    let mut net = Net::plain();
+    let budget = kumiki_octets::Budget::new(1 << 20);
+    let own = budget.account(0).unwrap();
+    net.bench.graph.set_budget(own);
+    net.set_up(0, 1, x25::Call::default());
+    net.clear(0, Reason::User, b"");
+    let other = budget.account(0).unwrap();
+    other.stand(600 << 10).unwrap();
+    net.call(0, "277", b"", x25::Call::default());
+    assert_eq!(told(net.ended(0).0), (0x05, 0));
+    assert!(net.dtes[1].offered.is_none());
+}
