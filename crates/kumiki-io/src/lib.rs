@@ -49,7 +49,7 @@ pub use executor::{
     CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, Failure, GraphId, LinkId,
     Pace, Plug, RealId, Uneven,
 };
-pub use line::{Console, Line, LineError, Opening};
+pub use line::{Console, Line, LineError, Opening, ProgramEnd};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use records::Records;
 pub use signal::{Hangup, Wish};

@@ -77,6 +77,14 @@ pub fn has_hung_up(socket: &impl AsFd) -> bool {
     found.is_ok() && watched.iter().any(|it| it.revents().intersects(gone))
 }
 
+/// Lets as many callers wait in the kernel's queue as it allows: where that is full, the next one's SYN is lost, and comes again a second later. A second `listen` sets it
+/// (listen(2)).
+#[cfg(target_os = "linux")]
+pub fn deepen(listener: &impl AsFd) {
+    // Where it does not, the queue is shorter.
+    let _ = rustix::net::listen(listener, 4096);
+}
+
 impl Stream {
     /// The connection of a socket, which is made not to wait.
     ///

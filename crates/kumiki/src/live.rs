@@ -3,8 +3,8 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kumiki_lab::live::{
-    self, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack, Transport,
-    Watcher,
+    self, Duration, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack,
+    Transport, Watcher,
 };
 use kumiki_lab::quantity::{self, Octets, Quantity};
 use kumiki_lab::scenario::Fault;
@@ -253,4 +253,12 @@ where
 pub(crate) fn option<Q: Quantity>(name: &str, text: &str) -> Result<Q, Stop> {
     quantity::parse(text)
         .map_err(|invalid| Stop::Input(Fault::quantity([name], &invalid).to_string()))
+}
+
+/// Reads a time that may be `forever`: none then.
+pub(crate) fn or_forever(name: &str, text: &str) -> Result<Option<Duration>, Stop> {
+    match text {
+        "forever" => Ok(None),
+        text => option(name, text).map(Some),
+    }
 }

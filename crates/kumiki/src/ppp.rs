@@ -120,42 +120,26 @@ enum Program {
     Ping,
 }
 
-/// Who the ends are.
-#[derive(Args)]
+/// Who the ends are. No secret is among these: other users of the machine see command lines.
+#[derive(Args, Debug)]
 #[command(next_help_heading = "Who the ends are")]
 struct Who {
     /// The peer must say who it is, by one of these methods
     #[arg(long, value_name = "METHOD")]
     auth: Option<Method>,
-    /// Who may come in: name and secret; may be given several times. Other users of this machine can see it: --secrets is better
-    #[arg(long, value_name = "NAME:SECRET")]
-    let_in: Vec<Entry>,
-    /// Who may come in, a name and a secret on each line of this file, which nobody else may read; our own name's is ours
+    /// Who may come in, a name and a secret on each line of this file, which nobody else may read; our own name's is ours, unless the environment variable
+    /// KUMIKI_PPP_SECRET has one
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
     /// Our own name
     #[arg(long, value_name = "NAME", default_value = "kumiki")]
     name: String,
-    /// Our own secret (other users of this machine can see it; --secrets, or the environment variable KUMIKI_PPP_SECRET, is better)
-    #[arg(long, value_name = "SECRET")]
-    secret: Option<String>,
     /// By which methods we say who we are
     #[arg(long, value_name = "METHOD", default_value = "either")]
     prove: Method,
     /// Challenge the peer anew so often
     #[arg(long, value_name = "TIME")]
     rechallenge: Option<String>,
-}
-
-impl core::fmt::Debug for Who {
-    /// Without secrets.
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Who")
-            .field("auth", &self.auth)
-            .field("name", &self.name)
-            .field("prove", &self.prove)
-            .finish_non_exhaustive()
-    }
 }
 
 /// Methods of authentication.
@@ -318,29 +302,6 @@ impl FromStr for Target {
     }
 }
 
-#[derive(Clone)]
-struct Entry(Secret);
-
-impl core::fmt::Debug for Entry {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for Entry {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, secret) = text
-            .split_once(':')
-            .ok_or("write a name and a secret with a colon between, such as guest:wonderland")?;
-        Ok(Self(Secret {
-            name: name.to_owned(),
-            secret: secret.to_owned(),
-        }))
-    }
-}
-
 /// `K/N`.
 #[derive(Clone, Copy, Debug)]
 struct Periods(u32, u32);
@@ -401,16 +362,11 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         let time = text.as_deref().map(|text| option(name, text));
         time.transpose()
     };
-    let mut known: Vec<Secret> = who.let_in.iter().map(|entry| entry.0.clone()).collect();
-    if let Some(path) = &who.secrets {
-        known.extend(secrets(path)?);
-    }
+    let known = who.secrets.as_deref().map(secrets).transpose()?;
+    let known = known.unwrap_or_default();
     let own = known.iter().find(|entry| entry.name == who.name);
-    let secret = who
-        .secret
-        .clone()
-        .or_else(|| std::env::var("KUMIKI_PPP_SECRET").ok())
-        .or_else(|| own.map(|own| own.secret.clone()));
+    let secret = std::env::var("KUMIKI_PPP_SECRET").ok();
+    let secret = secret.or_else(|| own.map(|own| own.secret.clone()));
     let ends = wanted.addresses;
     let mut dns = terms.dns.iter().copied();
     let ipv4 = Ipv4 {
@@ -641,7 +597,7 @@ fn ended(summary: &ppp::Summary) -> Result<(), Stop> {
         Outcome::Lost => 5,
         Outcome::LoopedBack => 6,
     };
-    let why = format!("the link has ended: {}", summary.end);
+    let why = format!("the link has ended: {}", summary.why());
     Err(Stop::Ended { status, why })
 }
 
@@ -681,9 +637,17 @@ mod tests {
 
     #[test]
     fn our_own_secret_may_come_from_the_table() {
-        let config = told("pty --let-in kumiki:wonder:land --auth chap");
-        assert_eq!(config.secret.as_deref(), Some("wonder:land"));
-        let config = told("pty --let-in guest:x --name gateway");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets");
+        let mut file = private::create(&path).unwrap();
+        file.write_all(b"# who\nkumiki wonder land\nguest  x\n")
+            .unwrap();
+        let path = path.display();
+        let config = told(&format!("pty --secrets {path} --auth chap"));
+        assert_eq!(config.secret.as_deref(), Some("wonder land"));
+        let names: Vec<&str> = config.secrets.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["kumiki", "guest"]);
+        let config = told(&format!("pty --secrets {path} --name gateway"));
         assert_eq!(config.secret, None);
     }
 
@@ -693,7 +657,8 @@ mod tests {
             ("/dev/ttyS0", "tty:/dev/ttyS0"),
             ("pty 10.0.0", "such as 10.7.0.1:10.7.0.2"),
             ("pty --accm xyz", "hexadecimal"),
-            ("pty --let-in guest", "such as guest:wonderland"),
+            ("pty --let-in guest:x", "unexpected argument '--let-in'"),
+            ("pty --secret x", "unexpected argument '--secret'"),
             ("pty --lqr 1s --lqr-policy 3", "such as 3/5"),
             ("pty --to 9", "--run"),
             (

@@ -17,7 +17,7 @@ pub(crate) struct Wanted {
 #[derive(Subcommand, Debug)]
 enum What {
     /// Switch calls between XOT, links of LAPB and the kernel's packet layer, by X.121 address
-    Switch(switch::Wanted),
+    Switch(Box<switch::Wanted>),
     /// A PAD (X.3, X.28, X.29): a terminal that calls hosts over XOT, a door for terminals, or a host that takes their calls
     Pad(Box<pad::Wanted>),
 }

@@ -27,7 +27,7 @@ mod tests;
 
 pub use console::{Console, HELD as CONSOLE_HELD};
 use opening::{Ends, Place};
-pub use opening::{LineError, Opening};
+pub use opening::{LineError, Opening, ProgramEnd};
 
 /// The most octets of one read.
 pub const PIECE: usize = 64 * 1024;
@@ -85,6 +85,12 @@ impl Line {
         self.place.terminal()
     }
 
+    /// How its program ends.
+    #[must_use]
+    pub fn program_end(&self) -> ProgramEnd {
+        self.place.end().clone()
+    }
+
     /// Whether somebody is at the far end, as far as is known.
     #[must_use]
     pub const fn is_up(&self) -> bool {
@@ -97,7 +103,9 @@ impl Line {
 
     /// The far end has gone.
     fn lose(&mut self) -> Arrival {
-        self.ends = None;
+        if let Some(ends) = self.ends.take() {
+            ends.lose();
+        }
         self.broken = false;
         self.out.clear();
         self.written = 0;

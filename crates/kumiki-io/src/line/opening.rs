@@ -8,15 +8,20 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::terminal::{self, Settings};
 use super::{duplicate, standard};
+
+/// How long a program whose streams have ended may take to end by itself.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// Which line, in words of the command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,6 +118,8 @@ pub struct LineError {
 pub(super) struct Place {
     opening: Opening,
     source: Source,
+    /// Of its program.
+    end: ProgramEnd,
 }
 
 #[derive(Debug)]
@@ -144,28 +151,116 @@ pub(super) struct Ends {
     write: Option<OwnedFd>,
     /// How descriptors were before; put back when the line is left.
     _settings: Vec<Settings>,
-    _child: Option<Program>,
+    program: Option<Program>,
 }
 
 /// A program that was started for the line. It is told to end when the line is left.
 #[derive(Debug)]
-struct Program(Option<Child>);
+struct Program {
+    child: Option<Child>,
+    end: ProgramEnd,
+    /// Its streams have ended, so that it is about to end by itself.
+    is_ending: bool,
+}
 
 impl Drop for Program {
     fn drop(&mut self) {
-        let Some(mut child) = self.0.take() else {
+        let Some(mut child) = self.child.take() else {
             return;
         };
         // It leads a group of its own, with whatever it has started. As long as it has not been waited for, no other can have its number.
-        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::TERM);
+        let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let stop = move || leader.map(|group| kill_process_group(group, Signal::TERM));
+        let end = self.end.clone();
+        if !self.is_ending {
+            let _ = stop();
+            // Nobody waits for it here, and it must not stay as one that has ended.
+            std::thread::spawn(move || child.wait());
+            return;
         }
-        // Nobody waits for it here, and it must not stay as one that has ended.
-        std::thread::spawn(move || child.wait());
+        end.begin();
+        std::thread::spawn(move || {
+            let by_itself = ends_soon(leader);
+            if !by_itself {
+                let _ = stop();
+            }
+            let status = child.wait().ok();
+            end.tell(status.filter(|_| by_itself));
+        });
+    }
+}
+
+/// Whether a child ends by itself within [`ENDING`]; it is left to be waited for.
+fn ends_soon(child: Option<Pid>) -> bool {
+    let Some(child) = child else {
+        return false;
+    };
+    let (teller, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let ended = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(child), how));
+        // Nobody listens any more where it took too long.
+        let _ = teller.send(ended.is_ok());
+    });
+    told.recv_timeout(ENDING).unwrap_or(false)
+}
+
+/// How the program of a line has ended, where it did so by itself: known a moment after the line has gone. Of a line that is opened again it is the last one's.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramEnd(Arc<(Mutex<Ending>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Ending {
+    /// A program's streams have ended, and how it ends is not known yet.
+    is_awaited: bool,
+    status: Option<ExitStatus>,
+}
+
+impl ProgramEnd {
+    fn with<T>(&self, act: impl FnOnce(&mut Ending) -> T) -> T {
+        act(&mut self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn begin(&self) {
+        self.with(|it| it.is_awaited = true);
+    }
+
+    fn tell(&self, status: Option<ExitStatus>) {
+        self.with(|it| {
+            it.is_awaited = false;
+            it.status = status.or(it.status);
+        });
+        self.0.1.notify_all();
+    }
+
+    /// Its status, if one has ended since this was asked last.
+    #[must_use]
+    pub fn take(&self) -> Option<ExitStatus> {
+        self.with(|it| it.status.take())
+    }
+
+    /// The same, and waits for a program whose streams have ended: as long as that is given to end by itself, and to end when it is told to.
+    #[must_use]
+    pub fn wait(&self) -> Option<ExitStatus> {
+        let (ending, changed) = &*self.0;
+        let held = ending.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = changed.wait_timeout_while(held, ENDING * 2, |it| it.is_awaited);
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .status
+            .take()
     }
 }
 
 impl Ends {
+    /// The far end has gone: a program is given the time to end by itself.
+    pub(super) fn lose(mut self) {
+        if let Some(program) = &mut self.program {
+            program.is_ending = true;
+        }
+    }
+
     pub(super) fn read(&self) -> BorrowedFd<'_> {
         self.read.as_fd()
     }
@@ -179,7 +274,7 @@ impl Ends {
             read: both,
             write: None,
             _settings: vec![settings],
-            _child: None,
+            program: None,
         }
     }
 }
@@ -206,6 +301,7 @@ impl Place {
         Ok(Self {
             opening: opening.clone(),
             source,
+            end: ProgramEnd::default(),
         })
     }
 
@@ -214,6 +310,10 @@ impl Place {
             Source::Master(_, name) => Some(name),
             Source::Once(_) | Source::Anew | Source::Listener(_) => None,
         }
+    }
+
+    pub(super) const fn end(&self) -> &ProgramEnd {
+        &self.end
     }
 
     /// Whether there can be a far end later, where there is none now.
@@ -242,7 +342,7 @@ impl Place {
 
     /// The ends of the line, where somebody is there.
     pub(super) fn next(&mut self) -> Result<Option<Ends>, LineError> {
-        let opening = &self.opening;
+        let (opening, end) = (&self.opening, &self.end);
         match &mut self.source {
             Source::Listener(Listener(listener, _)) => match listener.accept() {
                 Ok((socket, _)) => connected(socket)
@@ -263,10 +363,10 @@ impl Place {
                     .map_err(|why| failed(opening, "cannot use it", why, ""))
             }
             Source::Once(had) => match core::mem::replace(had, true) {
-                false => open(opening).map(Some),
+                false => open(opening, end).map(Some),
                 true => Ok(None),
             },
-            Source::Anew => open(opening).map(Some),
+            Source::Anew => open(opening, end).map(Some),
         }
     }
 }
@@ -286,7 +386,7 @@ fn failed(
 }
 
 /// Opens what is opened anew for each peer, or exists once.
-fn open(opening: &Opening) -> Result<Ends, LineError> {
+fn open(opening: &Opening, end: &ProgramEnd) -> Result<Ends, LineError> {
     let unusable = |why: Errno| failed(opening, "cannot be used as a line", why, "");
     match opening {
         Opening::Descriptor(number) => {
@@ -307,7 +407,7 @@ fn open(opening: &Opening) -> Result<Ends, LineError> {
                 read,
                 write: Some(write),
                 _settings: settings,
-                _child: None,
+                program: None,
             })
         }
         Opening::Terminal(path, speed) => {
@@ -346,7 +446,7 @@ fn open(opening: &Opening) -> Result<Ends, LineError> {
             })
         }
         Opening::Program(command) => {
-            run(command).map_err(|why| failed(opening, "cannot start the program", why, ""))
+            run(command, end).map_err(|why| failed(opening, "cannot start the program", why, ""))
         }
         // These have a source of their own.
         Opening::Listen(_) | Opening::Pty => Err(unusable(Errno::INVAL)),
@@ -360,7 +460,7 @@ fn connected(socket: UnixStream) -> io::Result<Ends> {
 
 /// Starts `command` by the shell. `{fd}` stands for its standard input, which then is the line both ways, and what it prints comes
 /// to our standard error.
-fn run(command: &str) -> io::Result<Ends> {
+fn run(command: &str, end: &ProgramEnd) -> io::Result<Ends> {
     let (ours, its) = UnixStream::pair()?;
     let output = if command.contains("{fd}") {
         Stdio::from(duplicate(io::stderr().as_fd())?)
@@ -375,7 +475,11 @@ fn run(command: &str) -> io::Result<Ends> {
         .process_group(0)
         .spawn()?;
     let mut ends = connected(ours)?;
-    ends._child = Some(Program(Some(child)));
+    ends.program = Some(Program {
+        child: Some(child),
+        end: end.clone(),
+        is_ending: false,
+    });
     Ok(ends)
 }
 

@@ -34,7 +34,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 
 use crate::device::{Arrival, Descriptors, RealDevice, Sent};
-use crate::stream::{PIECE, Stream};
+use crate::stream::{PIECE, Stream, deepen};
 
 mod config;
 mod slots;
@@ -159,6 +159,7 @@ impl Sockets {
         let failed = |why| SocketsError { local, why };
         let socket = TcpListener::bind(local).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
+        deepen(&socket);
         let found = socket.local_addr().map_err(failed)?;
         self.bound.push((found, socket));
         Ok(found)
@@ -228,6 +229,7 @@ impl Sockets {
             None => {
                 let socket = TcpListener::bind(local).map_err(|why| errno(&why))?;
                 socket.set_nonblocking(true).map_err(|why| errno(&why))?;
+                deepen(&socket);
                 socket
             }
         };

@@ -11,7 +11,7 @@
 use core::fmt;
 use std::path::{Path, PathBuf};
 
-use kumiki_octets::Budget;
+pub use kumiki_octets::Budget;
 use rustix::process::{Resource, getrlimit};
 
 /// What callers may have together where nobody says otherwise, in octets.

@@ -521,12 +521,17 @@ pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDe
     Err(io::Error::new(io::ErrorKind::Unsupported, why))
 }
 
-/// Lets as many callers wait in the kernel's queue as it allows: where that is full, the next one's SYN is lost, and comes again a second later. A second `listen` sets it
-/// (listen(2)).
+/// The time now, as a log has it.
 #[cfg(target_os = "linux")]
-fn deepen(listener: &std::net::TcpListener) {
-    // Where it does not, the queue is shorter.
-    let _ = rustix::net::listen(listener, 4096);
+fn date() -> String {
+    let seconds = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(i64::MAX);
+    let Some(it) = kumiki_osi::ftam::Moment::from_unix_seconds(seconds) else {
+        return String::new();
+    };
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+        it.year, it.month, it.day, it.hour, it.minute, it.second
+    )
 }
 
 /// A descriptor that stands for nothing, for when there is no other; it needs no file, which may be behind a wall.

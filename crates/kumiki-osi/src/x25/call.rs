@@ -1,5 +1,7 @@
 //! What a user asks of a call, and what it is told of one.
 
+use core::net::SocketAddr;
+
 use super::{Facilities, Modulo};
 
 /// The parameters of a call beside addresses and user data.
@@ -19,6 +21,8 @@ pub struct Call {
     pub relayed: bool,
     /// What was agreed on. Told only.
     pub agreed: Option<Flow>,
+    /// Where the peer of the circuit is, where a connection of TCP carries it (XOT). Told only.
+    pub peer: Option<SocketAddr>,
 }
 
 /// How data flows on a channel.

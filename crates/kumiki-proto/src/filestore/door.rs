@@ -195,6 +195,15 @@ impl Door {
     }
 }
 
+/// Why an association is ended by which nothing has come.
+pub(crate) const fn silence(keeps_others_out: bool) -> &'static str {
+    if keeps_others_out {
+        "nothing came for too long while a file was locked for others"
+    } else {
+        "nothing came for too long"
+    }
+}
+
 /// Lets the caller of a `session` in, which is `user` here. The answer is what it has said, but for who answers: who was called, where there is no name of our `own`.
 pub(crate) fn accept(
     below: Below,

@@ -13,7 +13,7 @@ use kumiki_osi::mms::{
 };
 
 use super::Do;
-use super::responder::{Responder, name_of, of_fault};
+use super::responder::{Responder, asked, name_of, of_fault, refuse};
 use super::serving::answer;
 use crate::filestore::{FileId, Guard, Name, Selection, Start, User};
 
@@ -70,6 +70,11 @@ impl Obtain {
         !matches!(self.stage, Stage::Closing)
     }
 
+    /// What it writes to.
+    pub(super) fn selection(&self) -> Option<Selection> {
+        self.written.map(|it| it.selection)
+    }
+
     /// Forgets what has come.
     pub(super) fn discard(mut self, user: &User, guard: &mut Guard) {
         self.undo(user, guard);
@@ -110,24 +115,15 @@ impl Responder {
         &mut self,
         invoke: u32,
         request: ObtainFile,
-        now: Moment,
         guard: &mut Guard,
         out: &mut Vec<Do>,
     ) {
-        let refused = |error| answer(invoke, Err(error));
-        if request.source_file_server.is_some() {
-            let error = ServiceError::new(ErrorClass::RESOURCE, 4);
-            return out.push(refused(error.saying("files of a third are not fetched")));
-        }
-        if !self.peer.has(Service::FILE_OPEN) || !self.peer.has(Service::FILE_READ) {
-            let error = ServiceError::new(ErrorClass::RESOURCE, 4);
-            return out.push(refused(
-                error.saying("the client does not let files be read"),
-            ));
-        }
-        let destination = match name_of(&request.destination_file) {
+        let destination = match self.may_obtain(&request) {
             Ok(name) => name,
-            Err(error) => return out.push(refused(here(error))),
+            Err(error) => {
+                let asked = asked(&Request::ObtainFile(Box::new(request)));
+                return refuse(invoke, asked, error, guard, out);
+            }
         };
         self.obtaining = Some(Obtain {
             invoke,
@@ -143,8 +139,19 @@ impl Responder {
             })),
             failure: None,
         });
-        let _ = (now, guard);
         self.ask_on(out);
+    }
+
+    /// The name that it is to have here, where it can be fetched.
+    fn may_obtain(&self, request: &ObtainFile) -> Result<Name, ServiceError> {
+        let unavailable = ServiceError::new(ErrorClass::RESOURCE, 4);
+        if request.source_file_server.is_some() {
+            return Err(unavailable.saying("files of a third are not fetched"));
+        }
+        if !self.peer.has(Service::FILE_OPEN) || !self.peer.has(Service::FILE_READ) {
+            return Err(unavailable.saying("the client does not let files be read"));
+        }
+        name_of(&request.destination_file).map_err(here)
     }
 
     /// Asks for what is next, where there is credit.
@@ -190,14 +197,14 @@ impl Responder {
                 if let Ok(Response::FileOpen(opened)) = said {
                     obtain.next = Some(Request::FileClose(opened.frsm));
                 }
-                return self.end_obtaining(now, guard, out);
+                return self.end_obtaining(guard, out);
             }
             (_, Err(error)) => Err(blamed(error)),
             (_, Ok(_)) => Err(ServiceError::of_file(file_error::OTHER).saying("another answer")),
         };
         match done {
             Ok(()) => self.ask_on(out),
-            Err(error) => self.fail_obtaining(error, now, guard, out),
+            Err(error) => self.fail_obtaining(error, guard, out),
         }
     }
 
@@ -320,7 +327,6 @@ impl Responder {
     pub(super) fn fail_obtaining(
         &mut self,
         error: ServiceError,
-        now: Moment,
         guard: &mut Guard,
         out: &mut Vec<Do>,
     ) {
@@ -333,12 +339,12 @@ impl Responder {
         obtain.stage = Stage::Closing;
         obtain.next = obtain.frsm.take().map(Request::FileClose);
         if obtain.next.is_none() && obtain.asked.is_none() {
-            return self.end_obtaining(now, guard, out);
+            return self.end_obtaining(guard, out);
         }
         self.ask_on(out);
     }
 
-    fn end_obtaining(&mut self, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn end_obtaining(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
         let Some(obtain) = &mut self.obtaining else {
             return;
         };
@@ -347,12 +353,15 @@ impl Responder {
             return self.ask_on(out);
         }
         if let Some(obtain) = self.obtaining.take() {
-            let done = match obtain.failure {
-                Some(error) => Err(error),
-                None => Ok(Response::ObtainFile),
-            };
-            out.push(answer(obtain.invoke, done));
+            let invoke = obtain.invoke;
+            match obtain.failure {
+                Some(error) => {
+                    let asked = Some(("write", obtain.destination.to_string()));
+                    refuse(invoke, asked, error, guard, out);
+                }
+                None => out.push(answer(invoke, Ok(Response::ObtainFile))),
+            }
         }
-        self.go_on(now, guard, out);
+        self.go_on(guard, out);
     }
 }

@@ -55,13 +55,30 @@ struct Frsm {
     size: u64,
 }
 
+/// Answers that something is not done, and has the journal know.
+pub(super) fn refuse(
+    invoke: u32,
+    asked: Option<(&'static str, String)>,
+    error: ServiceError,
+    guard: &mut Guard,
+    out: &mut Vec<Do>,
+) {
+    if let Some((what, name)) = asked {
+        guard.store().refused(what, &name, &error.to_string());
+    }
+    out.push(answer(invoke, Err(error)));
+}
+
+/// A name as a journal has it.
+fn written(name: &FileName) -> String {
+    let parts: Vec<String> = name.0.iter().map(ToString::to_string).collect();
+    parts.join("/")
+}
+
 /// What a request about a file is called in a journal, and the name in it.
-fn asked(request: &Request) -> Option<(&'static str, String)> {
-    let written = |name: &FileName| -> String {
-        let parts: Vec<String> = name.0.iter().map(ToString::to_string).collect();
-        parts.join("/")
-    };
+pub(super) fn asked(request: &Request) -> Option<(&'static str, String)> {
     Some(match request {
+        Request::ObtainFile(it) => ("write", written(&it.destination_file)),
         Request::FileOpen(it) => ("open", written(&it.file_name)),
         Request::FileRename(it) => ("rename", written(&it.current)),
         Request::FileDelete(name) => ("remove", written(name)),
@@ -74,7 +91,6 @@ fn asked(request: &Request) -> Option<(&'static str, String)> {
         ),
         Request::Status(_)
         | Request::Identify
-        | Request::ObtainFile(_)
         | Request::FileRead(_)
         | Request::FileClose(_)
         | Request::Other(_) => return None,
@@ -138,9 +154,9 @@ impl Responder {
     }
 
     /// So many more services may be asked for.
-    pub fn on_credit(&mut self, messages: u32, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Do>) {
         self.credit = self.credit.saturating_add(messages);
-        self.go_on(now, guard, out);
+        self.go_on(guard, out);
     }
 
     /// The client wants to end.
@@ -199,7 +215,7 @@ impl Responder {
                     self.on_answer(invoke, Err(error), now, guard, out);
                 }
             }
-            Pdu::CancelRequest(invoke) => self.cancel(invoke, now, guard, out),
+            Pdu::CancelRequest(invoke) => self.cancel(invoke, guard, out),
             Pdu::Unconfirmed(_)
             | Pdu::CancelResponse(_)
             | Pdu::CancelError { .. }
@@ -234,7 +250,7 @@ impl Responder {
             }
             Request::ObtainFile(_) => {
                 self.waiting.push_back((invoke, request));
-                return self.go_on(now, guard, out);
+                return self.go_on(guard, out);
             }
             Request::FileOpen(open) => self.open(&open, now, guard).map(Response::FileOpen),
             Request::FileRead(frsm) => self.read(frsm, guard).map(Response::FileRead),
@@ -253,10 +269,18 @@ impl Responder {
             Request::FileDirectory(list) => self.list(&list, guard).map(Response::FileDirectory),
             Request::Other(_) => Err(ServiceError::new(ErrorClass::SERVICE, 0)),
         };
-        if let (Some((what, name)), Err(error)) = (asked, &done) {
-            guard.store().refused(what, &name, &error.to_string());
+        match done {
+            Ok(done) => out.push(answer(invoke, Ok(done))),
+            Err(error) => refuse(invoke, asked, error, guard, out),
         }
-        out.push(answer(invoke, done));
+    }
+
+    /// Whether others wait for a file that this association has locked.
+    pub fn keeps_others_out(&self, guard: &mut Guard) -> bool {
+        let open = self.frsms.values().map(|it| it.selection);
+        let written = self.obtaining.as_ref().and_then(Obtain::selection);
+        open.chain(written)
+            .any(|selection| guard.keeps_others_out(selection))
     }
 
     fn open(
@@ -443,7 +467,7 @@ impl Responder {
         Ok(response)
     }
 
-    fn cancel(&mut self, invoke: u32, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn cancel(&mut self, invoke: u32, guard: &mut Guard, out: &mut Vec<Do>) {
         let waits = self.waiting.iter().any(|(it, _)| *it == invoke);
         let under_way = self.obtaining.as_ref();
         let under_way = under_way.filter(|it| it.can_be_cancelled());
@@ -455,21 +479,27 @@ impl Responder {
         out.push(Pdu::CancelResponse(invoke).into());
         let error = ServiceError::new(ErrorClass::SERVICE_PREEMPT, 3);
         if is_it {
-            self.fail_obtaining(error, now, guard, out);
+            self.fail_obtaining(error, guard, out);
         } else {
-            self.waiting.retain(|(it, _)| *it != invoke);
-            out.push(answer(invoke, Err(error)));
+            let (gone, rest) = core::mem::take(&mut self.waiting)
+                .into_iter()
+                .partition(|(it, _)| *it == invoke);
+            self.waiting = rest;
+            let gone: VecDeque<(u32, Request)> = gone;
+            for (_, request) in gone {
+                refuse(invoke, asked(&request), error.clone(), guard, out);
+            }
         }
     }
 
     /// Begins with the next obtainFile, where none is under way.
-    pub(super) fn go_on(&mut self, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn go_on(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
         self.ask_on(out);
         while self.obtaining.is_none()
             && let Some((invoke, request)) = self.waiting.pop_front()
         {
             if let Request::ObtainFile(request) = request {
-                self.obtain(invoke, *request, now, guard, out);
+                self.obtain(invoke, *request, guard, out);
             }
         }
     }

@@ -12,7 +12,7 @@ use kumiki_osi::mms::{Initiate, PASSWORD_MECHANISM};
 use super::responder::{Config as ResponderConfig, Responder};
 use super::{Do, MMS, SERVER_SERVICES, perform};
 use crate::entries::abort_below;
-use crate::filestore::door::{Door, LISTENER, WAKE, accept};
+use crate::filestore::door::{Door, LISTENER, WAKE, accept, silence};
 use crate::filestore::{End, Fault, Guard, Login};
 use crate::sessions::Sessions;
 
@@ -36,6 +36,8 @@ pub struct Config {
     pub associations: u32,
     /// After so long without a word an association is ended; zero: never.
     pub idle: Duration,
+    /// The same of one that has a file locked for others; zero: not sooner.
+    pub lock_idle: Duration,
     /// The date at the start of the graph's clock, in seconds since 1970.
     pub began: i64,
 }
@@ -49,6 +51,7 @@ impl Default for Config {
             user: None,
             associations: 64,
             idle: Duration::from_secs(600),
+            lock_idle: Duration::from_secs(60),
             began: 0,
         }
     }
@@ -160,7 +163,9 @@ impl FileServer {
     /// Begins to wait anew.
     fn rest(&mut self, user: Handle, cx: &mut Context<'_>) {
         if let Some(session) = self.sessions.get(user) {
-            self.door.wait(user, &mut session.idle, None, cx);
+            let locks = session.responder.keeps_others_out(&mut self.guard);
+            let most = Some(self.config.lock_idle).filter(|_| locks);
+            self.door.wait(user, &mut session.idle, most, cx);
         }
     }
 
@@ -245,8 +250,8 @@ impl Protocol for FileServer {
                 });
             }
             Indication::Credit { session, credit } => {
-                self.with(session, cx, |responder, now, guard, out| {
-                    responder.on_credit(credit.messages, now, guard, out);
+                self.with(session, cx, |responder, _, guard, out| {
+                    responder.on_credit(credit.messages, guard, out);
                 });
             }
             Indication::Released { session, .. } => {
@@ -284,7 +289,9 @@ impl Protocol for FileServer {
             return;
         }
         self.door.counters.idle += 1;
-        let why = Fault::transient(1013, "nothing came for too long");
+        let session = self.sessions.get(token.session);
+        let locks = session.is_some_and(|it| it.responder.keeps_others_out(&mut self.guard));
+        let why = Fault::transient(1013, silence(locks));
         self.stop_one(token.session, &why, cx);
     }
 }

@@ -983,3 +983,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_host_that_is_short_of_memory_clears_a_call_and_says_so() {
+    let mut scene = Scene::new(Config::default(), Some(pad_host::Config::default()));
+    let budget = kumiki_octets::Budget::new(1 << 20);
+    let own = budget.account(0).unwrap();
+    scene.bench.graph.set_budget(own);
+    let other = budget.account(0).unwrap();
+    other.stand(600 << 10).unwrap();
+    scene.types(b"12345\r");
+    let screen = scene.screen();
+    assert!(screen.contains("CLR DTE C:0 D:163"), "{screen:?}");
+}

@@ -110,8 +110,8 @@ pub struct PppDaemon {
     phase: Phase,
     line_is_up: bool,
     has_started: bool,
-    /// The owner wants the link closed.
-    is_asked: bool,
+    /// Why the owner has the link closed.
+    wanted: Option<End>,
     /// LCP has finished and was not begun again.
     is_over: bool,
     /// The link will be tried again.
@@ -174,7 +174,7 @@ impl PppDaemon {
             phase: Phase::Dead,
             line_is_up: true,
             has_started: false,
-            is_asked: false,
+            wanted: None,
             is_over: false,
             is_retrying: false,
             because: None,
@@ -266,8 +266,13 @@ impl PppDaemon {
     }
 
     /// Asks for the link to be closed in order. It is done when the node is run next: see the module.
-    pub const fn close(&mut self) {
-        self.is_asked = true;
+    pub fn close(&mut self) {
+        self.wanted = Some(End::Asked);
+    }
+
+    /// The line has gone for good, and the link with it, as nobody has asked for. It is done when the node is run next, too.
+    pub fn lose(&mut self) {
+        self.wanted.get_or_insert(End::LineDown);
     }
 
     fn say(&mut self, kind: Kind, text: String, cx: &Context<'_>) {
@@ -508,8 +513,10 @@ impl Protocol for PppDaemon {
     }
 
     fn settle(&mut self, cx: &mut Context<'_>) {
-        if self.has_started && core::mem::take(&mut self.is_asked) {
-            self.fail(End::Asked, cx);
+        if self.has_started
+            && let Some(end) = self.wanted.take()
+        {
+            self.fail(end, cx);
         }
     }
 }

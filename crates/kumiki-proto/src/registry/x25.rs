@@ -489,6 +489,12 @@ pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
         1..=ANY,
         &mut config.receive,
     )?;
+    settings.time(
+        "patience",
+        "how long a caller may be without a packet, and an answer to a set-up or the peer's end of a connection may take",
+        SOME,
+        &mut config.patience,
+    )?;
     Ok(Box::new(Xot::new(config)))
 }
 
@@ -545,6 +551,13 @@ pub(super) fn switch(settings: &Reader<'_>, place: Place<'_>) -> Built {
         "after so long an end of a permanent circuit that is not to be had is asked for again; later less often",
         SOME,
         &mut config.retry,
+    )?;
+    settings.maybe_time(
+        "idle",
+        "a call by which nothing has crossed for so long is cleared",
+        SOME,
+        &mut config.idle,
+        "it stays",
     )?;
     let ports = config.routes.iter().flat_map(|route| &route.to);
     let ends = config.circuits.iter().flatten().map(|place| &place.port);

@@ -495,18 +495,20 @@ fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
         longest_first: 65_539,
         ..Config::default()
     };
-    for asks in [false, true] {
+    for (end, asks) in [(0, false), (0, true), (1, false), (1, true)] {
         let mut pair = pair([config; 2]);
-        let [_, session] = pair.stand();
+        let sessions = pair.stand();
+        let session = sessions[end];
+        pair.heard(end);
         if asks {
             let what = Box::new(kumiki_graph::Particular::Longest(u32::MAX));
-            pair.say(1, Request::Particular { session, what });
+            pair.say(end, Request::Particular { session, what });
         }
-        let device = pair.devices[1];
+        let device = pair.devices[end];
         pair.bench.octets(device, &dt(&[7; 1024]).repeat(64));
-        assert_eq!(pair.heard(1), Vec::<String>::new());
+        assert_eq!(pair.heard(end), Vec::<String>::new());
         pair.bench.octets(device, &dt(&[7; 4]));
-        let heard = pair.heard(1);
+        let heard = pair.heard(end);
         if asks {
             assert_eq!(heard, Vec::<String>::new());
         } else {
@@ -515,6 +517,37 @@ fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
                 ["aborted: transport: the peer broke the protocol: a message longer than is taken"]
             );
         }
+    }
+}
+
+/// X.224 section 6.22.3: the ER has what came up to where it is no answer to our CR.
+#[test]
+fn an_er_has_a_false_answer_up_to_what_is_false() {
+    for (cc, told) in [
+        ("06 d0 0002 0009 00", "06 d0 0002"),
+        ("06 d0 0001 0009 20", "06 d0 0001 0009 20"),
+        // Larger TPDUs than ours.
+        ("09 d0 0001 0009 00 c0 01 0d", "09 d0 0001 0009 00"),
+    ] {
+        let config = Config {
+            tpdu_size: 1024,
+            ..Config::default()
+        };
+        let mut pair = pair([config; 2]);
+        let [a, b] = pair.devices;
+        pair.listen(None);
+        pair.call("#259");
+        pair.bench.join(a, b);
+        pair.exchange();
+        let cc = hex(cc);
+        let length = u8::try_from(cc.len() + 4).unwrap();
+        pair.bench
+            .octets(a, &[&[3, 0, 0, length], &cc[..]].concat());
+        let told = hex(told);
+        let cause = [&[0xc1, u8::try_from(told.len()).unwrap()], &told[..]].concat();
+        let seen = pair.exchange();
+        let er = &seen.first().unwrap().1;
+        assert!(er[5] == 0x70 && er.ends_with(&cause), "{er:02x?}");
     }
 }
 

@@ -224,3 +224,23 @@ fn who_leaves_takes_what_still_comes() {
         );
     assert!(granted, "a peer that waits to be read reads nothing itself");
 }
+
+#[test]
+fn a_packet_that_comes_octet_by_octet_is_held_in_few_pieces() {
+    let Setup {
+        mut bench, device, ..
+    } = setup(1000);
+    bench.octets(device, &[3, 0, 0x40, 0]);
+    for _ in 0..2000 {
+        bench.octets(device, &[7]);
+    }
+    let node = bench.graph.node("tpkt").unwrap();
+    let tpkt = bench.graph.protocol_mut::<Tpkt>(node).unwrap();
+    let is_it = |it: &Entry| matches!(it, Entry::Connection(_));
+    let own = tpkt.entries.find(is_it).unwrap();
+    let Some(Entry::Connection(connection)) = tpkt.entries.get(own) else {
+        panic!("it is one");
+    };
+    assert_eq!(connection.gathered.len(), 2004);
+    assert!(connection.gathered.slices().len() < 500);
+}

@@ -265,13 +265,21 @@ impl X25 {
         }
     }
 
+    /// Where the peer of a circuit is, where it has a connection of its own.
+    fn peer_of(&mut self, circuit: Handle) -> Option<core::net::SocketAddr> {
+        let line = self.circuit(circuit)?.line;
+        self.peer(line)
+    }
+
     fn permanent_opened(&mut self, handle: Handle, user: Handle, cx: &mut Context<'_>) {
+        let peer = self.peer_of(handle);
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
         let call = Call {
             channel: Some(circuit.channel),
             agreed: Some(circuit.flow),
+            peer,
             ..Call::default()
         };
         let opened = Opened {
@@ -325,6 +333,7 @@ impl X25 {
         if !self.config.users.is_empty() {
             facilities.0.retain(|it| !matches!(it, Facility::User(_)));
         }
+        let peer = self.peer_of(handle);
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -334,6 +343,7 @@ impl X25 {
             channel: Some(packet.channel),
             relayed: false,
             agreed: Some(circuit.flow),
+            peer,
         };
         let data = (!block.data.is_empty()).then(|| Message::from_octets(&block.data));
         let offered = Offered {
@@ -518,6 +528,7 @@ impl X25 {
         cx: &mut Context<'_>,
     ) {
         let block = block.cloned().unwrap_or_default();
+        let peer = self.peer_of(handle);
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -557,6 +568,7 @@ impl X25 {
             channel: Some(circuit.channel),
             relayed: false,
             agreed: Some(flow),
+            peer,
         };
         if let Some(user) = circuit.user {
             let opened = Opened {

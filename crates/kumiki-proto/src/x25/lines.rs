@@ -1,5 +1,6 @@
 //! What is below: links that are set up and restarted, and connections that carry one circuit each.
 
+use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
@@ -30,6 +31,8 @@ pub(super) struct Line {
     /// The handle of the layer below.
     pub(super) lower: Handle,
     pub(super) r: R,
+    /// Where the peer of the connection is that carries a circuit.
+    pub(super) peer: Option<SocketAddr>,
     pub(super) role: Role,
     /// Whether it was asked for and has not been confirmed.
     opening: bool,
@@ -45,12 +48,27 @@ pub(super) struct Line {
     timer: TimerSlot,
 }
 
+/// The address of a socket.
+const fn socket(of: Address) -> Option<SocketAddr> {
+    match of {
+        Address::Socket { ip, port } => Some(SocketAddr::new(ip, port)),
+        Address::None
+        | Address::Ip4(_)
+        | Address::Ip6(_)
+        | Address::Mac(_)
+        | Address::Vc { .. }
+        | Address::Hdlc(_)
+        | Address::X121(_) => None,
+    }
+}
+
 impl X25 {
     pub(super) fn add_line(&mut self) -> Handle {
         let own = self.lines.insert(Line {
             own: Handle::default(),
             lower: Handle::default(),
             r: R::Down,
+            peer: None,
             role: self.config.role.unwrap_or(Role::Dte),
             opening: false,
             credit: 0,
@@ -65,6 +83,11 @@ impl X25 {
             line.own = own;
         }
         own
+    }
+
+    /// Where the peer of the connection is that carries a circuit.
+    pub(super) fn peer(&mut self, line: Handle) -> Option<SocketAddr> {
+        self.lines.get(line).and_then(|line| line.peer)
     }
 
     /// Our side of the interface.
@@ -179,6 +202,7 @@ impl X25 {
         };
         line.lower = opened.provider;
         line.unit = opened.unit;
+        line.peer = socket(opened.remote);
         // What came late for an earlier link is not this one's.
         (line.credit, line.owed) = (0, 0);
         self.line_up(own, cx);
@@ -268,6 +292,7 @@ impl X25 {
         if let Some(line) = self.lines.get(own) {
             line.lower = offered.provider;
             line.unit = offered.unit;
+            line.peer = socket(offered.remote);
         }
         let accept = Accept {
             session: offered.provider,

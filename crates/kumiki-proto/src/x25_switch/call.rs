@@ -1,9 +1,10 @@
 //! One call, or one permanent circuit: two halves, and what waits between them.
 
+use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, Told,
+    Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, TimerSlot, Told,
 };
 use kumiki_octets::{Account, Message};
 use kumiki_osi::x25::{self, Number, Primitive};
@@ -53,6 +54,8 @@ pub(super) struct Half {
     next_reset: Option<x25::Told>,
     /// Octets that have come by it.
     pub(super) octets: u64,
+    /// Where the peer is, if it is reached by XOT.
+    pub(super) peer: Option<SocketAddr>,
 }
 
 impl Half {
@@ -66,6 +69,7 @@ impl Half {
             interrupt: None,
             next_reset: None,
             octets: 0,
+            peer: None,
         }
     }
 
@@ -129,8 +133,20 @@ pub(super) struct Call {
     pub(super) permanent: Option<Box<Permanent>>,
     /// When it was set up.
     pub(super) since: Option<Instant>,
+    /// When something crossed it last, and when that is looked at.
+    pub(super) last: Instant,
+    pub(super) timer: TimerSlot,
     /// Its account of the memory of the process, where that is bounded.
     pub(super) budget: Option<Account>,
+}
+
+/// Which call something is told of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Named {
+    /// Its number; 0: none.
+    pub(super) number: u64,
+    /// Where its ends are.
+    pub(super) peers: [Option<SocketAddr>; 2],
 }
 
 /// A call that is being set up.
@@ -152,6 +168,31 @@ fn split(halves: &mut [Half; 2], side: usize) -> (&mut Half, &mut Half) {
 }
 
 impl Call {
+    /// A call of this number, of which nothing more is known.
+    pub(super) fn new(number: u64, halves: [Half; 2], now: Instant) -> Self {
+        Self {
+            number,
+            halves,
+            calling: Number::NONE,
+            called: Number::NONE,
+            wanted: None,
+            permanent: None,
+            since: None,
+            last: now,
+            timer: TimerSlot::default(),
+            budget: None,
+        }
+    }
+
+    /// What it is called where it is told of.
+    pub(super) fn named(&self) -> Named {
+        let [from, to] = &self.halves;
+        Named {
+            number: self.number,
+            peers: [from.peer, to.peer],
+        }
+    }
+
     pub(super) fn half(&mut self, side: usize) -> &mut Half {
         split(&mut self.halves, side).0
     }
@@ -212,6 +253,7 @@ impl Call {
         cx: &mut Context<'_>,
     ) {
         let is_cut = !self.is_there(1 - side);
+        self.last = cx.now();
         let (half, other) = split(&mut self.halves, side);
         if half.phase != Phase::Stands || is_cut {
             // Sent before a reset that is not confirmed yet, or to an end that is away: no more is granted for it.
@@ -248,6 +290,7 @@ impl Call {
         if !self.is_there(1 - side) {
             return cx.drop("interrupt to an end that is away");
         }
+        self.last = cx.now();
         let other = self.other(side);
         if other.phase == Phase::Stands {
             let session = other.lower;

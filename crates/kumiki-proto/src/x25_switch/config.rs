@@ -1,5 +1,7 @@
 //! What can be set, what is counted, and what is told of calls.
 
+use core::net::SocketAddr;
+
 use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_osi::x25::{BadNumber, Number};
 
@@ -78,6 +80,8 @@ pub struct Config {
     pub most: u32,
     /// After so long an end of a permanent circuit that is not to be had is asked for again, and later less often.
     pub retry: Duration,
+    /// A call by which nothing has crossed for so long is cleared; none: it stays.
+    pub idle: Option<Duration>,
 }
 
 impl Default for Config {
@@ -88,6 +92,7 @@ impl Default for Config {
             always_up: Vec::new(),
             most: 4096,
             retry: Duration::from_secs(30),
+            idle: None,
         }
     }
 }
@@ -126,6 +131,8 @@ pub struct Event {
     pub at: Instant,
     /// The call, counted from 1; 0: it concerns none.
     pub call: u64,
+    /// Where the two ends of the call are, the caller's first, as far as they are known and reached by XOT.
+    pub peers: [Option<SocketAddr>; 2],
     /// What.
     pub what: Happened,
 }
@@ -133,6 +140,11 @@ pub struct Event {
 /// What happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Happened {
+    /// A call has come, of which it will be told what becomes.
+    Came {
+        /// By which port.
+        from: String,
+    },
     /// A call stands.
     SetUp {
         /// By which port it came.

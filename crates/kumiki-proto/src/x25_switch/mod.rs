@@ -16,7 +16,8 @@
 //! interface for itself: messages are put together and cut anew.
 //!
 //! Nobody's number is cleared with *not obtainable* (0d), a number all of whose targets are down with *out of order* (09), and one more call than
-//! there may be with *network congestion* (05), and so is one that comes when the memory of the graph's budget is short. Any other clearing is passed on with its cause, diagnostic and data, also that of a call that was not answered yet.
+//! there may be with *network congestion* (05), and so is one that comes when the memory of the graph's budget is short, or that somebody has sent away ([`Switch::send_away`]). One
+//! by which nothing has crossed for [`Config::idle`] is cleared with *local procedure error* (13) and *timer expired* (48): X.25 has no cause of its own for that. Any other clearing is passed on with its cause, diagnostic and data, also that of a call that was not answered yet.
 //!
 //! # Data
 //!
@@ -54,7 +55,7 @@ mod routing;
 #[cfg(test)]
 mod tests;
 
-use call::{Call, Phase};
+use call::{Call, Named, Phase};
 pub use config::{Config, Counters, Event, Happened, Place, Rewrite, Route};
 
 /// Calls of one port that may wait for an answer.
@@ -83,6 +84,18 @@ pub const CLOSE: Token = Token {
         generation: 0,
     },
     kind: 2,
+};
+
+/// The kind of the token of a call's timer.
+const IDLE: u32 = 3;
+
+/// A token by which the node is woken to clear the calls that [`Switch::send_away`] named.
+pub const CLEAR: Token = Token {
+    session: Handle {
+        index: 0,
+        generation: 0,
+    },
+    kind: 4,
 };
 
 /// An interface.
@@ -115,6 +128,8 @@ pub struct Switch {
     /// Calls on each port, and permanent circuits.
     on_port: BTreeMap<u16, u32>,
     numbered: u64,
+    /// Calls that are to be cleared.
+    sent_away: Vec<u64>,
     is_closed: bool,
     events: VecDeque<Event>,
     counters: Counters,
@@ -186,13 +201,19 @@ impl Switch {
         self.calls.len()
     }
 
-    fn tell(&mut self, call: u64, what: Happened, cx: &Context<'_>) {
+    fn tell(&mut self, of: Named, what: Happened, cx: &Context<'_>) {
         if self.events.len() >= EVENTS {
             self.counters.untold += 1;
             self.events.pop_front();
         }
         let at = cx.now();
-        self.events.push_back(Event { at, call, what });
+        let (call, peers) = (of.number, of.peers);
+        self.events.push_back(Event {
+            at,
+            call,
+            peers,
+            what,
+        });
     }
 
     fn name(&self, port: u16) -> String {
@@ -240,6 +261,7 @@ impl Switch {
             if let Some(permanent) = &mut call.permanent {
                 permanent.stop(cx);
             }
+            cx.clear_timer(&mut call.timer);
             for half in &call.halves {
                 self.occupy(half.port, false);
             }
@@ -280,7 +302,7 @@ impl Switch {
             return;
         };
         let [from, to] = &call.halves;
-        let (number, octets, port) = (call.number, [from.octets, to.octets], from.port);
+        let (named, octets, port) = (call.named(), [from.octets, to.octets], from.port);
         let (calling, called) = (call.calling, call.called);
         let (cause, diagnostic) = (why.cause, why.diagnostic);
         let what = if let Some(since) = call.since {
@@ -302,7 +324,7 @@ impl Switch {
                 diagnostic,
             }
         };
-        self.tell(number, what, cx);
+        self.tell(named, what, cx);
     }
 
     fn was_reset(&mut self, own: Handle, side: usize, reason: Reason, cx: &mut Context<'_>) {
@@ -319,13 +341,13 @@ impl Switch {
         let why = causes::of_reset(reason);
         call.reset(1 - side, why, cx);
         self.counters.resets += 1;
-        let (number, port) = (call.number, call.half(side).port);
+        let (named, port) = (call.named(), call.half(side).port);
         let what = Happened::Reset {
             by: self.name(port),
             cause: why.cause,
             diagnostic: why.diagnostic,
         };
-        self.tell(number, what, cx);
+        self.tell(named, what, cx);
     }
 
     fn particular(&mut self, session: Handle, what: Particular, cx: &mut Context<'_>) {
@@ -373,11 +395,71 @@ impl Switch {
             } else {
                 Happened::Down(name)
             };
-            self.tell(0, what, cx);
+            self.tell(Named::default(), what, cx);
         }
         if !self.is_closed {
             self.look_at_ends(port, cx);
         }
+    }
+
+    /// Has a call cleared with network congestion, since there is no place for it; the node is to be woken with [`CLEAR`].
+    pub fn send_away(&mut self, call: u64) {
+        self.sent_away.push(call);
+    }
+
+    /// Clears the calls that are sent away.
+    fn clear_sent_away(&mut self, cx: &mut Context<'_>) {
+        for number in core::mem::take(&mut self.sent_away) {
+            let calls = &self.calls;
+            let found = calls.find(|call| call.number == number && call.permanent.is_none());
+            if let Some(own) = found {
+                let why = cleared(cause::CLEAR_CONGESTION, diagnostic::NONE);
+                self.clear(own, why, cx);
+            }
+        }
+    }
+
+    /// Looks at a call again when nothing may have crossed it for too long.
+    fn await_silence(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(idle) = self.config.idle else {
+            return;
+        };
+        if let Some(call) = self.calls.get(own) {
+            let token = Token {
+                session: own,
+                kind: IDLE,
+            };
+            let deadline = call.last + idle;
+            cx.set_timer(&mut call.timer, token, deadline);
+        }
+    }
+
+    /// It is time to look whether something has crossed a call.
+    fn look_at_silence(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let idle = self.config.idle;
+        let Some(call) = self.calls.get(own) else {
+            return;
+        };
+        if idle.is_some_and(|idle| cx.now() >= call.last + idle) {
+            let why = cleared(cause::CLEAR_LOCAL, diagnostic::TIMER);
+            self.clear(own, why, cx);
+        } else {
+            self.await_silence(own, cx);
+        }
+    }
+
+    /// Clears a call at both ends.
+    fn clear(&mut self, own: Handle, why: x25::Told, cx: &mut Context<'_>) {
+        let Some(call) = self.calls.get(own) else {
+            return;
+        };
+        for side in [0, 1] {
+            call.half(side).end(why, None, half_handle(own, side), cx);
+        }
+        if call.permanent.is_none() {
+            self.told_cleared(own, None, why, cx);
+        }
+        self.forget(own, cx);
     }
 
     /// Takes no more calls, and clears those that there are.
@@ -385,16 +467,7 @@ impl Switch {
         self.is_closed = true;
         let why = cleared(cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE);
         for own in self.calls.handles() {
-            let Some(call) = self.calls.get(own) else {
-                continue;
-            };
-            for side in [0, 1] {
-                call.half(side).end(why, None, half_handle(own, side), cx);
-            }
-            if call.permanent.is_none() {
-                self.told_cleared(own, None, why, cx);
-            }
-            self.forget(own, cx);
+            self.clear(own, why, cx);
         }
         for (port, number) in self.ports.iter_mut().zip(0_u16..) {
             if let Some(session) = port.listener.take() {
@@ -514,6 +587,10 @@ impl Protocol for Switch {
             self.join(token.session, cx);
         } else if token == CLOSE {
             self.close(cx);
+        } else if token == CLEAR {
+            self.clear_sent_away(cx);
+        } else if token.kind == IDLE {
+            self.look_at_silence(token.session, cx);
         }
     }
 }

@@ -6,7 +6,7 @@
 use kumiki_graph::{
     Below, Context, Duration, Handle, Open, Reason, Request, TimerSlot, Token, Told,
 };
-use kumiki_osi::x25::{self, Number, What, cause, diagnostic};
+use kumiki_osi::x25::{self, What, cause, diagnostic};
 
 use super::call::{Call, Half, Phase};
 use super::config::Place;
@@ -96,16 +96,9 @@ impl Switch {
                 continue;
             };
             self.numbered += 1;
-            let call = Call {
-                number: self.numbered,
-                halves: [a, b].map(|port| Half::new(port, Handle::default(), Phase::Gone)),
-                calling: Number::NONE,
-                called: Number::NONE,
-                wanted: None,
-                permanent: Some(Box::new(Permanent::new(places))),
-                since: None,
-                budget: None,
-            };
+            let halves = [a, b].map(|port| Half::new(port, Handle::default(), Phase::Gone));
+            let mut call = Call::new(self.numbered, halves, cx.now());
+            call.permanent = Some(Box::new(Permanent::new(places)));
             let own = self.calls.insert(Box::new(call));
             self.occupy(a, true);
             self.occupy(b, true);
@@ -249,8 +242,8 @@ impl Switch {
             } else if other_phase != Phase::Opening || other_said.is_some() {
                 call.reset(side, reset(down(far)), cx);
             }
-            let number = call.number;
-            return self.tell(number, Happened::Joined(place), cx);
+            let named = call.named();
+            return self.tell(named, Happened::Joined(place), cx);
         }
         if was_there {
             call.purge(&mut self.counters);
@@ -268,8 +261,8 @@ impl Switch {
             call.reset(1 - side, reset(down(near)), cx);
         }
         if is_news {
-            let number = call.number;
-            self.tell(number, Happened::Parted(place, reason), cx);
+            let named = call.named();
+            self.tell(named, Happened::Parted(place, reason), cx);
         }
     }
 }

@@ -69,20 +69,18 @@ impl Switch {
         self.numbered += 1;
         let budget = cx.budget().map(|budget| budget.beside(MEMORY));
         let is_short = matches!(budget, Some(Err(_)));
+        let mut half = Half::new(port, offered.provider, Phase::Offered);
+        half.peer = offered.call.as_ref().and_then(|call| call.peer);
+        let halves = [half, Half::new(port, Handle::default(), Phase::Gone)];
         let call = Call {
-            number: self.numbered,
-            halves: [
-                Half::new(port, offered.provider, Phase::Offered),
-                Half::new(port, Handle::default(), Phase::Gone),
-            ],
             calling: number(offered.remote),
             called: number(offered.local),
-            wanted: None,
-            permanent: None,
-            since: None,
             budget: budget.and_then(Result::ok),
+            ..Call::new(self.numbered, halves, cx.now())
         };
         let lower = offered.provider;
+        let (named, from) = (call.named(), self.name(port));
+        self.tell(named, Happened::Came { from }, cx);
         let is_full = self.calls.len() >= usize::try_from(self.config.most).unwrap_or(usize::MAX);
         let own = self.calls.insert(Box::new(call));
         self.occupy(port, true);
@@ -238,6 +236,7 @@ impl Switch {
         let half = call.half(side);
         half.lower = opened.provider;
         half.phase = Phase::Stands;
+        half.peer = opened.call.as_ref().and_then(|call| call.peer);
         if call.permanent.is_some() {
             return self.joined(own, side, cx);
         }
@@ -247,6 +246,8 @@ impl Switch {
             let _ = budget.stand(0);
         }
         call.since = Some(cx.now());
+        call.last = cx.now();
+        let named = call.named();
         let [from, to] = &mut call.halves;
         let accept = Accept {
             session: from.lower,
@@ -256,7 +257,7 @@ impl Switch {
             ..Accept::default()
         };
         from.phase = Phase::Stands;
-        let (number, from, to) = (call.number, from.port, to.port);
+        let (from, to) = (from.port, to.port);
         let (calling, called) = (call.calling, call.called);
         cx.down(Below(from), Request::Accept(Box::new(accept)));
         self.counters.set_up += 1;
@@ -266,6 +267,7 @@ impl Switch {
             calling,
             called,
         };
-        self.tell(number, what, cx);
+        self.tell(named, what, cx);
+        self.await_silence(own, cx);
     }
 }

@@ -2,8 +2,11 @@
 
 use core::net::SocketAddr;
 
-use kumiki_graph::Coalesce;
+use kumiki_graph::{Coalesce, Duration};
 use kumiki_osi::x25::Number;
+
+/// [`Config::patience`], unless it is set.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A permanent virtual circuit; both ends must know it as the other does.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,6 +42,8 @@ pub struct Config {
     pub coalesce: Coalesce,
     /// How many packets the user may be handed before it has granted any.
     pub receive: u32,
+    /// How long a caller may be without a packet, and how long we wait for an answer to a set-up and for the peer's end of a connection.
+    pub patience: Duration,
 }
 
 impl Default for Config {
@@ -50,6 +55,7 @@ impl Default for Config {
             permanent: Vec::new(),
             coalesce: Coalesce::Never,
             receive: 16,
+            patience: PATIENCE,
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! An active open to an X.121 number goes to the host that the longest prefix of it in [`Config::routes`] names; one to an IP address goes
 //! there. A passive open listens, on port 1998 unless it or [`Config::listen`] says another; a caller is offered when its first packet has come, for that tells whether it is a
-//! permanent circuit. Those of which no packet comes for [`PATIENCE`] are closed.
+//! permanent circuit. Those of which no packet comes for [`Config::patience`] are closed.
 //!
 //! # Permanent circuits
 //!
@@ -22,12 +22,11 @@
 //! Where only the peer's is as far as that, it is taken. Two ends of the same name both refuse.
 //!
 //! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed over leave
-//! first, so that the peer gets our CLEAR, unless it does not read it for [`PATIENCE`].
+//! first, so that the peer gets our CLEAR, unless it does not read it for [`Config::patience`].
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode,
-    Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
-    Told, Work,
+    Above, Accept, Address, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered,
+    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told, Work,
 };
 use kumiki_octets::Message;
 use kumiki_osi::x25::Call;
@@ -40,12 +39,9 @@ mod permanent;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Config, Counters, Permanent};
+pub use config::{Config, Counters, PATIENCE, Permanent};
 
 const STREAM: Below = Below(0);
-
-/// How long a caller may be without a packet, and how long we wait for an answer to a set-up and for the peer's end of a connection.
-pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most connections.
 const MOST: usize = 4096;
@@ -452,6 +448,9 @@ impl Xot {
             }
             Some(Entry::Connection(connection)) => {
                 connection.lower = opened.provider;
+                if matches!(opened.remote, Address::Socket { .. }) {
+                    connection.remote = opened.remote;
+                }
                 match connection.channel {
                     None => self.stands(own, cx),
                     Some(channel) => {
@@ -466,7 +465,7 @@ impl Xot {
     }
 
     fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let deadline = cx.now() + PATIENCE;
+        let deadline = cx.now() + self.config.patience;
         let token = Token {
             session: own,
             kind: 0,

@@ -3,6 +3,8 @@
     reason = "a test looks for one of many"
 )]
 
+use kumiki_graph::Duration;
+
 use super::*;
 use crate::test_bench::{Bench, hex};
 use crate::x25::{self, Over, X25};
@@ -395,4 +397,20 @@ fn a_peer_that_reads_nothing_is_not_answered_without_end() {
     bench.indicate(device, Indication::Credit { session, credit });
     let sent: usize = bench.sent_octets().iter().map(Vec::len).sum();
     assert!(sent >= 20_000 * 7, "{sent}");
+}
+
+#[test]
+fn a_packet_that_comes_octet_by_octet_is_held_in_few_pieces() {
+    let (mut bench, device, _) = on_pipe(1000);
+    bench.octets(device, &hex("00 00 10 00"));
+    for _ in 0..2000 {
+        bench.octets(device, &[7]);
+    }
+    let node = bench.graph.node("xot").unwrap();
+    let xot = bench.graph.protocol_mut::<Xot>(node).unwrap();
+    let is_it = |it: &Entry| matches!(it, Entry::Connection(_));
+    let own = xot.entries.find(is_it).unwrap();
+    let gathered = &xot.connection(own).unwrap().gathered;
+    assert_eq!(gathered.len(), 2004);
+    assert!(gathered.slices().len() < 500);
 }

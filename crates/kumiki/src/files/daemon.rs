@@ -190,6 +190,24 @@ impl FromStr for Place {
     }
 }
 
+impl Reach {
+    /// Refuses what would be of no use: what is said of X.25 where no callers come by it.
+    fn check(&self) -> Result<(), Stop> {
+        let of_x25 = [
+            ("--x121", self.x121.is_some()),
+            ("--packet", self.packet.is_some()),
+            ("--window", self.window.is_some()),
+            ("--cud", self.cud.is_some()),
+        ];
+        match of_x25.iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) if self.xot.is_empty() => Err(Stop::Input(format!(
+                "{name} is about calls of X.25, and none come in; expected --xot ADDRESS beside it"
+            ))),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
 impl Place {
     fn listen(self, carrier: Carrier) -> Listen {
         let port = self.port.unwrap_or_else(|| carrier.port());
@@ -236,6 +254,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     let (reach, limits) = (&wanted.reach, &wanted.limits);
     let root = wanted.root.clone();
     let root = root.ok_or_else(|| Stop::Input("--root is missing".to_owned()))?;
+    reach.check()?;
     let mut listen: Vec<Listen> = reach
         .listen
         .iter()

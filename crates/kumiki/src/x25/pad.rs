@@ -8,8 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::live::Duration;
-use kumiki_lab::live::memory::Memory;
+use kumiki_lab::live::memory::{Budget, Memory};
 use kumiki_lab::live::pad::{
     Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy,
     terminal,
@@ -18,7 +17,7 @@ use kumiki_lab::quantity::Octets;
 
 use crate::callers::Callers;
 use crate::commands::{Stop, print, shown};
-use crate::live::option;
+use crate::live::{option, or_forever};
 
 /// XOT's port (RFC 1613), and Telnet's.
 const XOT: u16 = 1998;
@@ -72,7 +71,7 @@ struct Reach {
     /// The most terminals or calls at a time; with COMMAND or --listen others wait
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
     most: u16,
-    /// With --answer and COMMAND: the most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less
+    /// With COMMAND or --listen: the most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     memory: String,
     /// Octets of a packet that are asked for
@@ -98,7 +97,7 @@ struct Reach {
 struct Limits {
     #[command(flatten)]
     callers: Callers,
-    /// With COMMAND: a call by which nothing has come for so long is ended; forever: it stays
+    /// With COMMAND: a call by which nothing has come for so long is ended; with --listen: a terminal by which nothing has crossed; forever: it stays
     #[arg(long, value_name = "TIME", default_value = "1h")]
     idle: String,
 }
@@ -188,13 +187,14 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     network.listen = answer;
     let config = config(wanted, &list, answer.is_some())?;
     if let Some(text) = &reach.listen {
+        network.budget = Some(budget(wanted)?);
         let listener = bound("--listen", resolved("--listen", text, TELNET)?)?;
         let doors = doors(wanted)?;
         return Ok(terminal::listen(
             &network, &config, &listener, &doors, &Lines,
         )?);
     }
-    let outcome = terminal::run(&network, config, terminal::Terminal::Standard, None, &Aside)?;
+    let outcome = terminal::run(&network, config, &Aside)?;
     match &wanted.call {
         Some(call) => judged(call, &outcome),
         None => Ok(()),
@@ -252,11 +252,7 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
         }
     };
     set(&mut initial, list);
-    let linger = if behave.linger == "forever" {
-        None
-    } else {
-        Some(option::<Duration>("--linger", &behave.linger)?)
-    };
+    let linger = or_forever("--linger", &behave.linger)?;
     Ok(PadConfig {
         initial,
         address: number("--address", wanted.reach.address.as_deref())?,
@@ -279,13 +275,8 @@ fn set(parameters: &mut Parameters, list: &List) {
 
 fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
     find_program(&wanted.command)?;
-    let memory = option::<Octets>("--memory", &wanted.reach.memory)?.count();
-    let memory = Memory::budget(memory).map_err(|why| Stop::Failed(why.to_string()))?;
-    if let Some(remark) = &memory.remark {
-        Lines.told(remark);
-    }
     let network = &Network {
-        budget: Some(memory.budget),
+        budget: Some(budget(wanted)?),
         ..network.clone()
     };
     let listener = bound("--answer", at)?;
@@ -298,17 +289,23 @@ fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Res
     Ok(())
 }
 
+/// The memory that callers share.
+fn budget(wanted: &Wanted) -> Result<Budget, Stop> {
+    let memory = option::<Octets>("--memory", &wanted.reach.memory)?.count();
+    let memory = Memory::budget(memory).map_err(|why| Stop::Failed(why.to_string()))?;
+    if let Some(remark) = &memory.remark {
+        Lines.told(remark);
+    }
+    Ok(memory.budget)
+}
+
 /// How many callers there may be, and how long they may take.
 fn doors(wanted: &Wanted) -> Result<Doors, Stop> {
     let (reach, limits) = (&wanted.reach, &wanted.limits);
-    let idle = match limits.idle.as_str() {
-        "forever" => None,
-        text => Some(option("--idle", text)?),
-    };
     Ok(Doors {
         limits: limits.callers.limits(reach.most.into())?,
         begin: limits.callers.begin()?,
-        idle,
+        idle: or_forever("--idle", &limits.idle)?,
         once: wanted.behave.once,
         pcap_most: option::<Octets>("--pcap-most", &reach.pcap_most)?.count(),
     })

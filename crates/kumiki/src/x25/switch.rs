@@ -6,8 +6,9 @@ use clap::Args;
 use kumiki_lab::live::x25;
 use kumiki_lab::quantity::Octets;
 
+use crate::callers::Callers;
 use crate::commands::{Stop, print, shown};
-use crate::live::option;
+use crate::live::{option, or_forever};
 
 /// `kumiki x25 switch`.
 #[derive(Args, Debug)]
@@ -32,6 +33,16 @@ pub(super) struct Wanted {
     /// The most memory that calls may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it, new calls are cleared with network congestion
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     memory: String,
+    #[command(flatten)]
+    callers: Callers,
+    /// A call by which nothing has crossed for so long is cleared; forever: it stays
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1h",
+        help_heading = "Limits"
+    )]
+    idle: String,
 }
 
 fn read(path: &Path) -> Result<x25::Config, Stop> {
@@ -55,7 +66,12 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
         pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
         walls: wanted.walls.walls()?,
         memory: Some(option::<Octets>("--memory", &wanted.memory)?.count()),
-        ..x25::Wanted::default()
+        limits: wanted
+            .callers
+            .limits(usize::try_from(config.most()).unwrap_or(usize::MAX))?,
+        begin: wanted.callers.begin()?,
+        idle: or_forever("--idle", &wanted.idle)?,
+        end: None,
     };
     x25::run(&config, &run, say)?;
     Ok(())

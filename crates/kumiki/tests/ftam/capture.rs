@@ -23,7 +23,10 @@ fn a_capture_is_read_without_a_remark() {
         ("--listen", "tpkt", "", &files[..]),
         ("--xot", "xot", "?carrier=xot&x121=1", &packets[..]),
     ] {
-        let options = ["--anonymous", "--pcap", "theirs.pcapng", "--x121", "1"];
+        let mut options = vec!["--anonymous", "--pcap", "theirs.pcapng"];
+        if carrier == "--xot" {
+            options.extend(["--x121", "1"]);
+        }
         let daemon = Daemon::on(&folder, carrier, &options);
         folder.write("a", &vec![7; 100_000]);
         let url = daemon.url(&format!("x{query}"));

@@ -1,6 +1,5 @@
 //! Guessers and a crowd of silent callers, in a network namespace of their own: what they are told, and who comes in meanwhile.
 
-use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
@@ -188,18 +187,14 @@ fn a_crowd_of_silent_callers_keeps_nobody_out() {
     inside("crowd::silent");
 }
 
-#[test]
-#[ignore = "it is run in a namespace by the test above"]
-fn silent() {
-    network();
-    let folder = Folder::new("silent");
+/// Silent connections from everywhere; `look` is called now and then meanwhile.
+fn crowd(four: SocketAddr, six: SocketAddr, mut look: impl FnMut()) -> Vec<OwnedFd> {
     // A descriptor for each.
     let limit = getrlimit(Resource::Nofile);
     let current = limit.maximum;
     setrlimit(Resource::Nofile, Rlimit { current, ..limit }).unwrap();
     let room = current.map_or(u64::MAX, |all| all.saturating_sub(100));
     let crowd = u16::try_from(room).unwrap_or(u16::MAX).min(CROWD);
-    let (daemon, four, six) = responder(&folder, &[]);
     let mut held: Vec<OwnedFd> = Vec::new();
     for number in 0..crowd {
         let (from, to): (IpAddr, SocketAddr) = match number % 3 {
@@ -218,27 +213,140 @@ fn silent() {
         };
         held.push(call(from, to));
         if number % 2000 == 1999 {
-            list(&folder, "127.0.0.1").well();
+            look();
         }
     }
-    let status = format!("/proc/{}/status", daemon.child.id());
-    let status = std::fs::read_to_string(status).unwrap();
-    let values: BTreeMap<&str, &str> = status.lines().filter_map(|it| it.split_once(':')).collect();
-    let number = |key: &str| -> u64 {
-        values[key]
-            .split_whitespace()
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap()
-    };
+    held
+}
+
+/// What the kernel says of the memory and the threads of a program.
+fn status_of(program: &Running) -> impl Fn(&str) -> u64 + use<> {
+    let path = format!("/proc/{}/status", program.child.id());
+    let status = std::fs::read_to_string(path).unwrap();
+    move |key| {
+        let line = status.lines().find_map(|line| line.strip_prefix(key));
+        let value = line.unwrap().trim_start_matches(':');
+        value.split_whitespace().next().unwrap().parse().unwrap()
+    }
+}
+
+#[test]
+#[ignore = "it is run in a namespace by the test above"]
+fn silent() {
+    network();
+    let folder = Folder::new("silent");
+    let (daemon, four, six) = responder(&folder, &[]);
+    let held = crowd(four, six, || {
+        list(&folder, "127.0.0.1").well();
+    });
+    let number = status_of(&daemon);
     // Places for 64 strangers and some that are on their way out, and not a thread for each caller.
-    assert!(number("Threads") < 200, "{}", values["Threads"]);
-    assert!(number("VmRSS") < 60_000, "{}", values["VmRSS"]);
+    assert!(number("Threads") < 200, "{}", number("Threads"));
+    assert!(number("VmRSS") < 60_000, "{}", number("VmRSS"));
     drop(held);
     daemon.signal(rustix::process::Signal::INT);
     let ran = daemon.end().well();
     // What happened to ten thousand is told in few lines.
     assert!(ran.out.lines().count() < 400, "{}", ran.out.lines().count());
     assert!(ran.out.contains("more like it"));
+}
+
+#[test]
+fn a_crowd_of_silent_connections_keeps_nobody_off_the_switch() {
+    inside("crowd::silent_at_the_switch");
+}
+
+#[test]
+#[ignore = "it is run in a namespace by the test above"]
+fn silent_at_the_switch() {
+    network();
+    let folder = Folder::new("silent-switch");
+    folder.write("root/x", b"content");
+    let mut all = vec!["ftamd", "--root", "root", "--xot", "127.0.0.1:10298"];
+    all.push("--anonymous");
+    let responder = Running::start(folder.command(&all));
+    assert!(responder.line().starts_with("listens at "));
+    let config = r#"
+[port.in]
+kind = "xot"
+listen = "[::]:10299"
+
+[port.out]
+kind = "xot"
+host = "127.0.0.1:10298"
+
+[[route]]
+called = "99"
+to = ["out"]
+"#;
+    folder.write("switch.toml", config.as_bytes());
+    let switch = Running::start(folder.command(&["x25", "switch", "switch.toml"]));
+    assert!(switch.line().starts_with("in: listens at "));
+    let to = |host: &str| -> SocketAddr { format!("{host}:10299").parse().unwrap() };
+    let held = crowd(to("10.0.0.1"), to("[fd00:77::1]"), || {
+        let url = "ftam://127.0.0.1:10299/x?carrier=xot&x121=99123";
+        folder.ftam(&["get", url, "-"]).well();
+    });
+    let number = status_of(&switch);
+    assert!(number("VmRSS") < 60_000, "{}", number("VmRSS"));
+    drop(held);
+    switch.signal(rustix::process::Signal::INT);
+    let ran = switch.end().well();
+    let calls = ran.out.matches("from in to out (127.0.0.1:10298)").count();
+    assert!((1..=5).contains(&calls), "{}", ran.out);
+    let dated = ran.out.lines().filter(|line| line.contains("Z in: "));
+    assert!(
+        (1..1000).contains(&dated.count()) && ran.out.contains(" more like it)"),
+        "{}",
+        ran.out
+    );
+    responder.signal(rustix::process::Signal::INT);
+    responder.end().well();
+}
+
+#[test]
+fn a_crowd_of_silent_terminals_keeps_nobody_off_the_pad() {
+    inside("crowd::silent_terminals");
+}
+
+#[test]
+#[ignore = "it is run in a namespace by the test above"]
+fn silent_terminals() {
+    network();
+    let folder = Folder::new("silent-terminals");
+    let host = ["x25", "pad", "--answer", "127.0.0.1:10398", "--", "cat"];
+    let host = Running::start(folder.command(&host));
+    assert!(host.line().starts_with("listens at "));
+    let door = [
+        "x25",
+        "pad",
+        "--xot",
+        "127.0.0.1:10398",
+        "--listen",
+        "[::]:10223",
+    ];
+    let door = Running::start(folder.command(&door));
+    assert!(door.line().starts_with("listens at "));
+    let to = |host: &str| -> SocketAddr { format!("{host}:10223").parse().unwrap() };
+    let held = crowd(to("10.0.0.1"), to("[fd00:77::1]"), || {
+        let mut terminal = TcpStream::connect(to("127.0.0.1")).unwrap();
+        let mut said = Vec::new();
+        let mut piece = [0; 256];
+        for (octets, end) in [(&b""[..], "PAD\r\n*"), (b"12345\r\0", "COM\r\n")] {
+            terminal.write_all(octets).unwrap();
+            while !String::from_utf8_lossy(&said).contains(end) {
+                let read = terminal.read(&mut piece).unwrap();
+                assert!(read > 0, "{:?}", String::from_utf8_lossy(&said));
+                said.extend(piece.iter().take(read));
+            }
+        }
+    });
+    let number = status_of(&door);
+    assert!(number("Threads") < 200, "{}", number("Threads"));
+    assert!(number("VmRSS") < 60_000, "{}", number("VmRSS"));
+    drop(held);
+    for running in [door, host] {
+        running.signal(rustix::process::Signal::INT);
+        running.end().well();
+    }
 }

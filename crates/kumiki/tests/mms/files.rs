@@ -51,6 +51,38 @@ fn files_go_both_ways_whatever_their_size() {
 }
 
 #[test]
+fn the_log_has_what_was_refused() {
+    let folder = Folder::new("mms audit");
+    std::fs::create_dir(folder.path("root/full")).unwrap();
+    folder.write("root/full/x", b"x");
+    folder.write("here", b"0123456789");
+    let daemon = Daemon::start(&folder, &["--anonymous", "--longest-file", "5B"]);
+    for (arguments, said) in [
+        (
+            ["put", "here", &daemon.url("long")],
+            "did not write \"long\": ",
+        ),
+        (
+            ["put", "here", &daemon.url("full")],
+            "did not write \"full\": ",
+        ),
+        (
+            ["put", "here", &daemon.url("..%2fout")],
+            "did not write \"../out\": ",
+        ),
+        (["get", &daemon.url("none"), "-"], "did not open \"none\": "),
+        (
+            ["rm", &daemon.url("full"), "none"],
+            "did not remove \"full\": ",
+        ),
+    ] {
+        assert_ne!(mms(&folder, &arguments).status, Some(0));
+        let log = daemon.running.line();
+        assert!(log.contains(said), "{log}");
+    }
+}
+
+#[test]
 fn a_refusal_says_which_layer_and_why() {
     let folder = Folder::new("mms refusals");
     let daemon = Daemon::start(&folder, &["--anonymous", "--read-only", "--tsel", "0x0001"]);

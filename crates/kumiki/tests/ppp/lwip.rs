@@ -15,7 +15,7 @@ fn peer(program: &std::path::Path, line: &str, options: &str) -> Running {
 }
 
 /// Octets go to lwIP's echo and come back, and both ends agree on what and who.
-fn echoes(name: &str, ours: &str, theirs: &str) -> String {
+fn echoes(name: &str, ours: &str, secrets: &str, theirs: &str) -> String {
     let Some(program) = lwip() else {
         return String::new();
     };
@@ -23,7 +23,10 @@ fn echoes(name: &str, ours: &str, theirs: &str) -> String {
     let path = folder.path("line");
     let mut waiting = kumiki(
         &format!("listen:{}", path.display()),
-        &format!("{ours} --run source --to 7 --bytes {OCTETS}B"),
+        &format!(
+            "{ours} {} --run source --to 7 --bytes {OCTETS}B",
+            folder.secrets(secrets)
+        ),
     );
     waiting.wait_for("waiting");
     let peer = peer(&program, &format!("connect:{}", path.display()), theirs);
@@ -42,7 +45,8 @@ fn echoes(name: &str, ours: &str, theirs: &str) -> String {
 fn lwip_as_a_server_that_challenges_us() {
     echoes(
         "lwip-server",
-        ": --secret secret",
+        ":",
+        "kumiki secret",
         "server chap our=10.7.0.2 his=10.7.0.1 name=kumiki secret=secret vj=0",
     );
 }
@@ -51,7 +55,8 @@ fn lwip_as_a_server_that_challenges_us() {
 fn lwip_as_a_client_that_we_ask_for_a_password() {
     echoes(
         "lwip-client",
-        "10.7.0.1:10.7.0.2 --auth pap --let-in kumiki:secret",
+        "10.7.0.1:10.7.0.2 --name gateway --auth pap",
+        "kumiki secret",
         "client pap name=kumiki secret=secret vj=0",
     );
 }

@@ -13,7 +13,7 @@ mod lwip;
 mod peers;
 mod pppd;
 
-use peers::{Running, events};
+use peers::{Folder, Running, events, kumiki, log};
 use serde_json::Value;
 
 /// Octets of a long transfer; `KUMIKI_PPP_BYTES` makes it longer or shorter.
@@ -46,4 +46,39 @@ fn ended_well(kumiki: Running) -> (Value, String) {
     let end = events(&said, "end").pop().unwrap();
     assert_eq!(end["outcome"], "as asked", "{end}");
     (end, said)
+}
+
+#[test]
+fn the_end_of_a_line_that_is_a_program_is_the_program_s() {
+    for (command, how) in [
+        ("exit 3", "has ended with status 3"),
+        ("exit 0", "has ended with status 0"),
+        ("kill -9 $$", "was ended by signal 9"),
+    ] {
+        let (status, said) = kumiki(&format!("exec:{command}"), "").end();
+        assert_eq!(status, 3, "{said}");
+        let end = events(&said, "end").pop().unwrap();
+        assert_eq!(
+            end["why"],
+            format!("the line went down: its program {how}"),
+            "{said}"
+        );
+        // Nobody has asked.
+        assert!(!log(&said).contains("asked to end"), "{said}");
+    }
+}
+
+#[test]
+fn secrets_are_taken_of_a_file_that_nobody_else_reads() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("secrets");
+    let options = folder.secrets("kumiki secret");
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(folder.path("secrets"), open).unwrap();
+    let (status, said) = kumiki("exec:true", &options).end();
+    assert_eq!((status, said.as_str()), (2, ""));
+    // The command line is for everybody to see.
+    for option in ["--secret x", "--let-in kumiki:x"] {
+        assert_eq!(kumiki("exec:true", option).end().0, 2, "{option}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -111,6 +112,13 @@ impl Folder {
         let path = self.path(name);
         fs::write(&path, text).unwrap();
         path
+    }
+
+    /// A file of secrets, of its owner alone, as an option.
+    pub(crate) fn secrets(&self, text: &str) -> String {
+        let path = self.file("secrets", text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        format!("--secrets {}", path.display())
     }
 }
 

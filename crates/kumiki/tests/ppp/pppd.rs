@@ -105,7 +105,8 @@ fn a_pppd_that_is_given_an_address_and_challenged_takes_octets_from_us() {
     let ours = kumiki(
         &ours,
         &format!(
-            "10.7.0.1:10.7.0.2 --name gateway --auth chap --let-in kumiki:secret --run source --listen 5001 --connections 1 --bytes {bytes}B --restart 1s --max-configure 60"
+            "10.7.0.1:10.7.0.2 --name gateway --auth chap {} --run source --listen 5001 --connections 1 --bytes {bytes}B --restart 1s --max-configure 60",
+            folder.secrets("kumiki secret")
         ),
     );
     let after = folder.file("after", TAKES);
@@ -150,7 +151,10 @@ fn a_pppd_that_asks_for_a_password_and_gives_the_addresses_sends_octets_to_us() 
     let bytes = octets();
     let ours = kumiki(
         &ours,
-        "--secret secret --run sink --listen 5001 --connections 1 --restart 1s --max-configure 60",
+        &format!(
+            "{} --run sink --listen 5001 --connections 1 --restart 1s --max-configure 60",
+            folder.secrets("kumiki secret")
+        ),
     );
     let after = folder.file("after", &sends(bytes));
     let peer = pppd(
@@ -196,7 +200,8 @@ fn both_ends_challenge_each_other_and_all_octets_are_well_formed() {
     let ours = kumiki(
         &ours,
         &format!(
-            "10.7.0.1:10.7.0.2 --name gateway --auth chap --let-in kumiki:secret --secret secret --passive --run echo --listen 7 --connections 1 {files}"
+            "10.7.0.1:10.7.0.2 --name gateway --auth chap {} --passive --run echo --listen 7 --connections 1 {files}",
+            folder.secrets("kumiki secret\ngateway secret")
         ),
     );
     let after = folder.file(
@@ -236,7 +241,10 @@ fn a_peer_that_does_not_know_the_secret_is_not_let_in() {
     let (ours, theirs) = line_of(&folder);
     let ours = kumiki(
         &ours,
-        "10.7.0.1:10.7.0.2 --name gateway --auth chap --let-in kumiki:another --passive",
+        &format!(
+            "10.7.0.1:10.7.0.2 --name gateway --auth chap {} --passive",
+            folder.secrets("kumiki another")
+        ),
     );
     let peer = pppd(&kit, &theirs, "noauth +ipv6", None);
     let (status, said) = ours.end();

@@ -32,12 +32,33 @@ impl Switch {
         Self { running, at }
     }
 
+    /// The next line of its log; see [`undated`].
+    #[track_caller]
+    fn told(&self) -> String {
+        undated(&self.running.line())
+    }
+
     fn url(&self, file: &str, number: &str) -> String {
         format!(
             "ftam://{}/{file}?carrier=xot&x121={number}&from-x121=777",
             self.at
         )
     }
+}
+
+/// A line of the log without its date, and without addresses, whose ports are the kernel's choice.
+fn undated(line: &str) -> String {
+    let (date, rest) = line.split_once(' ').unwrap();
+    assert!(date.len() == 20 && date.ends_with('Z'), "{line}");
+    let own = "127.0.0.1:";
+    let words = rest.split(' ').map(|word| match word.split_once(own) {
+        Some((before, port)) => {
+            let behind = port.trim_start_matches(|it: char| it.is_ascii_digit());
+            format!("{before}ADDRESS{behind}")
+        }
+        None => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn config(host: &str, more: &str) -> String {
@@ -72,14 +93,20 @@ fn files_go_over_xot_through_the_switch() {
     let switch = Switch::start(&folder, &config, &["--pcap", "packets.pcapng"]);
     folder.ftam(&["get", &switch.url("big", "99345")]).well();
     assert!(folder.read("big") == octets, "another file came");
-    let said = [switch.running.line(), switch.running.line()];
-    assert_eq!(said[0], "call 1: 777 to 99345 set up, from in to out");
-    assert!(said[1].starts_with("call 1: cleared by "), "{said:?}");
+    let said = [switch.told(), switch.told()];
+    assert_eq!(
+        said[0],
+        "call 1 ADDRESS: 777 to 99345 set up, from in to out (ADDRESS)"
+    );
+    assert!(
+        said[1].starts_with("call 1 ADDRESS: cleared by "),
+        "{said:?}"
+    );
     let wrong = folder.ftam(&["get", &switch.url("big", "55345")]);
     wrong.failed(3, &["not obtainable (0d)"]);
-    let said = switch.running.line();
+    let said = switch.told();
     assert!(
-        said.contains("55345 refused, from in: not obtainable (0d)"),
+        said.starts_with("call 2 ADDRESS: 777 to 55345 refused, from in: not obtainable (0d)"),
         "{said}"
     );
     switch.running.signal(Signal::INT);
@@ -206,11 +233,14 @@ to = ["out"]
     let near = Switch::start(&folder, &near, &[]);
     folder.write("far.toml", far.as_bytes());
     let far = Running::start(folder.command(&["x25", "switch", "far.toml"]));
-    assert_eq!(near.running.line(), "line: up");
+    assert_eq!(near.told(), "line: up");
     folder.ftam(&["get", &near.url("big", "9912345")]).well();
     assert!(folder.read("big") == octets, "another file came");
-    let said = near.running.line();
-    assert_eq!(said, "call 1: 777 to 9912345 set up, from in to line");
+    let said = near.told();
+    assert_eq!(
+        said,
+        "call 1 ADDRESS: 777 to 9912345 set up, from in to line"
+    );
     // The other end of the line goes away, and its calls with it.
     far.signal(Signal::INT);
     let ran = far.end().well();
@@ -218,8 +248,8 @@ to = ["out"]
         ran.out
             .contains("call 1: 777 to 12345 set up, from line to out")
     );
-    assert!(near.running.line().starts_with("call 1: cleared by in"));
-    assert_eq!(near.running.line(), "line: down");
+    assert!(near.told().starts_with("call 1 ADDRESS: cleared by in"));
+    assert_eq!(near.told(), "line: down");
     let lost = folder.ftam(&["get", &near.url("big", "9912345")]);
     lost.failed(3, &["out of order (09)"]);
     near.running.signal(Signal::INT);
@@ -263,6 +293,18 @@ to = ["away"]
 fn who_has_a_number_is_called_by_what_begins_with_it() {
     let folder = Folder::new("numbers");
     folder.write("root/small", b"content");
+    // Where no calls of X.25 come in, what is said of them would be ignored.
+    for option in [
+        ["--x121", "1"],
+        ["--packet", "128"],
+        ["--window", "2"],
+        ["--cud", "cafe"],
+    ] {
+        for daemon in ["ftamd", "mmsd"] {
+            let all = [&[daemon, "--root", "root", "--anonymous"], &option[..]].concat();
+            folder.kumiki(&all).failed(2, &[option[0], "--xot ADDRESS"]);
+        }
+    }
     for wrong in ["", "abc", "1234567890123456"] {
         let options = ["--root", "root", "--xot", "127.0.0.1:0", "--anonymous"];
         let ran = folder.kumiki(&[&["ftamd"], &options[..], &["--x121", wrong]].concat());
@@ -309,4 +351,59 @@ fn a_port_that_another_program_has_is_told_by_name() {
     folder.write("taken.toml", text.as_bytes());
     let said = folder.kumiki(&["x25", "switch", "taken.toml"]);
     said.failed(1, &["port in: ", &at, "choose another port"]);
+}
+
+/// A connection of which nothing comes, or that speaks something else.
+fn stray(at: &str, octets: &[u8]) -> std::net::TcpStream {
+    use std::io::Write as _;
+    let mut socket = std::net::TcpStream::connect(at).unwrap();
+    socket.write_all(octets).unwrap();
+    socket
+}
+
+/// Waits for the end of a connection, of whichever kind.
+fn end(socket: &mut std::net::TcpStream) {
+    use std::io::Read as _;
+    kumiki_watchdog::minute();
+    let _ = socket.read_to_end(&mut Vec::new());
+}
+
+#[test]
+fn connections_without_a_call_have_their_time_and_are_told_of() {
+    let folder = Folder::new("strays");
+    folder.write("root/small", b"content");
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous"]);
+    let limits = ["--of-one-host", "2", "--begin", "1s"];
+    let switch = Switch::start(&folder, &config(&daemon.at, ""), &limits);
+    end(&mut stray(&switch.at, b"GET / HTTP/1.0\r\n\r\n"));
+    assert_eq!(switch.told(), "in: ADDRESS: did not speak XOT");
+    end(&mut stray(&switch.at, b""));
+    assert_eq!(switch.told(), "in: ADDRESS: no call came in time");
+    drop(stray(&switch.at, b""));
+    assert_eq!(switch.told(), "in: ADDRESS: hung up before a call came");
+    folder
+        .ftam(&["get", &switch.url("small", "991"), "-"])
+        .well();
+    assert!(switch.told().contains("set up"));
+    switch.running.signal(Signal::INT);
+    switch.running.end().well();
+}
+
+#[test]
+fn a_call_by_which_nothing_crosses_is_cleared() {
+    let folder = Folder::new("idle");
+    folder.write("root/small", b"content");
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous"]);
+    let switch = Switch::start(&folder, &config(&daemon.at, ""), &["--idle", "1s"]);
+    // CALL REQUEST to 991.
+    let call = stray(&switch.at, &[0, 0, 0, 7, 0x10, 1, 0x0b, 3, 0x99, 0x10, 0]);
+    assert!(switch.told().contains("- to 991 set up"));
+    let said = switch.told();
+    assert!(
+        said.contains("cleared by us: local procedure error (13)"),
+        "{said}"
+    );
+    drop(call);
+    switch.running.signal(Signal::INT);
+    switch.running.end().well();
 }

@@ -31,12 +31,12 @@ use std::thread::JoinHandle;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::admission::{Entrance, Limits};
-use kumiki_io::stream::has_hung_up;
+use kumiki_io::stream::{deepen, has_hung_up};
 use kumiki_io::{Bell, Clock as _, Hangup, RealClock, Watch, Wish};
 use kumiki_octets::{Account, Budget};
 use kumiki_osi::Selectors;
 use kumiki_osi::acse::Names;
-use kumiki_osi::ftam::{GraphicString, Moment};
+use kumiki_osi::ftam::GraphicString;
 use kumiki_osi::x25::Number;
 use kumiki_proto::filestore::{Guard, Shelf, Table};
 use kumiki_proto::mms_files;
@@ -50,7 +50,7 @@ use crate::live::gate::{Gate, Turnstile};
 use crate::live::memory::{self, Memory};
 use crate::live::private::CaptureBudget;
 use crate::live::throttle::{Kind, Throttle};
-use crate::live::{LOOK, LiveError, deepen, spare, system};
+use crate::live::{LOOK, LiveError, date, spare, system};
 
 /// Where callers come in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -289,18 +289,6 @@ struct Serving {
     thread: JoinHandle<()>,
     /// Another caller has its place, unless its association stands by now.
     let_go: Arc<AtomicBool>,
-}
-
-/// The time now, as a log has it.
-fn date() -> String {
-    let seconds = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(i64::MAX);
-    let Some(it) = Moment::from_unix_seconds(seconds) else {
-        return String::new();
-    };
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-        it.year, it.month, it.day, it.hour, it.minute, it.second
-    )
 }
 
 /// Serves until Ctrl-C, or once; tells where it listens by `ready`, and what happens by `say`.

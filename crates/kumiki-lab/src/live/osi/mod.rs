@@ -237,6 +237,7 @@ fn stack(
             let xot = xot::Config {
                 // All numbers are at the other end of the one connection.
                 routes: vec![(Number::NONE, ends.1)],
+                patience: lower.patience.max(xot::PATIENCE),
                 ..xot::Config::default()
             };
             Some((made, Xot::new(xot)))

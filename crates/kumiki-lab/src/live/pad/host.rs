@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
 use kumiki_io::admission::Full;
 use kumiki_io::line::Console;
+use kumiki_io::stream::deepen;
 use kumiki_io::{
     Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable,
 };
@@ -25,7 +26,7 @@ use crate::live::osi::line::{Connection, Line};
 use crate::live::private::CaptureBudget;
 use crate::live::throttle::Kind;
 use crate::live::walls::{self, Calls, Needs};
-use crate::live::{LOOK, LiveError, deepen, memory, system};
+use crate::live::{LOOK, LiveError, memory, system};
 
 /// How long a connection stays whose call is over.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -126,10 +127,10 @@ impl Drop for Program {
 fn stack(
     network: &Network,
     config: Config,
-    ends: (SocketAddr, SocketAddr),
+    (ends, begin): ((SocketAddr, SocketAddr), Duration),
     seed: u64,
 ) -> Result<(Graph, [DeviceId; 2]), LiveError> {
-    let (x25, xot) = network.layers()?;
+    let (x25, xot) = network.layers(begin)?;
     let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
@@ -230,7 +231,7 @@ fn converse(
         .and_then(|local| Ok((local, socket.peer_addr()?)))
         .map_err(system("the connection"))?;
     let seed = unguessable().map_err(system("no random number"))?;
-    let (mut graph, [line, program]) = stack(network, config, ends, seed)?;
+    let (mut graph, [line, program]) = stack(network, config, (ends, doors.begin), seed)?;
     if let Some(account) = &account {
         let bell = executor.bell();
         account.on_sent_away(Box::new(move || bell.ring()));
@@ -421,7 +422,7 @@ pub fn listen(
             pcap_budget: serving.budget.clone(),
             ..serving.network.clone()
         };
-        let told = |line: &str| journal.told(&format!("call {number}, {from}: {line}"));
+        let told = |line: &str| log.say(&format!("call {number}, {from}: {line}"));
         match converse(&serving, &network, caller, &told) {
             Ok(had_call) => had_call,
             Err(why) => {

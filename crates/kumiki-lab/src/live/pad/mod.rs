@@ -33,7 +33,7 @@ use kumiki_proto::xot::{self, Xot};
 use super::gate::Gate;
 use super::private::{CaptureBudget, Kept};
 use super::throttle::{Kind, Throttle};
-use super::{BATCH, LOOK, LiveError, memory, spare, system};
+use super::{BATCH, LOOK, LiveError, date, memory, spare, system};
 use crate::capture::Stream as Capture;
 
 pub mod host;
@@ -89,8 +89,8 @@ impl Default for Network {
 }
 
 impl Network {
-    /// The packet layer and XOT.
-    fn layers(&self) -> Result<(X25, Xot), LiveError> {
+    /// The packet layer and XOT, where a caller may be without a packet for `begin`, at least.
+    fn layers(&self, begin: Duration) -> Result<(X25, Xot), LiveError> {
         let config = x25::Config {
             over: Over::Circuits,
             address: self.address,
@@ -108,6 +108,7 @@ impl Network {
         let routes = self.gateway.map(|gateway| (Number::NONE, gateway));
         let xot = xot::Config {
             routes: routes.into_iter().collect(),
+            patience: begin.max(xot::PATIENCE),
             ..xot::Config::default()
         };
         Ok((x25, Xot::new(xot)))
@@ -185,9 +186,9 @@ pub trait Journal: Sync {
 pub struct Doors {
     /// How many; known are those whose call, or terminal, is there.
     pub limits: Limits,
-    /// Within this time a call is to come by a connection.
+    /// Within this time a call is to come by a connection, or a terminal's first one is to stand.
     pub begin: Duration,
-    /// A call by which nothing has come for so long is ended; none: it stays.
+    /// A call by which nothing has come for so long is ended, and a terminal by which nothing has crossed; none: it stays.
     pub idle: Option<Duration>,
     /// The end comes with the first call.
     pub once: bool,
@@ -312,7 +313,7 @@ fn serve(
     })
 }
 
-/// A journal that nobody can fill.
+/// A journal that nobody can fill, each line with the time.
 struct Log<'a> {
     journal: &'a dyn Journal,
     throttle: Mutex<Throttle>,
@@ -328,11 +329,17 @@ impl<'a> Log<'a> {
         }
     }
 
+    /// A line about somebody who is known.
+    fn say(&self, line: &str) {
+        self.journal.told(&format!("{} {line}", date()));
+    }
+
     /// A line of which others could have many told.
     fn told(&self, kind: Kind, line: &str) {
         let now = self.clock.now();
+        let line = format!("{} {line}", date());
         let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = throttle.tell(kind, line.to_owned(), now) {
+        if let Some(line) = throttle.tell(kind, line, now) {
             self.journal.told(&line);
         }
     }

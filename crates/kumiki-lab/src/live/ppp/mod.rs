@@ -12,13 +12,15 @@
 use core::net::IpAddr;
 use std::fs::File;
 use std::io::BufWriter;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
 use kumiki_graph::{Address, Agreement, Duration, Graph, Instant, NodeId, Protocol, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
-    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, RealClock, RealDevice, Watch, Wish,
-    unguessable,
+    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice,
+    Watch, Wish, unguessable,
 };
 use kumiki_proto::hdlc::{self, Hdlc};
 use kumiki_proto::ppp_daemon::{self, Kind, Phase, PppDaemon};
@@ -157,6 +159,8 @@ pub struct Traffic {
 pub struct Summary {
     /// Why it has ended.
     pub end: End,
+    /// How the program of the line ended, where that went by itself.
+    pub program: Option<ExitStatus>,
     /// Whether somebody wanted it to end.
     pub interrupted: bool,
     /// What was agreed on for frames, the last time.
@@ -188,7 +192,26 @@ pub enum Outcome {
     LoopedBack,
 }
 
+/// How a program ended, in words.
+fn program_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("its program has ended with status {code}"),
+        (None, Some(signal)) => format!("its program was ended by signal {signal}"),
+        (None, None) => "its program has ended".to_owned(),
+    }
+}
+
 impl Summary {
+    /// Why it has ended, in words.
+    #[must_use]
+    pub fn why(&self) -> String {
+        let end = &self.end;
+        match self.program {
+            Some(status) => format!("{end}: {}", program_words(status)),
+            None => end.to_string(),
+        }
+    }
+
     /// What kind of end it was.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {
@@ -347,6 +370,7 @@ pub fn run(
         let watches: Vec<Watch<'_>> = read.into_iter().collect();
         clock.wait(clock.now() + LOOK, &bell, &watches);
     }
+    let program_end = line.program_end();
     let mut device: Box<dyn RealDevice> = Box::new(line);
     if let Some(prefix) = &options.record {
         let recorded = Recorded::new(device, prefix);
@@ -365,6 +389,7 @@ pub fn run(
         user,
         kernel,
         capture,
+        program_end,
         narrator,
         ipv4: None,
         ipv6: None,
@@ -424,6 +449,7 @@ struct Session<'a, 's> {
     user: Use<'a>,
     kernel: Option<Kernel>,
     capture: Option<Capture>,
+    program_end: ProgramEnd,
     narrator: Narrator<'s>,
     /// What may pass now.
     ipv4: Option<(Address, Address)>,
@@ -460,6 +486,11 @@ impl Session<'_, '_> {
         for line in daemon.take_log() {
             self.narrator.line(&line);
         }
+        if self.persist
+            && let Some(status) = self.program_end.take()
+        {
+            self.narrator.program(now, status);
+        }
         let has_ended = daemon.ended().is_some();
         // The line was there at first. Without it the daemon waits for the next, which nobody wants here.
         let is_dead = daemon.phase() == Phase::Dead;
@@ -485,8 +516,14 @@ impl Session<'_, '_> {
             }
             self.narrator.networks(now, ipv4, ipv6);
         }
-        if self.look_at_user(graph, now) || self.wish.is_made() || self.is_lost {
+        if self.look_at_user(graph, now) || self.wish.is_made() {
             self.close(graph, now);
+        } else if self.is_lost
+            && !core::mem::replace(&mut self.is_closing, true)
+            && let Some(daemon) = graph.protocol_mut::<PppDaemon>(self.nodes.daemon)
+        {
+            daemon.lose();
+            graph.wake(now, self.nodes.daemon, WAKE);
         }
         has_ended
     }
@@ -546,13 +583,15 @@ impl Session<'_, '_> {
             daemon: daemon.map(|it| *it.counters()).unwrap_or_default(),
         };
         let end = daemon.and_then(PppDaemon::last_end);
-        let end = if self.is_lost {
-            Some(&End::LineDown)
+        let end = end.cloned().unwrap_or(End::Asked);
+        let program = if end == End::LineDown {
+            self.program_end.wait()
         } else {
-            end
+            self.program_end.take()
         };
         let summary = Summary {
-            end: end.cloned().unwrap_or(End::Asked),
+            end,
+            program,
             interrupted: self.wish.is_made(),
             agreed: self.last.agreed,
             ipv4: self.last.ipv4,

@@ -1,13 +1,15 @@
 //! What a link tells as it goes and at its end, as text or as JSON Lines.
 
 use core::fmt::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
 
 use kumiki_graph::{Address, Instant};
 use kumiki_io::Opening;
 use kumiki_wire::ppp::Text;
 use serde_json::json;
 
-use super::{Agreement, Kind, Outcome, Summary};
+use super::{Agreement, Kind, Outcome, Summary, program_words};
 use crate::live::Form;
 
 /// Tells.
@@ -62,6 +64,19 @@ impl<'a> Narrator<'a> {
                     .to_string()
             }
             Form::Text => format!("{at:9.3} {line}"),
+        };
+        (self.say)(&text);
+    }
+
+    /// The program of the line has ended, and another may be started.
+    pub(super) fn program(&mut self, now: Instant, status: ExitStatus) {
+        let at = now.saturating_since(Instant::ZERO).as_secs_f64();
+        let words = program_words(status);
+        let text = match self.form {
+            Form::Json => {
+                json!({ "event": "log", "at": at, "kind": "note", "text": words }).to_string()
+            }
+            Form::Text => format!("{at:9.3} {words}"),
         };
         (self.say)(&text);
     }
@@ -124,7 +139,7 @@ fn text(summary: &Summary) -> String {
     let mut text = format!(
         "ended after {:.3} s: {}",
         summary.elapsed.as_secs_f64(),
-        summary.end
+        summary.why()
     );
     if let Some(agreement) = &summary.agreed {
         let _ = write!(text, "\nagreed: {}", agreed(agreement));
@@ -186,7 +201,9 @@ fn json(summary: &Summary) -> serde_json::Value {
             Outcome::Lost => "lost",
             Outcome::LoopedBack => "looped back",
         },
-        "why": summary.end.to_string(),
+        "why": summary.why(),
+        "program_status": summary.program.and_then(|status| status.code()),
+        "program_signal": summary.program.and_then(|status| status.signal()),
         "interrupted": summary.interrupted,
         "agreed": agreed,
         "ipv4": ends(summary.ipv4),

@@ -117,6 +117,7 @@ fn an_end_is_as_asked_where_somebody_asked_and_the_link_was_up() {
         let ends = (Address::None, Address::None);
         Summary {
             end,
+            program: None,
             interrupted: false,
             agreed: None,
             ipv4: is_up.then_some(ends),

@@ -16,6 +16,7 @@ use kumiki_graph::Duration;
 use kumiki_io::Opening;
 use kumiki_osi::x25::Number;
 use kumiki_proto::x25_switch::{self, Place, Rewrite, Route};
+use kumiki_proto::xot::PATIENCE;
 use serde::Deserialize;
 
 use crate::live::Network;
@@ -167,6 +168,14 @@ pub struct Config {
     pub(super) switch: x25_switch::Config,
 }
 
+impl Config {
+    /// The most calls.
+    #[must_use]
+    pub const fn most(&self) -> u32 {
+        self.switch.most
+    }
+}
+
 const KINDS: [&str; 4] = ["xot", "lapb", "tun", "packets"];
 
 /// Reads the text of `file`, and builds everything once to see whether it can be.
@@ -185,7 +194,7 @@ pub fn parse(file: &str, text: &str) -> Result<Config, Fault> {
         .map_err(|why| source.locate(why.fault(&source, &[])))?;
     let config = understand(read).map_err(|fault| source.locate(fault))?;
     for port in &config.ports {
-        super::ports::nodes(port, None).map_err(|fault| source.locate(fault))?;
+        super::ports::nodes(port, None, PATIENCE).map_err(|fault| source.locate(fault))?;
     }
     super::circuits::check(&config).map_err(|fault| source.locate(fault))?;
     Ok(config)

@@ -10,12 +10,16 @@
 //! | read | for |
 //! |---|---|
 //! | [`config`] | the file |
+//! | `callers` | who of those that call over XOT is taken, and for how long |
 //! | `circuits` | whether the permanent circuits of the file can be |
 //! | `ports` | a port's nodes and its device |
 //! | [`switch`] | the run: a log of calls, an end in which they are cleared first |
 
+mod callers;
 mod circuits;
 pub mod config;
+#[cfg(test)]
+mod crowd;
 mod ports;
 pub mod switch;
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use core::net::SocketAddr;
 
-use kumiki_graph::{Protocol, Service};
-use kumiki_io::{Far, Line, RealDevice, Records, Sockets, SocketsConfig, Tun, Udp};
+use kumiki_graph::{Duration, Protocol, Service};
+use kumiki_io::{Far, Line, RealClock, RealDevice, Records, Sockets, SocketsConfig, Tun, Udp};
 
+use super::callers::Callers;
 use super::config::{Kind, On, Port};
 use crate::experiment::node_of;
 use crate::live::{LiveError, system};
@@ -25,16 +26,28 @@ pub(super) struct Device {
     pub(super) listens: Option<SocketAddr>,
 }
 
+/// What sees callers of all ports come.
+pub(super) struct Gate<'a> {
+    pub(super) callers: &'a Callers,
+    /// How long they may be without a call.
+    pub(super) begin: Duration,
+    pub(super) clock: RealClock,
+}
+
 /// `value` under `key`, where the file does not say.
 fn unless(table: &mut toml::Table, key: &str, value: impl Into<toml::Value>) {
     table.entry(key.to_owned()).or_insert_with(|| value.into());
 }
 
-/// The nodes of a port. `listens` is where its device listens, if that is known already.
+/// The nodes of a port. `listens` is where its device listens, if that is known already; over XOT a caller may be without a packet for `patience`, unless the port says.
 ///
 /// # Errors
 /// A [`Fault`] whose path leads to the setting.
-pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>) -> Result<Vec<Layer>, Fault> {
+pub(super) fn nodes(
+    port: &Port,
+    listens: Option<SocketAddr>,
+    patience: Duration,
+) -> Result<Vec<Layer>, Fault> {
     let mut layers: Vec<Layer> = Vec::new();
     let lower = |what: &str| format!("{}.{what}", port.name);
     let mut x25 = port.x25.clone();
@@ -73,6 +86,7 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>) -> Result<Vec<Laye
                 .map(|(number, host)| format!("{number} = {host}").into())
                 .collect();
             unless(&mut xot, "routes", routes);
+            unless(&mut xot, "patience", format!("{} ns", patience.as_nanos()));
             match listens.or(*listen) {
                 Some(listen) => unless(&mut xot, "listen", listen.to_string()),
                 None => unless(&mut xot, "calls_only", true),
@@ -110,7 +124,7 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>) -> Result<Vec<Laye
 ///
 /// # Errors
 /// [`LiveError`], which names the port and says what would help.
-pub(super) fn device(port: &Port) -> Result<Device, LiveError> {
+pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> {
     let said = |why: &dyn core::fmt::Display| LiveError::Line(format!("port {}: {why}", port.name));
     let mut listens = None;
     let (service, device): (Service, Box<dyn RealDevice>) = match &port.kind {
@@ -124,7 +138,8 @@ pub(super) fn device(port: &Port) -> Result<Device, LiveError> {
             if let Some(listen) = listen {
                 listens = Some(sockets.bind(*listen).map_err(|why| said(&why))?);
             }
-            (Service::Stream, Box::new(sockets))
+            let door = gate.callers.door(&port.name, sockets, gate.clock);
+            (Service::Stream, Box::new(door))
         }
         Kind::Lapb { on, .. } => {
             let device: Box<dyn RealDevice> = match on {

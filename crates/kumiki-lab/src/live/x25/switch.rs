@@ -1,25 +1,33 @@
 //! `kumiki x25 switch`: the run.
+//!
+//! Its log has a line for each call that is set up, cleared or reset, with the time and where the caller is. Of what others could have many lines told (calls that are refused,
+//! connections without a call) there are few ([`Throttle`]).
 
+use core::net::SocketAddr;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kumiki_graph::{Duration, Graph, Misfit, NodeId};
+use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Rng};
+use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
     Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable,
 };
 use kumiki_osi::x25::{Told, What};
-use kumiki_proto::x25_switch::{CLOSE, Event, Happened, Switch};
+use kumiki_proto::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
+use kumiki_proto::xot::PATIENCE;
 
-use super::config::{Config, Kind, On, Port};
+use super::callers::Callers;
+use super::config::{Config, Kind as PortKind, On, Port};
 use super::ports;
 use crate::capture;
 use crate::live::memory::Memory;
 use crate::live::private::{CaptureBudget, Kept};
+use crate::live::throttle::{Kind, Throttle};
 use crate::live::walls::{self, Needs, Walls};
-use crate::live::{LOOK, LiveError, system};
+use crate::live::{LOOK, LiveError, date, system};
 use crate::scenario::Fault;
 
 /// How long CLEAR packets have to leave, and their confirmations to come.
@@ -39,13 +47,23 @@ pub struct Wanted {
     pub walls: Walls,
     /// The most octets of memory that calls may take together; no bound unless given.
     pub memory: Option<u64>,
+    /// How many there may be that call by XOT; known are those of whom a call stands.
+    pub limits: Limits,
+    /// Within this time a caller is to be known.
+    pub begin: Duration,
+    /// A call by which nothing has crossed for so long is cleared; none: it stays.
+    pub idle: Option<Duration>,
     /// Set from outside, it ends the run as Ctrl-C does.
     pub end: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Wanted {
     fn default() -> Self {
+        let begin = Duration::from_secs(30);
         Self {
+            limits: Limits::new(4096, 8, begin),
+            begin,
+            idle: None,
             pcap: None,
             pcap_most: u64::MAX,
             walls: Walls::none(),
@@ -68,7 +86,13 @@ struct Built {
     packets: Vec<(String, String)>,
 }
 
-fn build(config: &Config, say: &mut dyn FnMut(&str)) -> Result<Built, LiveError> {
+/// Opens all ports and builds the graph.
+fn build(
+    config: &Config,
+    idle: Option<Duration>,
+    gate: &ports::Gate<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Built, LiveError> {
     let seed = unguessable().map_err(system("no random number"))?;
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("switch");
@@ -76,13 +100,13 @@ fn build(config: &Config, say: &mut dyn FnMut(&str)) -> Result<Built, LiveError>
     let mut packets = Vec::new();
     let mut connections = Vec::new();
     for port in &config.ports {
-        let device = ports::device(port)?;
+        let device = ports::device(port, gate)?;
         if let Some(listens) = device.listens {
             say(&format!("{}: listens at {listens} (XOT)", port.name));
         }
         let id = graph.add_device(&device.name, device.service);
         let id = id.map_err(|why| misfit(&why))?;
-        let layers = ports::nodes(port, device.listens)?;
+        let layers = ports::nodes(port, device.listens, gate.begin.max(PATIENCE))?;
         let mut names: Vec<String> = layers.iter().map(|(name, _, _)| name.clone()).collect();
         names.push(device.name.clone());
         for (name, _, node) in layers {
@@ -100,7 +124,10 @@ fn build(config: &Config, say: &mut dyn FnMut(&str)) -> Result<Built, LiveError>
         }
         devices.push((id, device));
     }
-    let node = Box::new(Switch::new(config.switch.clone()));
+    let node = Box::new(Switch::new(x25_switch::Config {
+        idle,
+        ..config.switch.clone()
+    }));
     let switch = graph
         .add_node("switch", task, node)
         .map_err(|why| misfit(&why))?;
@@ -124,12 +151,12 @@ fn needs(config: &Config) -> Needs {
     let mut connects = Vec::new();
     for port in &config.ports {
         match &port.kind {
-            Kind::Lapb {
+            PortKind::Lapb {
                 on: On::Line(line), ..
             }
-            | Kind::Packets(line) => lines.push(line),
-            Kind::Lapb { .. } | Kind::Tun(_) => {}
-            Kind::Xot { hosts, .. } => {
+            | PortKind::Packets(line) => lines.push(line),
+            PortKind::Lapb { .. } | PortKind::Tun(_) => {}
+            PortKind::Xot { hosts, .. } => {
                 connects.extend(hosts.iter().map(|(_, host)| host.port()));
             }
         }
@@ -148,7 +175,14 @@ fn needs(config: &Config) -> Needs {
 /// [`LiveError`]; nothing has been sent where a device cannot be had.
 pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
     let clock = RealClock::start();
-    let mut built = build(config, &mut say)?;
+    let seed = unguessable().map_err(system("no random number"))?;
+    let callers = Callers::new(wanted.limits, wanted.begin, Rng::new(seed, 0));
+    let gate = ports::Gate {
+        callers: &callers,
+        begin: wanted.begin,
+        clock,
+    };
+    let mut built = build(config, wanted.idle, &gate, &mut say)?;
     if let Some(most) = wanted.memory {
         let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
         let memory = Memory::budget(most).map_err(|why| line(&why))?;
@@ -197,6 +231,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
     };
     let mut failed = None;
     let mut closing = None;
+    let mut throttle = Throttle::default();
     loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(it) = executor.graph_mut(graph) else {
@@ -209,13 +244,19 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
                 failed = Some(LiveError::Capture { path, why });
                 return true;
             }
-            if let Some(switch) = it.protocol_mut::<Switch>(built.switch) {
-                let events: Vec<Event> = switch.take_events().collect();
-                for event in events {
-                    say(&line(&event));
+            let now = clock.now();
+            for (kind, line) in look(it, built.switch, &callers, now) {
+                let line = format!("{} {line}", date());
+                match kind {
+                    None => say(&line),
+                    Some(kind) => {
+                        throttle.tell(kind, line, now).iter().for_each(|it| say(it));
+                    }
                 }
             }
-            let now = clock.now();
+            for line in throttle.due(now, false) {
+                say(&line);
+            }
             match closing {
                 None if is_wanted() => {
                     it.wake(now, built.switch, CLOSE);
@@ -229,6 +270,9 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         if failed.is_some() || ended == Ended::Failed || ended == Ended::Done {
             break;
         }
+    }
+    for line in throttle.due(clock.now(), true) {
+        say(&line);
     }
     summary(&executor, graph, built.switch, &mut say);
     if let Some((path, stream)) = capture
@@ -268,15 +312,97 @@ fn why(what: What, cause: u8, diagnostic: u8) -> String {
     }
 }
 
-fn line(event: &Event) -> String {
-    let call = event.call;
+/// Looks around after a pass: what is to be told, and of what kind, where others could have it told often.
+pub(super) fn look(
+    graph: &mut Graph,
+    switch: NodeId,
+    callers: &Callers,
+    now: Instant,
+) -> Vec<(Option<Kind>, String)> {
+    let mut lines = Vec::new();
+    let mut sent_away = Vec::new();
+    let Some(node) = graph.protocol_mut::<Switch>(switch) else {
+        return lines;
+    };
+    let events: Vec<Event> = node.take_events().collect();
+    for event in events {
+        let kind = matches!(event.what, Happened::Refused { .. }).then_some(Kind::Refused);
+        lines.extend(line(&event).map(|line| (kind, line)));
+        if let Err(full) = admit(callers, &event) {
+            let (call, from) = (event.call, who(&event));
+            let line = format!("call {call}{from}: sent away, for {full}");
+            lines.push((Some(Kind::Dropped), line));
+            sent_away.push(call);
+        }
+    }
+    if !sent_away.is_empty() {
+        sent_away.into_iter().for_each(|call| node.send_away(call));
+        graph.wake(now, switch, CLEAR);
+    }
+    let gone = callers.look(now).into_iter();
+    lines.extend(gone.map(|(kind, line)| (Some(kind), line)));
+    lines
+}
+
+/// Has the callers know what became of a call.
+///
+/// # Errors
+/// It stands, and there is no place for it.
+fn admit(callers: &Callers, event: &Event) -> Result<(), Full> {
+    let [caller, called] = event.peers;
     match &event.what {
+        Happened::Came { from } => {
+            caller.into_iter().for_each(|it| callers.called(from, it));
+        }
+        Happened::SetUp { from, .. } => {
+            return caller.map_or(Ok(()), |it| callers.know(from, it));
+        }
+        Happened::Refused { from, .. } => {
+            caller.into_iter().for_each(|it| callers.refused(from, it));
+        }
+        Happened::Joined(place) => {
+            // Which of the two ends it is, only one of them has come by that port.
+            for peer in [caller, called].into_iter().flatten() {
+                callers.excuse(&place.port, peer);
+            }
+        }
+        Happened::Cleared { .. }
+        | Happened::Reset { .. }
+        | Happened::Parted(..)
+        | Happened::Up(_)
+        | Happened::Down(_) => {}
+    }
+    Ok(())
+}
+
+/// Where the caller of a call is, in front of what is told of it.
+fn who(event: &Event) -> String {
+    match event.peers {
+        [Some(caller), _] => format!(" {caller}"),
+        [None, _] => String::new(),
+    }
+}
+
+/// A port, and where its peer is.
+fn end(port: &str, peer: Option<SocketAddr>) -> String {
+    peer.map_or_else(|| port.to_owned(), |peer| format!("{port} ({peer})"))
+}
+
+/// What is told of an event, if anything is.
+fn line(event: &Event) -> Option<String> {
+    let [_, called_peer] = event.peers;
+    let call = format!("{}{}", event.call, who(event));
+    Some(match &event.what {
+        Happened::Came { .. } => return None,
         Happened::SetUp {
             from,
             to,
             calling,
             called,
-        } => format!("call {call}: {calling} to {called} set up, from {from} to {to}"),
+        } => {
+            let to = end(to, called_peer);
+            format!("call {call}: {calling} to {called} set up, from {from} to {to}")
+        }
         Happened::Refused {
             from,
             calling,
@@ -312,15 +438,33 @@ fn line(event: &Event) -> String {
         }
         Happened::Joined(place) => {
             let (port, channel) = (&place.port, place.channel);
-            format!("circuit {call}: {port}:{channel} is there")
+            format!(
+                "circuit {}: {port}:{channel} is there{}",
+                event.call,
+                ends(event)
+            )
         }
         Happened::Parted(place, reason) => {
             let (port, channel) = (&place.port, place.channel);
-            format!("circuit {call}: {port}:{channel} is away: {reason}")
+            format!("circuit {}: {port}:{channel} is away: {reason}", event.call)
         }
         Happened::Up(port) => format!("{port}: up"),
         Happened::Down(port) => format!("{port}: down"),
+    })
+}
+
+/// Where the ends of a permanent circuit are, as far as they are reached by XOT.
+fn ends(event: &Event) -> String {
+    let known: Vec<String> = event
+        .peers
+        .iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
+    if known.is_empty() {
+        return String::new();
     }
+    format!(" ({})", known.join(" and "))
 }
 
 fn summary(

@@ -23,6 +23,7 @@ use kumiki_osi::ftam::{
     Moment, Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
 };
 
+use super::door::silence;
 use super::{Do, Fault, Form, Guard, Name, Selection, User};
 use transfer::{Resumed, Transfer};
 
@@ -258,11 +259,7 @@ impl Responder {
 
     /// Ends the association, because nothing has come for too long. Who has fallen silent may come back for what was interrupted.
     pub fn expire(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
-        let text = if self.keeps_others_out(guard) {
-            "nothing came for too long while a file was locked for others"
-        } else {
-            "nothing came for too long"
-        };
+        let text = silence(self.keeps_others_out(guard));
         if !self.over {
             self.keep(guard);
         }

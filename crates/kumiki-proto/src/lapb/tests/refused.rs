@@ -334,6 +334,8 @@ fn nothing_is_believed_of_a_frame_that_is_answered_by_frmr() {
         // SABM and DISC with information.
         ("03 3f 00", 0x03),
         ("03 53 00", 0x03),
+        // SABM of the other modulus with information.
+        ("03 6f 00", 0x03),
     ] {
         let config = Config {
             poll: false,
@@ -379,4 +381,33 @@ fn polls_after_frmr_do_not_put_off_what_follows() {
         wire.pass(ms(50));
     }
     assert_eq!(wire.resets(A), 1);
+}
+
+/// A peer of which frames are taken is there, and is not asked whether it is.
+#[test]
+fn each_frame_that_is_taken_begins_t3_anew() {
+    let config = Config {
+        t1: ms(100),
+        t2: ms(10),
+        t3: ms(1000),
+        ..Config::default()
+    };
+    // RR, and I: of the latter each has the next number.
+    for is_information in [false, true] {
+        let mut wire = standing(config, dce(config));
+        wire.fate = Box::new(|_, _, _| Fate::Lost);
+        let polls = |wire: &mut Wire| wire.node::<Lapb>("lapb a").v.polled;
+        for number in 0..5 {
+            wire.pass(ms(900));
+            assert!(!polls(&mut wire), "{is_information} {number}");
+            let frame = if is_information {
+                [0x03, number << 1, 7].to_vec()
+            } else {
+                hex("03 01")
+            };
+            wire.inject(A, &frame);
+        }
+        wire.pass(ms(1001));
+        assert!(polls(&mut wire), "{is_information}");
+    }
 }

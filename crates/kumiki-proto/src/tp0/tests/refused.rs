@@ -462,3 +462,41 @@ fn nothing_is_believed_of_a_tpdu_that_is_answered_by_er() {
         );
     }
 }
+
+/// Where the network hands up a TPDU in parts, one that is too long has an ER too.
+#[test]
+fn a_tpdu_that_is_longer_than_any_is_told_by_its_beginning() {
+    let mut talk = Talk::new();
+    talk.step(&Step::PeerCalls);
+    let session = talk.calls[0].own;
+    let part = [&[0x02, 0xf0, 0x80][..], &[7; 997]].concat();
+    for _ in 0..70 {
+        let (data, end) = (message(&part), false);
+        talk.tell(Indication::Data { session, data, end });
+    }
+    let requests = talk.bench.requests();
+    let er = requests.iter().find_map(|it| match it {
+        (_, Request::Data { data, .. }) => Some(data.to_vec()),
+        _ => None,
+    });
+    let er = er.unwrap();
+    assert!(er.ends_with(&[0xc1, 2, 0x02, 0xf0]), "{er:02x?}");
+}
+
+/// Parts of a TPDU take memory in proportion to their octets, however small they are.
+#[test]
+fn a_tpdu_that_comes_in_many_parts_is_held_in_few_pieces() {
+    let mut talk = Talk::new();
+    talk.step(&Step::PeerCalls);
+    let session = talk.calls[0].own;
+    for _ in 0..5000 {
+        let (data, end) = (message(&[7]), false);
+        talk.tell(Indication::Data { session, data, end });
+    }
+    let graph = &mut talk.bench.graph;
+    let node = graph.node("tp0").unwrap();
+    let tp0 = graph.protocol_mut::<Tp0>(node).unwrap();
+    let part = &tp0.connection(session).unwrap().part;
+    assert_eq!(part.len(), 5000);
+    assert!(part.slices().len() < 500, "{}", part.slices().len());
+}

@@ -69,6 +69,45 @@ fn a_sequence_that_was_handed_up_in_part_keeps_its_q_bit_beyond_a_rej() {
 }
 
 #[test]
+fn what_is_missing_is_not_missed_while_there_is_no_room_for_it() {
+    let (mut wire, channel) = held();
+    let window = wire.credit(A) as u8;
+    // Those beyond the window wait for the user's room; then one is lost.
+    (0..=window).for_each(|ps| send(&mut wire, channel, ps, (0, 0), 3));
+    send(&mut wire, channel, window + 2, (0, 0), 3);
+    assert_eq!(last_two(&wire), [0xe9, 0xe5]);
+    let Config { t27, r27, .. } = with_reject();
+    wire.pass(t27.saturating_mul(u64::from(r27) + 2));
+    let rejects = sent(&wire, A).iter().filter(|it| it[2] & 0x1f == 9).count();
+    assert_eq!((wire.resets(A), rejects), (0, 1));
+    // With room T27 counts.
+    wire.hold(A, false);
+    wire.pass(t27.saturating_mul(u64::from(r27) + 2));
+    assert_eq!(wire.resets(A), 1);
+}
+
+#[test]
+fn what_a_peer_had_no_room_for_has_all_of_t25_when_it_has_some() {
+    let t25 = frames().t25;
+    let second = Duration::from_secs(1);
+    let most = t25.saturating_sub(second);
+    let mut wire = alone(frames());
+    wire.say(A, call("12345"));
+    let channel = last(&wire, A)[1];
+    wire.inject(A, &[0x10, channel, 0x0f]);
+    let session = wire.session(A).unwrap();
+    wire.say(A, data(session, &[1], true));
+    // RNR, and just before T25 expires RR, which acknowledges nothing.
+    wire.inject(A, &[0x10, channel, 0x05]);
+    wire.pass(most);
+    wire.inject(A, &[0x10, channel, 0x01]);
+    wire.pass(most);
+    assert_eq!(wire.resets(A), 0);
+    wire.pass(second.saturating_mul(2));
+    assert_eq!(wire.resets(A), 1);
+}
+
+#[test]
 fn a_packet_that_resets_the_channel_confirms_nothing() {
     let mut wire = alone(frames());
     let delivery = Some(Call {
@@ -130,6 +169,27 @@ fn a_rej_waits_for_the_user_that_has_not_confirmed_what_it_has() {
     wire.pass(ms(20));
     assert_eq!(wire.taken(B), [[0], [1], [2], [3]]);
     assert_eq!((wire.resets(A), wire.resets(B)), (0, 0));
+}
+
+#[test]
+fn a_rej_that_waits_is_not_sent_when_what_was_missing_has_come() {
+    let mut wire = alone(with_reject());
+    let delivery = Some(Call {
+        delivery: true,
+        ..Call::default()
+    });
+    wire.say(A, call_with("1", &[], delivery));
+    let channel = last(&wire, A)[1];
+    wire.inject(A, &[0x50, channel, 0x0f]);
+    // D, which our user has not confirmed; one too early, and the one before it.
+    wire.inject(A, &[0x50, channel, 0x00, 0]);
+    wire.inject(A, &[0x10, channel, 0x04, 2]);
+    wire.inject(A, &[0x10, channel, 0x02, 1]);
+    wire.confirm(A, 1);
+    wire.pass(ms(10));
+    let rejects = sent(&wire, A).iter().filter(|it| it[2] & 0x1f == 9).count();
+    assert_eq!((wire.taken(A), rejects), (vec![vec![0], vec![1]], 0));
+    assert_eq!(wire.resets(A), 0);
 }
 
 /// What a run does.

@@ -40,6 +40,7 @@ fn a_call_goes_where_its_number_begins_and_carries_both_ways() {
     assert_eq!(net.protocol().calls(), 0);
     let events = net.events();
     let [
+        Happened::Came { .. },
         Happened::SetUp { from, to, .. },
         Happened::Cleared {
             by,
@@ -323,4 +324,64 @@ fn closing_clears_all_calls_and_takes_no_more() {
     assert_eq!(told(net.ended(1).0), (0x09, 0));
     net.call(0, "277", b"", x25::Call::default());
     assert_eq!(told(net.ended(0).0).0, 0x0d);
+}
+
+#[test]
+fn a_call_by_which_nothing_crosses_is_cleared_at_both_ends() {
+    let config = Config {
+        routes: vec![route("2", &["b"])],
+        idle: Some(Duration::from_secs(60)),
+        ..Config::default()
+    };
+    let mut net = Net::new(config, |_, _| {});
+    net.set_up(0, 1, x25::Call::default());
+    net.pass(Duration::from_secs(50));
+    // Whatever crosses, and whichever way, begins the time anew.
+    net.send(1, b"x", true, false, false);
+    net.pass(Duration::from_secs(50));
+    net.interrupt(0, 7);
+    net.pass(Duration::from_secs(59));
+    assert_eq!(net.protocol().calls(), 1);
+    net.pass(Duration::from_secs(1));
+    assert_eq!(net.protocol().calls(), 0);
+    for n in [0, 1] {
+        assert_eq!(told(net.ended(n).0), (0x13, 48));
+    }
+    let events = net.events();
+    assert!(
+        matches!(events.as_slice(), [.., Happened::Cleared { by: None, .. }]),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_call_that_is_sent_away_is_cleared_with_congestion() {
+    let mut net = Net::plain();
+    net.set_up(0, 1, x25::Call::default());
+    let number = net.protocol().take_events().map(|it| it.call).max();
+    net.protocol().send_away(number.unwrap());
+    // Another that is none is nobody's.
+    net.protocol().send_away(99);
+    let (now, switch) = (net.bench.now, net.switch);
+    net.bench.graph.wake(now, switch, CLEAR);
+    net.pass(Duration::from_millis(10));
+    assert_eq!(net.protocol().calls(), 0);
+    for n in [0, 1] {
+        assert_eq!(told(net.ended(n).0), (0x05, 0));
+    }
+}
+
+#[test]
+fn a_call_that_comes_when_memory_is_short_is_cleared_with_congestion() {
+    let mut net = Net::plain();
+    let budget = kumiki_octets::Budget::new(1 << 20);
+    let own = budget.account(0).unwrap();
+    net.bench.graph.set_budget(own);
+    net.set_up(0, 1, x25::Call::default());
+    net.clear(0, Reason::User, b"");
+    let other = budget.account(0).unwrap();
+    other.stand(600 << 10).unwrap();
+    net.call(0, "277", b"", x25::Call::default());
+    assert_eq!(told(net.ended(0).0), (0x05, 0));
+    assert!(net.dtes[1].offered.is_none());
 }

@@ -22,10 +22,10 @@ use super::super::journal::Book;
 use super::super::line::{Connection, Line, Sight, Watcher};
 use super::super::objection::{layer, objection, told};
 use super::super::{Lower, numbered, shown, stack};
-use super::{Caller, Daemon, Serves, Shared, Told, date};
+use super::{Caller, Daemon, Serves, Shared, Told};
 use crate::live::gate::Turnstile;
 use crate::live::throttle::Kind;
-use crate::live::{BATCH, LOOK, LiveError, memory, system};
+use crate::live::{BATCH, LOOK, LiveError, date, memory, system};
 
 /// How long a peer may take to hang up when we have said the last word.
 const GRACE: Duration = Duration::from_secs(3);
@@ -78,6 +78,7 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
                 user: user.clone(),
                 associations: 1,
                 idle: daemon.idle,
+                lock_idle: daemon.lock_idle,
                 began,
             };
             Box::new(mms_files::FileServer::new(config, guard))
