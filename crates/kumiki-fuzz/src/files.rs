@@ -12,10 +12,10 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi::ftam::FunctionalUnits;
-use kumiki_osi::ftam::contents::ContentsType;
+use kumiki_osi::ftam::contents::{ContentsType, StringClass};
 use kumiki_proto::acse::{self, Acse};
 use kumiki_proto::file_user::{Config, Failure, FileClient, Operation, PutMode, Settings, Sink};
-use kumiki_proto::filestore::{Config as ServerConfig, FileServer, Guard, Memory};
+use kumiki_proto::filestore::{Config as ServerConfig, FileServer, Guard, Memory, ResponderConfig};
 use kumiki_proto::ftam::{self, Ftam};
 use kumiki_proto::mms::{self, Mms};
 use kumiki_proto::mms_files;
@@ -61,7 +61,17 @@ impl Kind {
     fn server(self) -> Box<dyn Protocol> {
         let guard = Guard::new(Box::new(Memory::new()));
         match self {
-            Self::Ftam => Box::new(FileServer::new(ServerConfig::default(), guard)),
+            Self::Ftam => {
+                let responder = ResponderConfig {
+                    local_newlines: true,
+                    ..ResponderConfig::default()
+                };
+                let config = ServerConfig {
+                    responder,
+                    ..ServerConfig::default()
+                };
+                Box::new(FileServer::new(config, guard))
+            }
             Self::Mms => Box::new(mms_files::FileServer::new(
                 mms_files::Config::default(),
                 guard,
@@ -189,11 +199,25 @@ fn get(name: &str, shelf: &Shelf) -> Operation {
     }
 }
 
+/// A text, whose lines end otherwise at the server.
+fn put_text(name: &str) -> Operation {
+    Operation::Put {
+        name: name.to_owned(),
+        contents_type: ContentsType::text(StringClass::General),
+        mode: PutMode::Replace,
+        source: Box::new(Message::from_octets(&b"a line\r\n\r\r\n\n".repeat(1000))),
+    }
+}
+
 /// What the first client does.
 fn plan(which: u8, shelf: &Shelf) -> Vec<Operation> {
     let name = || "a file".to_owned();
     let all = [
-        put("a file", &[7; 5000]),
+        if which >> 7 == 1 {
+            put_text("a file")
+        } else {
+            put("a file", &[7; 5000])
+        },
         get("a file", shelf),
         Operation::List {
             name: String::new(),

@@ -74,6 +74,10 @@ struct Served {
         help_heading = "Limits"
     )]
     entries: u32,
+    /// Lines of texts whose control characters end them (FTAM-1 of GeneralString and the like, which kumiki ftam has as text) end with LF in the files here, and with CR LF
+    /// where they are transferred. Sizes, quotas and limits are those of the files here
+    #[arg(long)]
+    text: bool,
 }
 
 /// `kumiki ftamd`.
@@ -87,7 +91,11 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 text => option("--keep", text)?,
             };
             let entries = usize::try_from(wanted.serve.entries).unwrap_or(usize::MAX);
-            let serves = Serves::Ftam { element, entries };
+            let serves = Serves::Ftam {
+                element,
+                entries,
+                local_newlines: wanted.serve.text,
+            };
             serve(&wanted.serve.serve, serves, keep)
         }
     }

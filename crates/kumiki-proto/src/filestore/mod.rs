@@ -26,6 +26,7 @@ mod form;
 mod guard;
 mod memory;
 mod name;
+mod newlines;
 mod responder;
 mod server;
 #[cfg(test)]
@@ -49,6 +50,7 @@ pub use form::{Form, Lengths};
 pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;
 pub use name::Name;
+pub use newlines::{Globaliser, Localiser};
 pub use responder::{Config as ResponderConfig, Responder};
 pub(crate) use server::perform;
 pub use server::{Config, FileServer};

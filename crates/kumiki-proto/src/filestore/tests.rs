@@ -2,6 +2,7 @@
 
 mod interrupted;
 mod left;
+mod newlines;
 
 use kumiki_graph::Duration;
 use kumiki_octets::Message;

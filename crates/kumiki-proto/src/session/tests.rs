@@ -570,3 +570,18 @@ fn when_the_session_stands_transport_takes_long_messages_both_ways() {
         assert_eq!(heard.iter().find_map(len), Some(200_000));
     }
 }
+
+#[test]
+fn who_hangs_up_on_connect_is_told_as_who_has_not_answered_it() {
+    let mut pair = called(association(FunctionalUnits::DUPLEX), b"CP");
+    pair.exchange();
+    pair.take_offer();
+    let down = Indication::Report(Box::new(kumiki_graph::Report::Down));
+    pair.bench.indicate(pair.devices[0], down);
+    let heard = pair.bench.heard(pair.users[0]);
+    let why = heard.iter().find_map(|it| match it {
+        Indication::Aborted { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    assert_eq!(why, Some(Reason::Told(Told::Unanswered)));
+}

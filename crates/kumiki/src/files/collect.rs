@@ -4,6 +4,8 @@
 //! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then gets its line in the state, which is synchronised
 //! too. So whatever breaks, the next run fetches what is missing, and what a crash left between the two is recognised by its checksum.
 //!
+//! The next file is asked for while those before it, at most eight, are synchronised by a thread ([`Settler`]); state and deletion wait for that.
+//!
 //! A file that may still grow is held back ([`Closed`]): fetched in the middle of being written, it would come twice, each time with what the first one had. What is seen of it
 //! has a line in the state as well, so that a later run knows since when it has not changed.
 //!
@@ -21,6 +23,7 @@
 
 #[cfg(test)]
 mod crashes;
+mod placing;
 mod rows;
 mod state;
 
@@ -37,14 +40,15 @@ use kumiki_lab::live::osi::{
 use serde_json::{Map, Value};
 
 use super::bar::Bar;
-use super::local::{Part, Receipt, checksum, digest, directory_of, path_shown};
+use super::local::{MOST, Part, Receipt, Received, Settler, digest, directory_of, path_shown};
 use super::show;
 use super::url::Url;
 use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
 use crate::commands::{Stop, print, shown};
 use crate::live::option;
+use placing::Whole;
 use rows::{Range, Rows};
-use state::{Entry, Held, State};
+use state::{Held, State};
 
 /// What is to be collected, and where it goes.
 #[derive(Args, Debug)]
@@ -146,7 +150,7 @@ enum Doing {
     Listing,
     /// The attributes of this name.
     Asking(String),
-    Fetching(Job, PathBuf, Receipt),
+    Fetching(Whole),
     /// Whether this one, under this name at the responder, is still what was fetched and is to be deleted.
     Checking(String, String),
     Removing(String),
@@ -175,6 +179,9 @@ struct Collection<'a, D: Disk> {
     /// The one that may be deleted now.
     to_remove: Option<(String, String)>,
     doing: Option<Doing>,
+    /// What has come whole and is not in its place yet, in the order in which it came.
+    whole: VecDeque<Whole>,
+    settler: Settler<D>,
     /// Names whose files here must not be replaced.
     taken: BTreeSet<String>,
     fetched: u64,
@@ -187,8 +194,8 @@ struct Collection<'a, D: Disk> {
     failed: Vec<(String, Failure)>,
     /// The same for names that no file here can have.
     unusable: Vec<(String, Failure)>,
-    /// The name of what has come of a file that is not whole.
-    part: PathBuf,
+    /// The names of what has come of files that are not whole, or not in their places. It is the last of an earlier run that goes on, if it is one of these.
+    parts: Vec<PathBuf>,
     /// It is of no use to go on.
     broken: Option<String>,
     bar: Bar,
@@ -202,6 +209,7 @@ impl<'a, D: Disk> Collection<'a, D> {
         wanted: &'a Options,
         names: Vec<String>,
         manner: Manner,
+        settler: Settler<D>,
     ) -> Result<Self, Stop> {
         let settle = option("--settle", &wanted.settle)?;
         let into = path_shown(&wanted.into);
@@ -219,7 +227,10 @@ impl<'a, D: Disk> Collection<'a, D> {
             .collect();
         // One for each place: two collections may go to one directory, with a state each.
         let digest = digest(url.place().as_bytes());
-        let part = format!("{STATE}-{}.part", digest.get(..8).unwrap_or_default());
+        let of = digest.get(..8).unwrap_or_default();
+        let others = (1..MOST).map(|number| format!("{STATE}-{of}-{number}.part"));
+        let parts = [format!("{STATE}-{of}.part")].into_iter().chain(others);
+        let parts = parts.map(|it| wanted.into.join(it)).collect();
         Ok(Self {
             disk,
             wanted,
@@ -241,6 +252,8 @@ impl<'a, D: Disk> Collection<'a, D> {
             to_check: VecDeque::new(),
             to_remove: None,
             doing: None,
+            whole: VecDeque::new(),
+            settler,
             taken,
             fetched: 0,
             deleted: 0,
@@ -249,7 +262,7 @@ impl<'a, D: Disk> Collection<'a, D> {
             missing: Vec::new(),
             failed: Vec::new(),
             unusable: Vec::new(),
-            part: wanted.into.join(part),
+            parts,
             broken: None,
             bar: Bar::new(manner.quiet),
         })
@@ -258,7 +271,9 @@ impl<'a, D: Disk> Collection<'a, D> {
     /// Removes what was left of a file that is not there any more.
     fn tidy(&self) {
         if self.failed.is_empty() && !self.wanted.dry_run {
-            Part::forget_left(&self.disk, &self.part);
+            for part in &self.parts {
+                Part::forget_left(&self.disk, part);
+            }
         }
     }
 
@@ -430,62 +445,6 @@ impl<'a, D: Disk> Collection<'a, D> {
         }
     }
 
-    /// A file is here.
-    fn keep(&mut self, job: Job, path: &Path, receipt: &Receipt) {
-        let it = receipt.read();
-        let mut local = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let old = self.state.get(&job.name);
-        // What came may be what is here: a crash before the state was written, or a file of which nothing is told.
-        let last = job.name.rsplit('/').next().unwrap_or_default();
-        let before = old.map_or_else(|| last.to_owned(), |old| old.local.clone());
-        let is_known = match old {
-            Some(old) => old.sha256 == it.sha256,
-            None if local == before => false,
-            None => {
-                let there = checksum(&self.disk, &self.wanted.into.join(&before));
-                there.is_ok_and(|old| old == it.sha256)
-            }
-        };
-        if is_known && local != before && self.disk.remove(None, path, false).is_ok() {
-            // Where it were there again, nobody would know of it.
-            let _ = self.disk.sync_directory(directory_of(path));
-            local = before;
-        }
-        let entry = Entry {
-            size: job.size,
-            modified: job.modified,
-            bytes: it.size,
-            sha256: it.sha256.clone(),
-            local: local.clone(),
-        };
-        self.taken.insert(local.clone());
-        if let Err(why) = self.state.keep(&job.name, entry) {
-            self.broken = Some(why);
-            return;
-        }
-        if is_known {
-            self.say("unchanged", &job.name, &[]);
-        } else {
-            self.fetched += 1;
-            let mut more = vec![
-                ("bytes", it.size.into()),
-                ("sha256", it.sha256.into()),
-                ("local", local.into()),
-            ];
-            if it.resumed > 0 {
-                more.push(("resumed", it.resumed.into()));
-            }
-            self.say("fetched", &job.name, &more);
-        }
-        if self.wanted.delete {
-            self.to_check.push_back((job.remote, job.name));
-        }
-    }
-
     /// Deletes what is here, if it is still the same: what was written to it since it was fetched would be lost.
     fn check(&mut self, remote: String, name: String, attributes: &ReadAttributes) {
         let old = self.state.get(&name);
@@ -523,10 +482,15 @@ impl<'a, D: Disk> Collection<'a, D> {
     }
 
     /// Begins to fetch a file, or goes on where an earlier run was interrupted.
-    fn begin(&self, job: &Job, path: &Path) -> Result<(Part<D>, Receipt, u64), String> {
+    fn begin(
+        &self,
+        job: &Job,
+        part: PathBuf,
+        path: &Path,
+    ) -> Result<(Part<D>, Receipt, u64), String> {
         let place = job.place(&self.state, self.contents_type.as_ref());
-        let (part, receipt) = Part::begin_in(self.disk.clone(), self.part.clone(), path, &place)?;
-        let mut part = part.with_checksum();
+        let (part, receipt) = Part::begin_in(self.disk.clone(), part, path, &place)?;
+        let mut part = part.with_checksum().settled_by(&self.settler);
         let restart_at = match self.protocol {
             Protocols::Mms => part.known(),
             Protocols::Ftam => {
@@ -541,22 +505,14 @@ impl<'a, D: Disk> Collection<'a, D> {
         Ok((part, receipt, restart_at))
     }
 
-    /// The file that an earlier run has left in the middle comes first: there is one part, and the next file would take it.
-    fn interrupted_first(&mut self) {
-        let kind = self.contents_type.as_ref();
-        let is_it = |job: &Job| Part::is_of(&self.disk, &self.part, &job.place(&self.state, kind));
-        if let Some(job) = self
-            .jobs
-            .iter()
-            .position(is_it)
-            .and_then(|at| self.jobs.remove(at))
-        {
-            self.jobs.push_front(job);
-        }
-    }
-
     /// The next thing to fetch.
     fn fetch(&mut self) -> Option<Operation> {
+        while self.whole.len() >= MOST {
+            self.settle(true);
+        }
+        if self.broken.is_some() {
+            return None;
+        }
         loop {
             let job = self.jobs.pop_front()?;
             self.found += 1;
@@ -573,7 +529,8 @@ impl<'a, D: Disk> Collection<'a, D> {
                     continue;
                 }
             };
-            let (part, receipt, restart_at) = match self.begin(&job, &path) {
+            let name = self.part(&job);
+            let (part, receipt, restart_at) = match self.begin(&job, name.clone(), &path) {
                 Ok(begun) => begun,
                 Err(why) => {
                     self.lose(job.name, Failure::local(why));
@@ -588,7 +545,12 @@ impl<'a, D: Disk> Collection<'a, D> {
                 restart_at,
                 sink: Box::new(part),
             };
-            self.doing = Some(Doing::Fetching(job, path, receipt));
+            self.doing = Some(Doing::Fetching(Whole {
+                job,
+                part: name,
+                path,
+                receipt,
+            }));
             return Some(operation);
         }
     }
@@ -619,8 +581,9 @@ fn collected(protocol: Protocols, name: &str) -> String {
     }
 }
 
-impl<D: Disk> Errand for Collection<'_, D> {
-    fn next(&mut self) -> Option<Operation> {
+impl<D: Disk> Collection<'_, D> {
+    /// The next thing to do, as far as it does not hang on what is not in its place yet.
+    fn next_now(&mut self) -> Option<Operation> {
         if self.broken.is_some() {
             return None;
         }
@@ -651,12 +614,32 @@ impl<D: Disk> Errand for Collection<'_, D> {
         }
         self.fetch()
     }
+}
+
+impl<D: Disk> Errand for Collection<'_, D> {
+    fn next(&mut self) -> Option<Operation> {
+        self.settle(false);
+        loop {
+            let next = self.next_now();
+            if next.is_some() || self.whole.is_empty() {
+                return next;
+            }
+            // There may be something to delete then.
+            self.settle(true);
+        }
+    }
 
     fn heard(&mut self, outcome: &Outcome) {
         let Some(doing) = self.doing.take() else {
             return;
         };
         self.told(&narrated(self.protocol, outcome));
+        if let Doing::Fetching(whole) = &doing
+            && whole.receipt.read().waits
+        {
+            let local = whole.path.file_name().unwrap_or_default();
+            self.taken.insert(local.to_string_lossy().into_owned());
+        }
         match (doing, &outcome.result) {
             (Doing::Listing, Ok(Gain::Entries(entries))) => {
                 for entry in entries {
@@ -673,7 +656,14 @@ impl<D: Disk> Errand for Collection<'_, D> {
             (Doing::Asking(name), Ok(Gain::Attributes(attributes))) => {
                 self.seen.push((name, (**attributes).clone()));
             }
-            (Doing::Fetching(job, path, receipt), Ok(_)) => self.keep(job, &path, &receipt),
+            (Doing::Fetching(whole), Ok(_)) if whole.receipt.read().waits => {
+                self.whole.push_back(whole);
+            }
+            (Doing::Fetching(whole), Ok(_)) => {
+                // In the order in which they came.
+                self.settle_all();
+                self.keep(vec![whole]);
+            }
             (Doing::Checking(remote, name), Ok(Gain::Attributes(attributes))) => {
                 self.check(remote, name, attributes);
             }
@@ -689,10 +679,15 @@ impl<D: Disk> Errand for Collection<'_, D> {
             (Doing::Asking(name) | Doing::Removing(name), Err(why)) => {
                 self.fail(name, why.clone());
             }
-            (Doing::Fetching(job, _, receipt), Err(why)) if receipt.read().is_lost => {
-                self.lose(job.name, why.clone());
+            (Doing::Fetching(whole), Err(why)) if whole.receipt.read().is_lost => {
+                self.lose(whole.job.name, why.clone());
             }
-            (Doing::Fetching(job, _, _), Err(why)) => self.fail(job.name, why.clone()),
+            (Doing::Fetching(whole), Err(why)) => {
+                // It may be put into its place all the same: nobody else has its name before.
+                let is_due = |it: Received| it.waits && !it.is_there && !it.is_lost;
+                while is_due(whole.receipt.read()) && self.settler.look(true) {}
+                self.fail(whole.job.name, why.clone());
+            }
             (Doing::Listing | Doing::Asking(_), Ok(_)) => {}
         }
     }
@@ -753,9 +748,12 @@ pub(crate) fn run(
         names.extend(lines.map(str::to_owned));
     }
     let protocol = call.calls.protocol();
-    let mut collection = Collection::open(System, (protocol, url), wanted, names, manner)?;
+    let settler = Settler::start().map_err(|why| Stop::Failed(format!("no thread: {why}")))?;
+    let from = (protocol, url);
+    let mut collection = Collection::open(System, from, wanted, names, manner, settler)?;
     collection.contents_type = contents_type;
     let done = osi::call(call, &mut collection);
+    collection.settle_all();
     collection.bar.end();
     look_at(&done?, call, manner)?;
     if let Some(why) = collection.broken {
@@ -798,6 +796,7 @@ pub(crate) fn run(
 
 #[cfg(test)]
 mod tests {
+    use super::state::Entry;
     use super::*;
 
     #[test]

@@ -1,6 +1,5 @@
-//! Ends of lines: CR LF where a text is transferred with control characters, LF here.
+//! Files whose lines end with CR LF where they are transferred, and with LF here ([`Localiser`], [`Globaliser`]).
 //!
-//! ISO 8571 leaves it to the local system what ends a line in a file; between systems it is CR LF (ISO 646's format effectors), which is what ISODE sends.
 //! What comes is kept as it came until all of it is there, so that a transfer can go on by octets, and be compared; only then it is converted.
 
 use std::fs::File;
@@ -8,39 +7,11 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 
 use kumiki_lab::live::files::disk::Disk;
+use kumiki_lab::live::osi::Globaliser;
+pub(crate) use kumiki_lab::live::osi::Localiser;
 
 /// Octets that are converted at a time.
 const PART: usize = 64 * 1024;
-
-/// Takes CR away before LF, in a text that comes in parts.
-#[derive(Debug, Default)]
-pub(crate) struct Localiser {
-    /// CR was the last, and nothing was said of it yet.
-    cr: bool,
-}
-
-impl Localiser {
-    /// Adds to `out` what stands for `octets` here.
-    pub(crate) fn take(&mut self, octets: &[u8], out: &mut Vec<u8>) {
-        for &octet in octets {
-            if core::mem::take(&mut self.cr) && octet != b'\n' {
-                out.push(b'\r');
-            }
-            if octet == b'\r' {
-                self.cr = true;
-            } else {
-                out.push(octet);
-            }
-        }
-    }
-
-    /// Adds to `out` what is left at the end.
-    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
-        if core::mem::take(&mut self.cr) {
-            out.push(b'\r');
-        }
-    }
-}
 
 /// Converts a file that has come, in its place; gives its size then.
 pub(crate) fn localise<D: Disk>(disk: &D, file: &D::File) -> io::Result<u64> {
@@ -64,17 +35,11 @@ pub(crate) fn localise<D: Disk>(disk: &D, file: &D::File) -> io::Result<u64> {
 
 /// Writes what is sent for a file to another one; gives the size of that. LF that has CR before it already stays.
 pub(crate) fn globalise(from: &File, to: &File) -> io::Result<u64> {
-    let (mut cr, mut out) = (false, Vec::with_capacity(2 * PART));
+    let (mut globaliser, mut out) = (Globaliser::default(), Vec::with_capacity(2 * PART));
     let mut written = 0;
     let read = |part: &mut [u8], at| from.read_at(part, at);
     each_part(read, |octets| {
-        for &octet in octets {
-            if octet == b'\n' && !cr {
-                out.push(b'\r');
-            }
-            out.push(octet);
-            cr = octet == b'\r';
-        }
+        globaliser.take(octets, &mut out);
         to.write_all_at(&out, written)?;
         written = written.saturating_add(out.len() as u64);
         out.clear();
@@ -128,21 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn only_cr_before_lf_goes_wherever_the_text_is_cut() {
+    fn a_file_is_converted_in_its_place() {
         for (there, here) in [
             (&b"a\r\nb\r\n"[..], &b"a\nb\n"[..]),
             (b"a\nb\rc\r", b"a\nb\rc\r"),
             (b"\r\r\n\n\r", b"\r\n\n\r"),
             (b"", b""),
         ] {
-            for cut in 0..=there.len() {
-                let (mut localiser, mut out) = (Localiser::default(), Vec::new());
-                let (first, second) = there.split_at(cut);
-                localiser.take(first, &mut out);
-                localiser.take(second, &mut out);
-                localiser.end(&mut out);
-                assert_eq!(out, here, "{cut}");
-            }
             let whole = OwnedFd::from(file(there));
             assert_eq!(localise(&System, &whole).unwrap(), here.len() as u64);
             assert_eq!(read(&whole.into()), here);

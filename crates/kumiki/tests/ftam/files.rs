@@ -208,6 +208,70 @@ fn a_text_that_breaks_goes_on_and_is_converted_once() {
     daemon.stop();
 }
 
+#[test]
+fn a_responder_keeps_lines_as_they_end_on_its_machine() {
+    let folder = Folder::new("newlines-kept");
+    let daemon = Daemon::start(
+        &folder,
+        &[
+            "--anonymous",
+            "--text",
+            "--quota",
+            "14B",
+            "--longest-file",
+            "10B",
+        ],
+    );
+    let url = daemon.url("x");
+    // 13 octets where they are transferred, and 9 here.
+    folder.write("a", b"1\r\n2\r\n3\r\n45\r\n");
+    folder.ftam(&["put", "--as", "text", "a", &url]).well();
+    assert_eq!(folder.read("root/x"), b"1\n2\n3\n45\n");
+    let told = folder.ftam(&["stat", "--json", &url]).well().out;
+    assert!(told.contains("\"size\":9"), "{told}");
+    folder.ftam(&["get", "--as", "text", &url, "b"]).well();
+    assert_eq!(folder.read("b"), folder.read("a"));
+    folder.ftam(&["get", "--text", &url, "c"]).well();
+    assert_eq!(folder.read("c"), folder.read("root/x"));
+    // As octets it is what lies there.
+    folder.ftam(&["get", &url, "d"]).well();
+    assert_eq!(folder.read("d"), folder.read("root/x"));
+    folder.write("e", b"\r\n");
+    let append = ["put", "--as", "text", "--mode", "append", "e", &url];
+    folder.ftam(&append).failed(6, &["5029"]);
+    daemon.stop();
+    let daemon = Daemon::start(&folder, &["--anonymous", "--text", "--longest-file", "10B"]);
+    let url = daemon.url("x");
+    let append = ["put", "--as", "text", "--mode", "append", "e", &url];
+    folder.ftam(&append).well();
+    assert_eq!(folder.read("root/x"), b"1\n2\n3\n45\n\n");
+    folder.ftam(&append).failed(6, &["5029"]);
+    assert_eq!(folder.read("root/x"), b"1\n2\n3\n45\n\n");
+    daemon.stop();
+}
+
+#[test]
+fn a_text_that_breaks_goes_on_at_a_responder_that_converts() {
+    let folder = Folder::new("newlines-kept-broken");
+    let daemon = Daemon::start(&folder, &["--anonymous", "--text"]);
+    let here: Vec<u8> = (0..300_000_u32)
+        .flat_map(|n| format!("{n}\n").into_bytes())
+        .collect();
+    folder.write("a", &here);
+    let line = Line::new(&daemon.at, &[Cut::After(900_000)]);
+    folder.ftam(&["put", "--text", "a", &line.url("x")]).well();
+    assert_eq!(line.connections(), 2);
+    assert!(folder.read("root/x") == here);
+    let line = Line::new(&daemon.at, &[Cut::After(900_000)]);
+    folder
+        .ftam(&["get", "--as", "text", &line.url("x"), "b"])
+        .well();
+    assert_eq!(line.connections(), 2);
+    assert_eq!(folder.read("b").len(), here.len() + 300_000);
+    assert!(daemon.log().contains("octets"));
+    daemon.stop();
+}
+
 /// What a call of X.25 asks for stands in its packet, and the responder agrees to what it was told.
 #[test]
 fn a_call_over_xot_is_made_as_its_url_says() {

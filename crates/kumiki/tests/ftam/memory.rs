@@ -2,10 +2,13 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::{JoinHandle, spawn};
 
 use super::harness::{Daemon, Folder, Ran, Running, hollow, until};
+use super::line::{Cut, Line};
+use super::recovered::{did_not_begin_anew, long};
 
 const MIB: u64 = 1 << 20;
 /// What the program has before anybody calls, and what the allocator keeps in pieces: measured as 8 to 14 MiB, doubled.
@@ -93,12 +96,15 @@ fn fetch(folder: &Folder, daemon: &Daemon, len: u64) -> Running {
     let got = folder.path("got");
     let _ = std::fs::remove_file(&got);
     let fetching = Running::start(folder.command(&["ftam", "get", &url, "got"]));
-    // It is under way when the first octets are there, under whatever name.
+    // It is under way when the first octets are there.
     let own = folder.0.clone();
     until(|| {
         let all = std::fs::read_dir(&own).unwrap();
-        let mut all = all.filter_map(|it| it.ok()?.metadata().ok());
-        all.any(|it| it.is_file() && it.len() > 0)
+        let mut all = all.filter_map(Result::ok).filter(|it| {
+            let name = it.file_name();
+            name.to_string_lossy().starts_with(".kumiki-get-")
+        });
+        all.any(|it| it.metadata().is_ok_and(|it| it.len() > 0))
     });
     fetching
 }
@@ -141,9 +147,9 @@ fn thirty_two_hostile_callers_stay_below_the_budget_while_a_transfer_goes_on() {
     }
 }
 
-/// A responder in so many octets of address space.
-fn bounded(folder: &Folder, most: u64) -> Running {
-    let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", most / 1024);
+/// A responder that many may call, started by a shell that does this first.
+fn bounded(folder: &Folder, first: &str) -> Running {
+    let script = format!("{first}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
     command
         .args(["-c", &script, super::harness::KUMIKI])
@@ -161,6 +167,46 @@ fn bounded(folder: &Folder, most: u64) -> Running {
     Running::start(command)
 }
 
+/// Callers want more than a bounded responder has: some are refused, and neither an association that stands nor a transfer that it keeps is hurt.
+fn refuses_and_hurts_nobody(folder: &Folder, running: Running) {
+    let line = running.line();
+    let at = line.strip_prefix("listens at ").unwrap();
+    let at = at.split_whitespace().next().unwrap().to_owned();
+    let told = running.line();
+    assert!(told.starts_with("callers may have "), "{told}");
+    let daemon = Daemon { running, at };
+    // One that breaks is kept.
+    let contents = long(500_000);
+    folder.write("sent", &contents);
+    let line = Line::new(&daemon.at, &[Cut::After(1_200_000)]);
+    let put = [
+        "put",
+        "--resume",
+        "--retries",
+        "0",
+        "sent",
+        &line.url("kept"),
+    ];
+    folder.ftam(&put).failed(3, &["the connection was lost"]);
+    let len = 50 * MIB;
+    let fetching = fetch(folder, &daemon, len);
+    let pieces = [64, 500, 8000].into_iter().cycle().take(200);
+    let all: Vec<JoinHandle<Hostile>> = pieces
+        .map(|piece| attack(&daemon.at, piece, BEGINNING - piece))
+        .collect();
+    let all: Vec<Hostile> = all.into_iter().map(|it| it.join().unwrap()).collect();
+    assert!(all.iter().any(|it| it.is_refused));
+    came_whole(folder, fetching, len);
+    drop(all);
+    // Those that are gone give back what they had.
+    until(|| folder.ftam(&["ls", &daemon.url("")]).status == Some(0));
+    folder.ftam(&put).well();
+    did_not_begin_anew(&line, &contents);
+    assert!(folder.read("root/kept") == contents);
+    let ran = daemon.stop();
+    assert!(!ran.err.contains("memory allocation"), "{ran:?}");
+}
+
 #[test]
 fn where_address_space_ends_callers_are_refused_and_nobody_else_is_hurt() {
     let folder = Folder::new("ulimit");
@@ -168,30 +214,90 @@ fn where_address_space_ends_callers_are_refused_and_nobody_else_is_hurt() {
         let daemon = Daemon::start(&folder, &["--anonymous"]);
         figure(&daemon, "VmSize")
     };
+    let within = |most: u64| bounded(&folder, &format!("ulimit -v {}", most / 1024));
     // There is no room for anybody: that is said, and not tried.
-    let ran = bounded(&folder, start + 8 * MIB).end();
+    let ran = within(start + 8 * MIB).end();
     ran.failed(1, &["the limit of address space (ulimit -v)", "allow more"]);
     for more in [60, 120, 200] {
-        let running = bounded(&folder, start + more * MIB);
-        let line = running.line();
-        let at = line.strip_prefix("listens at ").unwrap();
-        let at = at.split_whitespace().next().unwrap().to_owned();
-        let told = running.line();
-        assert!(told.starts_with("callers may have "), "{told}");
-        let daemon = Daemon { running, at };
-        let len = 50 * MIB;
-        let fetching = fetch(&folder, &daemon, len);
-        let pieces = [64, 500, 8000].into_iter().cycle().take(200);
-        let all: Vec<JoinHandle<Hostile>> = pieces
-            .map(|piece| attack(&daemon.at, piece, BEGINNING - piece))
-            .collect();
-        let all: Vec<Hostile> = all.into_iter().map(|it| it.join().unwrap()).collect();
-        assert!(all.iter().any(|it| it.is_refused), "{more}");
-        came_whole(&folder, fetching, len);
-        drop(all);
-        // Those that are gone give back what they had.
-        until(|| folder.ftam(&["ls", &daemon.url("")]).status == Some(0));
-        let ran = daemon.stop();
-        assert!(!ran.err.contains("memory allocation"), "{ran:?}");
+        refuses_and_hurts_nobody(&folder, within(start + more * MIB));
+    }
+}
+
+/// A cgroup with a limit of memory, below the own one: of version 1, or of version 2 where that may have one.
+struct Cgroup(PathBuf);
+
+impl Cgroup {
+    fn new(most: u64) -> Result<Self, std::io::Error> {
+        let own = std::fs::read_to_string("/proc/self/cgroup")?;
+        let mounts = Path::new("/sys/fs/cgroup");
+        let mut why = std::io::Error::other("no hierarchy has the controller");
+        for line in own.lines() {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let controllers = parts.next().unwrap_or_default();
+            let own = parts.next().unwrap_or_default().trim_start_matches('/');
+            let (above, limit) = match controllers {
+                "" => (mounts.join(own), "memory.max"),
+                _ if controllers.split(',').any(|it| it == "memory") => {
+                    (mounts.join("memory").join(own), "memory.limit_in_bytes")
+                }
+                _ => continue,
+            };
+            let it = Self(above.join(format!("kumiki-{}-{most}", std::process::id())));
+            let made = std::fs::create_dir(&it.0).and_then(|()| {
+                let limit = it.0.join(limit);
+                // Where the controller is not to be had there is no such file, and none can be made.
+                std::fs::OpenOptions::new()
+                    .write(true)
+                    .open(limit)?
+                    .write_all(most.to_string().as_bytes())
+            });
+            match made {
+                Ok(()) => return Ok(it),
+                Err(this) => why = this,
+            }
+        }
+        Err(why)
+    }
+
+    /// What a shell does to be in it.
+    fn enter(&self) -> String {
+        format!("echo $$ > '{}/cgroup.procs'", self.0.display())
+    }
+
+    /// How many processes in it the system has ended for want of memory.
+    fn killed(&self) -> u64 {
+        let files = ["memory.events", "memory.oom_control"];
+        let texts = files.map(|it| std::fs::read_to_string(self.0.join(it)).unwrap_or_default());
+        let lines = texts.iter().flat_map(|it| it.lines());
+        let mut killed = lines.filter_map(|line| line.strip_prefix("oom_kill "));
+        killed.next().unwrap().trim().parse().unwrap()
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn where_a_cgroup_ends_callers_are_refused_and_nobody_else_is_hurt() {
+    let folder = Folder::new("cgroup");
+    for most in [32, 48, 96] {
+        let cgroup = match Cgroup::new(most * MIB) {
+            Ok(cgroup) => cgroup,
+            Err(why) => {
+                let is_required =
+                    std::env::var("KUMIKI_REQUIRE_CGROUP").is_ok_and(|it| !it.is_empty());
+                assert!(
+                    !is_required,
+                    "KUMIKI_REQUIRE_CGROUP is set, and no cgroup with a limit of memory can be made: {why}"
+                );
+                eprintln!("skipped: no cgroup with a limit of memory can be made: {why}");
+                return;
+            }
+        };
+        refuses_and_hurts_nobody(&folder, bounded(&folder, &cgroup.enter()));
+        assert_eq!(cgroup.killed(), 0, "{most} MiB");
     }
 }

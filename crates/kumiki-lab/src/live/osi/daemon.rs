@@ -70,6 +70,8 @@ pub enum Serves {
         element: usize,
         /// The most entries of a directory that is sent.
         entries: usize,
+        /// Lines of texts end with LF in files, and with CR LF where they are transferred.
+        local_newlines: bool,
     },
     /// By MMS.
     Mms {

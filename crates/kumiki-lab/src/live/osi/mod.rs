@@ -63,7 +63,7 @@ pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
 pub use kumiki_proto::file_user::{
     Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Secured, Settings, Sink, Source,
 };
-pub use kumiki_proto::filestore::Form;
+pub use kumiki_proto::filestore::{Form, Globaliser, Localiser};
 pub use kumiki_proto::mms_files::Settings as MmsSettings;
 pub use kumiki_proto::tp0::CallUserData;
 

@@ -12,6 +12,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_osi::ftam::ProcessingMode;
 use kumiki_osi::ftam::contents::ContentsType;
 
+use super::super::newlines::Point;
 use super::super::{Detached, Fault, FileId, Name, User};
 use super::{Guard, Own, Selection, Table};
 
@@ -33,8 +34,8 @@ pub(crate) struct Interrupted {
     pub(crate) file: Option<FileId>,
     /// Which of the two.
     pub(crate) writes: bool,
-    /// Where each checkpoint is, from 1 on: octets of the store.
-    pub(crate) checkpoints: Vec<u64>,
+    /// Where each checkpoint is, from 1 on.
+    pub(crate) checkpoints: Vec<Point>,
     /// Where the transfer began.
     pub(crate) begin: u64,
 }
@@ -55,7 +56,7 @@ pub(crate) struct Docket {
     pub(crate) contents_type: ContentsType,
     pub(crate) mode: ProcessingMode,
     pub(crate) writes: bool,
-    pub(crate) checkpoints: Vec<u64>,
+    pub(crate) checkpoints: Vec<Point>,
     pub(crate) begin: u64,
 }
 

@@ -368,6 +368,11 @@ impl Responder {
         }
     }
 
+    /// Whether lines of a document in this form end otherwise in the store than where it is transferred.
+    const fn has_local_newlines(&self, form: Form) -> bool {
+        self.config.local_newlines && matches!(form, Form::Text(_))
+    }
+
     fn try_open(
         &mut self,
         request: &OpenRequest,
@@ -450,6 +455,7 @@ impl Responder {
             mode,
             contents_type: contents_type.clone(),
             form,
+            has_local_newlines: self.has_local_newlines(form),
             recovery,
             activity: request.activity_identifier,
             resumed: None,
@@ -515,6 +521,7 @@ impl Responder {
             mode,
             contents_type: contents_type.clone(),
             form,
+            has_local_newlines: self.has_local_newlines(form),
             recovery: RecoveryMode::AtAnyActiveCheckpoint,
             activity: Some(activity),
             resumed: Some(Resumed {

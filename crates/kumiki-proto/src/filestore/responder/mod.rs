@@ -49,6 +49,8 @@ pub struct Config {
     pub longest_file: Option<u64>,
     /// The most entries of a directory that is sent; one that has more is refused.
     pub entries: usize,
+    /// Lines of texts with control characters ([`Form::Text`]) end with LF in the store, and with CR LF where they are transferred. Sizes are those in the store.
+    pub local_newlines: bool,
 }
 
 impl Config {
@@ -74,6 +76,7 @@ impl Default for Config {
             checkpoint_window: 4,
             longest_file: None,
             entries: 100_000,
+            local_newlines: false,
         }
     }
 }
@@ -139,6 +142,8 @@ struct Opened {
     mode: ProcessingMode,
     contents_type: ContentsType,
     form: Form,
+    /// Its lines end otherwise in the store than where it is transferred.
+    has_local_newlines: bool,
     recovery: RecoveryMode,
     activity: Option<i64>,
     /// It was opened by F-RECOVER, and its first transfer goes on from here.

@@ -17,6 +17,7 @@ use kumiki_osi::ftam::{
 };
 
 use super::super::guard::Interrupted;
+use super::super::newlines::{self, Point};
 use super::super::{Do, Fault, FileId, Form, Guard, Lengths, Name, Start};
 use super::Responder;
 use super::audit::words;
@@ -33,7 +34,7 @@ pub(super) struct Resumed {
     /// It was being written.
     pub(super) writes: bool,
     /// Where checkpoints are, up to the one from which it goes on.
-    pub(super) points: Vec<u64>,
+    pub(super) points: Vec<Point>,
     /// Where it began.
     pub(super) begin: u64,
 }
@@ -42,10 +43,10 @@ pub(super) struct Resumed {
 #[derive(Debug)]
 pub(super) struct Transfer {
     /// Where in the file it is; in a directory, at which entry.
-    offset: u64,
+    at: Point,
     begin: u64,
     /// Where each checkpoint is, from 1 on.
-    points: Vec<u64>,
+    points: Vec<Point>,
     /// The last one answered.
     secured: usize,
     /// F-DATA-END has been sent, or has come.
@@ -72,15 +73,25 @@ enum What {
 }
 
 impl Transfer {
-    fn at(begin: u64, points: Vec<u64>, what: What) -> Self {
-        Self {
-            offset: points.last().copied().unwrap_or(begin),
+    fn at(begin: u64, points: Vec<Point>, what: What) -> Self {
+        let mut it = Self {
+            at: Point::default(),
             begin,
             secured: points.len(),
             points,
             ended: false,
             what,
-        }
+        };
+        it.at = it.last_point();
+        it
+    }
+
+    /// The last checkpoint, or the start.
+    fn last_point(&self) -> Point {
+        self.points.last().copied().unwrap_or(Point {
+            octets: self.begin,
+            cr: false,
+        })
     }
 
     const fn file(&self) -> Option<FileId> {
@@ -93,7 +104,7 @@ impl Transfer {
     /// Goes back to a checkpoint, 0 being the start.
     fn back_to(&mut self, point: usize) {
         self.points.truncate(point);
-        self.offset = self.points.last().copied().unwrap_or(self.begin);
+        self.at = self.last_point();
         // Who names a checkpoint has what came before it.
         self.secured = point;
         self.ended = false;
@@ -129,10 +140,11 @@ impl Responder {
                     points: transfer.points,
                     begin: transfer.begin,
                 };
-                (resumed, transfer.offset.saturating_sub(transfer.begin))
+                (resumed, transfer.at.octets.saturating_sub(transfer.begin))
             }
             (None, Some(resumed)) => {
-                let end = resumed.points.last().copied().unwrap_or(resumed.begin);
+                let end = resumed.points.last();
+                let end = end.map_or(resumed.begin, |end| end.octets);
                 let octets = end.saturating_sub(resumed.begin);
                 (resumed, octets)
             }
@@ -333,7 +345,7 @@ impl Responder {
         if transfer.ended || transfer.points.len() - transfer.secured >= window {
             return Ok(false);
         }
-        let last = transfer.points.last().copied().unwrap_or(transfer.begin);
+        let last = transfer.last_point();
         let checks = FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
         let checked = !(self.agreed.units & checks).is_empty();
         let (file, nodes) = match &mut transfer.what {
@@ -343,11 +355,11 @@ impl Responder {
                 names,
                 wanted,
             } => {
-                while let Some(last) = usize::try_from(transfer.offset)
+                while let Some(last) = usize::try_from(transfer.at.octets)
                     .ok()
                     .and_then(|at| names.get(at))
                 {
-                    transfer.offset += 1;
+                    transfer.at.octets += 1;
                     let Some(found) = guard.entry(&self.user, directory, last)? else {
                         continue;
                     };
@@ -371,7 +383,17 @@ impl Responder {
         let lengths = Lengths::of(&opened.contents_type);
         let longest = lengths.longest(self.config.element);
         let read = |offset, most| store.read(file, offset, most);
-        let Some((string, len)) = opened.form.string_at(transfer.offset, longest, read)? else {
+        let string = if opened.has_local_newlines {
+            newlines::string_at(transfer.at, longest, read)?
+        } else {
+            let octets = transfer.at.octets;
+            let string = opened.form.string_at(octets, longest, read)?;
+            string.map(|(string, len)| {
+                let octets = octets.saturating_add(len);
+                (string, Point { octets, cr: false })
+            })
+        };
+        let Some((string, end)) = string else {
             transfer.ended = true;
             out.push(Fpdu::DataEndRequest(Box::default()).into());
             return Ok(false);
@@ -385,7 +407,7 @@ impl Responder {
             return Ok(true);
         }
         *nodes = nodes.map(|_| false);
-        transfer.offset = transfer.offset.saturating_add(len);
+        transfer.at = end;
         out.push(match opened.form {
             Form::Records(class) => {
                 let octets = string;
@@ -393,9 +415,10 @@ impl Responder {
             }
             Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => Do::Data(string),
         });
-        let due = transfer.offset - last >= self.config.checkpoint_every.max(1);
+        let behind = transfer.at.octets.saturating_sub(last.octets);
+        let due = behind >= self.config.checkpoint_every.max(1);
         if checked && due && transfer.points.len() < MOST_CHECKPOINTS {
-            transfer.points.push(transfer.offset);
+            transfer.points.push(transfer.at);
             let identifier = u32::try_from(transfer.points.len()).unwrap_or(u32::MAX);
             out.push(Do::Say(Primitive::Check { identifier }));
         }
@@ -428,19 +451,25 @@ impl Responder {
             return;
         };
         let fits = Lengths::of(&opened.contents_type).check(string.len());
-        let data = opened.form.stored(string);
-        let end = transfer.offset.saturating_add(data.len() as u64);
+        let (data, end) = if opened.has_local_newlines {
+            newlines::localised(transfer.at, &string)
+        } else {
+            let data = opened.form.stored(string);
+            let octets = transfer.at.octets.saturating_add(data.len() as u64);
+            (data, Point { octets, cr: false })
+        };
+        let size = end.octets.saturating_add(end.cr.into());
         let done = if let Err(why) = fits {
             Err(Fault::permanent(5001, why))
-        } else if self.config.longest_file.is_some_and(|most| end > most) {
+        } else if self.config.longest_file.is_some_and(|most| size > most) {
             Err(Fault::permanent(5029, "the file is longer than is allowed"))
         } else if data.is_empty() {
             Ok(())
         } else {
-            guard.store().write(file, transfer.offset, data)
+            guard.store().write(file, transfer.at.octets, data)
         };
         match done {
-            Ok(()) => transfer.offset = end,
+            Ok(()) => transfer.at = end,
             Err(fault) => self.cancel_writing(&fault, guard, out),
         }
     }
@@ -511,7 +540,7 @@ impl Responder {
             }
             What::Listing { .. } => Ok(()),
             What::Writing { file } => {
-                let done = self.commit(file, transfer.offset, now, guard);
+                let done = self.commit(file, transfer.at, now, guard);
                 if done.is_err() {
                     self.cancelled();
                 }
@@ -531,12 +560,16 @@ impl Responder {
     fn commit(
         &mut self,
         file: FileId,
-        end: u64,
+        end: Point,
         now: Moment,
         guard: &mut Guard,
     ) -> Result<(), Fault> {
+        let held: &[u8] = if end.cr { b"\r" } else { b"" };
         // What was written behind a checkpoint to which both went back is not of it.
-        if let Err(fault) = guard.store().write(file, end, Message::new()) {
+        let written = guard
+            .store()
+            .write(file, end.octets, Message::from_octets(held));
+        if let Err(fault) = written {
             guard.store().close(file);
             return Err(fault);
         }
@@ -555,7 +588,7 @@ impl Responder {
         let next = transfer.points.len() + 1;
         // Numbers are the provider's; one that is out of step cannot be gone back to, and is not secured.
         if usize::try_from(identifier) == Ok(next) && next <= MOST_CHECKPOINTS {
-            transfer.points.push(transfer.offset);
+            transfer.points.push(transfer.at);
             transfer.secured = next;
             out.push(Do::Say(Primitive::CheckReply { identifier }));
         }

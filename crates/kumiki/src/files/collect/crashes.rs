@@ -71,8 +71,8 @@ fn answer(remote: &mut Remote, operation: Operation) -> Result<Gain, Failure> {
     }
 }
 
-/// One run; what is left at the responder, and whether it went well.
-fn collect(disk: &Simulated, mut remote: Remote) -> (Remote, bool) {
+/// One run, in which files are put into their places when more than `behind` wait for that; what is left at the responder, and whether it went well.
+fn collect(disk: &Simulated, mut remote: Remote, behind: usize) -> (Remote, bool) {
     let wanted = options();
     let url: Url = "ftam://d/.".parse().unwrap();
     let manner = Manner {
@@ -80,8 +80,9 @@ fn collect(disk: &Simulated, mut remote: Remote) -> (Remote, bool) {
         quiet: true,
     };
     let from = (Protocols::Ftam, &url);
-    let Ok(mut collection) = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner)
-    else {
+    let (disk, settler) = (disk.clone(), Settler::behind(behind));
+    let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
+    let Ok(mut collection) = opened else {
         return (remote, false);
     };
     while let Some(operation) = collection.next() {
@@ -93,12 +94,13 @@ fn collect(disk: &Simulated, mut remote: Remote) -> (Remote, bool) {
         let title = String::new();
         collection.heard(&Outcome { title, result });
     }
+    collection.settle_all();
     collection.tidy();
     let is_done = collection.broken.is_none() && collection.failed.is_empty();
     (remote, is_done && !disk.has_stopped())
 }
 
-fn judge(disk: &Simulated, (left, done): &(Remote, bool), how: &dyn Fn() -> String) {
+fn judge(disk: &Simulated, behind: usize, (left, done): &(Remote, bool), how: &dyn Fn() -> String) {
     let files = disk.files();
     for (name, octets) in remote() {
         let is_here = files.get(&format!("here/{name}")) == Some(&octets);
@@ -108,7 +110,7 @@ fn judge(disk: &Simulated, (left, done): &(Remote, bool), how: &dyn Fn() -> Stri
             how()
         );
     }
-    let (left, done) = collect(disk, left.clone());
+    let (left, done) = collect(disk, left.clone(), behind);
     let files = disk.files();
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
     let whole = [
@@ -149,7 +151,10 @@ fn are_known(files: &BTreeMap<String, Vec<u8>>) -> bool {
 #[test]
 fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
-    for jumps in [false, true] {
+    for (jumps, behind) in [false, true]
+        .into_iter()
+        .flat_map(|it| [(it, 0), (it, 1), (it, MOST)])
+    {
         let prepared = || {
             let disk = Simulated::default();
             if jumps {
@@ -157,7 +162,76 @@ fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
             }
             disk
         };
-        ends += every_end(&prepared, &|disk| collect(disk, remote()), &judge);
+        ends += every_end(
+            &prepared,
+            &|disk| collect(disk, remote(), behind),
+            &|disk, said, how| judge(disk, behind, said, how),
+        );
     }
     assert!(ends > 1000, "{ends}");
+}
+
+#[test]
+fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_deleted_before() {
+    let disk = Simulated::default();
+    let (wanted, url): (_, Url) = (options(), "ftam://d/.".parse().unwrap());
+    let manner = Manner {
+        verbose: false,
+        quiet: true,
+    };
+    let (from, settler) = ((Protocols::Ftam, &url), Settler::behind(MOST));
+    let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
+    let mut collection = opened.ok().unwrap();
+    let (mut remote, mut asked) = (remote(), Vec::new());
+    while let Some(operation) = collection.next() {
+        let title = operation.title();
+        let is_here = |name: &str| disk.files().contains_key(&format!("here/{name}"));
+        asked.push((title.clone(), is_here("one"), is_here("two")));
+        let result = answer(&mut remote, operation);
+        collection.heard(&Outcome { title, result });
+    }
+    let asked: Vec<_> = asked
+        .iter()
+        .map(|(title, one, two)| (title.as_str(), *one, *two))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            ("list .", false, false),
+            ("get one", false, false),
+            ("get two", false, false),
+            ("stat one", true, true),
+            ("remove one", true, true),
+            ("stat two", true, true),
+            ("remove two", true, true),
+        ]
+    );
+}
+
+#[test]
+fn no_more_than_some_files_wait_to_be_put_into_their_places() {
+    let disk = Simulated::default();
+    let wanted = Options {
+        delete: false,
+        ..options()
+    };
+    let url: Url = "ftam://d/.".parse().unwrap();
+    let manner = Manner {
+        verbose: false,
+        quiet: true,
+    };
+    let (from, settler) = ((Protocols::Ftam, &url), Settler::behind(usize::MAX));
+    let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
+    let mut collection = opened.ok().unwrap();
+    let file = |at: usize| (format!("f{at:02}"), b"octets".to_vec());
+    let mut remote: Remote = (0..3 * MOST).map(file).collect();
+    while let Some(operation) = collection.next() {
+        let waiting = disk.files().into_keys();
+        let waiting = waiting.filter(|name| name.ends_with(".part"));
+        assert!(waiting.count() <= MOST);
+        let title = operation.title();
+        let result = answer(&mut remote, operation);
+        collection.heard(&Outcome { title, result });
+    }
+    assert_eq!(collection.fetched, 3 * MOST as u64);
 }

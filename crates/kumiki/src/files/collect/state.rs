@@ -251,15 +251,15 @@ impl<D: Disk> State<D> {
         done.map_err(|why| format!("{}: {why}", path_shown(&self.path)))
     }
 
-    /// A file is in its place: that is on the disk when this is done.
-    pub(super) fn keep(&mut self, name: &str, entry: Entry) -> Result<(), String> {
+    /// A file is in its place. Gives its line, which is to be written.
+    pub(super) fn note(&mut self, name: &str, entry: Entry) -> String {
         let line = entry.line(name);
         self.enter(name, entry);
-        self.write(&line)
+        line
     }
 
     /// Adds lines, which are on the disk when this is done. Where none was written in this run yet, all that is known is written anew.
-    fn write(&mut self, lines: &str) -> Result<(), String> {
+    pub(super) fn write(&mut self, lines: &str) -> Result<(), String> {
         let done = match &mut self.file {
             Some((file, size)) => {
                 let written = self.disk.write_all(file, lines.as_bytes(), *size);
@@ -343,7 +343,8 @@ mod tests {
             for part in [files, more] {
                 let mut state = open(&place).ok().unwrap();
                 for (name, entry) in part {
-                    state.keep(&name, entry.clone()).unwrap();
+                    let line = state.note(&name, entry.clone());
+                    state.write(&line).unwrap();
                     all.insert(name, entry);
                 }
                 drop(state);
@@ -388,7 +389,8 @@ mod tests {
             std::fs::write(other, b"mine").unwrap();
         }
         let mut state = State::open(&path, "p").ok().unwrap();
-        state.keep("a", Entry::default()).unwrap();
+        let line = state.note("a", Entry::default());
+        state.write(&line).unwrap();
         for other in &others {
             assert_eq!(std::fs::read(other).unwrap(), b"mine");
         }
@@ -400,7 +402,8 @@ mod tests {
         let path = folder.path().join("state");
         let open = || State::open(&path, "p").ok().unwrap();
         let mut state = open();
-        state.keep("a", Entry::default()).unwrap();
+        let line = state.note("a", Entry::default());
+        state.write(&line).unwrap();
         drop(state);
         let mut text = std::fs::read_to_string(&path).unwrap();
         let line = text.lines().nth(1).unwrap().to_owned() + "\n";
@@ -408,7 +411,8 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let mut state = open();
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
-        state.keep("b", Entry::default()).unwrap();
+        let line = state.note("b", Entry::default());
+        state.write(&line).unwrap();
         drop(state);
         assert_eq!(open().files().len(), 2);
     }

@@ -17,6 +17,7 @@ mod crashes;
 mod note;
 mod out;
 mod part;
+mod settler;
 
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -31,6 +32,7 @@ use crate::commands::shown;
 pub(crate) use contents::{Contents, note_beside};
 pub(crate) use out::Out;
 pub(crate) use part::{Part, part_of};
+pub(crate) use settler::{MOST, Settler};
 
 /// Octets that are summed at a time.
 const SUMMED: usize = 64 * 1024;
@@ -103,6 +105,9 @@ pub(crate) struct Received {
     pub(crate) resumed: u64,
     /// This machine could not keep it.
     pub(crate) is_lost: bool,
+    /// It has come whole, and is put into its place behind what comes next; where that has failed, why.
+    pub(crate) waits: bool,
+    pub(crate) why: Option<String>,
 }
 
 impl Receipt {
@@ -111,6 +116,14 @@ impl Receipt {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// What has waited is in its place, with this checksum, or could not be put there.
+    fn settled(&self, how: Result<String, String>) {
+        self.with(|it| match how {
+            Ok(sha256) => (it.is_there, it.sha256) = (true, sha256),
+            Err(why) => (it.is_lost, it.why) = (true, Some(why)),
+        });
     }
 
     fn with(&self, act: impl FnOnce(&mut Received)) {

@@ -24,6 +24,11 @@ pub(super) fn forget<D: Disk>(disk: &D, path: &Path) {
 
 /// Puts `text` into a note: all of it or nothing, on the disk, and not through a link that is there.
 pub(super) fn write<D: Disk>(disk: &D, path: &Path, text: &str) -> io::Result<()> {
+    put(disk, path, text, true)
+}
+
+/// The same, but that a crash may leave anything of it where it is not `synced`.
+pub(super) fn put<D: Disk>(disk: &D, path: &Path, text: &str, synced: bool) -> io::Result<()> {
     let new = &new_of(path);
     // What a crash has left.
     match disk.remove(None, new, false) {
@@ -33,7 +38,9 @@ pub(super) fn write<D: Disk>(disk: &D, path: &Path, text: &str) -> io::Result<()
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = disk.open(None, new, flags, 0o666)?;
     disk.write_all(&file, text.as_bytes(), 0)?;
-    disk.sync(&file, Synced::All)?;
+    if synced {
+        disk.sync(&file, Synced::All)?;
+    }
     Ok(disk.rename((None, new), (None, path), true)?)
 }
 

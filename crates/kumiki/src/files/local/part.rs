@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use kumiki_lab::live::files::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};
 use kumiki_lab::live::osi::{Message, Secured, Sink};
 
 use super::note::{self, Note};
+use super::settler::{Settler, Whole};
 use super::{Receipt, directory_of, path_shown};
 use crate::files::newlines::localise;
 
@@ -34,9 +37,12 @@ fn note_of(part: &Path) -> PathBuf {
     part.with_file_name(name)
 }
 
+/// How a note begins that says only of what a part is.
+const BARE: &str = "? ";
+
 /// A note that says only of what a part is.
 fn bare(place: &str) -> String {
-    format!("? {place}\n")
+    format!("{BARE}{place}\n")
 }
 
 /// Whether a note is there that is one of ours; none is as good where it `may_lack`.
@@ -177,7 +183,7 @@ fn unnamed<D: Disk>(disk: &D, directory: &Path) -> Result<(D::File, PathBuf), St
 /// A file that is being fetched.
 pub(crate) struct Part<D: Disk = System> {
     disk: D,
-    file: D::File,
+    file: Arc<D::File>,
     part: PathBuf,
     target: PathBuf,
     /// Of which file of which responder it is.
@@ -196,6 +202,8 @@ pub(crate) struct Part<D: Disk = System> {
     /// Why octets of it may never be on the disk: they could not be synchronised, and count as written for the system all the same.
     lost: Option<String>,
     interrupted: Option<Secured>,
+    /// What puts it into its place when it is whole, if that is somebody else.
+    settler: Option<Sender<Whole<D>>>,
 }
 
 impl Part {
@@ -279,7 +287,7 @@ impl<D: Disk> Part<D> {
         let receipt = Receipt::default();
         let part = Self {
             disk,
-            file,
+            file: Arc::new(file),
             part,
             target: target.to_owned(),
             place: place.escape_debug().to_string(),
@@ -293,6 +301,7 @@ impl<D: Disk> Part<D> {
             note: None,
             lost: None,
             interrupted: None,
+            settler: None,
         };
         // Before an octet is in it: it is no more open to others than what it replaces. To whom it belongs it stays open, for another run.
         permit(&part.disk, &part.file, target, 0o600).map_err(|why| part.said(&why.into()))?;
@@ -326,8 +335,13 @@ impl<D: Disk> Part<D> {
         }
         let path = note_of(&self.part);
         let bare = bare(&self.place);
-        if note::text(&self.disk, &path).is_ok_and(|there| there == bare) {
-            return Ok(());
+        match note::text(&self.disk, &path) {
+            Ok(there) if there == bare => return Ok(()),
+            // No octet is noted, on the disk too. Of which file this part is is good to know, and no more.
+            Ok(there) if there.starts_with(BARE) && self.settler.is_some() => {
+                return note::put(&self.disk, &path, &bare, false);
+            }
+            Ok(_) | Err(_) => {}
         }
         note::write(&self.disk, &path, &bare)?;
         Ok(self.disk.sync_directory(directory_of(&path))?)
@@ -381,6 +395,39 @@ impl<D: Disk> Part<D> {
         } else {
             0
         }
+    }
+
+    /// Has it put into its place by `settler`, where nothing is noted of its octets: else it is done here, so that no note is ever beside octets of another file.
+    pub(crate) fn settled_by(mut self, settler: &Settler<D>) -> Self {
+        self.settler = Some(settler.sender());
+        self
+    }
+
+    /// Gives what has come whole away, if somebody else puts it into its place.
+    fn give_away(&mut self) -> io::Result<bool> {
+        let Some(settler) = &self.settler else {
+            return Ok(false);
+        };
+        let noted = note::text(&self.disk, &note_of(&self.part)).unwrap_or_default();
+        if !noted.starts_with(BARE) {
+            return Ok(false);
+        }
+        self.disk.set_size(&self.file, self.size)?;
+        permit(&self.disk, &self.file, &self.target, 0)?;
+        let whole = Whole {
+            disk: self.disk.clone(),
+            file: Arc::clone(&self.file),
+            unfinished: self.part.clone(),
+            target: self.target.clone(),
+            checksum: self.checksum,
+            receipt: self.receipt.clone(),
+        };
+        let size = self.size;
+        self.receipt.with(|it| (it.size, it.waits) = (size, true));
+        self.finished = true;
+        let sent = settler.send(whole);
+        sent.map_err(|_| io::Error::other("nobody puts it into its place"))?;
+        Ok(true)
     }
 
     /// Computes its checksum when it is there.
@@ -496,6 +543,9 @@ impl<D: Disk> Sink for Part<D> {
     fn finish(&mut self) -> Result<(), String> {
         if let Some(why) = &self.lost {
             return Err(why.clone());
+        }
+        if self.give_away().map_err(|why| self.said(&why))? {
+            return Ok(());
         }
         let sha256 = self.placed().map_err(|why| self.said(&why))?;
         if self.resume {

@@ -42,7 +42,11 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
     };
     let began = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(0);
     match &daemon.serves {
-        Serves::Ftam { element, entries } => {
+        Serves::Ftam {
+            element,
+            entries,
+            local_newlines,
+        } => {
             let config = Config {
                 association,
                 responder: ResponderConfig {
@@ -56,6 +60,7 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
                     element: *element,
                     longest_file: daemon.longest_file,
                     entries: *entries,
+                    local_newlines: *local_newlines,
                     ..ResponderConfig::default()
                 },
                 associations: 1,
