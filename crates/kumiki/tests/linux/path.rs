@@ -103,12 +103,9 @@ pub(crate) fn needed(arguments: &str) -> Said<String> {
 /// Waits until `device` carries packets. The kernel takes up to a second to notice that the other end is up, and drops all
 /// that goes there before, such as the first SYN.
 fn carries(device: &str) -> Said<()> {
-    for _ in 0..1000 {
-        if needed(&format!("-o link show {device}"))?.contains("state UP") {
-            return Ok(());
-        }
-    }
-    Err(format!("{device} does not come up"))
+    kumiki_watchdog::minute();
+    while !needed(&format!("-o link show {device}"))?.contains("state UP") {}
+    Ok(())
 }
 
 /// The peer's process; it ends with its input.
@@ -154,6 +151,7 @@ impl Peer {
     }
 
     pub(crate) fn line(&mut self) -> Said<String> {
+        kumiki_watchdog::minute();
         let mut line = String::new();
         self.output.read_line(&mut line).map_err(when("the peer"))?;
         Ok(line.trim().to_owned())
