@@ -85,10 +85,8 @@ pub(crate) fn ip(arguments: &str) -> Said<Option<String>> {
             "ip {version} {arguments}: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         )),
-        Err(why)
-            if why.kind() == std::io::ErrorKind::NotFound
-                && std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none_or(|set| set.is_empty()) =>
-        {
+        // There is none, or none that this user may start.
+        Err(_) if std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none_or(|set| set.is_empty()) => {
             Ok(None)
         }
         Err(why) => Err(format!("ip of iproute2: {why}")),
