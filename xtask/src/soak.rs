@@ -107,10 +107,10 @@ pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
         took,
     };
     println!(
-        "soak: {} at {}, for {:.1} h; figures in {}",
+        "soak: {} at {}, for {:.0} min; figures in {}",
         soak.program.display(),
         soak.at,
-        wanted.time.as_secs_f64() / 3600.0,
+        wanted.time.as_secs_f64() / 60.0,
         folder.join("soak.csv").display()
     );
     let watched = std::thread::scope(|scope| {
