@@ -91,7 +91,7 @@ pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
         Some(program) => fs::canonicalize(program).map_err(|why| format!("{program}: {why}"))?,
         None => build(root)?,
     };
-    let folder = root.join("target/soak");
+    let folder = target(root).join("soak");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("root")).map_err(said(&folder))?;
     let (mut responder, at) = serve(&program, &folder)?;
@@ -107,13 +107,13 @@ pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
         took,
     };
     println!(
-        "soak: {} at {}, for {:.1} h; figures in {}",
+        "soak: {} at {}, for {:.0} min; figures in {}",
         soak.program.display(),
         soak.at,
-        wanted.time.as_secs_f64() / 3600.0,
+        wanted.time.as_secs_f64() / 60.0,
         folder.join("soak.csv").display()
     );
-    let figures = std::thread::scope(|scope| {
+    let watched = std::thread::scope(|scope| {
         for number in 0..CALLERS {
             let soak = &soak;
             scope.spawn(move || soak.until_over(|turn| soak.call(number, turn)));
@@ -122,14 +122,17 @@ pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
             let mut silent = Vec::new();
             soak.until_over(|turn| soak.fault(turn, &mut silent));
         });
-        let figures = soak.watch(&mut responder, wanted.time, &complaints, &times);
+        let watched = soak.watch(&mut responder, wanted.time, &complaints, &times);
         soak.over.store(true, Ordering::Relaxed);
-        figures
+        watched
     });
     let ended = end(&mut responder);
-    let figures = figures?;
-    ended?;
-    let mut held = true;
+    let (figures, failed) = watched?;
+    let failed: Vec<String> = failed.into_iter().chain(ended.err()).collect();
+    for why in &failed {
+        println!("soak: {why}");
+    }
+    let mut held = failed.is_empty();
     for (limit, values) in figures.columns() {
         if let Some(grows) = slope::grows(&limit, &values) {
             held = false;
@@ -137,11 +140,16 @@ pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
         }
     }
     if figures.0.len() < slope::LEAST {
-        println!("soak: too short to see a slope; nothing failed");
+        println!("soak: too short to see a slope");
     } else if held {
         println!("soak: nothing grows");
     }
-    year(root)?;
+    if failed.is_empty()
+        && let Err(why) = year(root)
+    {
+        println!("soak: {why}");
+        held = false;
+    }
     Ok(held)
 }
 
@@ -164,9 +172,13 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {
 
 fn build(root: &Path) -> Result<PathBuf, String> {
     cargo(root, &["build", "--release", "--locked", "-p", "kumiki"])?;
+    Ok(target(root).join("release/kumiki"))
+}
+
+/// Where cargo builds.
+fn target(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| root.join("target"));
-    Ok(target.join("release/kumiki"))
+    target.unwrap_or_else(|| root.join("target"))
 }
 
 /// A year of one TCP connection, in seconds.
@@ -389,14 +401,14 @@ impl Soak {
         Ok(())
     }
 
-    /// Puts down figures each minute until the time is up.
+    /// Puts down figures each minute until the time is up, or something goes wrong, which it says.
     fn watch(
         &self,
         responder: &mut Child,
         time: Duration,
         complaints: &Receiver<String>,
         times: &Receiver<Duration>,
-    ) -> Result<Figures, String> {
+    ) -> Result<(Figures, Option<String>), String> {
         let path = self.folder.join("soak.csv");
         let mut csv = fs::File::create(&path).map_err(said(&path))?;
         writeln!(csv, "{}", Minute::NAMES).map_err(said(&path))?;
@@ -407,12 +419,14 @@ impl Soak {
             let next = (MINUTE * minutes).min(time);
             let left = next.saturating_sub(now().duration_since(begun));
             match complaints.recv_timeout(left) {
-                Ok(why) => return Err(why),
+                Ok(why) => return Ok((figures, Some(why))),
+                // `self` has a sender too.
                 Err(RecvTimeoutError::Disconnected) => return Err("nobody is left".to_owned()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if let Some(status) = responder.try_wait().map_err(|why| why.to_string())? {
-                return Err(format!("the responder ended: {status}"));
+                let why = format!("the responder ended by itself: {status}");
+                return Ok((figures, Some(why)));
             }
             let took: Vec<Duration> = times.try_iter().collect();
             let faults = self.faults.load(Ordering::Relaxed);
@@ -422,7 +436,7 @@ impl Soak {
             println!("{line}");
             figures.0.push(minute);
             if next >= time {
-                return Ok(figures);
+                return Ok((figures, None));
             }
         }
     }

@@ -18,7 +18,7 @@ use crate::{
 /// One end of an access point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
-    Node { node: u32, port: u16 },
+    Node { node: NodeId, port: u16 },
     Device(u32),
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Record(NonZeroU64);
 
 #[derive(Debug)]
 pub(crate) struct Item {
-    pub(crate) node: u32,
+    pub(crate) node: NodeId,
     pub(crate) at: Instant,
     pub(crate) input: Input,
     /// The record of a tap that this follows from: see [`Core::follow`].
@@ -112,14 +112,14 @@ pub(crate) struct Device {
 
 pub(crate) struct Memory {
     pub(crate) ledger: Ledger,
-    pub(crate) waiting: VecDeque<(usize, Token)>,
+    pub(crate) waiting: VecDeque<(NodeId, Token)>,
     /// Told that pages are free, but has not come to take them yet.
     pub(crate) woken: usize,
 }
 
 impl Memory {
     /// Takes those out of the waiting who should be told now.
-    fn take_woken(&mut self) -> Vec<(usize, Token)> {
+    fn take_woken(&mut self) -> Vec<(NodeId, Token)> {
         let released = self.ledger.released();
         let woken: Vec<_> = match self.ledger.pages().wake_up {
             WakeUp::All if released && self.ledger.has_room() => self.waiting.drain(..).collect(),
@@ -131,7 +131,7 @@ impl Memory {
     }
 
     /// As many as there are clusters that nobody has been told of; among them only those that would get one.
-    fn take_one_by_one(&mut self) -> Vec<(usize, Token)> {
+    fn take_one_by_one(&mut self) -> Vec<(NodeId, Token)> {
         let mut free = self.ledger.free().saturating_sub(self.woken);
         let (mut woken, mut waiting) = (Vec::new(), VecDeque::new());
         if free == 0 {
@@ -164,7 +164,7 @@ pub(crate) struct Core {
     pub(crate) following: Option<Record>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) local: VecDeque<Item>,
-    pub(crate) touched: SmallVec<[u32; 8]>,
+    pub(crate) touched: SmallVec<[NodeId; 8]>,
     /// For sending and receiving; `None` where neither is modelled, as on most hosts.
     pub(crate) memories: Option<Box<[Option<Memory>; 2]>>,
     pub(crate) tasks: SmallVec<[Task; 1]>,
@@ -172,7 +172,7 @@ pub(crate) struct Core {
     /// Some access point is tapped.
     pub(crate) tapping: bool,
     pub(crate) devices: Vec<Device>,
-    pub(crate) timers: Timers<(usize, Token)>,
+    pub(crate) timers: Timers<(NodeId, Token)>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) tapped: Vec<Tapped>,
     /// How many records of taps have been taken out.
@@ -202,7 +202,7 @@ impl Core {
 
     /// To the running task at once, to another one's inbox.
     pub(crate) fn deliver(&mut self, item: Item) {
-        let Some(task) = self.nodes.get(item.node as usize).map(|node| node.task) else {
+        let Some(task) = self.nodes.get(item.node.index()).map(|node| node.task) else {
             return;
         };
         if self.running == Some(task) {
@@ -330,7 +330,7 @@ impl Core {
             for (node, token) in woken {
                 let running = self.running.take();
                 self.deliver(Item {
-                    node: u32::try_from(node).unwrap_or(u32::MAX),
+                    node,
                     at,
                     input: Input::Ready(pool, token),
                     record: None,

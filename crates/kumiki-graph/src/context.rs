@@ -3,7 +3,7 @@
 use kumiki_octets::{Account, Lease, Message};
 
 use crate::assembly::{Core, End, Input, Item, Way};
-use crate::graph::{DeviceId, Output};
+use crate::graph::{DeviceId, NodeId, Output};
 use crate::ledger::{Holder, Ledger};
 use crate::timers::TimerId;
 use crate::{Above, AccessPoint, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
@@ -39,7 +39,7 @@ impl TimerSlot {
 /// The graph, as the node that is handling an input sees it.
 pub struct Context<'a> {
     pub(crate) core: &'a mut Core,
-    pub(crate) node: usize,
+    pub(crate) node: NodeId,
 }
 
 impl Context<'_> {
@@ -59,7 +59,7 @@ impl Context<'_> {
         reason = "the graph makes a context only for a node that it has"
     )]
     fn info(&mut self) -> &mut crate::assembly::Node {
-        &mut self.core.nodes[self.node]
+        &mut self.core.nodes[self.node.index()]
     }
 
     /// Hands `indication` to the user `to`. Counted as a drop where there is no such user.
@@ -225,6 +225,6 @@ impl Context<'_> {
 }
 
 /// Clusters are held by a node's sessions.
-pub(crate) const fn holder(node: usize, token: Token) -> Holder {
-    Holder((node as u64) << 32 | token.session.index as u64)
+pub(crate) const fn holder(node: NodeId, token: Token) -> Holder {
+    Holder((node.0 as u64) << 32 | token.session.index as u64)
 }

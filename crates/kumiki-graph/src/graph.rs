@@ -40,7 +40,14 @@ pub struct TaskId(pub usize);
 
 /// A node, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct NodeId(pub usize);
+pub struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// Where it stands among all.
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Something for a device.
 #[derive(Debug)]
@@ -173,7 +180,7 @@ impl Graph {
         }
         while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
             self.core.deliver(Item {
-                node: u32::try_from(node).unwrap_or(u32::MAX),
+                node,
                 at,
                 input: Input::Expire(timer, token),
                 record: None,
@@ -253,12 +260,11 @@ impl Graph {
         self.bound.begin();
         while !self.core.touched.is_empty() {
             for node in core::mem::take(&mut self.core.touched) {
-                let node = node as usize;
-                if let Some(info) = self.core.nodes.get_mut(node) {
+                if let Some(info) = self.core.nodes.get_mut(node.index()) {
                     info.touched = false;
                 }
                 self.core.following = None;
-                if let Some(protocol) = self.protocols.get_mut(node) {
+                if let Some(protocol) = self.protocols.get_mut(node.index()) {
                     protocol.settle(&mut Context {
                         core: &mut self.core,
                         node,
@@ -312,14 +318,14 @@ impl Graph {
         {
             return;
         }
-        let (number, node) = (node, node as usize);
+        let at = node.index();
         let (Some(info), Some(protocol)) =
-            (self.core.nodes.get_mut(node), self.protocols.get_mut(node))
+            (self.core.nodes.get_mut(at), self.protocols.get_mut(at))
         else {
             return;
         };
         if !core::mem::replace(&mut info.touched, true) {
-            self.core.touched.push(number);
+            self.core.touched.push(node);
         }
         self.core.exempt = self.core.free_below > 0 && self.core.is_free(input.message());
         let mut cx = Context {
@@ -409,7 +415,7 @@ impl Graph {
 
     /// Sets what the work of `node` costs.
     pub fn set_prices(&mut self, node: NodeId, prices: Prices) {
-        if let Some(node) = self.core.nodes.get_mut(node.0) {
+        if let Some(node) = self.core.nodes.get_mut(node.index()) {
             node.priced = prices != Prices::default();
             node.prices = prices;
         }
@@ -432,20 +438,20 @@ impl Graph {
     /// The protocol of `node`, if it is a `T`.
     #[must_use]
     pub fn protocol<T: Protocol>(&self, node: NodeId) -> Option<&T> {
-        let protocol: &dyn core::any::Any = self.protocols.get(node.0)?.as_ref();
+        let protocol: &dyn core::any::Any = self.protocols.get(node.index())?.as_ref();
         protocol.downcast_ref()
     }
 
     /// As [`Graph::protocol`], to change it between runs.
     pub fn protocol_mut<T: Protocol>(&mut self, node: NodeId) -> Option<&mut T> {
-        let protocol: &mut dyn core::any::Any = self.protocols.get_mut(node.0)?.as_mut();
+        let protocol: &mut dyn core::any::Any = self.protocols.get_mut(node.index())?.as_mut();
         protocol.downcast_mut()
     }
 
     /// Lets a timer of `node` expire with `token` at `at`: so an owner that has changed a protocol from outside
     /// ([`Graph::protocol_mut`]) has it run.
     pub fn wake(&mut self, at: Instant, node: NodeId, token: Token) {
-        self.core.timers.arm(at, (node.0, token));
+        self.core.timers.arm(at, (node, token));
     }
 
     /// What each node did, by name, in the order of being added.
@@ -482,7 +488,7 @@ impl Graph {
     pub fn access_points(&self) -> impl Iterator<Item = (AccessPoint, &str, &str)> {
         let name = |end: End| match end {
             End::Node { node, .. } => {
-                let node = self.core.nodes.get(node as usize);
+                let node = self.core.nodes.get(node.index());
                 node.map(|node| node.name.as_str())
             }
             End::Device(device) => {
@@ -527,7 +533,7 @@ impl Context<'_> {
         flow: fn(&mut Account) -> &mut crate::account::Flow,
     ) {
         let mut octets = 0;
-        if let Some(node) = self.core.nodes.get_mut(self.node) {
+        if let Some(node) = self.core.nodes.get_mut(self.node.index()) {
             let flow = flow(&mut node.account);
             flow.calls += 1;
             if let Some(message) = message {
@@ -545,7 +551,7 @@ impl Context<'_> {
     }
 
     fn count_timer(&mut self) {
-        if let Some(node) = self.core.nodes.get_mut(self.node) {
+        if let Some(node) = self.core.nodes.get_mut(self.node.index()) {
             node.account.timers += 1;
         }
         self.charge(Work::Expire, 1);

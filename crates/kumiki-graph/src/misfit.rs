@@ -9,6 +9,9 @@ pub enum Misfit {
     /// Two layers of one name.
     #[error("there are two layers called `{0}`; names must differ")]
     Twice(String),
+    /// More nodes, devices or access points than there are numbers of 32 bits.
+    #[error("there are more layers, or more access points between them, than 2^32")]
+    TooMany,
     /// Two plugs of a medium or device that cannot be joined.
     #[error("{one} cannot be joined to {other}: {why}")]
     Plugs {

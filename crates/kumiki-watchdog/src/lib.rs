@@ -6,19 +6,26 @@
 //! | Left out | tests that only compute: they wait for nobody, and a busy machine may take its time |
 //!
 //! A test that waits calls [`minute`] first, best in what all tests of a file wait with; one that waits once and computes for long has that wait
-//! [`during`] which it is watched. Where the same thread neither calls it again nor ends
+//! [`during`] which it is watched. So has one that looks again and again until something is there, for what it looks with may wait itself: all of it
+//! together has one minute. Where the same thread neither calls it again nor ends
 //! within [`LIMIT`], the test is named on standard error, the processes that this one has started are killed, and this one ends with
 //! the status of a test that failed. So nothing that a test waits with needs a limit of its own: no read, no join, no child.
 //!
 //! The time is that of the wall, and no verdict hangs on it but that of what hangs.
+//!
+//! Beside that, what else a test cannot have without luck: a [`Port`] that nobody takes meanwhile.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+mod port;
+
+pub use port::Port;
 
 /// How long a test may wait.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -58,6 +65,21 @@ impl Drop for Armed {
 
 thread_local! {
     static ARMED: OnceCell<Armed> = const { OnceCell::new() };
+    /// When what this thread does [`during`] a watch must be over, whatever it waits for therein.
+    static END: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Puts back what was the end before, also where a test fails meanwhile.
+struct Before(Option<Instant>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        END.set(self.0);
+        ARMED.with(|armed| armed.get().map(|armed| waiting().remove(&armed.0)));
+        if self.0.is_some() {
+            minute();
+        }
+    }
 }
 
 /// From now on this thread waits for [`LIMIT`] at most. What it was allowed before does not count any more.
@@ -65,12 +87,14 @@ pub fn minute() {
     within(LIMIT);
 }
 
-/// Waits by `wait` for [`LIMIT`] at most, after which this thread may take its time.
+/// Waits by `wait` for [`LIMIT`] at most, whatever is called in it, after which this thread may take its time.
 pub fn during<T>(wait: impl FnOnce() -> T) -> T {
+    let end = now() + LIMIT;
+    let before = END.get();
+    END.set(Some(before.map_or(end, |before| before.min(end))));
+    let _before = Before(before);
     minute();
-    let came = wait();
-    ARMED.with(|armed| armed.get().map(|armed| waiting().remove(&armed.0)));
-    came
+    wait()
 }
 
 /// As [`minute`], with another limit.
@@ -89,9 +113,10 @@ pub fn within(limit: Duration) {
             *threads += 1;
             Armed(*threads)
         });
+        let until = now() + limit;
         let wait = Wait {
             test: test.to_owned(),
-            until: now() + limit,
+            until: END.get().map_or(until, |end| end.min(until)),
         };
         waiting.insert(armed.0, wait);
         CHANGED.notify_all();
@@ -169,5 +194,22 @@ mod tests {
         assert!(computes.is_empty());
         assert!(first < then);
         assert!(of("goes on").is_empty());
+    }
+
+    #[test]
+    fn who_looks_again_and_again_has_one_minute_for_all_of_it() {
+        let looks = std::thread::Builder::new().name("looks".to_owned());
+        let looks = looks.spawn(|| {
+            during(|| {
+                let first = of("looks");
+                minute();
+                let then = of("looks");
+                let inner = during(|| of("looks"));
+                (first, then, inner, of("looks"))
+            })
+        });
+        let (first, then, inner, after) = looks.expect("a thread").join().expect("it ends");
+        assert_eq!(first.len(), 1);
+        assert_eq!((&then, &inner, &after), (&first, &first, &first));
     }
 }

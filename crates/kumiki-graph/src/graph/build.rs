@@ -11,6 +11,11 @@ use crate::{
     Above, AccessPoint, Account, Below, Instant, Key, Prices, Protocol, Rng, Service, Shape,
 };
 
+/// The number of what is added to so many others.
+fn number(others: usize) -> Result<u32, Misfit> {
+    u32::try_from(others).map_err(|_| Misfit::TooMany)
+}
+
 impl Graph {
     /// Adds a task.
     pub fn add_task(&mut self, name: &str) -> TaskId {
@@ -25,7 +30,7 @@ impl Graph {
     /// Adds a node that runs in `task`.
     ///
     /// # Errors
-    /// [`Misfit::Twice`] where the name is taken.
+    /// [`Misfit::Twice`] where the name is taken, [`Misfit::TooMany`] where there is no number left.
     pub fn add_node(
         &mut self,
         name: &str,
@@ -33,7 +38,7 @@ impl Graph {
         protocol: Box<dyn Protocol>,
     ) -> Result<NodeId, Misfit> {
         self.check_name(name)?;
-        let number = self.protocols.len();
+        let number = number(self.protocols.len())?;
         self.protocols.push(protocol);
         self.core.nodes.push(Node {
             task,
@@ -46,7 +51,7 @@ impl Graph {
             prices: Prices::default(),
             name: name.to_owned(),
             stands_on: Vec::new(),
-            rng: Rng::new(self.seed, self.stream << 16 | number as u64),
+            rng: Rng::new(self.seed, self.stream << 16 | u64::from(number)),
         });
         Ok(NodeId(number))
     }
@@ -65,6 +70,11 @@ impl Graph {
         Ok(DeviceId(self.core.devices.len() - 1))
     }
 
+    /// All nodes with their numbers.
+    fn numbered(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        (0..).map(NodeId).zip(&self.core.nodes)
+    }
+
     fn check_name(&self, name: &str) -> Result<(), Misfit> {
         let taken = self.core.nodes.iter().any(|node| node.name == name)
             || self.core.devices.iter().any(|device| device.name == name);
@@ -78,11 +88,8 @@ impl Graph {
     /// The node called `name`.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<NodeId> {
-        self.core
-            .nodes
-            .iter()
-            .position(|node| node.name == name)
-            .map(NodeId)
+        let mut all = self.numbered();
+        all.find_map(|(id, node)| (node.name == name).then_some(id))
     }
 
     /// Puts the node `upper` on top of the node or device `lower`.
@@ -121,7 +128,7 @@ impl Graph {
         } else {
             Some(self.join(above, below, shape.keys)?)
         };
-        if let Some(node) = self.core.nodes.get_mut(above.0) {
+        if let Some(node) = self.core.nodes.get_mut(above.index()) {
             node.stands_on.push(below);
         }
         if passes {
@@ -144,7 +151,7 @@ impl Graph {
 
     fn name(&self, layer: Layer) -> String {
         let name = match layer {
-            Layer::Node(node) => self.core.nodes.get(node.0).map(|node| &node.name),
+            Layer::Node(node) => self.core.nodes.get(node.index()).map(|node| &node.name),
             Layer::Device(device) => self.core.devices.get(device.0).map(|device| &device.name),
         };
         name.cloned().unwrap_or_default()
@@ -178,13 +185,13 @@ impl Graph {
     }
 
     fn passes_users_through(&self, node: NodeId) -> bool {
-        let protocol = self.protocols.get(node.0);
+        let protocol = self.protocols.get(node.index());
         protocol.is_some_and(|protocol| protocol.passes_users_through())
     }
 
     /// The keys under which each user of `node` is found there.
     fn keys_of_users(&self, node: NodeId) -> Vec<Vec<Key>> {
-        let Some(node) = self.core.nodes.get(node.0) else {
+        let Some(node) = self.core.nodes.get(node.index()) else {
             return Vec::new();
         };
         let edges = node.above.iter();
@@ -194,6 +201,7 @@ impl Graph {
 
     /// Makes an access point under which `upper` is found by `keys`, and all those that follow from it further down.
     fn join(&mut self, upper: NodeId, lower: Layer, keys: Vec<Key>) -> Result<AccessPoint, Misfit> {
+        let edge = number(self.core.edges.len())?;
         let (upper_name, lower_name) = (self.name(Layer::Node(upper)), self.name(lower));
         let refused = |why| Misfit::Refused {
             upper: upper_name.clone(),
@@ -205,32 +213,33 @@ impl Graph {
         let mut lower_port = 0;
         if let Layer::Node(node) = lower {
             lower_port = self.ports(node).above;
-            if let Some(protocol) = self.protocols.get_mut(node.0) {
+            if let Some(protocol) = self.protocols.get_mut(node.index()) {
                 protocol.bind(Above(lower_port), &keys).map_err(refused)?;
             }
         }
-        if let Some(protocol) = self.protocols.get_mut(upper.0) {
+        if let Some(protocol) = self.protocols.get_mut(upper.index()) {
             let below = Below(upper_port);
             protocol.attach(below, &lower_name).map_err(refused)?;
         }
-        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let edge = number(self.core.edges.len());
         let upper_end = End::Node {
-            node: number(upper.0),
+            node: upper,
             port: upper_port,
         };
         let (lower_end, ways_up) = match lower {
             Layer::Node(node) => (
                 End::Node {
-                    node: number(node.0),
+                    node,
                     port: lower_port,
                 },
-                self.core.nodes.get_mut(node.0).map(|node| &mut node.above),
+                self.core
+                    .nodes
+                    .get_mut(node.index())
+                    .map(|node| &mut node.above),
             ),
             Layer::Device(device) => {
                 let devices = &mut self.core.devices;
                 (
-                    End::Device(number(device.0)),
+                    End::Device(number(device.0)?),
                     devices.get_mut(device.0).map(|device| &mut device.above),
                 )
             }
@@ -241,7 +250,7 @@ impl Graph {
                 to: upper_end,
             });
         }
-        if let Some(above) = self.core.nodes.get_mut(upper.0) {
+        if let Some(above) = self.core.nodes.get_mut(upper.index()) {
             let to = lower_end;
             above.below.push(Way { edge, to });
         }
@@ -263,7 +272,7 @@ impl Graph {
 
     /// What `node` has been put on.
     fn stands(&self, node: NodeId) -> &[Layer] {
-        let node = self.core.nodes.get(node.0);
+        let node = self.core.nodes.get(node.index());
         node.map_or(&[], |node| &node.stands_on)
     }
 
@@ -276,12 +285,12 @@ impl Graph {
                 return true;
             }
             if seen
-                .get_mut(node.0)
+                .get_mut(node.index())
                 .is_none_or(|seen| core::mem::replace(seen, true))
             {
                 continue;
             }
-            todo.extend(self.below(node.0));
+            todo.extend(self.below(node));
         }
         false
     }
@@ -291,7 +300,7 @@ impl Graph {
         let count = |ways: &[Way]| u16::try_from(ways.len()).unwrap_or(u16::MAX);
         self.core
             .nodes
-            .get(node.0)
+            .get(node.index())
             .map_or_else(Ports::default, |node| Ports {
                 above: count(&node.above),
                 below: count(&node.below),
@@ -300,7 +309,7 @@ impl Graph {
 
     fn shape(&self, node: NodeId) -> Shape {
         self.protocols
-            .get(node.0)
+            .get(node.index())
             .map(|protocol| protocol.shape())
             .unwrap_or_default()
     }
@@ -311,8 +320,8 @@ impl Graph {
     /// # Errors
     /// [`Misfit::Below`] where a node has too few or too many layers below.
     pub fn start(&mut self, now: Instant) -> Result<(), Misfit> {
-        for (number, node) in self.core.nodes.iter().enumerate() {
-            let shape = self.shape(NodeId(number));
+        for (id, node) in self.numbered() {
+            let shape = self.shape(id);
             let (fewest, most) = shape.below;
             let found = node.stands_on.len();
             if found < usize::from(fewest) || found > usize::from(most) {
@@ -327,7 +336,7 @@ impl Graph {
         for node in self.lower_first() {
             let input = Input::Start;
             self.core.deliver(Item {
-                node: u32::try_from(node).unwrap_or(u32::MAX),
+                node,
                 at: now,
                 input,
                 record: None,
@@ -337,13 +346,13 @@ impl Graph {
     }
 
     /// The nodes, each after all that it stands on, otherwise in the order of being added.
-    fn lower_first(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = Vec::new();
-        let mut waiting: Vec<usize> = (0..self.core.nodes.len()).collect();
+    fn lower_first(&self) -> Vec<NodeId> {
+        let mut order: Vec<NodeId> = Vec::new();
+        let mut waiting: Vec<NodeId> = self.numbered().map(|(id, _)| id).collect();
         while !waiting.is_empty() {
-            let (ready, rest): (Vec<usize>, Vec<usize>) = waiting
+            let (ready, rest): (Vec<NodeId>, Vec<NodeId>) = waiting
                 .iter()
-                .partition(|node| self.below(**node).all(|below| order.contains(&below.0)));
+                .partition(|node| self.below(**node).all(|below| order.contains(&below)));
             // Layers that stand on each other in a ring have no lowest; they keep their order.
             waiting = if ready.is_empty() {
                 Vec::new()
@@ -356,12 +365,10 @@ impl Graph {
     }
 
     /// The nodes that `node` stands on.
-    fn below(&self, node: usize) -> impl Iterator<Item = NodeId> + '_ {
-        self.stands(NodeId(node))
-            .iter()
-            .filter_map(|layer| match layer {
-                Layer::Node(node) => Some(*node),
-                Layer::Device(_) => None,
-            })
+    fn below(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.stands(node).iter().filter_map(|layer| match layer {
+            Layer::Node(node) => Some(*node),
+            Layer::Device(_) => None,
+        })
     }
 }

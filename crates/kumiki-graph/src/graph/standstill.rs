@@ -1,6 +1,6 @@
 //! The end of what never ends by itself: nodes of one task that answer each other at once.
 
-use super::Graph;
+use super::{Graph, NodeId};
 use crate::Instant;
 use crate::assembly::{End, Input, Item};
 
@@ -101,8 +101,11 @@ impl Graph {
             return false;
         }
         let steps = bound.made;
-        let name = |node: u32| self.core.nodes.get(node as usize).map(|it| it.name.clone());
-        let to = self.core.nodes.get(item.node as usize);
+        let name = |node: NodeId| {
+            let node = self.core.nodes.get(node.index());
+            node.map(|it| it.name.clone())
+        };
+        let to = self.core.nodes.get(item.node.index());
         let way = to.and_then(|to| match item.input {
             Input::Push(above, _) => to.above.get(usize::from(above.0)),
             Input::Pop(below, _) => to.below.get(usize::from(below.0)),
@@ -125,7 +128,7 @@ impl Graph {
         (self.bound.stretch, self.bound.left) = (0, 0);
         self.core.local.clear();
         for node in core::mem::take(&mut self.core.touched) {
-            if let Some(info) = self.core.nodes.get_mut(node as usize) {
+            if let Some(info) = self.core.nodes.get_mut(node.index()) {
                 info.touched = false;
             }
         }

@@ -144,6 +144,7 @@ fn no_more_is_read_than_was_granted() {
 
 #[test]
 fn who_sends_to_a_peer_that_is_gone_is_not_kept_waiting_for_room() {
+    kumiki_watchdog::minute();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut stream = Stream::new(ours).unwrap();
     // Nothing may be read, so the end of the stream cannot be heard of.
@@ -169,6 +170,7 @@ fn who_sends_to_a_peer_that_is_gone_is_not_kept_waiting_for_room() {
 /// Linux delays acknowledgments once it has seen that data goes both ways; `TCP_QUICKACK` says whether it does.
 #[test]
 fn what_was_read_is_acknowledged_at_once() {
+    kumiki_watchdog::minute();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (ours, _) = listener.accept().unwrap();

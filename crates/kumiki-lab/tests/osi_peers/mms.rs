@@ -324,11 +324,8 @@ fn libiec61850_is_called_asked_and_left_in_order() {
 }
 
 fn is_called(python: &str, tpdu: u64) {
-    // A port that nobody has at the moment.
-    let port = {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    let held = kumiki_watchdog::Port::new().unwrap();
+    let port = held.at().port();
     let mut command = Command::new(python);
     command.arg(script("mms_server.py")).arg(port.to_string());
     let mut peer = Running::with_input(&mut command);

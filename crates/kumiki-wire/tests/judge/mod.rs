@@ -1,6 +1,6 @@
 //! tshark as judge: packets go into a capture file, tshark's reading of named fields comes back.
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -42,11 +42,8 @@ pub(crate) fn fields(
         command.args(["-e", field]);
     }
     let output = match kumiki_watchdog::during(|| command.output()) {
-        Err(error)
-            if error.kind() == ErrorKind::NotFound
-                && std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() =>
-        {
-            eprintln!("skipped: no tshark on this machine");
+        Err(why) if std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() => {
+            eprintln!("skipped: tshark could not be started: {why}");
             return None;
         }
         output => output.unwrap(),

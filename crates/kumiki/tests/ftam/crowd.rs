@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with};
@@ -38,11 +39,13 @@ pub(crate) fn cn() -> Vec<u8> {
 
 /// Runs a test of this program that is left out otherwise, in a network namespace; says so where there can be none.
 fn inside(name: &str) {
+    if !std::path::Path::new("/proc/sys/net/ipv6").exists() {
+        return eprintln!("skipped: this kernel has no IPv6");
+    }
     for arguments in [&["--net"][..], &["--user", "--map-root-user", "--net"]] {
-        let probe = Command::new("unshare")
-            .args(arguments)
-            .args(["ip", "link"])
-            .output();
+        let mut probe = Command::new("unshare");
+        probe.args(arguments).args(["ip", "link"]);
+        let probe = kumiki_watchdog::during(|| probe.output());
         if !probe.is_ok_and(|it| it.status.success()) {
             continue;
         }
@@ -52,14 +55,13 @@ fn inside(name: &str) {
             .arg("--")
             .arg(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", "--nocapture", name]);
-        let ran = Running::start(command).end();
-        print!("{}", ran.out);
-        assert!(
-            ran.status == Some(0) && ran.out.contains("1 passed"),
-            "{}\n{}",
-            ran.out,
-            ran.err
-        );
+        // It has a watchdog of its own, for each of its waits.
+        let ran = command.output().unwrap();
+        let [out, err] =
+            [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        print!("{out}");
+        let is_well = ran.status.success() && out.contains("1 passed");
+        assert!(is_well, "{out}\n{err}");
         return;
     }
     assert!(
@@ -107,6 +109,7 @@ fn guess(from: IpAddr, to: SocketAddr) -> bool {
     rustix::io::ioctl_fionbio(&socket, false).unwrap();
     let mut socket = TcpStream::from(socket);
     let mut said = [0; 4000];
+    kumiki_watchdog::minute();
     // Writing waits until the connection is there.
     rustix::event::poll(
         &mut [rustix::event::PollFd::new(
@@ -141,6 +144,26 @@ fn list(folder: &Folder, host: &str) -> Ran {
     folder.ftam(&["ls", &url, "--password-file", "right"])
 }
 
+/// What is allowed is so many a minute: more of them to whoever looks longer, on a machine that is busy.
+struct Since(Instant);
+
+impl Since {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the rate is one of the responder's time, which is that of the wall"
+    )]
+    fn now() -> Self {
+        Self(Instant::now())
+    }
+
+    /// The most answers until now.
+    fn most(&self) -> usize {
+        const MINUTE: Duration = Duration::from_secs(60);
+        let minutes = Self::now().0.duration_since(self.0).as_secs() / MINUTE.as_secs() + 1;
+        10 * usize::try_from(minutes).unwrap()
+    }
+}
+
 #[test]
 fn guessers_are_answered_rarely_and_who_has_the_password_is_let_in() {
     inside("crowd::guessers");
@@ -155,6 +178,7 @@ fn guessers() {
     let link = |own: u16| -> IpAddr { Ipv6Addr::new(0xfd00, 0x77, 0, 0, own, 0, 0, 1).into() };
     let heard = |from: IpAddr, to| usize::from(guess(from, to));
     // 60 addresses of a /64, with one valid account used between tries.
+    let since = Since::now();
     let mut answered = 0;
     for number in 1..=60 {
         answered += heard(link(number), six);
@@ -162,21 +186,28 @@ fn guessers() {
             list(&folder, "[fd00:77::1]").well();
         }
     }
-    assert!((1..=10).contains(&answered), "{answered} answered");
+    assert!(
+        (1..=since.most()).contains(&answered),
+        "{answered} answered"
+    );
     // From the same /64 with the password, and from elsewhere.
     list(&folder, "[fd00:77::1]").well();
     list(&folder, "127.0.0.1").well();
     // At the same name from everywhere.
     let answered: usize = (0..30).map(|net| heard([10, 1, net, 1].into(), four)).sum();
-    assert!(answered <= 10, "{answered} answered at one name");
+    assert!(answered <= since.most(), "{answered} answered at one name");
     daemon.signal(rustix::process::Signal::INT);
     daemon.end().well();
     // Ten addresses of a /24, of a responder that has heard of nobody yet.
     let (daemon, four, _) = responder(&folder, &[]);
+    let since = Since::now();
     let answered: usize = (0..60)
         .map(|number| heard([10, 2, 0, 1 + number % 10].into(), four))
         .sum();
-    assert!((1..=10).contains(&answered), "{answered} answered");
+    assert!(
+        (1..=since.most()).contains(&answered),
+        "{answered} answered"
+    );
     list(&folder, "127.0.0.1").well();
     daemon.signal(rustix::process::Signal::INT);
     daemon.end().well();
@@ -197,6 +228,7 @@ fn crowd(four: SocketAddr, six: SocketAddr, mut look: impl FnMut()) -> Vec<Owned
     let crowd = u16::try_from(room).unwrap_or(u16::MAX).min(CROWD);
     let mut held: Vec<OwnedFd> = Vec::new();
     for number in 0..crowd {
+        kumiki_watchdog::minute();
         let (from, to): (IpAddr, SocketAddr) = match number % 3 {
             0 => (
                 Ipv6Addr::new(0xfd00, 0x77, 0, 0, 1, 0, number, 1).into(),
@@ -247,7 +279,8 @@ fn silent() {
     daemon.signal(rustix::process::Signal::INT);
     let ran = daemon.end().well();
     // What happened to ten thousand is told in few lines.
-    assert!(ran.out.lines().count() < 400, "{}", ran.out.lines().count());
+    let lines = ran.out.lines().count();
+    assert!(lines * 10 < usize::from(crowd), "{lines} lines");
     assert!(ran.out.contains("more like it"));
 }
 

@@ -129,7 +129,6 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
 fn rest(receiver: &Receiver<String>) -> String {
     let mut all = String::new();
     while let Ok(line) = receiver.recv() {
-        kumiki_watchdog::minute();
         all.push_str(&line);
         all.push('\n');
     }
@@ -219,13 +218,19 @@ impl Daemon {
     }
 }
 
-/// Waits until something is seen.
+/// Waits until something is seen, for a minute at most, whatever it is seen with.
 #[track_caller]
 pub(crate) fn until(mut seen: impl FnMut() -> bool) {
-    kumiki_watchdog::minute();
-    while !seen() {
-        std::thread::yield_now();
-    }
+    kumiki_watchdog::during(|| {
+        while !seen() {
+            std::thread::yield_now();
+        }
+    });
+}
+
+/// A host name for which no resolver is asked, since it can be none: a label has 63 octets at most (RFC 1035, 2.3.4).
+pub(crate) fn no_host() -> String {
+    format!("{}.invalid", "x".repeat(64))
 }
 
 /// A file of so many bytes that take no room on the disk.

@@ -1,6 +1,6 @@
 //! Names as they are found in directories: many, strange, and such as no file here can have.
 
-use super::harness::{Daemon, Folder};
+use super::harness::{Daemon, Folder, no_host};
 
 /// What is neither harmless on a terminal nor easily written in a URL.
 const STRANGE: &str = "tab\there \u{1b}[31mred\u{9b}1m\nend";
@@ -91,7 +91,7 @@ fn names_go_back_as_they_came_and_are_shown_escaped() {
         &["get", &url, &format!("none/{STRANGE}")],
         &["ls", &url],
         &["ls", &format!("ftam://%1b[31m@{}/", daemon.at)],
-        &["ls", "ftam://%1b%5B31m.invalid/"],
+        &["ls", &format!("ftam://%1b%5B31m{}/", no_host())],
     ] {
         let ran = folder.ftam(arguments);
         assert!(ran.status != Some(0) && is_harmless(&ran.err), "{ran:?}");

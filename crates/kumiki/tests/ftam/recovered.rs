@@ -210,12 +210,11 @@ fn a_responder_that_is_gone_is_tried_as_often_as_was_said() {
 #[test]
 fn what_nobody_comes_back_for_is_given_up_after_its_time() {
     let folder = Folder::new("recovered-aged");
-    let daemon = Daemon::start(&folder, &["--anonymous", "--keep", "5s"]);
     hollow(&folder.path("huge"), HUGE);
     folder.write("a", b"another");
     folder.write("root/x", b"old");
     folder.write("password", b"any");
-    for name in ["x", "new"] {
+    let breaks = |daemon: &Daemon, name: &str| {
         let putting = folder.command(&["ftam", "put", "huge", &daemon.url(name)]);
         let putting = Running::start(putting);
         until(|| unfinished(&folder));
@@ -223,20 +222,33 @@ fn what_nobody_comes_back_for_is_given_up_after_its_time() {
         putting.end();
         let log = daemon.log();
         assert!(log.contains("kept"), "{log}");
-        // Somebody else does not get past its lock meanwhile.
+    };
+    let by_eve = |daemon: &Daemon, name: &str| {
         let other = format!("ftam://eve@{}/{name}", daemon.at);
-        let put = ["put", "--password-file", "password", "a", &other];
-        assert!(unfinished(&folder));
-        folder.ftam(&put).failed(6, &["3012"]);
-        let log = daemon.log();
-        assert!(log.contains("eve"), "{log}");
-        until(|| folder.names("root") == ["x"]);
-        assert_eq!(folder.read("root/x"), b"old");
+        folder.ftam(&["put", "--password-file", "password", "a", &other])
+    };
+    // The one keeps what broke for as long as anybody looks, the other one for no longer than it takes to see that it goes.
+    for (keep, name) in [("1h", "x"), ("1h", "new"), ("1s", "x"), ("1s", "new")] {
+        let daemon = Daemon::start(&folder, &["--anonymous", "--keep", keep]);
+        breaks(&daemon, name);
+        if keep == "1h" {
+            // Somebody else does not get past its lock meanwhile.
+            assert!(unfinished(&folder));
+            by_eve(&daemon, name).failed(6, &["3012"]);
+            let log = daemon.log();
+            assert!(log.contains("eve"), "{log}");
+        } else {
+            until(|| folder.names("root") == ["x"]);
+            assert_eq!(folder.read("root/x"), b"old");
+        }
+        daemon.stop();
+        assert_eq!(folder.names("root"), ["x"]);
     }
     // Nor is anybody kept from it any more.
-    let other = format!("ftam://eve@{}/x", daemon.at);
-    let put = ["put", "--password-file", "password", "a", &other];
-    folder.ftam(&put).well();
+    let daemon = Daemon::start(&folder, &["--anonymous", "--keep", "1s"]);
+    breaks(&daemon, "x");
+    until(|| folder.names("root") == ["x"]);
+    by_eve(&daemon, "x").well();
     assert_eq!(folder.read("root/x"), b"another");
     daemon.stop();
 }

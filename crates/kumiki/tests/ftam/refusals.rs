@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 
-use super::harness::{Daemon, Folder, Running};
+use super::harness::{Daemon, Folder, Running, no_host};
 
 /// A line of a password file.
 pub(crate) fn entry(folder: &Folder, user: &str, password: &str) -> String {
@@ -176,13 +176,11 @@ fn quotas_hold_and_leave_nothing_behind() {
 #[test]
 fn what_cannot_be_reached_is_told_with_its_layer() {
     let folder = Folder::new("unreachable");
-    // A port that was free a moment ago.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = free.local_addr().unwrap();
-    drop(free);
-    let list = |at: &str| folder.ftam(&["ls", &format!("ftam://{at}/"), "--timeout", "2s"]);
-    list(&at.to_string()).failed(3, &["nobody listens there", "check host and port"]);
-    list("no-such-host.invalid").failed(3, &["no address is known"]);
+    let nobody = kumiki_watchdog::Port::new().unwrap();
+    let list = |at: &str| folder.ftam(&["ls", &format!("ftam://{at}/")]);
+    let said = ["nobody listens there", "check host and port"];
+    list(&nobody.at().to_string()).failed(3, &said);
+    list(&no_host()).failed(3, &["no address is known"]);
     // Somebody who speaks first, and something else.
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = other.local_addr().unwrap().to_string();
@@ -196,34 +194,40 @@ fn what_cannot_be_reached_is_told_with_its_layer() {
     speaker.join().unwrap();
     // Somebody who never speaks.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = silent.local_addr().unwrap().to_string();
-    let ran = list(&at);
+    let url = format!("ftam://{}/", silent.local_addr().unwrap());
+    let ran = folder.ftam(&["ls", &url, "--timeout", "1s"]);
     ran.failed(3, &["never answered"]);
 }
 
 #[test]
 fn who_does_not_begin_is_dropped_and_who_are_too_many_are_not_taken() {
     let folder = Folder::new("limits");
-    let options = ["--anonymous", "--begin", "1500ms", "--of-one-host", "1"];
-    let daemon = Daemon::start(&folder, &options);
-    let call = || {
+    let call = |daemon: &Daemon| {
         kumiki_watchdog::minute();
         TcpStream::connect(&daemon.at).unwrap()
     };
-    let (mut first, mut second) = (call(), call());
     let mut octets = Vec::new();
-    second.read_to_end(&mut octets).unwrap();
+    // The first stays as long as this one is looked at, and the next one has as much time as it needs.
+    let long = ["--anonymous", "--begin", "1h", "--of-one-host", "1"];
+    let daemon = Daemon::start(&folder, &long);
+    let first = call(&daemon);
+    call(&daemon).read_to_end(&mut octets).unwrap();
     let log = daemon.log();
     assert!(
         log.contains("dropped") && log.contains("of this host"),
         "{log}"
     );
-    let _ = first.read_to_end(&mut octets);
+    drop(first);
+    daemon.stop();
+    let daemon = Daemon::start(&folder, &["--anonymous", "--begin", "1s"]);
+    let _ = call(&daemon).read_to_end(&mut octets);
     let log = daemon.log();
     assert!(log.contains("no association in time"), "{log}");
+    daemon.stop();
     // Nothing is told to who says nothing, and little to who says nonsense.
     assert!(octets.is_empty());
-    let mut third = call();
+    let daemon = Daemon::start(&folder, &["--anonymous", "--begin", "1h"]);
+    let mut third = call(&daemon);
     third.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
     let _ = third.read_to_end(&mut octets);
     assert!(octets.is_empty());

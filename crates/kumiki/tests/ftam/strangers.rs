@@ -218,17 +218,18 @@ fn who_never_answers_is_told_apart_from_who_has_stopped() {
         ("", "carrier=xot"),
         ("?carrier=xot&x121=1", "leave carrier=xot out"),
     ] {
-        let list = |at: &str| {
+        let list = |at: &str, more: &[&str]| {
             let url = format!("ftam://{at}/{query}");
-            folder.ftam(&["ls", &url, "--timeout", "1s"])
+            folder.ftam(&[&["ls", &url], more].concat())
         };
         let (at, it) = peer(|_| {});
-        list(&at).failed(3, &["has never answered, in 1 s", hint]);
+        let ran = list(&at, &["--timeout", "1s"]);
+        ran.failed(3, &["has never answered, in 1 s", hint]);
         it.join().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap().to_string();
         let it = spawn(move || drop(listener.accept().unwrap()));
-        list(&at).failed(3, &["closed without an answer", hint]);
+        list(&at, &[]).failed(3, &["closed without an answer", hint]);
         it.join().unwrap();
     }
 }
@@ -369,17 +370,20 @@ fn who_aborts_is_let_go_before_who_was_told_the_last_word() {
     let title = crowd::octets("a107060528c27b0101");
     let at = other.windows(title.len()).position(|it| it == title);
     other[at.unwrap() + title.len() - 1] = 0x7f;
-    let mut refused = begin(&other);
     // AB, "transport connection released" and "user abort", as libiec61850's file tool ends all it does.
-    let mut aborting = begin(&crowd::cn());
     let abort = tpkt(&[2, 0xf0, 0x80, 0x19, 3, 0x11, 1, 3]);
-    aborting.write_all(&abort).unwrap();
-    assert_eq!(aborting.read_to_end(&mut Vec::new()).unwrap(), 0);
-    // Who was told that he is refused may read that yet.
-    refused.set_nonblocking(true).unwrap();
-    let why = refused.read(&mut [0; 10]).unwrap_err();
-    assert_eq!(why.kind(), std::io::ErrorKind::WouldBlock);
-    let log = daemon.log();
-    assert!(log.contains("abort"), "{log}");
+    // Who was told that he is refused may read that yet, for some seconds: on a machine that is busy they may be over before the other one has
+    // aborted, and then it is seen another time. Where both are kept as long it is seen never.
+    until(|| {
+        let mut aborting = begin(&crowd::cn());
+        let refused = begin(&other);
+        aborting.write_all(&abort).unwrap();
+        assert_eq!(aborting.read_to_end(&mut Vec::new()).unwrap(), 0);
+        let logs = [daemon.log(), daemon.log()];
+        drop(refused);
+        let is_first = logs[0].contains("abort");
+        assert!(is_first || logs[1].contains("abort"), "{logs:?}");
+        is_first
+    });
     daemon.stop();
 }

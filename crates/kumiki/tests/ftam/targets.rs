@@ -84,7 +84,9 @@ fn what_is_no_file_is_written_to_and_stays() {
 fn a_directory_that_is_not_there_is_told_before_anything_is_fetched() {
     let folder = Folder::new("target-none");
     // Nobody is called.
-    let get = |target: &str| folder.ftam(&["get", "ftam://127.0.0.1:1/x", target]);
+    let nobody = kumiki_watchdog::Port::new().unwrap();
+    let url = format!("ftam://{}/x", nobody.at());
+    let get = |target: &str| folder.ftam(&["get", &url, target]);
     get("none/").failed(1, &["none/", "no such directory"]);
     get("none/x").failed(1, &["No such file"]);
     folder.write("file", b"old");

@@ -116,13 +116,13 @@ impl Between {
 
     /// What has crossed, once `enough` says so.
     pub(crate) fn once(&self, enough: impl Fn(&Value) -> bool) -> Said<Value> {
-        for _ in 0..10_000 {
+        kumiki_watchdog::minute();
+        loop {
             let statistics = self.statistics()?;
             if enough(&statistics) {
                 return Ok(statistics);
             }
         }
-        Err(format!("it stays at {}", self.statistics()?))
     }
 }
 

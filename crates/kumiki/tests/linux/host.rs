@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use rustix::net::sockopt;
@@ -52,7 +52,7 @@ pub(crate) fn to_linux() -> String {
 }
 
 /// How long nothing may happen. Far beyond any timer that a case should meet, but for a connection that is given up.
-const PATIENCE: Duration = Duration::from_secs(50);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(50);
 
 /// The congestion control of Linux's sockets, whatever the kernel's own choice is.
 const CONTROLLER: &str = "cubic";
@@ -160,6 +160,35 @@ impl Kumiki {
         }
     }
 
+    /// As [`Kumiki::event`], of what may take longer, for as long as `moved` says that more octets have moved than before, and no more than `most`: so the
+    /// end hangs on octets, and not on how busy the machine is.
+    pub(crate) fn event_while(
+        &self,
+        name: &str,
+        most: u64,
+        moved: impl Fn() -> Said<u64>,
+    ) -> Said<Value> {
+        let mut before = 0;
+        loop {
+            kumiki_watchdog::minute();
+            match self.events.recv_timeout(PATIENCE / 5) {
+                Ok(event) if event["event"] == name => return Ok(event),
+                Ok(event) => return Err(format!("kumiki said {event} instead of \"{name}\"")),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(format!("kumiki ended without \"{name}\""));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = moved()?;
+            if now == before || now > most {
+                return Err(format!(
+                    "{now} octets have moved, and kumiki said no \"{name}\""
+                ));
+            }
+            before = now;
+        }
+    }
+
     /// Its status, once it has ended by itself.
     pub(crate) fn status(mut self) -> Said<i32> {
         kumiki_watchdog::minute();
@@ -209,19 +238,16 @@ pub(crate) fn call() -> Said<TcpStream> {
     prepare(stream.map_err(when("connect"))?)
 }
 
-/// Seconds of trying.
-const ATTEMPTS: u32 = 1_000_000;
-
 /// Linux finds out in its own time whether an IPv6 address of a new device is free, and until then nothing can be sent from
 /// it: `action` is tried until that is not what is wrong.
 pub(crate) fn once_we_have_an_address<T>(action: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    for _ in 1..ATTEMPTS {
+    kumiki_watchdog::minute();
+    loop {
         match action() {
             Err(why) if why.kind() == ErrorKind::AddrNotAvailable => std::thread::yield_now(),
             done => return done,
         }
     }
-    action()
 }
 
 /// A port of Linux's that listens.

@@ -85,10 +85,8 @@ pub(crate) fn ip(arguments: &str) -> Said<Option<String>> {
             "ip {version} {arguments}: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         )),
-        Err(why)
-            if why.kind() == std::io::ErrorKind::NotFound
-                && std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none_or(|set| set.is_empty()) =>
-        {
+        // There is none, or none that this user may start.
+        Err(_) if std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none_or(|set| set.is_empty()) => {
             Ok(None)
         }
         Err(why) => Err(format!("ip of iproute2: {why}")),
@@ -103,12 +101,9 @@ pub(crate) fn needed(arguments: &str) -> Said<String> {
 /// Waits until `device` carries packets. The kernel takes up to a second to notice that the other end is up, and drops all
 /// that goes there before, such as the first SYN.
 fn carries(device: &str) -> Said<()> {
-    for _ in 0..1000 {
-        if needed(&format!("-o link show {device}"))?.contains("state UP") {
-            return Ok(());
-        }
-    }
-    Err(format!("{device} does not come up"))
+    kumiki_watchdog::minute();
+    while !needed(&format!("-o link show {device}"))?.contains("state UP") {}
+    Ok(())
 }
 
 /// The peer's process; it ends with its input.
@@ -154,6 +149,7 @@ impl Peer {
     }
 
     pub(crate) fn line(&mut self) -> Said<String> {
+        kumiki_watchdog::minute();
         let mut line = String::new();
         self.output.read_line(&mut line).map_err(when("the peer"))?;
         Ok(line.trim().to_owned())

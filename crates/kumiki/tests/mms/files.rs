@@ -92,7 +92,9 @@ fn a_refusal_says_which_layer_and_why() {
     mms(&folder, &["get", &daemon.url("a")]).failed(4, &["transport", "selector"]);
     mms(&folder, &["get", &url("nothing")]).failed(6, &["MMS: file error 7", "does not exist"]);
     mms(&folder, &["put", "here", &url("b")]).failed(6, &["MMS: file error 6", "denied"]);
-    mms(&folder, &["get", "mms://127.0.0.1:1/x"]).failed(3, &["nobody listens"]);
+    let nobody = kumiki_watchdog::Port::new().unwrap();
+    let there = format!("mms://{}/x", nobody.at());
+    mms(&folder, &["get", &there]).failed(3, &["nobody listens"]);
     mms(&folder, &["get", "ftam://127.0.0.1/x"]).failed(2, &["such as mms://"]);
     mms(&folder, &["get", &url("a"), "--pdu", "10B"]).failed(2, &["64 B to 1 MiB"]);
     assert_eq!(folder.names("root"), ["a"]);

@@ -194,10 +194,8 @@ fn commands_are_read_from_a_pipe() {
 
 #[test]
 fn a_call_that_cannot_be_had_says_what_would_help() {
-    // A port on which nobody listens any more.
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = gone.local_addr().unwrap().to_string();
-    drop(gone);
+    let nobody = kumiki_watchdog::Port::new().unwrap();
+    let at = nobody.at().to_string();
     let ran = typed(&["--xot", &at, "12345"], b"");
     assert_eq!(ran.status.code(), Some(1));
     let why = text(&ran.stderr);
@@ -316,14 +314,13 @@ fn who_brings_no_call_keeps_nobody_out() {
 
 #[test]
 fn a_connection_without_a_call_and_a_silent_call_are_ended() {
-    let limits = ["--begin", "2s", "--idle", "2s", "--of-one-host", "2"];
-    let mut arguments = vec!["--answer", "127.0.0.1:0"];
-    arguments.extend(limits);
-    arguments.extend(["--", "cat"]);
-    let host = listens(&arguments);
+    // Two hosts, so that a call has all the time that it needs to come.
+    let limited = |limit: &str| listens(&["--answer", "127.0.0.1:0", limit, "1s", "--", "cat"]);
+    let host = limited("--begin");
     let mut silent = stray(&host.at, &[]);
     assert_eq!(silent.read_to_end(&mut Vec::new()).unwrap(), 0);
     // A call by which nothing comes: standard input stays open.
+    let host = limited("--idle");
     let mut child = kumiki(&["--xot", &host.at, "1", "--linger", "forever"])
         .stdin(Stdio::piped())
         .spawn()

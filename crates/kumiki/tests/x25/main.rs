@@ -164,7 +164,9 @@ fn a_call_that_is_cleared_amid_a_transfer_is_made_again() {
     folder.write("a", &octets);
     folder.write("root/x", b"old");
     let daemon = Daemon::on(&folder, "--xot", &["--anonymous"]);
-    let config = config(&daemon.at, "");
+    // Both switches listen at one port, one after the other.
+    let held = kumiki_watchdog::Port::new().unwrap();
+    let config = config(&daemon.at, "").replace("127.0.0.1:0", &held.at().to_string());
     let first = Switch::start(&folder, &config, &[]);
     let putting = folder.command(&["ftam", "put", "a", &first.url("x", "99345")]);
     let putting = Running::start(putting);
@@ -174,11 +176,9 @@ fn a_call_that_is_cleared_amid_a_transfer_is_made_again() {
     };
     until(|| folder.names("root").iter().any(has_begun));
     first.running.signal(Signal::INT);
-    let at = first.at;
     first.running.end().well();
-    let again = config.replace("127.0.0.1:0", &at);
-    let second = Switch::start(&folder, &again, &[]);
-    assert_eq!(second.at, at);
+    let second = Switch::start(&folder, &config, &[]);
+    assert_eq!(second.at, held.at().to_string());
     let ran = putting.end().well();
     assert!(ran.err.contains("out of order (09)"), "{ran:?}");
     assert!(ran.err.contains("it goes on in 1 s"), "{ran:?}");
@@ -261,10 +261,8 @@ fn a_host_that_is_not_there_is_out_of_order_and_the_next_target_is_called() {
     let folder = Folder::new("hunt");
     folder.write("root/small", b"content");
     let daemon = Daemon::on(&folder, "--xot", &["--anonymous"]);
-    // A port that was free a moment ago.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = free.local_addr().unwrap();
-    drop(free);
+    let held = kumiki_watchdog::Port::new().unwrap();
+    let nobody = held.at();
     let hunt = format!(
         r#"
 [port.away]

@@ -1,7 +1,7 @@
 //! `kumiki ttcp` in real time: XTP, and TCP, over an Ethernet whose frames are in UDP datagrams on the loopback interface.
 //!
 //! Two processes, each a whole host, carry generated octets; the hashes that both ends compute must be the same. Each test has
-//! ports of its own, ends what it started, and gives up where a process hangs. tshark is asked where there
+//! sockets of its own, ends what it started, and gives up where a process hangs. tshark is asked where there
 //! is one; with `KUMIKI_REQUIRE_TSHARK` set there must be one.
 
 #![allow(
@@ -12,10 +12,11 @@
 
 mod process;
 
+use std::net::SocketAddrV4;
 use std::path::Path;
 use std::process::Command;
 
-use process::{Folder, Running, ports};
+use process::{Folder, Running, sockets};
 use serde_json::Value;
 
 /// Octets in one write: ttcp's `-l`.
@@ -29,25 +30,42 @@ struct Carried {
 }
 
 /// A program of a host of the Ethernet: `number` is the last octet of its IP address; `peer` the socket of the other one.
-fn host(program: &str, number: u8, socket: u16, peer: u16, options: &str) -> Command {
+fn host(
+    program: &str,
+    number: u8,
+    socket: SocketAddrV4,
+    peer: SocketAddrV4,
+    options: &str,
+) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     let what = format!(
         "{program} --json --mtu 9000 --addr 192.168.3.{number}/24 \
-         --sim-ether 127.0.0.1:{socket} --station 127.0.0.1:{peer} {options}"
+         --sim-ether {socket} --station {peer} {options}"
     );
     command.args(what.split_whitespace());
     command
 }
 
 /// `ttcp` on such a host.
-fn ttcp(protocol: &str, number: u8, socket: u16, peer: u16, options: &str) -> Command {
+fn ttcp(
+    protocol: &str,
+    number: u8,
+    socket: SocketAddrV4,
+    peer: SocketAddrV4,
+    options: &str,
+) -> Command {
     let options = format!("--protocol {protocol} {options}");
     host("ttcp", number, socket, peer, &options)
 }
 
 /// Carries so many octets in writes of [`WRITE`] from one process to the other and holds both to what the other one says.
 /// `options` are those of the sender and those of the receiver.
-fn carry(protocol: &str, [near, far]: [u16; 2], octets: u64, options: [&str; 2]) -> Carried {
+fn carry(
+    protocol: &str,
+    [near, far]: [SocketAddrV4; 2],
+    octets: u64,
+    options: [&str; 2],
+) -> Carried {
     let receive = format!("--receive {}", options[1]);
     let mut receiver = Running::start(&mut ttcp(protocol, 2, far, near, &receive));
     receiver.wait_for("listening");
@@ -83,7 +101,7 @@ const MIB: u64 = 1 << 20;
 
 #[test]
 fn xtp_carries_octets_over_an_ethernet_in_datagrams() {
-    let carried = carry("xtp", ports(), 16 * MIB, ["", ""]);
+    let carried = carry("xtp", sockets(), 16 * MIB, ["", ""]);
     // The other way nothing was carried, and both know whom they spoke with.
     assert_eq!(carried.sent["received"], 0);
     assert_eq!(carried.sent["remote"], "192.168.3.2:5001");
@@ -92,20 +110,20 @@ fn xtp_carries_octets_over_an_ethernet_in_datagrams() {
 
 #[test]
 fn xtp_repairs_what_a_line_loses() {
-    let carried = carry("xtp", ports(), 16 * MIB, ["--impair loss=0.01", ""]);
+    let carried = carry("xtp", sockets(), 16 * MIB, ["--impair loss=0.01", ""]);
     let lost = carried.end["line"]["b_lost"].as_u64().unwrap();
     assert!(lost > 0, "nothing was lost: {}", carried.end);
 }
 
 #[test]
 fn tcp_carries_octets_over_an_ethernet_in_datagrams() {
-    carry("tcp", ports(), 16 * MIB, ["", ""]);
+    carry("tcp", sockets(), 16 * MIB, ["", ""]);
 }
 
 #[test]
 fn xtp_crosses_a_delay_generator_that_loses() {
-    let [near, far] = ports();
-    let [box_near, box_far] = ports();
+    let [near, far] = sockets();
+    let [box_near, box_far] = sockets();
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     command
         .args(["delay", "--json", "--no-stdin", "--ordinary-priority"])
@@ -114,7 +132,7 @@ fn xtp_crosses_a_delay_generator_that_loses() {
         .arg(format!("udp:{box_far},{far}"));
     let mut delay = Running::start(&mut command);
     delay.wait_for("ready");
-    let via = [box_near, box_far].map(|port| format!("--via 127.0.0.1:{port}"));
+    let via = [box_near, box_far].map(|socket| format!("--via {socket}"));
     let carried = carry("xtp", [near, far], 4 * MIB, [&via[0], &via[1]]);
     // Nothing goes past the box: a round trip takes 40 ms at least, and there were several.
     let seconds = carried.sent["seconds"].as_f64().unwrap();
@@ -124,9 +142,9 @@ fn xtp_crosses_a_delay_generator_that_loses() {
 /// One process transmits to a group of two others, over lines of which one loses. A capture shows nothing to remark.
 #[test]
 fn a_group_of_two_receives_what_one_sends() {
-    let ([source, first], [second, _]) = (ports(), ports());
-    let member = |number, socket, others: [u16; 2], options: &str| {
-        let more = format!("--station 127.0.0.1:{} {options}", others[1]);
+    let ([source, first], [second, _]) = (sockets(), sockets());
+    let member = |number, socket, others: [SocketAddrV4; 2], options: &str| {
+        let more = format!("--station {} {options}", others[1]);
         ttcp("xtp", number, socket, others[0], &more)
     };
     let folder = Folder::new("group");
@@ -187,7 +205,7 @@ fn a_capture_has_no_fault() {
         let options = captures
             .each_ref()
             .map(|path| format!("--pcap {}", path.display()));
-        let carried = carry(protocol, ports(), 2 * MIB, [&options[0], &options[1]]);
+        let carried = carry(protocol, sockets(), 2 * MIB, [&options[0], &options[1]]);
         for path in &captures {
             let all = decode(path, &["--only", protocol]);
             let packets = all.lines().count();
@@ -210,7 +228,7 @@ fn a_capture_of_a_line_that_spoils_shows_it_and_xtp_repairs_it() {
     let folder = Folder::new("spoilt");
     let path = folder.path("receiver.pcapng");
     let spoils = format!("--impair corrupt=0.05 --pcap {}", path.display());
-    carry("xtp", ports(), 2 * MIB, ["", &spoils]);
+    carry("xtp", sockets(), 2 * MIB, ["", &spoils]);
     // So it is no wonder of the capture above that nothing was found in it.
     assert_ne!(decode(&path, &["--bad"]), "");
     if let Some(seen) = tshark(&path, "xtp.bad_checksum") {
@@ -222,6 +240,7 @@ fn a_capture_of_a_line_that_spoils_shows_it_and_xtp_repairs_it() {
 fn decode(path: &Path, options: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     command.arg("decode").arg(path).args(options);
+    kumiki_watchdog::minute();
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
@@ -238,24 +257,21 @@ fn tshark(path: &Path, filter: &str) -> Option<String> {
         command.args(["-o", sums]);
     }
     command.arg("-r").arg(path).args(["-Y", filter]);
+    kumiki_watchdog::minute();
     match command.output() {
         Ok(output) => {
             assert!(output.status.success(), "{output:?}");
             Some(String::from_utf8(output.stdout).unwrap())
         }
-        Err(why)
-            if why.kind() == std::io::ErrorKind::NotFound
-                && std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() =>
-        {
-            None
-        }
+        // There is none, or none that this user may start.
+        Err(_) if std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() => None,
         Err(why) => panic!("tshark: {why}"),
     }
 }
 
 #[test]
 fn an_echo_comes_back_whatever_transport_was_asked_for() {
-    let [near, far] = ports();
+    let [near, far] = sockets();
     let mut other = Running::start(&mut host("ttcp", 2, far, near, "--receive"));
     other.wait_for("listening");
     let options = "--protocol xtp --to 192.168.3.2 --count 2 --interval 1ms";
@@ -266,7 +282,7 @@ fn an_echo_comes_back_whatever_transport_was_asked_for() {
 
 /// A caller of a host that has no listener on the port: why its call ended.
 fn refused(protocol: &str) -> String {
-    let [near, far] = ports();
+    let [near, far] = sockets();
     let mut other = Running::start(&mut ttcp(protocol, 2, far, near, "--receive --port 6000"));
     other.wait_for("listening");
     let transmit = "--transmit 192.168.3.2 --port 6001";
@@ -286,7 +302,7 @@ fn refused(protocol: &str) -> String {
 #[test]
 fn a_host_that_is_not_there_ends_a_call() {
     for protocol in ["tcp", "xtp"] {
-        let [near, nobody] = ports();
+        let [near, nobody] = sockets();
         let transmit = "--transmit 192.168.3.9";
         let sender = Running::start(&mut ttcp(protocol, 1, near, nobody, transmit)).end();
         assert_eq!(sender.status, 1, "{sender:?}");
@@ -297,11 +313,11 @@ fn a_host_that_is_not_there_ends_a_call() {
 
 #[test]
 fn what_was_refused_was_not_sent() {
-    let [near, nobody] = ports();
+    let [near, nobody] = sockets();
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     let text = format!(
         "ttcp --protocol xtp --addr 192.168.3.1/24 --transmit 192.168.3.1 \
-         --sim-ether 127.0.0.1:{near} --station 127.0.0.1:{nobody}"
+         --sim-ether {near} --station {nobody}"
     );
     let sender = Running::start(command.args(text.split_whitespace())).end();
     assert_eq!(sender.status, 1, "{sender:?}");
@@ -322,7 +338,7 @@ fn mistakes_of_the_command_line_say_what_would_be_right() {
         ),
     ] {
         let options = format!("--transmit 192.168.3.2 {options}");
-        let [near, far] = ports();
+        let [near, far] = sockets();
         let sender = Running::start(&mut ttcp("xtp", 1, near, far, &options)).end();
         assert_eq!((sender.status, &sender.said[..]), (2, ""), "{sender:?}");
         for word in words {

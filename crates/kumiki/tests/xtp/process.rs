@@ -1,32 +1,39 @@
 //! Processes, ports and folders of one test.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
 use serde_json::Value;
 
-/// How many ports a process of tests may use before it meets those of the next one.
-const PORTS: u32 = 32;
+/// An address of the loopback interface that goes with the number of this process: what is at it is ours alone, whoever runs the same tests.
+fn own() -> Ipv4Addr {
+    if !cfg!(target_os = "linux") {
+        // There it has this address alone.
+        return Ipv4Addr::LOCALHOST;
+    }
+    // Linux has processes up to 2^22. The first of all these addresses are others'.
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    Ipv4Addr::new(127, high + 1, middle, low)
+}
 
-/// Two ports of 127.0.0.1 that nobody uses, both even: the odd ones of SimEther are not for stations. They lie below those that
-/// the kernel gives away, so that nobody gets them by chance between this and their use.
-pub(crate) fn ports() -> [u16; 2] {
-    static USED: AtomicU32 = AtomicU32::new(0);
+/// Two sockets that nobody has, of even ports: the odd ones of SimEther are not for stations. Each host must know that of the other one before either
+/// runs, so it is not the kernel that gives them; no two tests have one of them.
+pub(crate) fn sockets() -> [SocketAddrV4; 2] {
+    static USED: AtomicU16 = AtomicU16::new(0);
     let next = || {
-        let number = USED.fetch_add(1, Ordering::Relaxed);
+        let number = USED.fetch_add(2, Ordering::Relaxed);
         assert!(number < 10_000, "no port is free");
-        let place = std::process::id().wrapping_mul(PORTS).wrapping_add(number) % 10_000;
-        u16::try_from(10_000 + 2 * place).unwrap()
+        SocketAddrV4::new(own(), 10_000 + number)
     };
     [(); 2].map(|()| {
+        // Whoever is at this port of all addresses is at it here too.
         let mut all = std::iter::repeat_with(next);
-        let free = all.find(|port| UdpSocket::bind(("127.0.0.1", *port)).is_ok());
-        free.unwrap()
+        all.find(|it| UdpSocket::bind(it).is_ok()).unwrap()
     })
 }
 
@@ -48,6 +55,7 @@ pub(crate) struct Ended {
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
+        kumiki_watchdog::minute();
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

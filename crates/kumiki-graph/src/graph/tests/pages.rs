@@ -265,7 +265,7 @@ proptest! {
             let waiting = bench.sessions.lock().unwrap().waiting.clone();
             let ledger = bench.graph.ledger(Pool::Send).unwrap();
             for index in waiting {
-                let would = ledger.would_lease(holder(0, token(index)));
+                let would = ledger.would_lease(holder(NodeId(0), token(index)));
                 prop_assert!(!would, "{index} waits for nothing");
             }
         }
