@@ -3,10 +3,10 @@
 use core::net::{Ipv4Addr, SocketAddr};
 
 use kumiki_graph::{DeviceId, Duration, Graph, Misfit, NodeId, Protocol, Service};
+use kumiki_inet::ip::{self, Ip};
+use kumiki_inet::tcp::config::AckRule;
+use kumiki_inet::tcp::{Config, Tcp, defaults};
 use kumiki_io::{DeviceConfig, Ended, Executor, GraphId, Pace, Plug, RealClock};
-use kumiki_proto::ip::{self, Ip};
-use kumiki_proto::tcp::config::AckRule;
-use kumiki_proto::tcp::{Config, Tcp, defaults};
 
 use crate::link::Link;
 use crate::load::{Load, Outcome, Work, cpu_s};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use kumiki_octets::Sum;
-use kumiki_osi::Oid;
+use kumiki_osi_service::Oid;
 
 /// The place in another protocol (or in a capture) where a protocol is named by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

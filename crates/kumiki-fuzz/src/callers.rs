@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use kumiki_decode::Decoder;
 use kumiki_graph::{Duration, Instant};
-use kumiki_proto::ip;
-use kumiki_proto::tcp::config::SynCookies;
-use kumiki_proto::tcp::{Config, Tcp, defaults};
+use kumiki_inet::ip;
+use kumiki_inet::tcp::config::SynCookies;
+use kumiki_inet::tcp::{Config, Tcp, defaults};
 use kumiki_wire::tcp::{Flags, Header, Options, Seq};
 
 use crate::host::Host;

@@ -9,12 +9,12 @@ use kumiki_graph::{
     Token, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::Modulo;
-use kumiki_proto::lapb::{self, Lapb};
-use kumiki_proto::x25::{Config, Over, Ranges, Role, X25};
-use kumiki_proto::xot::{self, Permanent, Xot};
+use kumiki_osi_service::x25::Modulo;
 use kumiki_wire::lapb::{Control, Header, Supervisory, function};
 use kumiki_wire::x25::{Body, Packet};
+use kumiki_x25::lapb::{self, Lapb};
+use kumiki_x25::x25::{Config, Over, Ranges, Role, X25};
+use kumiki_x25::xot::{self, Permanent, Xot};
 
 use crate::passing::Passing;
 use crate::subscriber::Subscriber;

@@ -8,12 +8,12 @@ use kumiki_graph::{
     Token, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::Number;
-use kumiki_proto::x25::{Config, Over, Ranges, Role, X25};
-use kumiki_proto::x25_iface::X25Iface;
-use kumiki_proto::x25_switch::{self, CLOSE, Place, Route, Switch};
-use kumiki_proto::xot::{self, Permanent, Xot};
+use kumiki_osi_service::x25::Number;
 use kumiki_wire::x25::Packet;
+use kumiki_x25::x25::{Config, Over, Ranges, Role, X25};
+use kumiki_x25::x25_iface::X25Iface;
+use kumiki_x25::x25_switch::{self, CLOSE, Place, Route, Switch};
+use kumiki_x25::xot::{self, Permanent, Xot};
 
 use crate::Draw;
 use crate::circuits::answer;

@@ -6,23 +6,23 @@
 
 use std::sync::{Arc, Mutex};
 
+use kumiki_files::file_user::{Config, Failure, FileClient, Operation, PutMode, Settings, Sink};
+use kumiki_files::filestore::{Config as ServerConfig, FileServer, Guard, Memory, ResponderConfig};
+use kumiki_files::ftam::{self, Ftam};
+use kumiki_files::mms::{self, Mms};
+use kumiki_files::mms_files;
 use kumiki_graph::{
     Above, Below, Context, Duration, Graph, Indication, Instant, NodeId, Protocol, Request,
     Service, Shape, TaskId, Token,
 };
 use kumiki_octets::Message;
-use kumiki_osi::ftam::FunctionalUnits;
-use kumiki_osi::ftam::contents::{ContentsType, StringClass};
-use kumiki_proto::acse::{self, Acse};
-use kumiki_proto::file_user::{Config, Failure, FileClient, Operation, PutMode, Settings, Sink};
-use kumiki_proto::filestore::{Config as ServerConfig, FileServer, Guard, Memory, ResponderConfig};
-use kumiki_proto::ftam::{self, Ftam};
-use kumiki_proto::mms::{self, Mms};
-use kumiki_proto::mms_files;
-use kumiki_proto::presentation::{self, Presentation};
-use kumiki_proto::session::{self, Session};
-use kumiki_proto::tp0::{self, Tp0};
-use kumiki_proto::tpkt::{self, Tpkt};
+use kumiki_osi::acse::{self, Acse};
+use kumiki_osi::presentation::{self, Presentation};
+use kumiki_osi::session::{self, Session};
+use kumiki_osi::tp0::{self, Tp0};
+use kumiki_osi::tpkt::{self, Tpkt};
+use kumiki_osi_service::ftam::FunctionalUnits;
+use kumiki_osi_service::ftam::contents::{ContentsType, StringClass};
 use kumiki_wire::cotp::Tpdu;
 
 use crate::packet::SHOWN;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Key};
-use kumiki_proto::{ip, ipv6};
+use kumiki_inet::{ip, ipv6};
 use kumiki_wire::ipv4;
 use kumiki_wire::ipv6 as wire6;
 use kumiki_wire::ipv6::extension::Fragment;

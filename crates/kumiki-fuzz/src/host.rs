@@ -3,9 +3,9 @@
 use kumiki_graph::{
     DeviceId, Graph, Indication, Instant, NodeId, Protocol, Request, Service, TaskId, Unit,
 };
+use kumiki_inet::tcp::Tcp;
 use kumiki_octets::Message;
-use kumiki_proto::tcp::Tcp;
-use kumiki_proto::xtp::Xtp;
+use kumiki_xtp::Xtp;
 
 use crate::packet::on_the_line;
 use crate::program::{Command, Program};

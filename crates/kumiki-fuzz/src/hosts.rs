@@ -8,10 +8,10 @@ use core::net::SocketAddr;
 
 use kumiki_decode::Decoder;
 use kumiki_graph::{Duration, EcnUse, Instant};
-use kumiki_proto::ip;
-use kumiki_proto::ipv6;
-use kumiki_proto::tcp::config::SynCookies;
-use kumiki_proto::tcp::{Config, Tcp, defaults};
+use kumiki_inet::ip;
+use kumiki_inet::ipv6;
+use kumiki_inet::tcp::config::SynCookies;
+use kumiki_inet::tcp::{Config, Tcp, defaults};
 
 use crate::host::Host;
 use crate::line::Line;

@@ -11,13 +11,13 @@ use kumiki_graph::{
     Defect, DeviceId, Duration, Graph, Indication, Instant, LinkReport, NodeId, Report, Request,
     Service, TaskId, Unit,
 };
+use kumiki_inet::icmp::{self, IcmpEcho};
+use kumiki_inet::ip::{self, Interface, Ip, Neighbours};
 use kumiki_octets::Message;
-use kumiki_proto::icmp::{self, IcmpEcho};
-use kumiki_proto::ip::{self, Interface, Ip, Neighbours};
-use kumiki_proto::mapos::{self as resolver, Mapos};
-use kumiki_proto::mapos_switch::{self, MaposSwitch};
-use kumiki_proto::ppp::{self, Ppp};
-use kumiki_proto::sdh::{self, Sdh};
+use kumiki_ppp::mapos::{self as resolver, Mapos};
+use kumiki_ppp::mapos_switch::{self, MaposSwitch};
+use kumiki_ppp::ppp::{self, Ppp};
+use kumiki_ppp::sdh::{self, Sdh};
 use kumiki_wire::mapos::arp::{self, Operation};
 use kumiki_wire::mapos::ssp::{self, Entry, Metric};
 use kumiki_wire::mapos::{Address, Header, Subnet, Width, nsp, protocol};

@@ -8,9 +8,9 @@ use kumiki_graph::{
     Report, Request, Service, Shape, TaskId, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_proto::ppp::{self, Ppp};
-use kumiki_proto::ppp_daemon::misbehave::Script;
-use kumiki_proto::ppp_daemon::{
+use kumiki_ppp::ppp::{self, Ppp};
+use kumiki_ppp::ppp_daemon::misbehave::Script;
+use kumiki_ppp::ppp_daemon::{
     Config, Ipv4, MAX_LINES, Methods, Phase, PppDaemon, Quality, Secret, WAKE,
 };
 use kumiki_wire::ppp::{Compression, Header, protocol};

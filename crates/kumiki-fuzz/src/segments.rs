@@ -1,9 +1,9 @@
 //! TCP's two lists beside models that know every octet: what came ahead of its turn, and what was sent and not acknowledged.
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_inet::tcp::reassembly::{Inserted, Limits, Reassembly};
+use kumiki_inet::tcp::scoreboard::{NextSeg, Scoreboard, Span};
 use kumiki_octets::Message;
-use kumiki_proto::tcp::reassembly::{Inserted, Limits, Reassembly};
-use kumiki_proto::tcp::scoreboard::{NextSeg, Scoreboard, Span};
 use kumiki_wire::tcp::{SackBlock, Seq};
 
 use crate::{Draw, Target, within_mb};

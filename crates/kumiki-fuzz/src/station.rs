@@ -8,11 +8,11 @@ use core::net::SocketAddr;
 
 use kumiki_decode::Decoder;
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Service};
-use kumiki_proto::arp::{self, Arp};
-use kumiki_proto::eth::{self, Eth};
-use kumiki_proto::tcp::{Tcp, defaults};
-use kumiki_proto::udp::{self, Udp};
-use kumiki_proto::{ip, ipv6};
+use kumiki_inet::arp::{self, Arp};
+use kumiki_inet::eth::{self, Eth};
+use kumiki_inet::tcp::{Tcp, defaults};
+use kumiki_inet::udp::{self, Udp};
+use kumiki_inet::{ip, ipv6};
 use kumiki_wire::ethernet::MacAddr;
 
 use crate::host::Host;

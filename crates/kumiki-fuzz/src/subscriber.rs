@@ -7,7 +7,7 @@ use kumiki_graph::{
     Protocol, Reason, Request, Service, Shape, Token,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::{Call, Number, Primitive};
+use kumiki_osi_service::x25::{Call, Number, Primitive};
 
 /// One session of the user.
 #[derive(Default)]

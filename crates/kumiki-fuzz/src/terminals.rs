@@ -5,17 +5,17 @@
 //! panics, nobody talks without end, no stream is handed more than it has room for, nothing is read ahead without bound, and when the line is gone
 //! no call is left.
 
+use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{
     Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, NodeId, Report, Request,
     Service, TaskId, Token, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::{Number, pad::Parameters};
-use kumiki_proto::pad::{self, Pad, State};
-use kumiki_proto::pad_host::{self, PadHost};
-use kumiki_proto::pipe::{self, Pipe};
-use kumiki_proto::telnet::Telnet;
-use kumiki_proto::x25::{Config, Over, Role, X25};
+use kumiki_osi_service::x25::{Number, pad::Parameters};
+use kumiki_x25::pad::{self, Pad, State};
+use kumiki_x25::pad_host::{self, PadHost};
+use kumiki_x25::telnet::Telnet;
+use kumiki_x25::x25::{Config, Over, Role, X25};
 
 use crate::passing::Passing;
 use crate::subscriber::Subscriber;

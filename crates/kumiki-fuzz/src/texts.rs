@@ -11,7 +11,7 @@ use kumiki_lab::profile;
 use kumiki_lab::quantity::{self, Octets, Quantity, Rate, Share};
 use kumiki_lab::scenario::{Amount, Choice, Document};
 use kumiki_lab::script;
-use kumiki_proto::registry::{self, Place, Settings, Value};
+use kumiki_stack::{Place, Settings, Value};
 
 use crate::{Draw, Target, within_mb};
 
@@ -130,7 +130,7 @@ fn scenario(text: &str, set: String) {
 }
 
 fn settings(draw: &mut Draw<'_>) {
-    let kinds: Vec<&str> = registry::kinds().collect();
+    let kinds: Vec<&str> = kumiki_stack::kinds().collect();
     let kind = kinds[draw.below(kinds.len())];
     let below = ["ip", "line"];
     let place = Place {
@@ -138,7 +138,7 @@ fn settings(draw: &mut Draw<'_>) {
         mtu: (draw.octet() & 1 != 0).then(|| draw.long()),
     };
     let mut chosen = Settings::new();
-    let known = registry::settings(kind, &chosen);
+    let known = kumiki_stack::settings(kind, &chosen);
     for _ in 0..12 {
         if draw.is_empty() || known.is_empty() {
             break;
@@ -146,8 +146,8 @@ fn settings(draw: &mut Draw<'_>) {
         let path = &known[draw.below(known.len())].path;
         chosen = with(chosen, path, value(draw, 2));
     }
-    let _ = registry::settings(kind, &chosen);
-    if let Err(why) = registry::build(kind, &chosen, place) {
+    let _ = kumiki_stack::settings(kind, &chosen);
+    if let Err(why) = kumiki_stack::build(kind, &chosen, place) {
         assert!(!why.to_string().is_empty());
     }
 }

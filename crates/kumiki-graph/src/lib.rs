@@ -5,6 +5,8 @@
 //! | [`service`] | what crosses from layer to layer |
 //! | [`Protocol`], [`Context`] | what a layer is, and all it can see and do |
 //! | [`Graph`] | how layers are put together and run |
+//! | [`users`], [`sessions`] | what a node knows its users and its connections by |
+//! | [`pipe`], [`loopback`] | two nodes that know no protocol |
 //! | [`ledger`] | the memory of a modelled host |
 //!
 //! Nothing here knows a protocol, reads a clock or has randomness of its own.
@@ -15,12 +17,17 @@ mod assembly;
 mod context;
 mod graph;
 pub mod ledger;
+pub mod loopback;
 mod misfit;
+pub mod pipe;
 mod protocol;
+mod rate;
 mod rng;
 pub mod service;
+pub mod sessions;
 mod time;
 mod timers;
+pub mod users;
 
 pub use account::{Account, Prices, Work};
 pub use address::Address;
@@ -28,6 +35,7 @@ pub use context::{Context, MustWait, Pool, TimerSlot};
 pub use graph::{DeviceId, Graph, NodeId, Output, Ran, Standstill, Tapped, TaskId};
 pub use misfit::Misfit;
 pub use protocol::{Above, Below, Protocol, Shape, Token};
+pub use rate::{Bucket, Rate};
 pub use rng::Rng;
 pub use service::{
     Accept, AccessPoint, Agreement, CircuitManage, CircuitReport, Cleared, Coalesce, Credit,

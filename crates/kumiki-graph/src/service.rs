@@ -13,9 +13,9 @@
 use core::net::Ipv4Addr;
 
 use kumiki_octets::Message;
-use kumiki_osi::Association;
-use kumiki_osi::presentation::Values;
-use kumiki_osi::x25::Call;
+use kumiki_osi_service::Association;
+use kumiki_osi_service::presentation::Values;
+use kumiki_osi_service::x25::Call;
 
 use crate::{Address, Duration};
 

@@ -11,6 +11,8 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use kumiki_graph::{DeviceId, Duration, Graph, NodeId, Quality, Service};
+use kumiki_inet::ip::{self, Ip};
+use kumiki_inet::tcp::{Counters, Tcp, defaults};
 use kumiki_io::ManualClock;
 use kumiki_io::executor::{DeviceConfig, Ended, Executor, Pace, Plug};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
@@ -18,8 +20,6 @@ use kumiki_link::{
     Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig,
 };
 use kumiki_octets::Pattern;
-use kumiki_proto::ip::{self, Ip};
-use kumiki_proto::tcp::{Counters, Tcp, defaults};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -63,7 +63,7 @@ fn graph(own: Ipv4Addr, messages: u64, sack: bool) -> (Graph, DeviceId, NodeId) 
     };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     graph.add_node("ip", task, Box::new(ip)).unwrap();
-    let config = kumiki_proto::tcp::Config {
+    let config = kumiki_inet::tcp::Config {
         sack,
         ..defaults::modern()
     };

@@ -10,7 +10,10 @@
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use kumiki_atm::llc_snap::{self, LlcSnap};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Quality, Service, Tapped, TaskId};
+use kumiki_inet::ip::{self, Ip, Neighbours};
+use kumiki_inet::tcp::{Tcp, defaults};
 use kumiki_io::executor::{Ended, Executor, Pace, Plug as ExecutorPlug, Uneven};
 use kumiki_io::{Clock, ManualClock, RealClock};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
@@ -19,9 +22,6 @@ use kumiki_link::{
     Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire,
 };
 use kumiki_octets::Pattern;
-use kumiki_proto::ip::{self, Ip, Neighbours};
-use kumiki_proto::llc_snap::{self, LlcSnap};
-use kumiki_proto::tcp::{Tcp, defaults};
 use kumiki_sim::{Host, Plug, TaskConfig, World};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use kumiki_proto::registry::{self, Setting, Settings};
-use kumiki_proto::tcp::defaults;
+use kumiki_inet::tcp::defaults;
+use kumiki_stack::{Setting, Settings};
 
 /// Set to write the document instead of comparing it.
 const BLESS: &str = "KUMIKI_BLESS";
@@ -30,7 +30,7 @@ fn line(list: &mut String, setting: &Setting, default: &str) {
 fn tcp_default(number: usize, setting: &Setting) -> String {
     let mut text = setting.default.clone();
     for name in defaults::NAMES.into_iter().filter(|name| *name != "modern") {
-        let other = registry::settings("tcp", &Settings::new().with("defaults", name));
+        let other = kumiki_stack::settings("tcp", &Settings::new().with("defaults", name));
         let Some(other) = other.get(number) else {
             panic!("{name} has fewer settings");
         };
@@ -50,12 +50,12 @@ fn tcp_default(number: usize, setting: &Setting) -> String {
 
 fn document() -> String {
     let mut text = HEAD.to_owned();
-    for kind in registry::kinds() {
+    for kind in kumiki_stack::kinds() {
         let _ = write!(
             text,
             "\n## `{kind}`\n\n| key | value and unit | meaning | default |\n|---|---|---|---|\n"
         );
-        for (number, setting) in registry::settings(kind, &Settings::new())
+        for (number, setting) in kumiki_stack::settings(kind, &Settings::new())
             .iter()
             .enumerate()
         {
@@ -91,8 +91,8 @@ fn the_list_of_settings_is_up_to_date() {
 
 #[test]
 fn every_setting_says_what_it_means_and_has_a_name_of_its_own() {
-    for kind in registry::kinds() {
-        let settings = registry::settings(kind, &Settings::new());
+    for kind in kumiki_stack::kinds() {
+        let settings = kumiki_stack::settings(kind, &Settings::new());
         for (number, setting) in settings.iter().enumerate() {
             assert!(!setting.meaning.is_empty(), "{kind} {:?}", setting.path);
             let twice = settings

@@ -12,9 +12,9 @@
 use core::fmt;
 
 use kumiki_octets::Message;
-use kumiki_osi::Oid;
-use kumiki_osi::acse::{AssociateResult, Authentication, Diagnostic, Names};
-use kumiki_osi::presentation::ContextId;
+use kumiki_osi_service::Oid;
+use kumiki_osi_service::acse::{AssociateResult, Authentication, Diagnostic, Names};
+use kumiki_osi_service::presentation::ContextId;
 
 use crate::Malformed;
 use crate::ber::{Element, Fault, Tag, Writer, chain, push};

@@ -21,7 +21,7 @@
 
 use core::fmt;
 
-use kumiki_osi::BadOid;
+use kumiki_osi_service::BadOid;
 use thiserror::Error;
 
 use crate::Malformed;

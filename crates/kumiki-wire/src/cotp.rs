@@ -14,7 +14,7 @@
 
 use core::fmt;
 
-use kumiki_osi::Selector;
+use kumiki_osi_service::Selector;
 use thiserror::Error;
 
 use crate::Malformed;

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | ISO 7776 sections 3 and 4, X.25 sections 2.2 to 2.4 (recalled; checked against Linux's frames and tshark 4.0); [`ether`]: Linux's LAPB over Ethernet |
-//! | Used by | `kumiki_proto::lapb`, `kumiki-decode` |
+//! | Used by | `kumiki_x25::lapb`, `kumiki-decode` |
 //! | Left out | the header of the multilink procedure; the insides of XID, which are passed through; flags, bit stuffing and the frame check sequence, which are the line's |
 //!
 //! ```text
@@ -20,7 +20,7 @@
 
 use core::fmt;
 
-pub use kumiki_osi::x25::Modulo;
+pub use kumiki_osi_service::x25::Modulo;
 
 use crate::{Malformed, put};
 

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | ISO 9506-2. The text was not at hand: fields and tags are those of the ASN.1 that Wireshark has; judged by tshark and libiec61850 |
-//! | Above | the user of MMS: [`kumiki_osi::mms`] |
+//! | Above | the user of MMS: [`kumiki_osi_service::mms`] |
 //! | Below | [`presentation`](crate::presentation): each PDU is one value in the context of MMS; initiate rides in [`acse`](crate::acse) |
 //! | Emits | definite lengths; `moreFollows` of fileRead always, for some readers do not know its default |
 //! | Accepts | every form of BER, fields of later versions behind those that are known (passed over), dates that are none; a file's octets in pieces |
@@ -12,7 +12,7 @@
 //! The octets of a file are shared and never read; all else of a PDU is small and read from one piece, of at most [`MOST_OCTETS`].
 
 use kumiki_octets::Message;
-use kumiki_osi::mms::{FileRead, Pdu, Raw, Reject, RejectedPdu, Response, Service};
+use kumiki_osi_service::mms::{FileRead, Pdu, Raw, Reject, RejectedPdu, Response, Service};
 
 use crate::Malformed;
 use crate::ber::{Class, Element, Fault, Reader, Tag, Writer, chain, push};

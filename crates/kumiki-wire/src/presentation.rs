@@ -22,9 +22,9 @@
 use core::fmt;
 
 use kumiki_octets::Message;
-use kumiki_osi::presentation::{Context, ContextId, ContextResult};
-use kumiki_osi::session::FunctionalUnits;
-use kumiki_osi::{Oid, Selector};
+use kumiki_osi_service::presentation::{Context, ContextId, ContextResult};
+use kumiki_osi_service::session::FunctionalUnits;
+use kumiki_osi_service::{Oid, Selector};
 
 use crate::Malformed;
 use crate::ber::{Bits, Element, Tag, Writer, chain, push};
@@ -69,7 +69,7 @@ fn selector(element: &Element<'_>) -> Result<Selector, Malformed> {
         element.refuse(crate::ber::Fault::Size {
             found: octets.len(),
             least: 0,
-            most: kumiki_osi::selector::MOST,
+            most: kumiki_osi_service::selector::MOST,
         })
     })
 }

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | X.25 section 5, ISO 8208 clause 12 (recalled; checked against packets of Linux and xotpad and against tshark 4.0) |
-//! | Used by | `kumiki_proto::x25`, `kumiki_proto::xot`, `kumiki-decode` |
+//! | Used by | `kumiki_x25::x25`, `kumiki_x25::xot`, `kumiki-decode` |
 //! | Left out | what is inside registration packets: their octets are kept; the identification protocol of interworking (GFI 11) |
 //!
 //! ```text
@@ -19,8 +19,8 @@
 
 use core::fmt;
 
-pub use kumiki_osi::x25::Modulo;
-use kumiki_osi::x25::diagnostic;
+pub use kumiki_osi_service::x25::Modulo;
+use kumiki_osi_service::x25::diagnostic;
 
 use crate::{Malformed, put, put_slice};
 
@@ -79,7 +79,7 @@ pub const MOST_CALL_DATA: (usize, usize) = (16, 128);
 pub struct Refused {
     /// What is wrong.
     pub why: Malformed,
-    /// The diagnostic code ([`kumiki_osi::x25::diagnostic`]).
+    /// The diagnostic code ([`kumiki_osi_service::x25::diagnostic`]).
     pub diagnostic: u8,
 }
 

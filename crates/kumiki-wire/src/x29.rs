@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | X.29 (1988) clause 4. Recalled; message codes checked against tshark 4.0 and xotpad, error types and bit 8 of a reference against a manual's tables (BANalyzer) and the University of British Columbia's PAD of 4.3BSD, the layout of reselection against nobody |
 //! | Below | DATA packets with Q = 1 ([`crate::x25`]): a complete packet sequence is one message |
-//! | Used by | `kumiki_proto::pad`, `kumiki_proto::pad_host`, `kumiki-decode` |
+//! | Used by | `kumiki_x25::pad`, `kumiki_x25::pad_host`, `kumiki-decode` |
 //! | Left out | the change of aspect of the multi-aspect PAD, which is shown as an indication of break with parameter 1 |
 //!
 //! tshark has the error types as twice what they are here, and xotpad says that a parameter was not set by bit 8 of the value; with values up to 255
@@ -17,8 +17,8 @@
 
 use core::fmt;
 
-use kumiki_osi::x25::pad::Parameter;
-use kumiki_osi::x25::{Facilities, Number};
+use kumiki_osi_service::x25::pad::Parameter;
+use kumiki_osi_service::x25::{Facilities, Number};
 
 use crate::x25::{emit_facilities, facilities_len, parse_facilities};
 use crate::{Malformed, put, put_slice};
@@ -118,7 +118,7 @@ pub struct Pair {
     /// The number of the parameter, 1 to 127; 0 separates those of a network from those of X.3.
     pub reference: u8,
     /// In an indication: the parameter could not be set or read, and the value says why
-    /// ([`NotSet`](kumiki_osi::x25::pad::NotSet)).
+    /// ([`NotSet`](kumiki_osi_service::x25::pad::NotSet)).
     pub error: bool,
     /// Its value; 0 where it is to be read.
     pub value: u8,
@@ -428,7 +428,9 @@ mod tests {
                 };
                 Message::Reselection(Box::new(Reselection {
                     called: called.unwrap(),
-                    facilities: Facilities(vec![kumiki_osi::x25::Facility::ClosedGroup(group)]),
+                    facilities: Facilities(vec![kumiki_osi_service::x25::Facility::ClosedGroup(
+                        group,
+                    )]),
                     data,
                 }))
             })

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 1613 sections 4.1 and 6.5 |
-//! | Used by | `kumiki_proto::xot`, `kumiki-decode` |
+//! | Used by | `kumiki_x25::xot`, `kumiki-decode` |
 //! | Left out | nothing of the octets; the packets themselves are in [`crate::x25`] |
 //!
 //! ```text
@@ -140,7 +140,7 @@ pub mod status {
 /// A status in words.
 #[must_use]
 pub const fn status_text(code: u8) -> &'static str {
-    kumiki_osi::x25::circuit_status(code)
+    kumiki_osi_service::x25::circuit_status(code)
 }
 
 /// One end of a PVC in its set-up.

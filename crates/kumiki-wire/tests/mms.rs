@@ -3,8 +3,8 @@
 use bcder::decode::SliceSource;
 use bcder::{Mode, Tag};
 use kumiki_octets::{Message, Page};
-use kumiki_osi::ftam::{GeneralizedTime, GraphicString};
-use kumiki_osi::mms::{
+use kumiki_osi_service::ftam::{GeneralizedTime, GraphicString};
+use kumiki_osi_service::mms::{
     Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse,
     FileName, FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, ObtainFile, Pdu, Raw,
     Reject, RejectedPdu, Request, Response, Service, ServiceError, Services, Status, file_error,
@@ -243,7 +243,7 @@ fn response() -> impl Strategy<Value = Response> {
                     vendor_name,
                     model_name,
                     revision,
-                    abstract_syntaxes: vec![kumiki_osi::mms::ABSTRACT_SYNTAX],
+                    abstract_syntaxes: vec![kumiki_osi_service::mms::ABSTRACT_SYNTAX],
                 }))
             }
         ),

@@ -2,7 +2,7 @@
 //!
 //! | Rule | Says |
 //! |---|---|
-//! | direction | a dependency follows `kumiki -> lab -> {sim, io} -> link, proto -> graph, wire -> osi -> octets`; `wire` and `graph` do not know each other, nor do `link` and `proto`, nor `sim` and `io`, and those two know no protocol |
+//! | direction | a dependency follows `kumiki -> lab -> {sim, io} -> link, stack -> families -> graph, wire -> osi-service -> octets`; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
 //! | dev-direction | the same for what only tests use; an exception with a reason is possible |
 //! | lints | every manifest takes lints, edition and licence from the workspace |
 
@@ -12,15 +12,67 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     ("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
-    ("kumiki-osi", &["kumiki-octets"]),
-    ("kumiki-wire", &["kumiki-octets", "kumiki-osi"]),
-    ("kumiki-graph", &["kumiki-octets", "kumiki-osi"]),
+    ("kumiki-osi-service", &["kumiki-octets"]),
+    ("kumiki-wire", &["kumiki-octets", "kumiki-osi-service"]),
+    ("kumiki-graph", &["kumiki-octets", "kumiki-osi-service"]),
+    ("kumiki-inet", BELOW_FAMILIES),
     (
-        "kumiki-proto",
-        &["kumiki-octets", "kumiki-osi", "kumiki-wire", "kumiki-graph"],
+        "kumiki-atm",
+        &[
+            "kumiki-octets",
+            "kumiki-wire",
+            "kumiki-graph",
+            "kumiki-inet",
+        ],
+    ),
+    (
+        "kumiki-ppp",
+        &[
+            "kumiki-octets",
+            "kumiki-wire",
+            "kumiki-graph",
+            "kumiki-inet",
+        ],
+    ),
+    (
+        "kumiki-xtp",
+        &[
+            "kumiki-octets",
+            "kumiki-wire",
+            "kumiki-graph",
+            "kumiki-inet",
+        ],
+    ),
+    ("kumiki-x25", BELOW_OSI),
+    ("kumiki-osi", BELOW_OSI),
+    (
+        "kumiki-files",
+        &[
+            "kumiki-octets",
+            "kumiki-osi-service",
+            "kumiki-wire",
+            "kumiki-graph",
+            "kumiki-osi",
+        ],
+    ),
+    (
+        "kumiki-stack",
+        &[
+            "kumiki-octets",
+            "kumiki-osi-service",
+            "kumiki-wire",
+            "kumiki-graph",
+            "kumiki-inet",
+            "kumiki-atm",
+            "kumiki-ppp",
+            "kumiki-xtp",
+            "kumiki-x25",
+            "kumiki-osi",
+            "kumiki-files",
+        ],
     ),
     // Media know the headers they frame with: cells, HDLC, SONET.
     (
@@ -38,7 +90,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
     (
         "kumiki-decode",
-        &["kumiki-octets", "kumiki-osi", "kumiki-wire"],
+        &["kumiki-octets", "kumiki-osi-service", "kumiki-wire"],
     ),
     ("kumiki-lab", EVERYTHING_BELOW_LAB),
     ("kumiki", EVERYTHING_BELOW_KUMIKI),
@@ -46,18 +98,35 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("kumiki-bench", EVERYTHING_BELOW_KUMIKI),
     ("kumiki-fuzz", EVERYTHING_BELOW_KUMIKI),
     ("xtask", &[]),
-    // And this one only tests, those of all others.
-    (FOR_TESTS, &[]),
+    // And these only tests, those of all others.
+    ("kumiki-watchdog", &[]),
+    ("kumiki-testkit", &["kumiki-octets", "kumiki-graph"]),
 ];
 
-const FOR_TESTS: &str = "kumiki-watchdog";
+const FOR_TESTS: [&str; 2] = ["kumiki-watchdog", "kumiki-testkit"];
+
+const BELOW_FAMILIES: &[&str] = &["kumiki-octets", "kumiki-wire", "kumiki-graph"];
+
+const BELOW_OSI: &[&str] = &[
+    "kumiki-octets",
+    "kumiki-osi-service",
+    "kumiki-wire",
+    "kumiki-graph",
+];
 
 const EVERYTHING_BELOW_LAB: &[&str] = &[
     "kumiki-octets",
-    "kumiki-osi",
+    "kumiki-osi-service",
     "kumiki-wire",
     "kumiki-graph",
-    "kumiki-proto",
+    "kumiki-inet",
+    "kumiki-atm",
+    "kumiki-ppp",
+    "kumiki-xtp",
+    "kumiki-x25",
+    "kumiki-osi",
+    "kumiki-files",
+    "kumiki-stack",
     "kumiki-link",
     "kumiki-sim",
     "kumiki-io",
@@ -65,10 +134,17 @@ const EVERYTHING_BELOW_LAB: &[&str] = &[
 
 const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
     "kumiki-octets",
-    "kumiki-osi",
+    "kumiki-osi-service",
     "kumiki-wire",
     "kumiki-graph",
-    "kumiki-proto",
+    "kumiki-inet",
+    "kumiki-atm",
+    "kumiki-ppp",
+    "kumiki-xtp",
+    "kumiki-x25",
+    "kumiki-osi",
+    "kumiki-files",
+    "kumiki-stack",
     "kumiki-link",
     "kumiki-sim",
     "kumiki-io",
@@ -111,7 +187,7 @@ fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Ve
     };
     for (rule, used) in dependencies(manifest) {
         let ours = MAY_USE.iter().any(|(crate_name, _)| *crate_name == used);
-        let for_tests = used == FOR_TESTS && rule == "dev-direction";
+        let for_tests = FOR_TESTS.contains(&used.as_str()) && rule == "dev-direction";
         if ours && !for_tests && !allowed.contains(&used.as_str()) {
             findings.push(Finding::new(
                 rule,
@@ -206,7 +282,7 @@ mod tests {
     fn downward_is_allowed() {
         assert!(
             found(
-                "kumiki-proto",
+                "kumiki-inet",
                 "[dependencies]\nkumiki-wire.workspace = true\nthiserror = \"2\"\n"
             )
             .is_empty()
@@ -226,9 +302,9 @@ mod tests {
             ("kumiki-octets", "kumiki-wire"),
             ("kumiki-wire", "kumiki-graph"),
             ("kumiki-graph", "kumiki-wire"),
-            ("kumiki-proto", "kumiki-link"),
-            ("kumiki-link", "kumiki-proto"),
-            ("kumiki-sim", "kumiki-proto"),
+            ("kumiki-inet", "kumiki-link"),
+            ("kumiki-link", "kumiki-inet"),
+            ("kumiki-sim", "kumiki-inet"),
             ("kumiki-sim", "kumiki-wire"),
             ("kumiki-sim", "kumiki-io"),
             ("kumiki-io", "kumiki-sim"),
@@ -248,9 +324,9 @@ mod tests {
         let renamed =
             "[dependencies]\nheaders = { package = \"kumiki-wire\", path = \"../kumiki-wire\" }\n";
         assert_eq!(found("kumiki-graph", renamed).len(), 1);
-        let platform = "[target.'cfg(unix)'.dependencies]\nkumiki-proto.workspace = true\n";
+        let platform = "[target.'cfg(unix)'.dependencies]\nkumiki-inet.workspace = true\n";
         assert_eq!(found("kumiki-io", platform).len(), 1);
-        let build = "[build-dependencies]\nkumiki-proto.workspace = true\n";
+        let build = "[build-dependencies]\nkumiki-inet.workspace = true\n";
         assert_eq!(found("kumiki-io", build).len(), 1);
     }
 

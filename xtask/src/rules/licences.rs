@@ -39,6 +39,8 @@ pub(crate) fn check(tree: &Tree, packages: &str) -> Vec<Finding> {
         .collect();
     let mut findings = Vec::new();
     for line in lines {
+        // cargo tree marks so what it has shown above.
+        let line = line.trim_end_matches(" (*)");
         let (package, licence) = line.split_once('\t').unwrap_or((line, ""));
         if !is_met(licence, &allowed) {
             let what = format!("{package} has the licence \"{licence}\"");

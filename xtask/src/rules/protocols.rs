@@ -2,27 +2,32 @@
 //!
 //! | Rule | Says |
 //! |---|---|
-//! | protocol | `crates/kumiki-proto/src/<name>/` has `mod.rs`, whose doc table has the rows Specification, Above, Below and Left out, and `tests.rs` |
+//! | protocol | `src/<name>/` of a family's crate has `mod.rs`, whose doc table has the rows Specification, Above, Below and Left out, and `tests.rs` |
 
 use std::collections::BTreeSet;
 
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-const PROTOCOLS: &str = "crates/kumiki-proto/src/";
+/// The crates of the families. XTP is one protocol, whose `mod.rs` is the crate's `lib.rs`; it has the other folders of a protocol directly below.
+const FAMILIES: [&str; 6] = ["inet", "atm", "ppp", "x25", "osi", "files"];
 const ROWS: [&str; 4] = ["Specification", "Above", "Below", "Left out"];
 const RULE: &str = "protocol";
 
-/// Looks at every folder directly below `crates/kumiki-proto/src/`.
+/// Looks at every folder directly below `src/` of a family's crate.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let folders: BTreeSet<&str> = tree
         .paths()
-        .filter_map(|path| path.strip_prefix(PROTOCOLS)?.split_once('/'))
-        .map(|(folder, _)| folder)
+        .filter_map(|path| {
+            let (family, inside) = path.strip_prefix("crates/kumiki-")?.split_once("/src/")?;
+            let (folder, _) = inside.split_once('/')?;
+            let there = path.len() - inside.len() + folder.len();
+            FAMILIES.contains(&family).then(|| path.get(..there))?
+        })
         .collect();
     let mut findings = Vec::new();
     for folder in folders {
-        let file = format!("{PROTOCOLS}{folder}/mod.rs");
+        let file = format!("{folder}/mod.rs");
         match tree.text(&file) {
             None => findings.push(Finding::new(
                 RULE,
@@ -45,8 +50,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
                 }
             }
         }
-        let tests = format!("{PROTOCOLS}{folder}/tests.rs");
-        if !tree.has(&tests) && !tree.has(&format!("{PROTOCOLS}{folder}/tests")) {
+        let tests = format!("{folder}/tests.rs");
+        if !tree.has(&tests) && !tree.has(&format!("{folder}/tests")) {
             let right = "tests.rs, through the public surface of the protocol";
             findings.push(Finding::new(
                 RULE,
@@ -83,8 +88,8 @@ mod tests {
     use super::*;
 
     const GOOD: &str = "//! SNAP.\n//!\n//! | | |\n//! |---|---|\n//! | Specification | IEEE 802 |\n//! | **Above** | IP |\n//! | Below | LLC |\n//! | Left out | nothing |\n";
-    const MOD: &str = "crates/kumiki-proto/src/snap/mod.rs";
-    const TESTS: &str = "crates/kumiki-proto/src/snap/tests.rs";
+    const MOD: &str = "crates/kumiki-inet/src/snap/mod.rs";
+    const TESTS: &str = "crates/kumiki-inet/src/snap/tests.rs";
 
     #[test]
     fn a_complete_protocol_passes() {
@@ -115,6 +120,6 @@ mod tests {
 
     #[test]
     fn a_file_beside_the_folders_is_not_a_protocol() {
-        assert!(check(&Tree::of(&[("crates/kumiki-proto/src/registry.rs", "")])).is_empty());
+        assert!(check(&Tree::of(&[("crates/kumiki-stack/src/", "")])).is_empty());
     }
 }

@@ -1,15 +1,15 @@
 //! The layers, from the users down to transport, and what the users move.
 
+use kumiki_files::file_user::{Config, FileClient, Gain, Operation, PutMode, Settings, Sink, Want};
+use kumiki_files::filestore::{self, FileServer, Guard, Memory, ResponderConfig};
+use kumiki_files::ftam::{self, Ftam};
 use kumiki_graph::{Graph, Instant, Misfit, NodeId, Protocol, TaskId};
 use kumiki_octets::{Message, Page};
-use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_proto::acse::{self, Acse};
-use kumiki_proto::file_user::{Config, FileClient, Gain, Operation, PutMode, Settings, Sink, Want};
-use kumiki_proto::filestore::{self, FileServer, Guard, Memory, ResponderConfig};
-use kumiki_proto::ftam::{self, Ftam};
-use kumiki_proto::presentation::{self, Presentation};
-use kumiki_proto::session::{self, Session};
-use kumiki_proto::tp0::{self, Tp0};
+use kumiki_osi::acse::{self, Acse};
+use kumiki_osi::presentation::{self, Presentation};
+use kumiki_osi::session::{self, Session};
+use kumiki_osi::tp0::{self, Tp0};
+use kumiki_osi_service::ftam::contents::ContentsType;
 use serde::Serialize;
 
 use super::Way;

@@ -4,12 +4,12 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
+use kumiki_files::file_user::{FileClient, Want};
+use kumiki_files::filestore::FileServer;
+use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{DeviceId, Duration, Graph, Misfit, NodeId, Protocol, Service};
 use kumiki_io::{Clock as _, Ended, Executor, GraphId, Pace, Plug, RealClock, Stream};
-use kumiki_proto::file_user::{FileClient, Want};
-use kumiki_proto::filestore::FileServer;
-use kumiki_proto::pipe::{self, Pipe};
-use kumiki_proto::tpkt::{self, Tpkt};
+use kumiki_osi::tpkt::{self, Tpkt};
 
 use super::stack::{self, Content, Shape};
 use super::{Taken, Way};

@@ -1,8 +1,8 @@
 //! All in one graph: two users of the same seven layers, which meet below transport.
 
+use kumiki_files::file_user::Want;
+use kumiki_graph::loopback::{Config, Loopback};
 use kumiki_graph::{Graph, Instant, TaskId};
-use kumiki_proto::file_user::Want;
-use kumiki_proto::loopback::{Config, Loopback};
 
 use super::stack::{self, Content, Shape};
 use super::{Taken, Way};

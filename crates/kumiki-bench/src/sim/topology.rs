@@ -3,12 +3,12 @@
 use core::net::{Ipv4Addr, SocketAddr};
 
 use kumiki_graph::{Coalesce, Duration, Graph, Misfit, Protocol, Quality, Service};
+use kumiki_inet::ip::{self, Ip};
+use kumiki_inet::tcp::congestion::Algorithm;
+use kumiki_inet::tcp::{Tcp, defaults};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
 use kumiki_octets::Pattern;
-use kumiki_proto::ip::{self, Ip};
-use kumiki_proto::tcp::congestion::Algorithm;
-use kumiki_proto::tcp::{Tcp, defaults};
 use kumiki_sim::{Host, HostId, Plug, World};
 
 use super::{Parameters, Shape, Writes};

@@ -7,7 +7,7 @@
 //! | Left out | directory names, which are octets here; whether somebody is who he says |
 
 use kumiki_octets::Message;
-use kumiki_osi::acse::{ABSTRACT_SYNTAX, Diagnostic};
+use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, Diagnostic};
 use kumiki_wire::Malformed;
 use kumiki_wire::acse::{Apdu, reason};
 use kumiki_wire::ber::{Element, Reader, Tag};

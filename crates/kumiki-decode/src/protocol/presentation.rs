@@ -9,7 +9,7 @@
 //! What follows an octet-aligned PDV-list may be several values, one behind the other.
 
 use kumiki_octets::Message;
-use kumiki_osi::presentation::{BASIC_ENCODING_RULES, abort, context_refusal, refusal};
+use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, abort, context_refusal, refusal};
 use kumiki_wire::Malformed;
 use kumiki_wire::ber::{Element, Reader, Tag};
 use kumiki_wire::presentation::{Abort, Accept, Connect, Refuse, Resync, Typed, UserData};
@@ -259,7 +259,7 @@ impl Walk {
 
 /// Who reads a value: whom its abstract syntax names. Where the beginning of the connection was not seen, what looks like association control
 /// is taken for it.
-fn keys(syntax: Option<kumiki_osi::Oid>, value: &Element<'_>) -> Vec<Key> {
+fn keys(syntax: Option<kumiki_osi_service::Oid>, value: &Element<'_>) -> Vec<Key> {
     if let Some(oid) = syntax {
         return vec![Key::AbstractSyntax(oid)];
     }

@@ -7,7 +7,7 @@
 //! | Left out | segmented SSDUs are not put together; whether an SPDU comes at its time |
 
 use kumiki_octets::Message;
-use kumiki_osi::session::{FunctionalUnits, refusal};
+use kumiki_osi_service::session::{FunctionalUnits, refusal};
 use kumiki_wire::Malformed;
 use kumiki_wire::session::unit::{code, name};
 use kumiki_wire::session::{self, Code, Spdus, Unit};

@@ -10,7 +10,7 @@
 //! what the capture says.
 //! What a call carries is known by its call user data, where the capture has it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
 
-use kumiki_osi::x25::{Facility, What, diagnostic_text};
+use kumiki_osi_service::x25::{Facility, What, diagnostic_text};
 use kumiki_wire::cotp;
 use kumiki_wire::x25::{Block, Body, Packet};
 
@@ -281,7 +281,7 @@ fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, mo
 }
 
 fn reason(reading: &mut Reading<'_>, what: What, found: u8, diagnostic: Option<u8>) {
-    let told = kumiki_osi::x25::Told {
+    let told = kumiki_osi_service::x25::Told {
         what,
         cause: found,
         diagnostic: diagnostic.unwrap_or(0),

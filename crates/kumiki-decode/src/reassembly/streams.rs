@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_osi::Oid;
+use kumiki_osi_service::Oid;
 
 use super::{Unfinished, noted};
 use crate::key::{Party, Stream};

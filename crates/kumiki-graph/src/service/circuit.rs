@@ -3,7 +3,7 @@
 use core::fmt;
 
 use kumiki_octets::Message;
-pub use kumiki_osi::x25::Number;
+pub use kumiki_osi_service::x25::Number;
 
 /// Call control that goes down, to the network that switches circuits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

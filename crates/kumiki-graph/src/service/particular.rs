@@ -1,7 +1,7 @@
 //! Primitives that one service has and no other.
 
 use kumiki_octets::Message;
-use kumiki_osi::{ftam, mms, session, x25};
+use kumiki_osi_service::{ftam, mms, session, x25};
 
 use super::Identification;
 

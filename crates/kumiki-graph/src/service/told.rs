@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use kumiki_osi::acse::Diagnostic;
-use kumiki_osi::{presentation, session, x25};
+use kumiki_osi_service::acse::Diagnostic;
+use kumiki_osi_service::{presentation, session, x25};
 
 /// Who finds that a peer breaks the protocol: a layer of ours.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -192,7 +192,7 @@ impl fmt::Display for Told {
             Self::Broken { by, found } => write!(f, "{by}: the peer broke the protocol: {found}"),
             Self::File { identifier } => write!(f, "file service: error {identifier}"),
             Self::Mms { class, code } => {
-                let meaning = kumiki_osi::mms::ErrorClass(class.into()).meaning(code.into());
+                let meaning = kumiki_osi_service::mms::ErrorClass(class.into()).meaning(code.into());
                 write!(f, "MMS: refused to begin: {meaning} (error {class}.{code})")
             }
         }

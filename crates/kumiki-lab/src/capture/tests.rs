@@ -1,7 +1,7 @@
 #![allow(clippy::float_cmp, reason = "values that are exact")]
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_proto::tcp::{Event, TraceEntry};
+use kumiki_inet::tcp::{Event, TraceEntry};
 use kumiki_wire::tcp::Seq;
 
 use super::trace::{Connection, to_csv, to_jsonl};

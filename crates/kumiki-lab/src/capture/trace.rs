@@ -12,7 +12,7 @@
 
 use core::net::SocketAddr;
 
-use kumiki_proto::tcp::{AckReason, Event, Tcp, TraceEntry};
+use kumiki_inet::tcp::{AckReason, Event, Tcp, TraceEntry};
 use kumiki_sim::Host;
 use kumiki_wire::tcp::Seq;
 use serde::Serialize;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Account, Pool};
-use kumiki_proto::tcp::Tcp;
-use kumiki_proto::xtp::Xtp;
+use kumiki_inet::tcp::Tcp;
 use kumiki_sim::{Host, World};
+use kumiki_xtp::Xtp;
 
 use crate::rows::Counters;
 

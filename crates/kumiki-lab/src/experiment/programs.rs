@@ -397,7 +397,7 @@ impl Setup<'_> {
     fn units(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
         let number = u32::try_from(NUMBER_LEN).unwrap_or(u32::MAX);
-        let most = kumiki_proto::udp::MAX_DATA;
+        let most = kumiki_inet::udp::MAX_DATA;
         if !(number..=most).contains(&self.message) {
             let problem = format!(
                 "{} octets, the number of each datagram included",

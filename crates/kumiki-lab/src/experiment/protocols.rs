@@ -1,11 +1,11 @@
 //! From a node's settings in a scenario to a protocol: quantities are read in the notation of scenarios, and
-//! [`kumiki_proto::registry`] does the rest.
+//! [`kumiki_stack`] does the rest.
 
 use core::net::{IpAddr, Ipv4Addr};
 
 use kumiki_graph::{Address, Coalesce, Duration, Protocol};
-use kumiki_osi::x25::Number;
-use kumiki_proto::registry::{self, BuildError, Form, Problem, Setting, Settings, Value};
+use kumiki_osi_service::x25::Number;
+use kumiki_stack::{BuildError, Form, Problem, Setting, Settings, Value};
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::hosts::kind_of;
@@ -13,7 +13,7 @@ use crate::quantity::Octets;
 use crate::scenario::Host;
 
 /// The words for [`Coalesce`].
-pub(super) const COALESCE: [(&str, Coalesce); 3] = registry::COALESCE;
+pub(super) const COALESCE: [(&str, Coalesce); 3] = kumiki_stack::COALESCE;
 
 /// What a node needs to know of its place.
 #[derive(Clone, Copy, Debug)]
@@ -35,20 +35,22 @@ pub(super) fn build(
     settings: &toml::Table,
     place: Place<'_>,
 ) -> Result<Option<Box<dyn Protocol>>, Fault> {
-    if !registry::kinds().any(|known| known == kind) {
+    if !kumiki_stack::kinds().any(|known| known == kind) {
         return Ok(None);
     }
-    let known = registry::settings(kind, &Settings::new());
+    let known = kumiki_stack::settings(kind, &Settings::new());
     let mut read = table(&mut Vec::new(), settings, &known)?;
     if kind == "tcp" && place.trace {
         read.set("trace", true);
     }
     let below: Vec<&str> = place.below.iter().map(String::as_str).collect();
-    let site = registry::Place {
+    let site = kumiki_stack::Place {
         below: &below,
         mtu: mtu(place),
     };
-    registry::build(kind, &read, site).map(Some).map_err(said)
+    kumiki_stack::build(kind, &read, site)
+        .map(Some)
+        .map_err(said)
 }
 
 /// The largest MTU of the IP (version 4) right below, where there is one.
@@ -66,7 +68,7 @@ fn mtu(place: Place<'_>) -> Option<u32> {
             .count()
             .try_into()
             .ok(),
-        None => Some(kumiki_proto::ip::Interface::new("", Ipv4Addr::UNSPECIFIED, 0).mtu),
+        None => Some(kumiki_inet::ip::Interface::new("", Ipv4Addr::UNSPECIFIED, 0).mtu),
     };
     match settings.get("interface").and_then(toml::Value::as_table) {
         Some(tables) => tables.values().filter_map(|it| of(it.as_table()?)).max(),
@@ -155,7 +157,7 @@ fn said(error: BuildError) -> Fault {
             fault(above, format!("the key {last:?} is missing")).expected(expected)
         }
         Problem::Value { found, expected } => {
-            let form = registry::settings(&error.kind, &Settings::new())
+            let form = kumiki_stack::settings(&error.kind, &Settings::new())
                 .into_iter()
                 .find(|setting| setting.is_at(&path) && setting.form.to_string() == *expected);
             let expected = form.map_or_else(|| expected.clone(), |it| self::expected(&it.form));

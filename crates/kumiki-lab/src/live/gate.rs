@@ -5,10 +5,10 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use kumiki_files::filestore::Fault;
 use kumiki_graph::{Duration, Rng};
 use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Ticket, Tries};
 use kumiki_io::{Clock as _, RealClock, unguessable};
-use kumiki_proto::filestore::Fault;
 
 /// How long a password waits until it may be looked at, where that is to be expected; then its connection is closed.
 const PATIENCE: Duration = Duration::from_secs(3);

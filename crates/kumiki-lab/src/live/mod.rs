@@ -525,7 +525,7 @@ pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDe
 #[cfg(target_os = "linux")]
 fn date() -> String {
     let seconds = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(i64::MAX);
-    let Some(it) = kumiki_osi::ftam::Moment::from_unix_seconds(seconds) else {
+    let Some(it) = kumiki_osi_service::ftam::Moment::from_unix_seconds(seconds) else {
         return String::new();
     };
     format!(

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_graph::{
     DeviceId, Graph, Indication, Instant, Manage, Notice, Report, Request, TaskId, Unit,
 };
+use kumiki_inet::tcp::{Snapshot, Tcp};
 use kumiki_octets::Message;
-use kumiki_proto::tcp::{Snapshot, Tcp};
 
 use super::header::Header;
 use super::notation::{Call, Connection, Hear, See};

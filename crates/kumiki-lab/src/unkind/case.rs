@@ -11,9 +11,10 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kumiki_graph::{Duration, ErrorControl, Quality};
+use kumiki_inet::tcp;
+use kumiki_inet::tcp::config::SynCookies;
 use kumiki_link::{Impairment, Loss};
-use kumiki_proto::tcp::config::SynCookies;
-use kumiki_proto::{tcp, xtp as protocol};
+use kumiki_xtp as protocol;
 
 mod dice;
 mod extras;

@@ -7,10 +7,10 @@ use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
 use kumiki_graph::{
     DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service, Unit,
 };
+use kumiki_inet::tcp::Tcp;
 use kumiki_octets::Pattern;
-use kumiki_proto::tcp::Tcp;
-use kumiki_proto::xtp::Xtp;
 use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
+use kumiki_xtp::Xtp;
 
 use super::case::{Case, Opening, Stack, Transport};
 use super::checker::{Checker, Violation};

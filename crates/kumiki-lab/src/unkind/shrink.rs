@@ -4,10 +4,10 @@
 //! less, one option of TCP less. What is left is what the failure needs, or nearly so.
 
 use kumiki_graph::{Duration, EcnUse, Quality};
+use kumiki_inet::tcp::congestion::Algorithm;
+use kumiki_inet::tcp::defaults;
 use kumiki_link::{Impairment, Loss};
-use kumiki_proto::tcp::congestion::Algorithm;
-use kumiki_proto::tcp::defaults;
-use kumiki_proto::xtp;
+use kumiki_xtp as xtp;
 
 use super::case::{Case, End, Finish, Opening, Reading, Stack, Version};
 use super::run::{Options, run};

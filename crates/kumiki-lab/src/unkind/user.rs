@@ -14,8 +14,8 @@ use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, MustWait,
     Open, Pool, Protocol, Reason, Request, Service, Shape, SourceRoute, TimerSlot, Token,
 };
+use kumiki_inet::tcp::config::Rounding;
 use kumiki_octets::{Message, Pattern};
-use kumiki_proto::tcp::config::Rounding;
 
 use super::case::{End, Finish, Moment, Opening, Reading};
 use super::path::gateway;

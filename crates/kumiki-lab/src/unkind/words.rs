@@ -5,8 +5,8 @@ use core::fmt::{self, Display, Write as _};
 use kumiki_graph::{Coalesce, Duration};
 use kumiki_link::{Hold, Impairment, Loss};
 
-use kumiki_proto::tcp::defaults;
-use kumiki_proto::xtp;
+use kumiki_inet::tcp::defaults;
+use kumiki_xtp as xtp;
 
 use super::case::{
     Case, End, Finish, Liar, Line, Moment, Opening, Reading, Stack, Version, Writing,

@@ -31,8 +31,8 @@ use std::sync::Arc;
 
 use kumiki_graph::{Duration, FlowControl, Instant};
 use kumiki_octets::{Message, Pattern};
-use kumiki_proto::xtp::Config;
 use kumiki_wire::xtp::{Control, Format, Header, Options, Span};
+use kumiki_xtp::Config;
 
 use super::case::{Case, End, Opening, Stack};
 use super::checker::Violation;

@@ -7,20 +7,20 @@
 //! | Below | the file service, or a board's interface to it |
 //! | Left out | other operations than putting or getting one file: `kumiki ftam` has them; going on with a transfer after a break |
 //!
-//! Both are those of [`kumiki_proto`], which real files are moved with. Here the content is generated, what arrives is looked at, and
+//! Both are those of [`kumiki_files`], which real files are moved with. Here the content is generated, what arrives is looked at, and
 //! time is taken. The one who begins puts a file at the other, or gets one that the other has.
 
+use kumiki_files::file_user::{self, FileClient, Operation, PutMode, Settings};
+use kumiki_files::filestore::{self, FileServer, Guard, Memory, Name, ResponderConfig};
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Instant, Protocol, Request, Shape, TimerSlot,
     Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
-use kumiki_osi::ftam::Moment;
-use kumiki_osi::ftam::attributes::Pathname;
-use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_osi::ftam::time::Zone;
-use kumiki_proto::file_user::{self, FileClient, Operation, PutMode, Settings};
-use kumiki_proto::filestore::{self, FileServer, Guard, Memory, Name, ResponderConfig};
+use kumiki_osi_service::ftam::Moment;
+use kumiki_osi_service::ftam::attributes::Pathname;
+use kumiki_osi_service::ftam::contents::ContentsType;
+use kumiki_osi_service::ftam::time::Zone;
 
 use super::sink::{Received, first_wrong};
 use super::{Opening, Transfer};

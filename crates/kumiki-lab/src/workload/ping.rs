@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | what ping does with RFC 792's echo; times are virtual, with nothing of the program's own in them |
 //! | Above | nothing |
-//! | Below | [`kumiki_proto::icmp`] |
+//! | Below | [`kumiki_inet::icmp`] |
 //! | Left out | record route, flood, and more than 65535 echoes without answer |
 
 use core::net::IpAddr;

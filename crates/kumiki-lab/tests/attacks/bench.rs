@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use kumiki_graph::{
     Address, DeviceId, Duration, Graph, Instant, Prices, Protocol, Quality, Service, Work,
 };
+use kumiki_inet::tcp::{Tcp, defaults};
+use kumiki_inet::{ip, ipv6};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::{Carrier, DropTail, Element, Outlet, Rate, Serial, SerialConfig, Unit};
 use kumiki_octets::{Message, Pattern};
-use kumiki_proto::tcp::{Tcp, defaults};
-use kumiki_proto::{ip, ipv6};
 use kumiki_sim::{AdapterConfig, Host, HostId, Plug, World};
 use kumiki_wire::tcp::Header;
 use peak_alloc::PeakAlloc;
@@ -157,7 +157,7 @@ fn host(version: Version, attacked: bool, memory: u64) -> (Host, DeviceId) {
         version.sender()
     };
     let ip = graph.add_node("ip", task, ip(version, own)).unwrap();
-    let config = kumiki_proto::tcp::Config {
+    let config = kumiki_inet::tcp::Config {
         half_open: 64,
         memory,
         timestamps: false,

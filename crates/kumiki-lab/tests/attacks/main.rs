@@ -5,7 +5,7 @@
 //! nothing else. With the transfer and an answer to each it is busy for nine tenths of its time, so an attack that draws more than
 //! that shows in the rate. Memory is counted twice: by what the layers say, and by what the allocator gave.
 //!
-//! | attack | the tests here, and in `kumiki_proto::tcp::tests::attacks` |
+//! | attack | the tests here, and in `kumiki_inet::tcp::tests::attacks` |
 //! |---|---|
 //! | SYN floods | `a_flood_of_syns...`; `a_flood_of_syns...`, `where_cookies_are_off...` |
 //! | blind resets | `blind_resets...`; `blind_resets_syns_and_data...`, `what_one_connection_is_asked...` |

@@ -3,24 +3,24 @@
 use core::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use kumiki_files::file_user::{
+    self, FileClient, Operation, Plan, PutMode, Settings as Wishes, Sink,
+};
+use kumiki_files::filestore::{self, FileServer, Guard, Memory};
+use kumiki_files::ftam::{self, Ftam};
 use kumiki_graph::{
     Address, Duration, Handle, Indication, Mode, NodeId, Open, Particular, Request,
 };
 use kumiki_octets::{Message, Page};
-use kumiki_osi::Association;
-use kumiki_osi::ftam::bulk::Restart;
-use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_osi::ftam::file::{BeginGroupRequest, OpenResponse};
-use kumiki_osi::ftam::regime::InitializeRequest;
-use kumiki_osi::ftam::{Fpdu, FunctionalUnits, Kind, Password, Primitive};
-use kumiki_proto::acse::{self, Acse};
-use kumiki_proto::file_user::{
-    self, FileClient, Operation, Plan, PutMode, Settings as Wishes, Sink,
-};
-use kumiki_proto::filestore::{self, FileServer, Guard, Memory};
-use kumiki_proto::ftam::{self, Ftam};
-use kumiki_proto::presentation::{self, Presentation};
-use kumiki_proto::registry::Settings;
+use kumiki_osi::acse::{self, Acse};
+use kumiki_osi::presentation::{self, Presentation};
+use kumiki_osi_service::Association;
+use kumiki_osi_service::ftam::bulk::Restart;
+use kumiki_osi_service::ftam::contents::ContentsType;
+use kumiki_osi_service::ftam::file::{BeginGroupRequest, OpenResponse};
+use kumiki_osi_service::ftam::regime::InitializeRequest;
+use kumiki_osi_service::ftam::{Fpdu, FunctionalUnits, Kind, Password, Primitive};
+use kumiki_stack::Settings;
 
 use crate::arrange::tshark;
 use crate::bench::{Bench, CALLER, FAR, LISTENER, NEAR, accepting, of};

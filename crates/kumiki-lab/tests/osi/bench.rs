@@ -8,8 +8,8 @@ use kumiki_graph::{
 };
 use kumiki_lab::capture::{self, Captured, Content, Tap};
 use kumiki_octets::Message;
-use kumiki_osi::Association;
-use kumiki_proto::registry::{Place, Settings, build};
+use kumiki_osi_service::Association;
+use kumiki_stack::{Place, Settings, build};
 
 /// How long a frame takes.
 const DELAY: Duration = Duration::from_millis(1);

@@ -4,10 +4,10 @@ use kumiki_graph::{
     Address, Duration, Handle, Indication, Mode, NodeId, Open, Particular, Reason, Request,
 };
 use kumiki_octets::Message;
-use kumiki_osi::x25::{
+use kumiki_osi_service::x25::{
     Call, Charging, Extension, Facilities, Facility, FastSelect, Marker, Primitive,
 };
-use kumiki_proto::registry::Settings;
+use kumiki_stack::Settings;
 
 use crate::arrange::tshark;
 use crate::bench::{Bench, CALLER, FAR, LISTENER, NEAR, accepting};
@@ -89,7 +89,7 @@ fn of(name: &str, bench: &mut Bench, kind: &str, fields: &[&str]) -> Option<Vec<
 #[test]
 fn tshark_reads_what_a_call_asks_for_and_gets() {
     let small = Settings::new()
-        .with("packet", kumiki_proto::registry::Value::Octets(256))
+        .with("packet", kumiki_stack::Value::Octets(256))
         .with("window", 3);
     let (mut bench, [near, far]) = pair(&Settings::new(), &small);
     let facilities = vec![

@@ -10,8 +10,8 @@ use kumiki_graph::{
 };
 use kumiki_io::{Ended, Executor, Line, Opening, Pace, Plug, RealClock, Records};
 use kumiki_octets::Message;
-use kumiki_osi::x25::{self, What};
-use kumiki_proto::registry::{Place, Settings, Value, build};
+use kumiki_osi_service::x25::{self, What};
+use kumiki_stack::{Place, Settings, Value, build};
 
 use crate::peers::{Folder, Running, is_there, kit, skip};
 

@@ -10,11 +10,11 @@ use kumiki_graph::{
 };
 use kumiki_io::{Ended, Executor, GraphId, Pace, Plug, RealClock, Stream};
 use kumiki_octets::Message;
-use kumiki_osi::presentation::{Context as Proposed, Value};
-use kumiki_osi::{Association, Oid};
-use kumiki_proto::acse::{self, Acse};
-use kumiki_proto::presentation::{self, Presentation};
-use kumiki_proto::registry::{Place, Settings, Value as Setting, build};
+use kumiki_osi::acse::{self, Acse};
+use kumiki_osi::presentation::{self, Presentation};
+use kumiki_osi_service::presentation::{Context as Proposed, Value};
+use kumiki_osi_service::{Association, Oid};
+use kumiki_stack::{Place, Settings, Value as Setting, build};
 
 use crate::peers::{Running, skip};
 

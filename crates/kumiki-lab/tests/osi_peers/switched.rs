@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use kumiki_graph::{Address, Duration, Graph, NodeId, Service};
 use kumiki_io::{Ended, Executor, GraphId, Pace, Plug, RealClock, Sockets, SocketsConfig};
 use kumiki_lab::live::x25::{Wanted, parse, run};
-use kumiki_proto::registry::{Place, Settings, Value, build};
+use kumiki_stack::{Place, Settings, Value, build};
 
 use crate::linux::{Person, linux, messages, peer};
 use crate::peers::Folder;

@@ -6,11 +6,11 @@ use kumiki_graph::{
 };
 use kumiki_link::{Carrier, Exchange, ExchangeConfig, Rate, SerialConfig};
 use kumiki_octets::Message;
-use kumiki_proto::lapb::{self, Lapb};
-use kumiki_proto::x25::{self, X25};
-use kumiki_proto::x32::{self, X32};
 use kumiki_sim::{Host, HostId, Plug, World};
 use kumiki_wire::hdlc::{BitFraming, FcsKind};
+use kumiki_x25::lapb::{self, Lapb};
+use kumiki_x25::x25::{self, X25};
+use kumiki_x25::x32::{self, X32};
 
 /// Octets in a block.
 const BLOCK: usize = 500;

@@ -3,6 +3,9 @@
 use super::{Checksum, Message, Short};
 use crate::{Slice, Sum};
 
+/// The longest headers in front of a checksummed part that are put to the front again after it has been completed.
+const LONGEST_HEADERS: usize = 60;
+
 impl Message {
     /// Keeps the sum that a device took true to what is left.
     pub(super) fn pop_checksum(&mut self, n: usize) {
@@ -81,6 +84,34 @@ impl Message {
             .filter(|slice| !slice.is_summed())
             .map(Slice::len)
             .sum()
+    }
+
+    /// Completes a checksum that was left to the device ([`Checksum::Partial`]), for who passes the datagram on in pieces. A checksum of zero
+    /// is written as all ones (RFC 768). Gives how many octets had to be read for it.
+    pub fn complete_checksum(&mut self) -> usize {
+        let Checksum::Partial { start, field } = self.meta().checksum else {
+            return 0;
+        };
+        let start = usize::from(start);
+        let at = start + usize::from(field);
+        self.meta_mut().checksum = Checksum::Unknown;
+        let Ok(mut front) = self.split_to(start) else {
+            return 0;
+        };
+        let read = self.unsummed();
+        let checksum = self.sum().checksum();
+        let checksum = if checksum == 0 { 0xffff } else { checksum };
+        if let Ok(between) = self.split_to(at - start)
+            && self.pop(2).is_ok()
+        {
+            front.append(between);
+            front.append_octets(&checksum.to_be_bytes());
+        }
+        front.append(core::mem::take(self));
+        *self = front;
+        // The header goes back to where it can be taken off.
+        let _ = self.front(LONGEST_HEADERS.min(start)).map(<[u8]>::len);
+        read
     }
 
     /// Forgets all that is known of sums, as a medium must that might have changed octets.

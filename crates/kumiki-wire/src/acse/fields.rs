@@ -1,6 +1,8 @@
 //! The fields of APDUs. AARQ and AARE number them differently, so each has its own table.
 
-use kumiki_osi::acse::{AssociateResult, Authentication, Credential, Diagnostic, Names, Title};
+use kumiki_osi_service::acse::{
+    AssociateResult, Authentication, Credential, Diagnostic, Names, Title,
+};
 
 use super::{Element, Fault, Information, MOST_FIELD, Malformed, Oid, Tag, Writer, chain};
 use crate::ber::{Bits, Reader};

@@ -1,7 +1,7 @@
 //! The APDUs of an ISODE association and of libiec61850; all fields both ways.
 
 use kumiki_octets::Page;
-use kumiki_osi::acse::{Credential, Title};
+use kumiki_osi_service::acse::{Credential, Title};
 use proptest::prelude::*;
 
 use super::*;
@@ -42,7 +42,7 @@ fn the_apdus_of_an_isode_association_are_read_and_written() {
     assert_eq!(request.called.ap_title, Some(title));
     assert_eq!(
         request.information[0].direct,
-        Some(kumiki_osi::presentation::BASIC_ENCODING_RULES)
+        Some(kumiki_osi_service::presentation::BASIC_ENCODING_RULES)
     );
     same(
         "61 20 a1 07 06 05 28c27b0101 a2 03 02 01 00 a3 05 a1 03 02 01 00 be 09 28 07 02 01 01 a0 02 a1 00",

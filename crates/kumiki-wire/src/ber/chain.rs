@@ -274,7 +274,11 @@ impl Reader {
     ///
     /// # Errors
     /// It is another one, not all there, or none.
-    pub fn oid(&mut self, tag: Tag, field: &'static str) -> Result<kumiki_osi::Oid, Malformed> {
+    pub fn oid(
+        &mut self,
+        tag: Tag,
+        field: &'static str,
+    ) -> Result<kumiki_osi_service::Oid, Malformed> {
         let octets = self.small(tag, field, MOST_SMALL)?;
         super::Reader::new(self.pdu, &octets)
             .take(tag, field)?
@@ -362,7 +366,7 @@ impl Reader {
 }
 
 /// An INTEGER of 64 bits, and an object identifier, with head: what `small` elements are read as.
-const MOST_SMALL: usize = MOST_HEAD + kumiki_osi::MOST_OID_OCTETS;
+const MOST_SMALL: usize = MOST_HEAD + kumiki_osi_service::MOST_OID_OCTETS;
 
 fn fault(short: kumiki_octets::Short) -> Fault {
     Fault::Short {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kumiki_osi::Oid;
+use kumiki_osi_service::Oid;
 
 use super::external::External;
 use super::reader::Reader;
@@ -193,7 +193,7 @@ impl<'a> Element<'a> {
     /// # Errors
     /// None, or a longer one than [`Oid`] holds.
     pub fn oid(&self) -> Result<Oid, Malformed> {
-        let content = self.primitive(1, kumiki_osi::MOST_OID_OCTETS)?;
+        let content = self.primitive(1, kumiki_osi_service::MOST_OID_OCTETS)?;
         Oid::from_content(content).map_err(|why| self.refuse(Fault::Oid(why)))
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kumiki_osi::Oid;
+use kumiki_osi_service::Oid;
 
 use super::{Bits, Element, Fault, Tag, Writer};
 use crate::Malformed;

@@ -1,6 +1,6 @@
 //! Control PDUs into octets.
 
-use kumiki_osi::Oid;
+use kumiki_osi_service::Oid;
 
 use super::head::Octets;
 use super::{Bits, External, Tag};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use kumiki_osi::Selector;
+use kumiki_osi_service::Selector;
 
 use super::{Cause, Cursor, Refused, add, selector};
 use crate::Malformed;

@@ -1,14 +1,14 @@
 //! Attributes of files, and the contents type among them.
 
-use kumiki_osi::Oid;
-use kumiki_osi::ftam::attributes::{
+use kumiki_osi_service::Oid;
+use kumiki_osi_service::ftam::attributes::{
     AccessControlChange, Availability, ChangeAttributes, CreateAttributes, ExtensionNames,
     ExtensionSet, ObjectType, Pathname, PrivateUse, ReadAttributes,
 };
-use kumiki_osi::ftam::contents::{
+use kumiki_osi_service::ftam::contents::{
     ContentsType, ContentsTypeName, DocumentParameter, Significance, StringClass, StringParameter,
 };
-use kumiki_osi::ftam::{Any, AttributeNames, oids};
+use kumiki_osi_service::ftam::{Any, AttributeNames, oids};
 
 use super::form::{
     Content, Explicit, Fields, Many, Own, Say, Spot, Whole, a, attribute, c, choice, debugged,

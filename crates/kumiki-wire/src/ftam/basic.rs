@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use kumiki_osi::Oid;
-use kumiki_osi::ftam::access::{
+use kumiki_osi_service::Oid;
+use kumiki_osi_service::ftam::access::{
     AccessContext, AccessControlElement, AccessPasswords, FaduIdentity, FaduLock, FaduOperation,
     Lock, PerAction,
 };
-use kumiki_osi::ftam::regime::{Charge, QualityOfService};
-use kumiki_osi::ftam::{
+use kumiki_osi_service::ftam::regime::{Charge, QualityOfService};
+use kumiki_osi_service::ftam::{
     AccessRequest, ActionResult, Any, AttributeGroups, AttributeNames, Diagnostic, DiagnosticType,
     Entity, EqualityComparison, External, ExternalEncoding, FunctionalUnits, GeneralizedTime,
     GraphicString, LockKeys, Password, PermittedActions, ProcessingMode, ProtocolVersions,

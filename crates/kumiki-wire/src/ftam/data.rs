@@ -10,11 +10,11 @@
 //! Strings in pieces (constructed, of definite or indefinite length) are joined by sharing the pieces.
 
 use kumiki_octets::Message;
-use kumiki_osi::Oid;
-use kumiki_osi::ftam::attributes::ReadAttributes;
-use kumiki_osi::ftam::contents::StringClass;
-use kumiki_osi::ftam::data::{DataElement, NodeDescriptor, NodeName, StructuringElement};
-use kumiki_osi::ftam::oids;
+use kumiki_osi_service::Oid;
+use kumiki_osi_service::ftam::attributes::ReadAttributes;
+use kumiki_osi_service::ftam::contents::StringClass;
+use kumiki_osi_service::ftam::data::{DataElement, NodeDescriptor, NodeName, StructuringElement};
+use kumiki_osi_service::ftam::oids;
 
 use super::form::{Content, Own, Whole, c, choice, debugged, sequence};
 use crate::Malformed;

@@ -3,7 +3,7 @@
 //! A type knows its content ([`Content`]); a [`Spot`] knows under which tags a field of that type stands. Each structure is written down
 //! once, as a table of fields and spots: for both directions, and for analysers that want to know where each field lies.
 
-use kumiki_osi::ftam::attributes::Attribute;
+use kumiki_osi_service::ftam::attributes::Attribute;
 
 use super::Seen;
 use crate::Malformed;
@@ -389,7 +389,7 @@ impl<T: Say, S: Spot<T>> Spot<Vec<T>> for Many<S> {
     }
 }
 
-/// Elements of one SEQUENCE at most. [`ReadAttributes`](kumiki_osi::ftam::attributes::ReadAttributes) has 24.
+/// Elements of one SEQUENCE at most. [`ReadAttributes`](kumiki_osi_service::ftam::attributes::ReadAttributes) has 24.
 const MOST_FIELDS: usize = 64;
 
 /// The elements of a SEQUENCE, from which fields are taken by their tags.

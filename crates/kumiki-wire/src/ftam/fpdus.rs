@@ -1,24 +1,24 @@
 //! The fields of every FPDU, in the order of ISO 8571-4.
 
-use kumiki_osi::ftam::bulk::{
+use kumiki_osi_service::ftam::bulk::{
     Cancel, DataEnd, ReadRequest, RequestType, Restart, TransferEndRequest, TransferEndResponse,
     WriteRequest,
 };
-use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_osi::ftam::file::{
+use kumiki_osi_service::ftam::contents::ContentsType;
+use kumiki_osi_service::ftam::file::{
     BeginGroupRequest, ChangeAttribRequest, ChangeAttribResponse, Close, CreateRequest,
     CreateResponse, DegreeOfOverlap, DeleteRequest, DeleteResponse, DeselectRequest,
     DeselectResponse, EraseRequest, EraseResponse, LocateRequest, LocateResponse, OpenRequest,
     OpenResponse, Override, ReadAttribRequest, ReadAttribResponse, RecoverRequest, RecoverResponse,
     RecoveryMode, SelectRequest, SelectResponse,
 };
-use kumiki_osi::ftam::management::{
+use kumiki_osi_service::ftam::management::{
     ChangePrefixRequest, ChangePrefixResponse, ListRequest, ListResponse,
 };
-use kumiki_osi::ftam::regime::{
+use kumiki_osi_service::ftam::regime::{
     Abort, InitializeRequest, InitializeResponse, TerminateRequest, TerminateResponse,
 };
-use kumiki_osi::ftam::{
+use kumiki_osi_service::ftam::{
     ActionResult, AttributeGroups, Fpdu, Kind, ProcessingMode, ProtocolVersions, Raw,
     ServiceClasses, StateResult,
 };

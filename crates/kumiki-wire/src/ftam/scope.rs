@@ -1,7 +1,7 @@
 //! Assertions and scopes of version 2.
 
-use kumiki_osi::ftam::Any;
-use kumiki_osi::ftam::scope::{
+use kumiki_osi_service::ftam::Any;
+use kumiki_osi_service::ftam::scope::{
     ActionsPattern, Assertion, BooleanPattern, ContentsTypePattern, DatePattern, IntegerPattern,
     OidPattern, PathnamePattern, Piece, RetrievalScope, Scope, StringPattern,
 };

@@ -1,7 +1,7 @@
 //! What several PDUs have: names and attributes of files, errors, initiate.
 
-use kumiki_osi::ftam::{GeneralizedTime, GraphicString};
-use kumiki_osi::mms::{
+use kumiki_osi_service::ftam::{GeneralizedTime, GraphicString};
+use kumiki_osi_service::mms::{
     Blame, ErrorClass, FileAttributes, FileName, Initiate, ServiceError, Services, parameters,
 };
 

@@ -1,7 +1,7 @@
 //! Confirmed services: those for files, status and identify.
 
 use kumiki_octets::Message;
-use kumiki_osi::mms::{
+use kumiki_osi_service::mms::{
     DirectoryEntry, FileDirectory, FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead,
     FileRename, Identity, ObtainFile, Request, Response, Service, Status,
 };

@@ -1,6 +1,6 @@
 //! What comes after a connection has been made: abort, other contexts, resynchronisation.
 
-use kumiki_osi::presentation::abort;
+use kumiki_osi_service::presentation::abort;
 
 use super::contexts::{self, Standing};
 use super::{

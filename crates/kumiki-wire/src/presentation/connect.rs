@@ -1,6 +1,6 @@
 //! CP, CPA and CPR: a connection is asked for, accepted, refused.
 
-use kumiki_osi::presentation::refusal;
+use kumiki_osi_service::presentation::refusal;
 
 use super::{
     Context, ContextResult, FunctionalUnits, MOST_FIELD, Malformed, Message, Oid, Selector, Tag,

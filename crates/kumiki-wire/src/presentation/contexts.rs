@@ -1,7 +1,7 @@
 //! Lists of presentation contexts, and of what became of them.
 
-use kumiki_osi::Oid;
-use kumiki_osi::presentation::{Context, ContextId, ContextResult};
+use kumiki_osi_service::Oid;
+use kumiki_osi_service::presentation::{Context, ContextId, ContextResult};
 use smallvec::SmallVec;
 
 use crate::Malformed;

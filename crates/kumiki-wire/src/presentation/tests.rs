@@ -1,7 +1,7 @@
 //! The PPDUs of an ISODE association and of libiec61850; all others both ways.
 
 use kumiki_octets::Page;
-use kumiki_osi::presentation::BASIC_ENCODING_RULES;
+use kumiki_osi_service::presentation::BASIC_ENCODING_RULES;
 use proptest::prelude::*;
 use smallvec::smallvec;
 
@@ -150,11 +150,11 @@ fn simple_data_and_bits_are_read_and_written() {
 
     // One PDV-list for each, all in one PPDU: what TELEXFER does, and we.
     let two = UserData::of(smallvec![
-        kumiki_osi::presentation::Value {
+        kumiki_osi_service::presentation::Value {
             context: 1,
             data: message("b6 00")
         },
-        kumiki_osi::presentation::Value {
+        kumiki_osi_service::presentation::Value {
             context: 3,
             data: message("05 00")
         },
@@ -287,7 +287,7 @@ fn lists_have_an_end() {
     );
     let values = UserData::of(
         (0..=MOST_VALUES)
-            .map(|_| kumiki_osi::presentation::Value {
+            .map(|_| kumiki_osi_service::presentation::Value {
                 context: 1,
                 data: message("0500"),
             })

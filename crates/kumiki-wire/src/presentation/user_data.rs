@@ -3,8 +3,8 @@
 use core::fmt;
 
 use kumiki_octets::Message;
-use kumiki_osi::Oid;
-use kumiki_osi::presentation::{ContextId, Value, Values};
+use kumiki_osi_service::Oid;
+use kumiki_osi_service::presentation::{ContextId, Value, Values};
 use smallvec::{SmallVec, smallvec};
 
 use crate::Malformed;

@@ -1,8 +1,8 @@
 //! All parameters that an SPDU may have, as they stand in it.
 
 use kumiki_octets::Message;
-use kumiki_osi::Selector;
-use kumiki_osi::session::SyncPoint;
+use kumiki_osi_service::Selector;
+use kumiki_osi_service::session::SyncPoint;
 
 use super::unit::{self, Unit, code};
 use super::{Code, MOST_LENGTH};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use kumiki_osi::session::refusal;
+use kumiki_osi_service::session::refusal;
 
 use super::{Connection, Enclosed, Enclosure, Spdu};
 

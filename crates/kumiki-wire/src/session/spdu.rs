@@ -1,8 +1,8 @@
 //! Each SPDU, as what it says.
 
 use kumiki_octets::Message;
-use kumiki_osi::Selector;
-use kumiki_osi::session::{
+use kumiki_osi_service::Selector;
+use kumiki_osi_service::session::{
     FunctionalUnits, Reference, Resync as Kind, SyncPoint, TokenSetting, Tokens, refusal,
 };
 

@@ -1,7 +1,9 @@
 //! The SPDUs of an ISODE association and of libiec61850; all others both ways.
 
-use kumiki_osi::Selector;
-use kumiki_osi::session::{FunctionalUnits, Reference, Resync as Kind, TokenSetting, Tokens};
+use kumiki_osi_service::Selector;
+use kumiki_osi_service::session::{
+    FunctionalUnits, Reference, Resync as Kind, TokenSetting, Tokens,
+};
 use proptest::prelude::*;
 
 use super::*;

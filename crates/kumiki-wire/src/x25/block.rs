@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use kumiki_osi::x25::{Facilities, MOST_DIGITS, MOST_TYPED_DIGITS, Number, diagnostic};
+use kumiki_osi_service::x25::{Facilities, MOST_DIGITS, MOST_TYPED_DIGITS, Number, diagnostic};
 
 use super::facilities::{emit_facilities, facilities_len, parse_facilities};
 use super::{Refused, short};

@@ -1,6 +1,6 @@
 //! The facility field.
 
-use kumiki_osi::x25::{
+use kumiki_osi_service::x25::{
     Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code, diagnostic,
 };
 

@@ -1,4 +1,6 @@
-use kumiki_osi::x25::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, Number};
+use kumiki_osi_service::x25::{
+    Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, Number,
+};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,14 +1,14 @@
 //! The FPDUs of one association between two ISODEs, a file put and got again: recorded, not made here.
 
-use kumiki_osi::ftam::access::{ConcurrencyControl, FaduIdentity, FaduOperation, Lock};
-use kumiki_osi::ftam::attributes::CreateAttributes;
-use kumiki_osi::ftam::bulk::{DataEnd, ReadRequest, TransferEndRequest, WriteRequest};
-use kumiki_osi::ftam::contents::{ContentsType, ContentsTypeName};
-use kumiki_osi::ftam::file::{
+use kumiki_osi_service::ftam::access::{ConcurrencyControl, FaduIdentity, FaduOperation, Lock};
+use kumiki_osi_service::ftam::attributes::CreateAttributes;
+use kumiki_osi_service::ftam::bulk::{DataEnd, ReadRequest, TransferEndRequest, WriteRequest};
+use kumiki_osi_service::ftam::contents::{ContentsType, ContentsTypeName};
+use kumiki_osi_service::ftam::file::{
     BeginGroupRequest, CreateRequest, OpenRequest, Override, SelectRequest,
 };
-use kumiki_osi::ftam::regime::{InitializeRequest, InitializeResponse};
-use kumiki_osi::ftam::{
+use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse};
+use kumiki_osi_service::ftam::{
     AccessRequest, ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu,
     FunctionalUnits, Kind, PermittedActions, ProcessingMode, ServiceClasses, StateResult, oids,
 };
@@ -62,7 +62,9 @@ fn the_regime_is_entered() {
             attribute_groups: AttributeGroups::STORAGE,
             contents_type_list,
             initiator_identity: Some("ftam".into()),
-            filestore_password: Some(kumiki_osi::ftam::Password::Octets(b"secret".to_vec())),
+            filestore_password: Some(kumiki_osi_service::ftam::Password::Octets(
+                b"secret".to_vec(),
+            )),
             ..InitializeRequest::default()
         })),
     );

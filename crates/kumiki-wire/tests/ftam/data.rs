@@ -1,10 +1,10 @@
 //! Data elements: content stays where it is.
 
 use kumiki_octets::{Message, Page};
-use kumiki_osi::Oid;
-use kumiki_osi::ftam::attributes::{Attribute, ReadAttributes};
-use kumiki_osi::ftam::contents::StringClass;
-use kumiki_osi::ftam::data::{DataElement, NodeDescriptor, NodeName, StructuringElement};
+use kumiki_osi_service::Oid;
+use kumiki_osi_service::ftam::attributes::{Attribute, ReadAttributes};
+use kumiki_osi_service::ftam::contents::StringClass;
+use kumiki_osi_service::ftam::data::{DataElement, NodeDescriptor, NodeName, StructuringElement};
 use kumiki_wire::ftam::data::{Reader, Syntax, emit, header_len};
 use proptest::prelude::*;
 

@@ -1,15 +1,15 @@
 //! Values of every type, made from octets: all zero is the simplest of each.
 
-use kumiki_osi::Oid;
-use kumiki_osi::ftam::access::*;
-use kumiki_osi::ftam::attributes::*;
-use kumiki_osi::ftam::bulk::*;
-use kumiki_osi::ftam::contents::*;
-use kumiki_osi::ftam::file::*;
-use kumiki_osi::ftam::management::*;
-use kumiki_osi::ftam::regime::*;
-use kumiki_osi::ftam::scope::*;
-use kumiki_osi::ftam::*;
+use kumiki_osi_service::Oid;
+use kumiki_osi_service::ftam::access::*;
+use kumiki_osi_service::ftam::attributes::*;
+use kumiki_osi_service::ftam::bulk::*;
+use kumiki_osi_service::ftam::contents::*;
+use kumiki_osi_service::ftam::file::*;
+use kumiki_osi_service::ftam::management::*;
+use kumiki_osi_service::ftam::regime::*;
+use kumiki_osi_service::ftam::scope::*;
+use kumiki_osi_service::ftam::*;
 
 /// Where choices come from.
 pub(crate) struct Source<'a> {

@@ -1,7 +1,7 @@
 //! What is written is read as the same, and whatever is read, nothing breaks.
 
 use kumiki_octets::Message;
-use kumiki_osi::ftam::{Fpdu, Kind};
+use kumiki_osi_service::ftam::{Fpdu, Kind};
 use kumiki_wire::Malformed;
 use kumiki_wire::ftam::{Fpdus, MOST_OCTETS, emit, look, parse, parse_all};
 use proptest::collection::vec;

@@ -2,13 +2,13 @@
 //!
 //! The FPDUs go into an association whose beginning is that of a recorded one, as presentation data values of one ASN.1 type each.
 
-use kumiki_osi::ftam::access::{AccessContext, FaduIdentity, FaduLock};
-use kumiki_osi::ftam::attributes::{Attribute, Pathname, ReadAttributes};
-use kumiki_osi::ftam::bulk::ReadRequest;
-use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_osi::ftam::file::ReadAttribResponse;
-use kumiki_osi::ftam::regime::InitializeRequest;
-use kumiki_osi::ftam::{
+use kumiki_osi_service::ftam::access::{AccessContext, FaduIdentity, FaduLock};
+use kumiki_osi_service::ftam::attributes::{Attribute, Pathname, ReadAttributes};
+use kumiki_osi_service::ftam::bulk::ReadRequest;
+use kumiki_osi_service::ftam::contents::ContentsType;
+use kumiki_osi_service::ftam::file::ReadAttribResponse;
+use kumiki_osi_service::ftam::regime::InitializeRequest;
+use kumiki_osi_service::ftam::{
     ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, GeneralizedTime, Kind,
 };
 use kumiki_wire::ftam::emit;

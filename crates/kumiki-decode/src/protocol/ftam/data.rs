@@ -7,8 +7,8 @@
 //! | Left out | which document type the file is of; strings in pieces are shown as what they are, and not joined |
 
 use kumiki_octets::Message;
-use kumiki_osi::ftam::data::{DataElement, StructuringElement};
-use kumiki_osi::ftam::oids;
+use kumiki_osi_service::ftam::data::{DataElement, StructuringElement};
+use kumiki_osi_service::ftam::oids;
 use kumiki_wire::ber;
 use kumiki_wire::ftam::data::{Reader, Syntax};
 

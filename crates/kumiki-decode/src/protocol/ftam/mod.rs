@@ -11,7 +11,7 @@
 
 pub(super) mod data;
 
-use kumiki_osi::ftam::{Fpdu, oids};
+use kumiki_osi_service::ftam::{Fpdu, oids};
 use kumiki_wire::ftam::{Looked, Seen, emit, look};
 
 use crate::key::Key;

@@ -1,6 +1,6 @@
 //! Values and types of MMS, and the names of what has them.
 
-use kumiki_osi::ftam::Moment;
+use kumiki_osi_service::ftam::Moment;
 use kumiki_wire::Malformed;
 use kumiki_wire::ber::{Class, Element, Tag};
 

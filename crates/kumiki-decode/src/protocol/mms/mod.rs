@@ -7,7 +7,7 @@
 //! | Left out | of services other than those for files and variables, name lists, reports, status and identify there are the values without their names; which request a response answers; whether a PDU is allowed in the state of its association |
 
 use kumiki_octets::Message;
-use kumiki_osi::mms::{ABSTRACT_SYNTAX, Pdu, Request, Response, Service};
+use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, Pdu, Request, Response, Service};
 use kumiki_wire::Malformed;
 use kumiki_wire::ber::{Element, Reader, Tag};
 use kumiki_wire::mms;

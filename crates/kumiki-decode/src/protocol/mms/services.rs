@@ -2,7 +2,7 @@
 //!
 //! Each function adds the fields of one service and returns what the line of its PDU says behind its name.
 
-use kumiki_osi::mms::Service;
+use kumiki_osi_service::mms::Service;
 use kumiki_wire::Malformed;
 use kumiki_wire::ber::{Element, Reader, Tag};
 

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_files::filestore::{Fault, FileId, Filestore as _, Name, NewFile, Start, User};
 use kumiki_octets::Message;
-use kumiki_osi::ftam::Moment;
-use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_proto::filestore::{Fault, FileId, Filestore as _, Name, NewFile, Start, User};
+use kumiki_osi_service::ftam::Moment;
+use kumiki_osi_service::ftam::contents::ContentsType;
 
 use super::disk::{Disk as _, Simulated, every_end};
 use super::{Directory, Passwords, Quota, open_root};
@@ -56,7 +56,7 @@ fn contents(store: &mut Store, at: &str, start: Start) -> Result<(), Fault> {
 
 fn make(store: &mut Store, at: &str, directory: bool) -> Result<(), Fault> {
     let contents_type = if directory {
-        ContentsType::directory(kumiki_osi::ftam::AttributeNames::PATHNAME)
+        ContentsType::directory(kumiki_osi_service::ftam::AttributeNames::PATHNAME)
     } else {
         ContentsType::binary()
     };

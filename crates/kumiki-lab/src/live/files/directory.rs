@@ -7,13 +7,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use kumiki_octets::{Account, Claim, Message, Page};
-use kumiki_osi::ftam::access::AccessControlElement;
-use kumiki_osi::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
-use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_osi::ftam::{AttributeNames, GeneralizedTime, GraphicString, Moment, PermittedActions};
-use kumiki_proto::filestore::{
+use kumiki_files::filestore::{
     Detached, Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User,
+};
+use kumiki_octets::{Account, Claim, Message, Page};
+use kumiki_osi_service::ftam::access::AccessControlElement;
+use kumiki_osi_service::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
+use kumiki_osi_service::ftam::contents::ContentsType;
+use kumiki_osi_service::ftam::{
+    AttributeNames, GeneralizedTime, GraphicString, Moment, PermittedActions,
 };
 
 use super::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};

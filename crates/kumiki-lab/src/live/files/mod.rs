@@ -2,8 +2,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | [`Filestore`](kumiki_proto::filestore::Filestore); openat2(2), rename(2) |
-//! | Above | [`Guard`](kumiki_proto::filestore::Guard) |
+//! | Specification | [`Filestore`](kumiki_files::filestore::Filestore); openat2(2), rename(2) |
+//! | Above | [`Guard`](kumiki_files::filestore::Guard) |
 //! | Below | Linux |
 //! | Left out | other systems; document types and access control (they would need attributes of their own beside the files); what others write below the root is not counted in the quota until the next start |
 //!

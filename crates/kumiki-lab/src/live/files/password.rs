@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_proto::filestore::{Fault, Login, User};
+use kumiki_files::filestore::{Fault, Login, User};
 use sha2::Sha256;
 use thiserror::Error;
 
@@ -169,7 +169,7 @@ fn octets(hex: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_osi::ftam::{GraphicString, Password};
+    use kumiki_osi_service::ftam::{GraphicString, Password};
 
     use super::*;
 

@@ -5,11 +5,11 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
+use kumiki_files::filestore::{Fault, Filestore as _, Login, Name, NewFile, Start, User};
 use kumiki_octets::Message;
-use kumiki_osi::ftam::attributes::Pathname;
-use kumiki_osi::ftam::contents::ContentsType;
-use kumiki_osi::ftam::{Moment, Password, PermittedActions};
-use kumiki_proto::filestore::{Fault, Filestore as _, Login, Name, NewFile, Start, User};
+use kumiki_osi_service::ftam::attributes::Pathname;
+use kumiki_osi_service::ftam::contents::ContentsType;
+use kumiki_osi_service::ftam::{Moment, Password, PermittedActions};
 use tempfile::TempDir;
 
 use super::*;

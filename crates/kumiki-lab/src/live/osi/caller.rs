@@ -9,19 +9,19 @@
 
 use std::path::PathBuf;
 
+use kumiki_files::file_user::{
+    Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Want,
+};
+use kumiki_files::mms_files;
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{Bell, Clock as _, Executor, Pace, Plug, RealClock, Wish, unguessable};
-use kumiki_osi::acse::{Authentication, Credential, Names};
-use kumiki_osi::mms::PASSWORD_MECHANISM;
-use kumiki_osi::x25::Number;
-use kumiki_osi::{Association as Upper, Oid, Selectors};
-use kumiki_proto::file_user::{
-    Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Want,
-};
-use kumiki_proto::mms_files;
-use kumiki_proto::tpkt::Tpkt;
-use kumiki_proto::xot::Xot;
+use kumiki_osi::tpkt::Tpkt;
+use kumiki_osi_service::acse::{Authentication, Credential, Names};
+use kumiki_osi_service::mms::PASSWORD_MECHANISM;
+use kumiki_osi_service::x25::Number;
+use kumiki_osi_service::{Association as Upper, Oid, Selectors};
+use kumiki_x25::xot::Xot;
 
 use super::ends::{Calls, WAKE, caller, caller_mut};
 use super::line::{Line, Sight, Watcher};

@@ -29,17 +29,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use kumiki_files::filestore::{Guard, Shelf, Table};
+use kumiki_files::mms_files;
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::admission::{Entrance, Limits};
 use kumiki_io::stream::{deepen, has_hung_up};
 use kumiki_io::{Bell, Clock as _, Hangup, RealClock, Watch, Wish};
 use kumiki_octets::{Account, Budget};
-use kumiki_osi::Selectors;
-use kumiki_osi::acse::Names;
-use kumiki_osi::ftam::GraphicString;
-use kumiki_osi::x25::Number;
-use kumiki_proto::filestore::{Guard, Shelf, Table};
-use kumiki_proto::mms_files;
+use kumiki_osi_service::Selectors;
+use kumiki_osi_service::acse::Names;
+use kumiki_osi_service::ftam::GraphicString;
+use kumiki_osi_service::x25::Number;
 
 use self::association::Serve;
 use super::journal::{Book, Journaled};

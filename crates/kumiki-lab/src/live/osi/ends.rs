@@ -1,9 +1,9 @@
 //! What callers and servers of both protocols have in common: so that one conversation, one door and one log serve both.
 
+use kumiki_files::file_user::{self, Client, Failure, Plan, Settings, Want};
+use kumiki_files::filestore::{self, End, Fault};
+use kumiki_files::mms_files;
 use kumiki_graph::{Graph, NodeId, Token};
-use kumiki_proto::file_user::{self, Client, Failure, Plan, Settings, Want};
-use kumiki_proto::filestore::{self, End, Fault};
-use kumiki_proto::mms_files;
 
 use super::{Initiate, MmsSettings, Protocols};
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_octets::Message;
-use kumiki_osi::ftam::access::AccessControlElement;
-use kumiki_osi::ftam::attributes::ReadAttributes;
-use kumiki_osi::ftam::{GraphicString, Moment};
-use kumiki_proto::filestore::{
+use kumiki_files::filestore::{
     Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User,
 };
+use kumiki_octets::Message;
+use kumiki_osi_service::ftam::access::AccessControlElement;
+use kumiki_osi_service::ftam::attributes::ReadAttributes;
+use kumiki_osi_service::ftam::{GraphicString, Moment};
 
 use crate::live::gate::Turnstile;
 

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Graph | a [`FileClient`](kumiki_proto::file_user::FileClient) or a [`FileServer`](kumiki_proto::filestore::FileServer) on `ftam`, or those of [`mms_files`](kumiki_proto::mms_files) on `mms`; below both `acse`, `presentation`, `session`, `tp0`, and below that `tpkt` (RFC 1006) or `x25` and `xot` (RFC 1613), on `pipe` |
+//! | Graph | a [`FileClient`](kumiki_files::file_user::FileClient) or a [`FileServer`](kumiki_files::filestore::FileServer) on `ftam`, or those of [`mms_files`](kumiki_files::mms_files) on `mms`; below both `acse`, `presentation`, `session`, `tp0`, and below that `tpkt` (RFC 1006) or `x25` and `xot` (RFC 1613), on `pipe` |
 //! | Line | one connection of the operating system's TCP for each association, with credit both ways: memory does not grow with files |
 //! | Clock | [`RealClock`](kumiki_io::RealClock); the dates of files are the machine's |
 //! | Left out | other networks below (a synchronous line, our own TCP): there graphs come from scenarios; switching between associations on one X.25 circuit |
@@ -17,19 +17,19 @@
 use core::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use kumiki_files::ftam::{self, Ftam};
+use kumiki_files::mms::{self, Mms};
+use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{DeviceId, Graph, Misfit, Protocol, Service};
-use kumiki_osi::Selectors;
-use kumiki_osi::x25::{Flow, Number};
-use kumiki_proto::acse::{self, Acse};
-use kumiki_proto::ftam::{self, Ftam};
-use kumiki_proto::mms::{self, Mms};
-use kumiki_proto::pipe::{self, Pipe};
-use kumiki_proto::presentation::{self, Presentation};
-use kumiki_proto::session::{self, Session};
-use kumiki_proto::tp0::{self, Network, Tp0};
-use kumiki_proto::tpkt::{self, Tpkt};
-use kumiki_proto::x25::{self, Over, X25};
-use kumiki_proto::xot::{self, Xot};
+use kumiki_osi::acse::{self, Acse};
+use kumiki_osi::presentation::{self, Presentation};
+use kumiki_osi::session::{self, Session};
+use kumiki_osi::tp0::{self, Network, Tp0};
+use kumiki_osi::tpkt::{self, Tpkt};
+use kumiki_osi_service::Selectors;
+use kumiki_osi_service::x25::{Flow, Number};
+use kumiki_x25::x25::{self, Over, X25};
+use kumiki_x25::xot::{self, Xot};
 
 use crate::live::LiveError;
 
@@ -49,23 +49,23 @@ pub use kumiki_io::clock::seconds_since_1970;
 pub(super) use objection::layer;
 pub use reach::Host;
 // What a caller needs of the crates below.
-pub use kumiki_graph::{Duration, Instant};
-pub use kumiki_octets::{Message, Page};
-pub use kumiki_osi::acse::{Names, Title};
-pub use kumiki_osi::ftam::attributes::{Attribute, Pathname, ReadAttributes};
-pub use kumiki_osi::ftam::contents::{ContentsType, StringClass};
-pub use kumiki_osi::ftam::{
-    FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password, PermittedActions,
-};
-pub use kumiki_osi::mms::Initiate;
-pub use kumiki_osi::x25::{Charging, Facilities, Facility, Nui, Number as X121};
-pub use kumiki_osi::{Oid, Selector, Selectors as Sels};
-pub use kumiki_proto::file_user::{
+pub use kumiki_files::file_user::{
     Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Secured, Settings, Sink, Source,
 };
-pub use kumiki_proto::filestore::{Form, Globaliser, Localiser};
-pub use kumiki_proto::mms_files::Settings as MmsSettings;
-pub use kumiki_proto::tp0::CallUserData;
+pub use kumiki_files::filestore::{Form, Globaliser, Localiser};
+pub use kumiki_files::mms_files::Settings as MmsSettings;
+pub use kumiki_graph::{Duration, Instant};
+pub use kumiki_octets::{Message, Page};
+pub use kumiki_osi::tp0::CallUserData;
+pub use kumiki_osi_service::acse::{Names, Title};
+pub use kumiki_osi_service::ftam::attributes::{Attribute, Pathname, ReadAttributes};
+pub use kumiki_osi_service::ftam::contents::{ContentsType, StringClass};
+pub use kumiki_osi_service::ftam::{
+    FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password, PermittedActions,
+};
+pub use kumiki_osi_service::mms::Initiate;
+pub use kumiki_osi_service::x25::{Charging, Facilities, Facility, Nui, Number as X121};
+pub use kumiki_osi_service::{Oid, Selector, Selectors as Sels};
 
 /// What is proposed to a peer of MMS where nobody says something else.
 #[must_use]

@@ -1,13 +1,13 @@
 //! What the layers of a connection have against a caller with whom no association has come about.
 
+use kumiki_files::file_user::{Failure, Layer};
+use kumiki_files::ftam::Ftam;
+use kumiki_files::mms::Mms;
 use kumiki_graph::{Graph, Protocol, Reason, Told};
-use kumiki_proto::acse::Acse;
-use kumiki_proto::file_user::{Failure, Layer};
-use kumiki_proto::ftam::Ftam;
-use kumiki_proto::mms::Mms;
-use kumiki_proto::presentation::Presentation;
-use kumiki_proto::session::Session;
-use kumiki_proto::tp0::Tp0;
+use kumiki_osi::acse::Acse;
+use kumiki_osi::presentation::Presentation;
+use kumiki_osi::session::Session;
+use kumiki_osi::tp0::Tp0;
 
 use super::Protocols;
 

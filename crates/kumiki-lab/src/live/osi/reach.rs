@@ -6,9 +6,9 @@ use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
+use kumiki_files::file_user::{Failure, Layer};
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Bell, Clock as _, RealClock, Watch, Wish};
-use kumiki_proto::file_user::{Failure, Layer};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with, sockopt};
 

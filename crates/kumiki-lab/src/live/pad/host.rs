@@ -8,6 +8,7 @@ use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
 use kumiki_io::admission::Full;
 use kumiki_io::line::Console;
@@ -16,8 +17,7 @@ use kumiki_io::{
     Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable,
 };
 use kumiki_octets::{Account, Message};
-use kumiki_proto::pad_host::{Config, PadHost};
-use kumiki_proto::pipe::{self, Pipe};
+use kumiki_x25::pad_host::{Config, PadHost};
 
 use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
 use crate::live::gate::Gate;

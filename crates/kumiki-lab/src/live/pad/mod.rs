@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Graph | [`Pad`](kumiki_proto::pad::Pad) on `x25` on `xot` on the operating system's TCP, and beside it on `pipe` on the terminal; a terminal that comes by Telnet has `telnet` between. A host: [`PadHost`](kumiki_proto::pad_host::PadHost) on `x25`, `xot` and `pipe` on one connection, and on `pipe` on a pseudo terminal |
+//! | Graph | [`Pad`](kumiki_x25::pad::Pad) on `x25` on `xot` on the operating system's TCP, and beside it on `pipe` on the terminal; a terminal that comes by Telnet has `telnet` between. A host: [`PadHost`](kumiki_x25::pad_host::PadHost) on `x25`, `xot` and `pipe` on one connection, and on `pipe` on a pseudo terminal |
 //! | Threads | one for each terminal that comes by Telnet, and one for each connection of XOT to a host: each has a graph of its own, and there are at most so many |
 //! | Clock | [`RealClock`] |
 //! | Left out | terminals on serial lines (the standard streams can be one); other networks below, for which graphs come from scenarios |
@@ -26,9 +26,9 @@ use kumiki_io::admission::{Entrance, Limits};
 use kumiki_io::stream::has_hung_up;
 use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
 use kumiki_octets::Budget;
-use kumiki_osi::x25::{Flow, Number};
-use kumiki_proto::x25::{self, Over, X25};
-use kumiki_proto::xot::{self, Xot};
+use kumiki_osi_service::x25::{Flow, Number};
+use kumiki_x25::x25::{self, Over, X25};
+use kumiki_x25::xot::{self, Xot};
 
 use super::gate::Gate;
 use super::private::{CaptureBudget, Kept};
@@ -41,10 +41,10 @@ pub mod remedy;
 pub mod terminal;
 
 // What a caller needs of the crates below.
-pub use kumiki_osi::x25::pad::{BadList, List, Parameters};
-pub use kumiki_osi::x25::{BadNumber, Number as X121};
-pub use kumiki_proto::pad::{Config as PadConfig, Outcome};
-pub use kumiki_proto::pad_host::Config as HostConfig;
+pub use kumiki_osi_service::x25::pad::{BadList, List, Parameters};
+pub use kumiki_osi_service::x25::{BadNumber, Number as X121};
+pub use kumiki_x25::pad::{Config as PadConfig, Outcome};
+pub use kumiki_x25::pad_host::Config as HostConfig;
 
 /// What can be set of X.25 and XOT.
 #[derive(Clone, Debug)]

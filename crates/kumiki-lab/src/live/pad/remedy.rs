@@ -1,7 +1,7 @@
 //! What helps where a call was not to be had, or ended by itself: for a person who reads an error.
 
 use kumiki_graph::{Finder, Reason, Told};
-use kumiki_osi::x25::{What, cause, diagnostic};
+use kumiki_osi_service::x25::{What, cause, diagnostic};
 
 /// What to do about `why`; nothing where the other end has ended the call as calls end.
 #[must_use]
@@ -70,7 +70,7 @@ pub fn remedy(why: Reason) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_osi::x25;
+    use kumiki_osi_service::x25;
 
     use super::*;
 

@@ -7,6 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{
     Address, DeviceId, Duration, Graph, Instant, Misfit, Mode, NodeId, Request, Service,
 };
@@ -18,10 +19,9 @@ use kumiki_io::{
     Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable,
 };
 use kumiki_octets::{Account, Message};
-use kumiki_proto::pad::{Config, Outcome, Pad, State};
-use kumiki_proto::pipe::{self, Pipe};
-use kumiki_proto::telnet::Telnet;
-use kumiki_proto::xot;
+use kumiki_x25::pad::{Config, Outcome, Pad, State};
+use kumiki_x25::telnet::Telnet;
+use kumiki_x25::xot;
 
 use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
 use crate::live::gate::Gate;

@@ -22,8 +22,8 @@ use kumiki_io::{
     Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice,
     Watch, Wish, unguessable,
 };
-use kumiki_proto::hdlc::{self, Hdlc};
-use kumiki_proto::ppp_daemon::{self, Kind, Phase, PppDaemon};
+use kumiki_ppp::hdlc::{self, Hdlc};
+use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
 use kumiki_wire::ppp::protocol;
 
 use super::{BATCH, Form, LOOK, LiveError, Stack, Watcher, system};
@@ -39,8 +39,8 @@ mod tests;
 
 // What a caller needs of the crates below.
 pub use kumiki_io::Opening;
-pub use kumiki_proto::ppp_daemon::misbehave::Script;
-pub use kumiki_proto::ppp_daemon::{Config, End, Ipv4, Ipv6, Methods, Quality, Secret};
+pub use kumiki_ppp::ppp_daemon::misbehave::Script;
+pub use kumiki_ppp::ppp_daemon::{Config, End, Ipv4, Ipv6, Methods, Quality, Secret};
 
 use later::{Upper, Watched};
 use narrate::Narrator;
@@ -149,7 +149,7 @@ pub struct Traffic {
     /// Frames and octets of the line, and what was damaged.
     pub line: hdlc::Counters,
     /// Datagrams that users sent and got.
-    pub driver: kumiki_proto::ppp::Counters,
+    pub driver: kumiki_ppp::ppp::Counters,
     /// Control packets.
     pub daemon: ppp_daemon::Counters,
 }
@@ -575,7 +575,7 @@ impl Session<'_, '_> {
         let elapsed = self.clock.now().saturating_since(self.began);
         let graph = executor.graph(self.host).ok_or_else(|| missing("graph"))?;
         let framing = graph.protocol::<Hdlc>(self.nodes.framing);
-        let driver = graph.protocol::<kumiki_proto::ppp::Ppp>(self.nodes.driver);
+        let driver = graph.protocol::<kumiki_ppp::ppp::Ppp>(self.nodes.driver);
         let daemon = graph.protocol::<PppDaemon>(self.nodes.daemon);
         let traffic = Traffic {
             line: framing.map(Hdlc::counters).unwrap_or_default(),

@@ -48,7 +48,7 @@ impl<'a> Narrator<'a> {
     }
 
     /// A line of the daemon's log.
-    pub(super) fn line(&mut self, line: &kumiki_proto::ppp_daemon::Line) {
+    pub(super) fn line(&mut self, line: &kumiki_ppp::ppp_daemon::Line) {
         let kind = match line.kind {
             Kind::Sent | Kind::Received if !self.verbose => return,
             Kind::Sent => "sent",

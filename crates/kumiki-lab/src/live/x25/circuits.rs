@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_proto::x25_switch::Place;
+use kumiki_x25::x25_switch::Place;
 
 use super::config::{Config, Kind, Port};
 use crate::quantity::{self, Octets};

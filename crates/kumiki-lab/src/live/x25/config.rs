@@ -14,9 +14,9 @@ use std::net::ToSocketAddrs as _;
 
 use kumiki_graph::Duration;
 use kumiki_io::Opening;
-use kumiki_osi::x25::Number;
-use kumiki_proto::x25_switch::{self, Place, Rewrite, Route};
-use kumiki_proto::xot::PATIENCE;
+use kumiki_osi_service::x25::Number;
+use kumiki_x25::x25_switch::{self, Place, Rewrite, Route};
+use kumiki_x25::xot::PATIENCE;
 use serde::Deserialize;
 
 use crate::live::Network;

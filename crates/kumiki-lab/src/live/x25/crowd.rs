@@ -1,8 +1,9 @@
+//! A crowd at a switch, in virtual time: all of it but the operating system's TCP, in whose place there is a script.
+
 #![allow(
     clippy::wildcard_enum_match_arm,
     reason = "a test looks for one of many"
 )]
-//! A crowd at a switch, in virtual time: all of it but the operating system's TCP, in whose place there is a script.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::VecDeque;
@@ -18,8 +19,8 @@ use kumiki_io::{
     Arrival, Clock as _, Descriptors, Executor, GraphId, ManualClock, Pace, Plug, RealDevice, Sent,
 };
 use kumiki_octets::Message;
-use kumiki_proto::x25_switch::{self, Switch};
-use kumiki_proto::xot::PATIENCE;
+use kumiki_x25::x25_switch::{self, Switch};
+use kumiki_x25::xot::PATIENCE;
 
 use super::callers::Callers;
 use super::{parse, ports, switch};

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Graph | a [`Switch`](kumiki_proto::x25_switch::Switch) on an `x25` node for each port, and below that what carries it: `xot` on the operating system's TCP, `lapb` on an Ethernet or on frames in datagrams, `x25_iface` on a TUN device, or packets on a line |
+//! | Graph | a [`Switch`](kumiki_x25::x25_switch::Switch) on an `x25` node for each port, and below that what carries it: `xot` on the operating system's TCP, `lapb` on an Ethernet or on frames in datagrams, `x25_iface` on a TUN device, or packets on a line |
 //! | Configuration | a file in TOML, read as scenarios are: what is wrong is told with line, key, value and what would be right |
 //! | Clock | [`kumiki_io::RealClock`] |
 //! | Left out | changing the configuration while it runs; LAPB on a synchronous line of this machine |

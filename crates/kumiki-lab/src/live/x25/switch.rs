@@ -15,9 +15,9 @@ use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
     Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable,
 };
-use kumiki_osi::x25::{Told, What};
-use kumiki_proto::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
-use kumiki_proto::xot::PATIENCE;
+use kumiki_osi_service::x25::{Told, What};
+use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
+use kumiki_x25::xot::PATIENCE;
 
 use super::callers::Callers;
 use super::config::{Config, Kind as PortKind, On, Port};

@@ -4,8 +4,8 @@
 //! in [`extras`].
 
 use kumiki_graph::{Duration, Instant, KeepAlive};
+use kumiki_inet::tcp::config::SynCookies;
 use kumiki_link::Loss;
-use kumiki_proto::tcp::config::SynCookies;
 
 use super::dice::{Dice, ms, s, us};
 use super::{End, Flood, Line, Opening, Reading, Stack, Version, programs};

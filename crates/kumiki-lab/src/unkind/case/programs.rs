@@ -1,6 +1,6 @@
 //! The programs: how much they write and read, and when they stop.
 
-use kumiki_proto::tcp::congestion::Algorithm;
+use kumiki_inet::tcp::congestion::Algorithm;
 
 use super::dice::{Dice, ms, s, us};
 use super::{End, Finish, Line, MOST_OCTETS, Moment, Reading, Writing, xtp};

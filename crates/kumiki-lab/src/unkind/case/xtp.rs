@@ -1,7 +1,7 @@
 //! What a seed decides where XTP carries the transfer: the two XTPs, and what of the programs hangs on them.
 
 use kumiki_graph::{Duration, ErrorControl, FlowControl, RateLimit};
-use kumiki_proto::xtp::{Config, Recovery, congestion, rtt};
+use kumiki_xtp::{Config, Recovery, congestion, rtt};
 
 use super::dice::{Dice, ms, s, us};
 use super::{End, Liar, Line, Stack, Version, hosts};
@@ -51,8 +51,8 @@ pub(super) fn hosts(seed: u64, stack: Stack, ends: [&mut End; 2]) {
         let dice = &mut Dice::new(seed, FIRST + number);
         end.profile = "xtp";
         let most = match stack {
-            Stack::Ethernet => kumiki_proto::eth::MOST_MTU,
-            Stack::Fddi => kumiki_proto::fddi::MOST_MTU,
+            Stack::Ethernet => kumiki_inet::eth::MOST_MTU,
+            Stack::Fddi => kumiki_inet::fddi::MOST_MTU,
             Stack::Ip | Stack::Aal5 | Stack::Cells => u32::MAX,
         };
         end.mtu = end.mtu.clamp(LEAST_MTU, most);

@@ -64,7 +64,7 @@ impl Bench {
     /// With `offered` by both SYNs; a tail is probed where it has SACK.
     fn of(written: u64, offered: Options) -> Self {
         let mut end = Case::of(Transport::Tcp, 0).ends[0].clone();
-        end.tcp = kumiki_proto::tcp::defaults::modern();
+        end.tcp = kumiki_inet::tcp::defaults::modern();
         end.tcp.tail_loss_probe = offered.sack_permitted;
         end.mtu = 1500;
         let facts = Arc::new(Facts::default());
@@ -378,7 +378,7 @@ fn an_echo_of_what_was_sent_before_the_last_copy_is_no_measure() {
 fn the_answer_to_a_syn_that_came_twice_is_no_measure() {
     for (syns, expected) in [(1, 1_000), (2, 3_000)] {
         let mut end = Case::of(Transport::Tcp, 0).ends[1].clone();
-        end.tcp = kumiki_proto::tcp::defaults::modern();
+        end.tcp = kumiki_inet::tcp::defaults::modern();
         end.tcp.tail_loss_probe = false;
         end.tcp.rto.minimum = Duration::from_secs(1);
         end.mtu = 1500;

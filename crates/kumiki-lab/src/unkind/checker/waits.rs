@@ -6,7 +6,7 @@ use kumiki_wire::tcp::Seq;
 use super::space::Sending;
 use super::{AFTER_SYN_LOSS, PERSIST};
 use crate::unkind::case::End;
-use kumiki_proto::tcp::config::LossDetection;
+use kumiki_inet::tcp::config::LossDetection;
 
 /// How often a caller among many is answered again at the least.
 const AMONG_MANY: u32 = 2;

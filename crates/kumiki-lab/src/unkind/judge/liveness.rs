@@ -32,9 +32,9 @@
 //! nothing controls, of which the receiver keeps 128 behind each of many gaps.
 
 use kumiki_graph::{Duration, FlowControl, Instant};
+use kumiki_inet::tcp::congestion::Algorithm;
 use kumiki_link::{Hold, Impairment, Loss};
-use kumiki_proto::tcp::congestion::Algorithm;
-use kumiki_proto::xtp::congestion;
+use kumiki_xtp::congestion;
 
 use crate::unkind::case::{Case, End, Reading, Stack};
 use crate::unkind::user::Report;

@@ -2,16 +2,16 @@
 
 use core::net::IpAddr;
 
+use kumiki_atm::aal5::{self, Aal5};
+use kumiki_atm::llc_snap::{self, LlcSnap};
 use kumiki_graph::{Misfit, Protocol};
-use kumiki_proto::aal5::{self, Aal5};
-use kumiki_proto::arp::{self, Arp};
-use kumiki_proto::eth::{self, Eth};
-use kumiki_proto::fddi::{self, Fddi};
-use kumiki_proto::ip::{self, Ip};
-use kumiki_proto::ipv6;
-use kumiki_proto::llc::{self, Llc};
-use kumiki_proto::llc_snap::{self, LlcSnap};
-use kumiki_proto::vnet::{self, Vnet};
+use kumiki_inet::arp::{self, Arp};
+use kumiki_inet::eth::{self, Eth};
+use kumiki_inet::fddi::{self, Fddi};
+use kumiki_inet::ip::{self, Ip};
+use kumiki_inet::ipv6;
+use kumiki_inet::llc::{self, Llc};
+use kumiki_inet::vnet::{self, Vnet};
 use kumiki_wire::ethernet::MacAddr;
 
 use crate::unkind::path::VC;

@@ -3,7 +3,7 @@
 mod chains;
 mod differential;
 
-use kumiki_osi::Oid;
+use kumiki_osi_service::Oid;
 use proptest::prelude::*;
 
 use super::*;

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError};
 
+use kumiki_files::filestore::{Config, End, Fault, FileServer, Guard, ResponderConfig};
+use kumiki_files::mms_files;
+use kumiki_graph::pipe::Pipe;
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
 use kumiki_octets::Account;
-use kumiki_osi::Association as Upper;
-use kumiki_osi::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
-use kumiki_proto::filestore::{Config, End, Fault, FileServer, Guard, ResponderConfig};
-use kumiki_proto::mms_files;
-use kumiki_proto::pipe::Pipe;
-use kumiki_proto::tpkt::Tpkt;
-use kumiki_proto::xot::Xot;
+use kumiki_osi::tpkt::Tpkt;
+use kumiki_osi_service::Association as Upper;
+use kumiki_osi_service::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
+use kumiki_x25::xot::Xot;
 
 use super::super::ends::{WAKE, server_mut};
 use super::super::journal::Book;

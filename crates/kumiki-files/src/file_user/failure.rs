@@ -1,0 +1,527 @@
+//! Why something failed, for people: which layer says so, its code, what that means, what may help.
+
+use core::fmt;
+
+use kumiki_graph::{Finder, Reason, Told};
+use kumiki_osi_service::acse;
+use kumiki_osi_service::ftam::{Diagnostic, DiagnosticType};
+use kumiki_osi_service::mms::{ErrorClass, Reject, ServiceError, file_error};
+use kumiki_osi_service::x25::{self, What, cause};
+
+/// Who says so.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Layer {
+    /// The file on this side, or this program.
+    Local,
+    /// The network below, or this machine.
+    Network,
+    /// Transport.
+    Transport,
+    /// Session.
+    Session,
+    /// Presentation.
+    Presentation,
+    /// Association control.
+    Acse,
+    /// FTAM: the peer's filestore or its protocol machine.
+    Ftam,
+    /// MMS: the same of a peer that speaks that.
+    Mms,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Local => "local",
+            Self::Network => "network",
+            Self::Transport => "transport",
+            Self::Session => "session",
+            Self::Presentation => "presentation",
+            Self::Acse => "association control",
+            Self::Ftam => "FTAM",
+            Self::Mms => "MMS",
+        })
+    }
+}
+
+/// Why something failed: the innermost reason known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// Who says so.
+    pub layer: Layer,
+    /// Its code, where it has one: an error identifier of FTAM, a reason of another layer.
+    pub code: Option<i64>,
+    /// What that means.
+    pub meaning: String,
+    /// What may help; empty where nothing general can be said.
+    pub remedy: String,
+    /// Trying again may help.
+    pub transient: bool,
+    /// The peer broke a protocol, or aborted: nobody has refused anything.
+    pub is_abort: bool,
+    /// All that FTAM said, in its order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Failure {
+    /// Something on this side.
+    #[must_use]
+    pub fn local(meaning: impl Into<String>) -> Self {
+        Self {
+            layer: Layer::Local,
+            code: None,
+            meaning: meaning.into(),
+            remedy: String::new(),
+            transient: false,
+            is_abort: false,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// What FTAM said of something that was not done. Of several the last that matters is the cause, as 1016 and 8 only say that
+    /// there is one.
+    #[must_use]
+    pub fn of_diagnostics(diagnostics: &[Diagnostic]) -> Self {
+        let matters = |one: &&Diagnostic| one.diagnostic_type != DiagnosticType::Informative;
+        let causes = |one: &&Diagnostic| !matches!(one.error_identifier, 8 | 1016);
+        let mut backwards = diagnostics.iter().rev();
+        let cause = backwards
+            .clone()
+            .filter(matters)
+            .find(causes)
+            .or_else(|| backwards.clone().find(matters))
+            .or_else(|| backwards.next());
+        let Some(cause) = cause else {
+            return Self {
+                layer: Layer::Ftam,
+                code: None,
+                meaning: "it was not done, and no reason was given".to_owned(),
+                remedy: "look into the log of the responder".to_owned(),
+                transient: false,
+                is_abort: false,
+                diagnostics: Vec::new(),
+            };
+        };
+        let remedy = cause
+            .identifier()
+            .map_or("", |identifier| identifier.remedy);
+        Self {
+            layer: Layer::Ftam,
+            code: Some(cause.error_identifier),
+            meaning: cause.to_string(),
+            remedy: remedy.to_owned(),
+            transient: cause.diagnostic_type == DiagnosticType::Transient,
+            is_abort: false,
+            diagnostics: diagnostics.to_vec(),
+        }
+    }
+
+    /// What MMS said of something that was not done.
+    #[must_use]
+    pub fn of_service_error(error: &ServiceError) -> Self {
+        let (file, access) = (ErrorClass::FILE, ErrorClass::ACCESS);
+        let (remedy, transient) = match (error.class, error.code) {
+            (class, file_error::FILE_NON_EXISTENT) if class == file => (
+                "list the directory; names are taken letter by letter, and some devices begin them with a separator",
+                false,
+            ),
+            (class, file_error::FILE_BUSY) if class == file => ("try again", true),
+            (class, file_error::FILE_ACCESS_DENIED) if class == file => {
+                ("ask whoever runs the responder; is it a directory?", false)
+            }
+            (class, file_error::POSITION_INVALID) if class == file => (
+                "the file has become shorter: fetch it from its beginning",
+                false,
+            ),
+            (class, file_error::DUPLICATE_FILENAME) if class == file => {
+                ("use another name, or delete that file", false)
+            }
+            (class, file_error::INSUFFICIENT_SPACE) if class == file => {
+                ("delete files there, or wait", true)
+            }
+            (class, 3) if class == access => ("ask whoever runs the responder", false),
+            (ErrorClass::SERVICE, 3) => ("let PDUs be longer", false),
+            _ => ("", false),
+        };
+        Self {
+            layer: Layer::Mms,
+            code: Some(error.code),
+            meaning: format!("MMS: {error}"),
+            remedy: remedy.to_owned(),
+            transient,
+            is_abort: false,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// What MMS rejected. The device says that our protocol is wrong, or that it has no such service: not that something could not be done.
+    #[must_use]
+    pub fn of_reject(reject: &Reject) -> Self {
+        let remedy = match (reject.pdu.0, reject.code) {
+            (1, Reject::UNRECOGNIZED_SERVICE) => {
+                "the device has no such service for files, or not for this client"
+            }
+            (1, Reject::MAX_SERV_OUTSTANDING_EXCEEDED) => "ask for less at a time",
+            _ => "take a capture and report it",
+        };
+        Self {
+            layer: Layer::Mms,
+            // It is no error of a service: its numbers, which are a pair, stand in the text.
+            code: None,
+            meaning: format!("MMS: {reject}"),
+            remedy: remedy.to_owned(),
+            transient: false,
+            is_abort: false,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// Why an association for `user`, FTAM or MMS, did not come about, or ended.
+    #[must_use]
+    pub fn of_reason(reason: Reason, user: Layer) -> Self {
+        let (layer, code, remedy) = match reason {
+            Reason::User | Reason::NoSession => (Layer::Local, None, ""),
+            Reason::BadAddress => (Layer::Local, None, "check host and port"),
+            Reason::NoResources => (Layer::Local, None, "use fewer associations at once"),
+            Reason::Refused => (
+                Layer::Network,
+                None,
+                "check host and port, and whether a responder runs there",
+            ),
+            Reason::Reset | Reason::Down => (Layer::Network, None, "try again; check the line"),
+            Reason::TimedOut | Reason::Unreachable => (
+                Layer::Network,
+                None,
+                "check host and line, and firewalls between",
+            ),
+            // Those of OSI say themselves what they have found.
+            Reason::Protocol => (Layer::Network, None, CAPTURE),
+            Reason::Told(told) => of_told(told, user),
+        };
+        let meaning = match reason {
+            // To people it is not a matter of layers.
+            Reason::Down => "the connection was lost".to_owned(),
+            Reason::User
+            | Reason::Reset
+            | Reason::Refused
+            | Reason::TimedOut
+            | Reason::Unreachable
+            | Reason::BadAddress
+            | Reason::NoResources
+            | Reason::Protocol
+            | Reason::NoSession
+            | Reason::Told(_) => reason.to_string(),
+        };
+        Self {
+            layer,
+            code,
+            meaning,
+            remedy: remedy.to_owned(),
+            transient: matches!(
+                reason,
+                Reason::Reset | Reason::TimedOut | Reason::Unreachable | Reason::Down
+            ),
+            is_abort: matches!(
+                reason,
+                Reason::Protocol
+                    | Reason::Told(
+                        Told::Broken { .. }
+                            | Told::FrameRejected(_)
+                            | Told::TpduRejected(_)
+                            | Told::SessionAborted(_)
+                            | Told::PresentationAborted(_)
+                            | Told::AssociationAborted { .. }
+                    )
+            ),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// Whether the responder has nobody under the selectors that were called.
+    #[must_use]
+    pub const fn is_of_selectors(&self) -> bool {
+        matches!(
+            (self.layer, self.code),
+            (Layer::Transport, Some(2 | 3))
+                | (Layer::Session, Some(0x81 | 0x82))
+                | (Layer::Presentation, Some(3 | 7))
+        )
+    }
+
+    /// Whether selectors that the responder does not have may be the cause: the commonest one of a transport connection that is refused, whatever the
+    /// reason, and of one that ends before session has answered.
+    #[must_use]
+    pub const fn may_be_of_selectors(&self) -> bool {
+        self.is_of_selectors()
+            || matches!(
+                (self.layer, self.code, self.is_abort),
+                (Layer::Transport, Some(_), false) | (Layer::Session, None, false)
+            )
+    }
+
+    /// The same where the association stood: a circuit that is cleared or reset then is one that broke, whatever it says of calls.
+    #[must_use]
+    pub(crate) fn amid(self) -> Self {
+        if self.layer != Layer::Network || self.is_abort || self.transient {
+            return self;
+        }
+        Self {
+            remedy: "try again; whoever runs the network or the responder knows more".to_owned(),
+            transient: true,
+            ..self
+        }
+    }
+
+    /// The same of an association that the peer has aborted.
+    #[must_use]
+    pub(crate) fn aborted(self) -> Self {
+        Self {
+            is_abort: true,
+            ..self
+        }
+    }
+}
+
+const SELECTORS: &str =
+    "check the selectors: those that the responder is configured with, octet by octet";
+
+/// The same where it is not said that they are the cause.
+const COMMON_SELECTORS: &str =
+    "check the selectors; most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001";
+
+const CAPTURE: &str = "take a capture and report it";
+
+/// Application context name not supported (X.227).
+const WRONG_CONTEXT: acse::Diagnostic = acse::Diagnostic::User(2);
+
+fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
+    match told {
+        Told::X25(told) => (Layer::Network, None, of_x25(told)),
+        Told::FrameRejected(_) => (Layer::Network, None, CAPTURE),
+        // Calls are no permanent circuits.
+        Told::CircuitRefused(_) => (
+            Layer::Network,
+            None,
+            "check the X.121 address and the facilities",
+        ),
+        Told::Disconnected(code) => (
+            Layer::Transport,
+            Some(code.into()),
+            match code {
+                1 | 129 | 135 => "the responder has no room now: try later",
+                _ => COMMON_SELECTORS,
+            },
+        ),
+        Told::Unanswered => (
+            Layer::Session,
+            None,
+            if user == Layer::Mms {
+                "the line is fine: check the selectors (most responders want one: libiec61850 tsel 0x0001, ISODE tsel 0x0103), and whether it is a responder for FTAM (kumiki ftam)"
+            } else {
+                "the line is fine: check the selectors (most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001), and whether it is a responder for MMS (kumiki mms)"
+            },
+        ),
+        Told::TpduRejected(code) => (Layer::Transport, Some(code.into()), CAPTURE),
+        Told::SessionRefused(code) => (
+            Layer::Session,
+            Some(code.into()),
+            match code {
+                0x81 | 0x82 => SELECTORS,
+                _ => "ask whoever runs the responder",
+            },
+        ),
+        Told::SessionAborted(code) => (Layer::Session, Some(code.into()), CAPTURE),
+        Told::PresentationRefused(code) => (
+            Layer::Presentation,
+            Some(code.into()),
+            match code {
+                3 | 7 => SELECTORS,
+                _ => "ask whoever runs the responder",
+            },
+        ),
+        Told::ContextsRefused { why, .. } => (
+            Layer::Presentation,
+            why.map(i64::from),
+            "the responder knows other document types, or none: check whether it is one for files",
+        ),
+        Told::PresentationAborted(code) => (Layer::Presentation, Some(code.into()), CAPTURE),
+        Told::Rejected { diagnostic, .. } if diagnostic == WRONG_CONTEXT => (
+            Layer::Acse,
+            None,
+            if user == Layer::Mms {
+                "the peer has no MMS under this address: check port and selectors, and whether it is one for FTAM (kumiki ftam)"
+            } else {
+                "the peer has no FTAM under this address: check port and selectors, and whether it is one for MMS (kumiki mms)"
+            },
+        ),
+        Told::Rejected { .. } => (
+            Layer::Acse,
+            None,
+            "check the application titles, and user and password",
+        ),
+        Told::AssociationAborted { .. } => {
+            (Layer::Acse, None, "look into the log of the responder")
+        }
+        Told::Mms { class, code } => (
+            Layer::Mms,
+            Some(code.into()),
+            match (class, code) {
+                (8, 2) => "let PDUs be longer",
+                _ => "ask whoever runs the responder",
+            },
+        ),
+        Told::File { identifier } => (
+            Layer::Ftam,
+            Some(identifier.into()),
+            kumiki_osi_service::ftam::diagnostic::Identifier::of(identifier.into())
+                .map_or("", |identifier| identifier.remedy),
+        ),
+        Told::Broken { by, .. } => (
+            match by {
+                Finder::Lapb | Finder::X25 | Finder::Xot => Layer::Network,
+                Finder::Transport => Layer::Transport,
+                Finder::Session => Layer::Session,
+                Finder::Presentation => Layer::Presentation,
+                Finder::Acse => Layer::Acse,
+                Finder::Ftam => Layer::Ftam,
+                Finder::Mms => Layer::Mms,
+            },
+            None,
+            CAPTURE,
+        ),
+    }
+}
+
+/// What helps where X.25 has no circuit, or has it no more.
+const fn of_x25(told: x25::Told) -> &'static str {
+    if !matches!(told.what, What::Clear) {
+        return "the circuit or the interface was reset: try again";
+    }
+    if told.is_by_dte() {
+        return match told.diagnostic {
+            x25::diagnostic::RESOURCES => "the host takes no more calls now: try later",
+            x25::diagnostic::TIMER_CALL => "who was called did not answer in time: try again",
+            _ => {
+                "who was called has cleared: check the X.121 address, and look into the log of the responder"
+            }
+        };
+    }
+    match told.cause {
+        cause::BUSY => "the host has no channel free: try later",
+        cause::CLEAR_CONGESTION => "the network is congested: try later",
+        cause::CLEAR_OUT_OF_ORDER | cause::ABSENT => {
+            "the host there or its line is down: try later, or ask whoever runs it"
+        }
+        cause::BARRED => {
+            "the network does not let this address call that one: check from-x121 and closed user groups"
+        }
+        cause::NOT_OBTAINABLE => "the network does not know the X.121 address: check it",
+        cause::CLEAR_REMOTE => "the host broke the protocol of X.25: take a capture and report it",
+        cause::CLEAR_LOCAL => {
+            "the network finds fault with what this end sent: take a capture and report it"
+        }
+        cause::RPOA => "the transit network is down: try later",
+        cause::CLEAR_INCOMPATIBLE => "the host does not take such calls: check the X.121 address",
+        _ => "ask the network what the cause means: check the X.121 address and the facilities",
+    }
+}
+
+/// `FTAM: 3004 the file does not exist (...); list the directory; ...`
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let layer = self.layer.to_string();
+        if !self.meaning.starts_with(&layer) {
+            write!(f, "{layer}: ")?;
+        }
+        f.write_str(&self.meaning)?;
+        if !self.remedy.is_empty() {
+            write!(f, "; {}", self.remedy)?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_helps_against_x25_depends_on_its_cause() {
+        let remedy = |what, cause, diagnostic| {
+            let told = x25::Told {
+                what,
+                cause,
+                diagnostic,
+            };
+            Failure::of_reason(Reason::Told(Told::X25(told)), Layer::Ftam).remedy
+        };
+        for (cause, part) in [
+            (0x01, "no channel free"),
+            (0x09, "is down"),
+            (0x0b, "from-x121"),
+            (0x0d, "does not know the X.121 address"),
+            (0x03, "facilities"),
+        ] {
+            let said = remedy(What::Clear, cause, 0);
+            assert!(said.contains(part), "{cause:02x}: {said}");
+        }
+        assert!(remedy(What::Clear, 0, 0).contains("who was called has cleared"));
+        assert!(remedy(What::Reset, 0x09, 0).contains("try again"));
+    }
+
+    #[test]
+    fn a_reject_has_its_numbers_in_its_text_and_no_code_of_a_service() {
+        let failure = Failure::of_reject(&Reject {
+            invoke: Some(1),
+            pdu: kumiki_osi_service::mms::RejectedPdu::CONFIRMED_REQUEST,
+            code: Reject::UNRECOGNIZED_SERVICE,
+        });
+        assert_eq!((failure.layer, failure.code), (Layer::Mms, None));
+        let said = failure.to_string();
+        assert!(said.contains("(reject reason 1.1)"), "{said}");
+    }
+
+    #[test]
+    fn a_breach_is_told_by_the_layer_that_found_it_and_is_no_refusal() {
+        let told = |by, found| {
+            let told = Told::Broken { by, found };
+            Failure::of_reason(Reason::Told(told), Layer::Ftam)
+        };
+        let failure = told(Finder::Session, "octets that are no SPDU");
+        assert_eq!(
+            failure.to_string(),
+            "session: the peer broke the protocol: octets that are no SPDU; take a capture and report it"
+        );
+        assert!(failure.is_abort);
+        // FRMR and TPDU Error say that the peer takes us for the one who did.
+        for told in [Told::FrameRejected(1), Told::TpduRejected(1)] {
+            assert!(Failure::of_reason(Reason::Told(told), Layer::Ftam).is_abort);
+        }
+        let refused = Failure::of_reason(Reason::Told(Told::Disconnected(3)), Layer::Ftam);
+        assert!(!refused.is_abort && refused.is_of_selectors());
+    }
+
+    /// Only what says so is a refusal of selectors by us; what we hear may be one whatever it says.
+    #[test]
+    fn a_refusal_of_transport_may_be_one_of_selectors() {
+        let of = |told| Failure::of_reason(Reason::Told(told), Layer::Ftam);
+        for told in [
+            Told::Disconnected(128),
+            Told::Disconnected(0),
+            Told::Unanswered,
+        ] {
+            let failure = of(told);
+            assert!(failure.may_be_of_selectors(), "{failure}");
+            assert!(
+                !failure.is_of_selectors() && !failure.transient,
+                "{failure}"
+            );
+            assert!(failure.remedy.contains("0x0103"), "{failure}");
+        }
+        for told in [Told::TpduRejected(1), Told::SessionRefused(0x86)] {
+            assert!(!of(told).may_be_of_selectors());
+        }
+    }
+}

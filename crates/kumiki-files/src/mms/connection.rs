@@ -1,0 +1,144 @@
+//! One association: its variables, the services under way, and what waits to be sent.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use kumiki_graph::{Above, Context, Credit, Handle, Indication, Particular, Request};
+use kumiki_octets::Message;
+use kumiki_osi_service::mms::{Initiate, Pdu, Service};
+use kumiki_osi_service::presentation::{ContextId, Value};
+
+use super::ACSE;
+use super::states::State;
+
+/// So many PDUs may wait to be sent before the peer's wait, too: a peer that asks and does not take the answers is not heard any more.
+pub(super) const MOST_WAITING: usize = 64;
+
+/// What waits for its turn.
+#[derive(Debug)]
+pub(super) enum Out {
+    /// A PDU; with the number of the service that is over when it has left.
+    Pdu(Message, Option<u32>),
+    /// A-RELEASE.
+    Release,
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) above: Above,
+    pub(super) user: Handle,
+    /// The association's handle; none before it stands.
+    pub(super) lower: Handle,
+    pub(super) state: State,
+    /// Whose user was told of initiate.
+    pub(super) listener: Handle,
+    /// Whether this side has called.
+    pub(super) calls: bool,
+    /// The context of MMS.
+    pub(super) context: ContextId,
+    /// What was agreed; before that, what was proposed.
+    pub(super) agreed: Initiate,
+    /// What this side answers.
+    pub(super) ours: kumiki_osi_service::mms::Services,
+    /// Services that this side has asked for.
+    pub(super) asked: BTreeMap<u32, Service>,
+    /// Services that the peer has asked for.
+    pub(super) pending: BTreeMap<u32, Service>,
+    pub(super) out: VecDeque<Out>,
+    /// Values that presentation takes.
+    pub(super) room: u32,
+    /// Values that presentation may be granted and was not, because too much waits.
+    pub(super) owed: u32,
+}
+
+impl Connection {
+    /// The most services that this side may have asked for at a time.
+    pub(super) fn most_asked(&self) -> usize {
+        let most = if self.calls {
+            self.agreed.max_serv_outstanding_calling
+        } else {
+            self.agreed.max_serv_outstanding_called
+        };
+        usize::try_from(most).unwrap_or(0)
+    }
+
+    /// The same of the peer.
+    pub(super) fn most_pending(&self) -> usize {
+        let most = if self.calls {
+            self.agreed.max_serv_outstanding_called
+        } else {
+            self.agreed.max_serv_outstanding_calling
+        };
+        usize::try_from(most).unwrap_or(0)
+    }
+
+    /// The longest PDU.
+    pub(super) fn longest(&self) -> usize {
+        let longest = self.agreed.local_detail.unwrap_or(i64::MAX);
+        usize::try_from(longest).unwrap_or(usize::MAX)
+    }
+
+    /// Something for the user.
+    pub(super) fn tell(&self, pdu: Pdu, cx: &mut Context<'_>) {
+        let what = Box::new(Particular::Mms(pdu));
+        let session = self.user;
+        cx.up(self.above, Indication::Particular { session, what });
+    }
+
+    /// The user may ask for so many more.
+    pub(super) fn grant(&self, messages: u32, cx: &mut Context<'_>) {
+        if messages > 0 {
+            let (session, credit) = (self.user, Credit::messages(messages));
+            cx.up(self.above, Indication::Credit { session, credit });
+        }
+    }
+
+    /// Puts a PDU behind what waits.
+    pub(super) fn put(&mut self, pdu: Pdu, over: Option<u32>) {
+        self.out
+            .push_back(Out::Pdu(kumiki_wire::mms::emit(pdu), over));
+    }
+
+    /// Hands down what there is room for.
+    pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
+        let session = self.lower;
+        while let Some(next) = self.out.pop_front() {
+            match next {
+                Out::Pdu(data, over) => {
+                    if self.room == 0 {
+                        self.out.push_front(Out::Pdu(data, over));
+                        break;
+                    }
+                    self.room -= 1;
+                    if let Some(invoke) = over {
+                        self.pending.remove(&invoke);
+                    }
+                    let context = self.context;
+                    let values = core::iter::once(Value { context, data }).collect();
+                    cx.down(ACSE, Request::Values { session, values });
+                }
+                Out::Release => {
+                    let data = None;
+                    cx.down(ACSE, Request::Release { session, data });
+                }
+            }
+        }
+        if self.owed > 0 && self.out.len() < MOST_WAITING {
+            let owed = core::mem::take(&mut self.owed);
+            self.take_more(owed, cx);
+        }
+    }
+
+    /// Values of the peer were taken.
+    pub(super) fn took(&mut self, messages: u32, cx: &mut Context<'_>) {
+        if self.out.len() >= MOST_WAITING {
+            self.owed = self.owed.saturating_add(messages);
+        } else {
+            self.take_more(messages, cx);
+        }
+    }
+
+    fn take_more(&self, messages: u32, cx: &mut Context<'_>) {
+        let (session, credit) = (self.lower, Credit::messages(messages));
+        cx.down(ACSE, Request::Credit { session, credit });
+    }
+}

@@ -1,0 +1,365 @@
+//! Initiate, conclude and abort.
+
+use kumiki_osi_service::Association;
+use kumiki_osi_service::acse::Diagnostic;
+use kumiki_osi_service::mms::{ErrorClass, ServiceError};
+use kumiki_osi_service::presentation::Context as Proposed;
+use kumiki_osi_service::session::FunctionalUnits as SessionUnits;
+
+use super::*;
+
+/// What the user of an association says of a wrong application context (X.227, Associate-source-diagnostic).
+const WRONG_CONTEXT: u8 = 2;
+/// The same without a reason, for initiate-Error has it.
+const NO_REASON: u8 = 1;
+/// initiate-Error: no common version.
+const VERSION: i64 = 1;
+/// initiate-Error: PDUs are too short.
+const SEGMENT: i64 = 2;
+
+impl Mms {
+    pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
+        let user = open.user;
+        if self.entries.len() >= self.config.associations as usize {
+            return tell_aborted(above, user, Reason::NoResources, None, cx);
+        }
+        let mut association = open.association.unwrap_or_default();
+        if association.contexts.is_empty() {
+            // libiec61850 has 1 for association control, which takes the next odd number, and 3 for MMS; nobody may rely on that.
+            association.contexts = vec![Proposed::basic(3, ABSTRACT_SYNTAX)];
+        }
+        if association.session.functional_units == SessionUnits::KERNEL {
+            association.session.functional_units = SessionUnits::DUPLEX;
+        }
+        association
+            .application_context
+            .get_or_insert(APPLICATION_CONTEXT);
+        let ours = association.initiate.take();
+        let ours = ours.map_or(self.config.initiate, |it| *it);
+        let (own, data) = if let Mode::Passive { .. } = open.mode {
+            (self.entries.listen(above, user, ours), None)
+        } else {
+            self.counters.sent += 1;
+            let data = kumiki_wire::mms::emit(Pdu::InitiateRequest(ours));
+            let connection = new(above, user, State::Opening, ours);
+            (self.entries.keep(connection), Some(data))
+        };
+        let open = Open {
+            user: own,
+            association: Some(association),
+            data,
+            ..open
+        };
+        cx.down(ACSE, Request::Open(Box::new(open)));
+    }
+
+    /// initiate indication.
+    pub(super) fn offered(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
+        let lower = offered.provider;
+        let Some(listener) = self.entries.listener(offered.user) else {
+            return abort_below(ACSE, lower, Reason::Refused, None, cx);
+        };
+        let (above, user, ours) = (listener.above, listener.user, listener.wants);
+        let mut association = offered.association.take().unwrap_or_default();
+        let rejected = |code, permanent| {
+            let diagnostic = Diagnostic::User(code);
+            Reason::Told(Told::Rejected {
+                permanent,
+                diagnostic,
+            })
+        };
+        if association.application_context != Some(APPLICATION_CONTEXT) {
+            self.counters.refused += 1;
+            self.counters.strangers += 1;
+            return abort_below(ACSE, lower, rejected(WRONG_CONTEXT, true), None, cx);
+        }
+        if self.entries.len() >= self.config.associations as usize {
+            self.counters.refused += 1;
+            return abort_below(ACSE, lower, rejected(NO_REASON, false), None, cx);
+        }
+        let error = |code| Some(ServiceError::new(ErrorClass::INITIATE, code));
+        let read = offered.data.take().map(kumiki_wire::mms::parse);
+        let (agreed, wrong) = match read {
+            Some(Ok(Pdu::InitiateRequest(asked))) => {
+                let agreed = lesser(&asked, &ours);
+                let short = agreed.local_detail.is_some_and(|it| it < SHORTEST);
+                let wrong = if agreed.version < 1 {
+                    error(VERSION)
+                } else if short {
+                    error(SEGMENT)
+                } else {
+                    None
+                };
+                (agreed, wrong)
+            }
+            _ => (ours, error(0)),
+        };
+        let context = context(&association);
+        let wrong = wrong.or_else(|| context.is_none().then(|| error(0)).flatten());
+        if let Some(error) = wrong {
+            self.counters.refused += 1;
+            let data = kumiki_wire::mms::emit(Pdu::InitiateError(error));
+            return abort_below(ACSE, lower, rejected(NO_REASON, true), Some(data), cx);
+        }
+        let mut connection = new(above, Handle::default(), State::Offered, ours);
+        connection.agreed = agreed;
+        connection.calls = false;
+        connection.lower = lower;
+        connection.listener = offered.user;
+        connection.context = context.unwrap_or(0);
+        association.initiate = Some(Box::new(agreed));
+        let own = self.entries.keep(connection);
+        self.counters.received += 1;
+        let offered = Offered {
+            user,
+            provider: own,
+            association: Some(association),
+            data: None,
+            ..offered
+        };
+        cx.up(above, Indication::Offered(Box::new(offered)));
+    }
+
+    /// initiate response.
+    pub(super) fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
+        let own = accept.session;
+        let waits = self.connection(own).map(|it| it.state) == Some(State::Offered);
+        let Some(connection) = self.connection(own).filter(|_| waits) else {
+            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
+        };
+        connection.user = accept.user;
+        connection.state = State::Standing;
+        let answer = Initiate {
+            services_supported: connection.ours,
+            ..connection.agreed
+        };
+        let data = kumiki_wire::mms::emit(Pdu::InitiateResponse(answer));
+        let mut association = accept.association.unwrap_or_default();
+        association.initiate = None;
+        association.session.functional_units = SessionUnits::DUPLEX;
+        let down = Accept {
+            session: connection.lower,
+            user: own,
+            data: Some(data),
+            association: Some(association),
+            ..accept
+        };
+        cx.down(ACSE, Request::Accept(Box::new(down)));
+        let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
+        connection.grant(most, cx);
+        self.counters.sent += 1;
+    }
+
+    /// initiate confirm, or a listener that listens.
+    pub(super) fn opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
+        let own = opened.user;
+        let Some((connection, mut opened)) = self.entries.on_opened(opened, ACSE, cx) else {
+            return;
+        };
+        connection.lower = opened.provider;
+        let mut association = opened.association.take().unwrap_or_default();
+        let read = opened.data.take().map(kumiki_wire::mms::parse);
+        let context = context(&association);
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let (Some(Ok(Pdu::InitiateResponse(said))), Some(context)) = (read, context) else {
+            let (by, found) = (Finder::Mms, "an acceptance without an initiate-Response");
+            return self.fail(own, Reason::Told(Told::Broken { by, found }), cx);
+        };
+        let mut agreed = lesser(&connection.agreed, &said);
+        agreed.services_supported = said.services_supported;
+        connection.context = context;
+        connection.agreed = agreed;
+        connection.state = State::Standing;
+        association.initiate = Some(Box::new(agreed));
+        let told = Opened {
+            user: connection.user,
+            provider: own,
+            association: Some(association),
+            data: None,
+            ..*opened
+        };
+        cx.up(connection.above, Indication::Opened(Box::new(told)));
+        let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
+        connection.grant(most, cx);
+        self.counters.received += 1;
+    }
+
+    /// Ends an association that cannot be; the user is told.
+    fn fail(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        if let Some(connection) = self.entries.forget(own) {
+            end_below(ACSE, (own, connection.lower), None, cx);
+            tell_aborted(connection.above, connection.user, reason, None, cx);
+        }
+    }
+
+    /// The user's release, or the peer's; conclude, where that is the way.
+    pub(super) fn on_release(&mut self, own: Handle, event: Event, cx: &mut Context<'_>) {
+        match self.cell(own, event) {
+            Some(todo) => self.act(own, todo, cx),
+            None => cx.drop("no such association"),
+        }
+    }
+
+    /// Does what the table says of the end.
+    pub(super) fn act(&mut self, own: Handle, todo: Do, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let (session, data) = (connection.user, None);
+        match todo {
+            Do::Conclude => connection.put(Pdu::ConcludeRequest, None),
+            Do::Agree | Do::Cross => connection.put(Pdu::ConcludeResponse, None),
+            Do::Release => connection.out.push_back(Out::Release),
+            Do::TellReleased => {
+                cx.up(connection.above, Indication::Released { session, data });
+            }
+            Do::TellAndRelease => {
+                cx.up(connection.above, Indication::Released { session, data });
+                connection.out.push_back(Out::Release);
+            }
+            Do::Misuse => cx.drop("not possible in this state of the environment"),
+            Do::Nothing
+            | Do::Reject
+            | Do::Take
+            | Do::Send
+            | Do::TellError
+            | Do::TellClosed
+            | Do::TellAborted
+            | Do::Forget => {}
+        }
+        connection.flush(cx);
+    }
+
+    /// The association is over.
+    pub(super) fn over(&mut self, own: Handle, event: Event, reason: Reason, cx: &mut Context<'_>) {
+        let Some(todo) = self.cell(own, event) else {
+            return cx.drop("no such association");
+        };
+        let Some(connection) = self.entries.forget(own) else {
+            return;
+        };
+        let session = connection.user;
+        match todo {
+            Do::TellClosed => cx.up(connection.above, Indication::Closed { session }),
+            Do::TellAborted => tell_aborted(connection.above, session, reason, None, cx),
+            Do::Forget
+            | Do::Misuse
+            | Do::Reject
+            | Do::Take
+            | Do::Send
+            | Do::Conclude
+            | Do::Agree
+            | Do::Cross
+            | Do::TellReleased
+            | Do::TellError
+            | Do::Release
+            | Do::TellAndRelease
+            | Do::Nothing => {}
+        }
+    }
+
+    /// The association is over without agreement, or never was.
+    pub(super) fn ended(
+        &mut self,
+        own: Handle,
+        reason: Reason,
+        data: Option<Message>,
+        cx: &mut Context<'_>,
+    ) {
+        if self.entries.on_ended(own, reason, cx) {
+            return;
+        }
+        // What cannot be read does not matter any more.
+        let said = data.and_then(|data| kumiki_wire::mms::parse(data).ok());
+        let reason = match said {
+            Some(Pdu::InitiateError(error)) => Reason::Told(Told::Mms {
+                class: u8::try_from(error.class.0).unwrap_or(u8::MAX),
+                code: u8::try_from(error.code).unwrap_or(u8::MAX),
+            }),
+            _ => reason,
+        };
+        self.over(own, Event::End, reason, cx);
+    }
+
+    /// The user aborts, refuses what was offered, or ends its listening.
+    pub(super) fn abort(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
+        if let Some(request) = self.entries.unlisten(own, reason) {
+            self.refuse_offers(own, cx);
+            return cx.down(ACSE, request);
+        }
+        let Some(connection) = self.entries.forget(own) else {
+            return cx.drop("no such association");
+        };
+        if connection.state == State::Offered {
+            self.counters.refused += 1;
+            abort_below(ACSE, connection.lower, reason, None, cx);
+        } else {
+            end_below(ACSE, (own, connection.lower), None, cx);
+        }
+    }
+
+    /// Those whom the user of a listener has not answered are refused, for now.
+    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
+        let offered = |it: &Connection| (it.state, it.listener) == (State::Offered, listener);
+        for own in self.entries.connections(offered) {
+            self.abort(own, Reason::NoResources, cx);
+        }
+    }
+}
+
+fn new(above: Above, user: Handle, state: State, ours: Initiate) -> Connection {
+    Connection {
+        above,
+        user,
+        lower: Handle::default(),
+        state,
+        listener: Handle::default(),
+        calls: true,
+        context: 0,
+        agreed: ours,
+        ours: ours.services_supported,
+        asked: std::collections::BTreeMap::new(),
+        pending: std::collections::BTreeMap::new(),
+        out: std::collections::VecDeque::new(),
+        room: 0,
+        owed: 0,
+    }
+}
+
+/// What both can do; the services are those of `asked`.
+#[must_use]
+pub(super) fn lesser(asked: &Initiate, ours: &Initiate) -> Initiate {
+    let least = |one: Option<i64>, other: Option<i64>| match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    let services = |one: i64, other: i64| one.min(other).max(0);
+    Initiate {
+        local_detail: least(asked.local_detail, ours.local_detail),
+        max_serv_outstanding_calling: services(
+            asked.max_serv_outstanding_calling,
+            ours.max_serv_outstanding_calling,
+        ),
+        max_serv_outstanding_called: services(
+            asked.max_serv_outstanding_called,
+            ours.max_serv_outstanding_called,
+        ),
+        data_structure_nesting_level: least(
+            asked.data_structure_nesting_level,
+            ours.data_structure_nesting_level,
+        ),
+        version: asked.version.min(ours.version),
+        parameter_cbb: asked.parameter_cbb & ours.parameter_cbb,
+        services_supported: asked.services_supported,
+    }
+}
+
+/// The context of MMS, if it stands.
+fn context(association: &Association) -> Option<i64> {
+    let mut standing = association.standing();
+    standing
+        .find(|it| it.abstract_syntax == ABSTRACT_SYNTAX)
+        .map(|it| it.id)
+}

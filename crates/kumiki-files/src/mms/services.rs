@@ -1,0 +1,248 @@
+//! Confirmed services both ways: their numbers, how many there may be, and what is rejected.
+
+use kumiki_osi_service::mms::{ErrorClass, RejectedPdu, Request as Asked, ServiceError};
+
+use super::*;
+
+/// cancel-Error: there is nothing of this number.
+const INVOKE_ID_UNKNOWN: i64 = 1;
+/// Error of class service: the answer does not fit.
+const PDU_SIZE: i64 = 3;
+
+impl Mms {
+    /// The user's PDU.
+    pub(super) fn send(&mut self, own: Handle, pdu: Pdu, cx: &mut Context<'_>) {
+        if self.cell(own, Event::Send) != Some(Do::Send) {
+            return cx.drop("not possible in this state of the environment");
+        }
+        let file = pdu.message().map_or(0, Message::len);
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let longest = connection.longest();
+        let over = match &pdu {
+            Pdu::Request {
+                invoke, service, ..
+            } => {
+                let used = connection.asked.contains_key(invoke);
+                if used || connection.asked.len() >= connection.most_asked() {
+                    return cx.drop("more services at a time than were agreed on");
+                }
+                connection.asked.insert(*invoke, service.service());
+                None
+            }
+            Pdu::Response { invoke, .. } | Pdu::Error { invoke, .. } => {
+                if !connection.pending.contains_key(invoke) {
+                    return cx.drop("an answer to nothing");
+                }
+                Some(*invoke)
+            }
+            Pdu::Unconfirmed(_)
+            | Pdu::CancelRequest(_)
+            | Pdu::CancelResponse(_)
+            | Pdu::CancelError { .. } => None,
+            Pdu::Reject(reject) => reject.invoke,
+            Pdu::InitiateRequest(_)
+            | Pdu::InitiateResponse(_)
+            | Pdu::InitiateError(_)
+            | Pdu::ConcludeRequest
+            | Pdu::ConcludeResponse
+            | Pdu::ConcludeError(_) => return cx.drop("initiate and conclude are the layer's"),
+        };
+        let mut data = kumiki_wire::mms::emit(pdu);
+        if data.len() > longest
+            && let Some(invoke) = over
+        {
+            let error = ServiceError::new(ErrorClass::SERVICE, PDU_SIZE);
+            data = kumiki_wire::mms::emit(Pdu::Error { invoke, error });
+        }
+        connection.out.push_back(Out::Pdu(data, over));
+        connection.flush(cx);
+        self.counters.sent += 1;
+        self.counters.file_sent += file as u64;
+    }
+
+    /// What the peer has sent.
+    pub(super) fn came(&mut self, own: Handle, values: Values, cx: &mut Context<'_>) {
+        for value in values {
+            let Some(connection) = self.connection(own) else {
+                return cx.drop("no such association");
+            };
+            if value.context != connection.context {
+                self.reject(own, None, RejectedPdu::PDU_ERROR, Reject::INVALID_PDU, cx);
+                continue;
+            }
+            let invoke = kumiki_wire::mms::invoke_of(&value.data);
+            match kumiki_wire::mms::parse(value.data) {
+                Ok(pdu) => self.take(own, pdu, cx),
+                Err(_) => match invoke {
+                    Some((pdu @ RejectedPdu::CONFIRMED_REQUEST, invoke)) => {
+                        self.reject(own, Some(invoke), pdu, Reject::INVALID_ARGUMENT, cx);
+                    }
+                    Some((pdu, invoke)) => {
+                        self.bad_answer(own, invoke, pdu, Reject::RESPONSE_INVALID, cx);
+                    }
+                    None => {
+                        let (pdu, code) = (RejectedPdu::PDU_ERROR, Reject::INVALID_PDU);
+                        self.reject(own, None, pdu, code, cx);
+                    }
+                },
+            }
+        }
+        if let Some(connection) = self.connection(own) {
+            connection.took(1, cx);
+        }
+    }
+
+    /// A reject to the peer.
+    fn reject(
+        &mut self,
+        own: Handle,
+        invoke: Option<u32>,
+        pdu: RejectedPdu,
+        code: i64,
+        cx: &mut Context<'_>,
+    ) {
+        self.counters.rejected += 1;
+        if let Some(connection) = self.connection(own) {
+            connection.put(Pdu::Reject(Reject { invoke, pdu, code }), None);
+            connection.flush(cx);
+        }
+    }
+
+    /// An answer that is none. Nothing better will come, so the service is over, and the user is told what the peer is told.
+    fn bad_answer(
+        &mut self,
+        own: Handle,
+        invoke: u32,
+        pdu: RejectedPdu,
+        code: i64,
+        cx: &mut Context<'_>,
+    ) {
+        self.reject(own, Some(invoke), pdu, code, cx);
+        if let Some(connection) = self.connection(own)
+            && connection.asked.remove(&invoke).is_some()
+        {
+            connection.grant(1, cx);
+            let invoke = Some(invoke);
+            connection.tell(Pdu::Reject(Reject { invoke, pdu, code }), cx);
+        }
+    }
+
+    fn take(&mut self, own: Handle, pdu: Pdu, cx: &mut Context<'_>) {
+        let event = match &pdu {
+            Pdu::Request { .. }
+            | Pdu::Response { .. }
+            | Pdu::Error { .. }
+            | Pdu::Unconfirmed(_)
+            | Pdu::Reject(_)
+            | Pdu::CancelRequest(_)
+            | Pdu::CancelResponse(_)
+            | Pdu::CancelError { .. } => Event::Pdu,
+            Pdu::InitiateRequest(_) | Pdu::InitiateResponse(_) | Pdu::InitiateError(_) => {
+                Event::Initiate
+            }
+            Pdu::ConcludeRequest => Event::ConcludeRequest,
+            Pdu::ConcludeResponse => Event::ConcludeResponse,
+            Pdu::ConcludeError(_) => Event::ConcludeError,
+        };
+        match self.cell(own, event) {
+            Some(Do::Take) => self.service(own, pdu, cx),
+            Some(Do::Reject) if !matches!(pdu, Pdu::Reject(_)) => {
+                let (of, code) = (RejectedPdu::PDU_ERROR, Reject::UNKNOWN_PDU_TYPE);
+                self.reject(own, None, of, code, cx);
+            }
+            Some(Do::TellError) => {
+                if let Some(connection) = self.connection(own) {
+                    connection.tell(pdu, cx);
+                }
+            }
+            Some(todo) => self.act(own, todo, cx),
+            None => {}
+        }
+    }
+
+    /// A service, or something about one.
+    fn service(&mut self, own: Handle, pdu: Pdu, cx: &mut Context<'_>) {
+        let file = pdu.message().map_or(0, Message::len);
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let mut granted = 0;
+        match &pdu {
+            Pdu::Request {
+                invoke,
+                modifiers,
+                service,
+            } => {
+                let wrong = if !modifiers.is_empty() {
+                    Some(Reject::UNRECOGNIZED_MODIFIER)
+                } else if !connection.ours.has(service.service()) {
+                    Some(Reject::UNRECOGNIZED_SERVICE)
+                } else if connection.pending.contains_key(invoke) {
+                    Some(Reject::INVALID_INVOKE_ID)
+                } else if connection.pending.len() >= connection.most_pending() {
+                    Some(Reject::MAX_SERV_OUTSTANDING_EXCEEDED)
+                } else {
+                    None
+                };
+                if let Some(code) = wrong {
+                    let of = RejectedPdu::CONFIRMED_REQUEST;
+                    return self.reject(own, Some(*invoke), of, code, cx);
+                }
+                connection.pending.insert(*invoke, Asked::service(service));
+            }
+            Pdu::Response { invoke, service } => {
+                if connection.asked.get(invoke) != Some(&service.service()) {
+                    let of = RejectedPdu::CONFIRMED_RESPONSE;
+                    let code = Reject::RESPONSE_INVALID_INVOKE_ID;
+                    return self.bad_answer(own, *invoke, of, code, cx);
+                }
+                connection.asked.remove(invoke);
+                granted = 1;
+            }
+            Pdu::Error { invoke, .. } => {
+                if connection.asked.remove(invoke).is_none() {
+                    let of = RejectedPdu::CONFIRMED_ERROR;
+                    let code = Reject::RESPONSE_INVALID_INVOKE_ID;
+                    return self.reject(own, Some(*invoke), of, code, cx);
+                }
+                granted = 1;
+            }
+            Pdu::Reject(reject) => {
+                let invoke = reject.invoke.unwrap_or(0);
+                let of_request = matches!(
+                    reject.pdu,
+                    RejectedPdu::CONFIRMED_REQUEST | RejectedPdu::PDU_ERROR
+                );
+                if of_request && reject.invoke.is_some() && connection.asked.contains_key(&invoke) {
+                    connection.asked.remove(&invoke);
+                    granted = 1;
+                }
+            }
+            Pdu::CancelRequest(invoke) => {
+                if !connection.pending.contains_key(invoke) {
+                    let error = ServiceError::new(ErrorClass::CANCEL, INVOKE_ID_UNKNOWN);
+                    let invoke = *invoke;
+                    connection.put(Pdu::CancelError { invoke, error }, None);
+                    return connection.flush(cx);
+                }
+            }
+            Pdu::Unconfirmed(_)
+            | Pdu::CancelResponse(_)
+            | Pdu::CancelError { .. }
+            | Pdu::InitiateRequest(_)
+            | Pdu::InitiateResponse(_)
+            | Pdu::InitiateError(_)
+            | Pdu::ConcludeRequest
+            | Pdu::ConcludeResponse
+            | Pdu::ConcludeError(_) => {}
+        }
+        let is_reject = matches!(pdu, Pdu::Reject(_));
+        connection.grant(granted, cx);
+        connection.tell(pdu, cx);
+        self.counters.received += 1;
+        self.counters.file_received += file as u64;
+        self.counters.rejects += u64::from(is_reject);
+    }
+}

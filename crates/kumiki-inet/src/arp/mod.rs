@@ -1,0 +1,385 @@
+//! Address resolution for IPv4 on links with MAC addresses.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 826; RFC 1122 section 2.3.2 (timeout, one request a second, a queue) |
+//! | Above | users by [`Key::EtherType`]: IP, whose interface is configured with [`crate::ip::Neighbours::Below`], XTP, by way of VNET too |
+//! | Below | Ethernet, or LLC/SNAP over FDDI or Ethernet (RFC 1390, RFC 1042), under the EtherTypes of the users and that of ARP |
+//! | Left out | announcements and defence of our own address (RFC 5227), proxies, reverse ARP |
+//!
+//! It stands between its users and the link, as `kumiki_atm::atm_arp` does: IP hands down a datagram and the next hop, and this
+//! layer puts the station's address in its place. Groups need not be asked for (RFC 1112 section 6.4). Several users share
+//! what is known of next hops, and each stands on the link under its own EtherType. In what ARP itself says the protocol is
+//! always IPv4, for its addresses are those of IP, whoever sends to them.
+//!
+//! # What it does
+//!
+//! A next hop that is not known is asked for by a broadcast, once a second and [`Config::tries`] times; what is for it
+//! waits, and whose it was is told where nobody answers ([`Problem::NoNeighbour`](kumiki_graph::Problem::NoNeighbour)). What was learned is good for [`Config::timeout`]. From four fifths of that time on its station is asked again,
+//! alone, whenever something is sent to it: a station that is there is never lost (RFC 1122 section 2.3.2.1 (2)).
+//!
+//! # Bounds
+//!
+//! At most [`Config::entries`] next hops are known or asked for; for each at most [`Config::queue`] datagrams wait. What is
+//! over the first bound costs the entry that was used longest ago, over the second the oldest datagram.
+
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Duration, Indication, Instant, Key, Manage, Protocol, Report,
+    Request, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
+};
+use kumiki_octets::Message;
+use kumiki_wire::arp::{Header, LEN, Operation, hardware};
+use kumiki_wire::ethernet::MacAddr;
+use thiserror::Error;
+
+use crate::resolution::{self, Bounds, Cache, Found, OWN, below, user};
+
+#[cfg(test)]
+mod tests;
+
+/// What can be set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Our addresses on the link, at least one: those asked for that are answered, the first one in what we ask.
+    pub addresses: Vec<Ipv4Addr>,
+    /// How long what was learned is good.
+    pub timeout: Duration,
+    /// How often a next hop is asked for before what waits for it is given up.
+    pub tries: u8,
+    /// How many next hops are known or asked for at a time.
+    pub entries: usize,
+    /// How many datagrams may wait for one next hop.
+    pub queue: usize,
+}
+
+impl Config {
+    /// Our one address.
+    #[must_use]
+    pub fn new(address: Ipv4Addr) -> Self {
+        Self {
+            addresses: vec![address],
+            timeout: Duration::from_secs(60),
+            tries: 3,
+            entries: 512,
+            queue: 64,
+        }
+    }
+}
+
+/// What is wrong with a [`Config`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum ConfigError {
+    /// Nobody could be told who we are.
+    #[error("ARP has no address of its own; it needs one to ask and to answer with")]
+    NoAddress,
+    /// Something of which there must be some.
+    #[error("ARP's {0} is 0, expected more")]
+    Nothing(&'static str),
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Requests sent.
+    pub requests_sent: u64,
+    /// Replies sent.
+    pub replies_sent: u64,
+    /// Requests received.
+    pub requests_received: u64,
+    /// Replies received.
+    pub replies_received: u64,
+    /// Packets dropped: malformed, or of an operation that is not for us.
+    pub ignored: u64,
+    /// Packets that claim an address of ours.
+    pub conflicts: u64,
+    /// Datagrams that had to wait.
+    pub queued: u64,
+    /// Datagrams dropped: nobody answered, or there was no room to wait.
+    pub unresolved: u64,
+}
+
+/// The protocol.
+#[derive(Debug)]
+pub struct Arp {
+    config: Config,
+    /// Our own station, once Ethernet has told it.
+    mac: Option<MacAddr>,
+    /// What waits is a user's.
+    cache: Cache<MacAddr, (Above, Unit)>,
+    timer: TimerSlot,
+    counters: Counters,
+}
+
+impl Arp {
+    /// Address resolution as `config` says.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names what cannot be.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        if config.addresses.is_empty() {
+            return Err(ConfigError::NoAddress);
+        }
+        let nothing = [
+            ("timeout", config.timeout.is_zero()),
+            ("tries", config.tries == 0),
+            ("entries", config.entries == 0),
+        ];
+        if let Some((what, _)) = nothing.into_iter().find(|(_, nothing)| *nothing) {
+            return Err(ConfigError::Nothing(what));
+        }
+        let bounds = Bounds {
+            timeout: config.timeout,
+            tries: config.tries,
+            entries: config.entries,
+            queue: config.queue,
+            refresh: true,
+        };
+        Ok(Self {
+            config,
+            mac: None,
+            cache: Cache::new(bounds),
+            timer: TimerSlot::default(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The station of `next_hop`, where it is known at `now`.
+    #[must_use]
+    pub fn station(&self, next_hop: Ipv4Addr, now: Instant) -> Option<MacAddr> {
+        self.cache.known(next_hop, now)
+    }
+
+    /// How many next hops are known or asked for, and how many datagrams wait.
+    #[must_use]
+    pub fn held(&self) -> (usize, usize) {
+        self.cache.held()
+    }
+
+    fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
+        let Address::Ip4(next_hop) = unit.destination else {
+            cx.drop("next hop is not an IPv4 address");
+            return;
+        };
+        if next_hop.is_multicast() {
+            transmit(MacAddr::of_ipv4_group(next_hop), (from, unit), cx);
+            return;
+        }
+        if unit.options.group {
+            transmit(MacAddr::BROADCAST, (from, unit), cx);
+            return;
+        }
+        let may_ask = self.mac.is_some();
+        let found = self.cache.find(next_hop, (from, unit), may_ask, cx.now());
+        match found {
+            Found::At {
+                address,
+                datagram,
+                old,
+            } => {
+                transmit(address, datagram, cx);
+                if old {
+                    self.ask(next_hop, Some(address), cx);
+                }
+            }
+            Found::Waits { ask, gone } => {
+                self.counters.queued += 1;
+                self.unresolved(gone, cx);
+                if ask {
+                    self.ask(next_hop, None, cx);
+                }
+                self.set_timer(cx);
+            }
+        }
+    }
+
+    fn unresolved(&mut self, datagrams: usize, cx: &mut Context<'_>) {
+        for _ in 0..datagrams {
+            self.counters.unresolved += 1;
+            cx.drop("nobody knows the next hop");
+        }
+    }
+
+    /// Asks for `target`: its station alone, or everybody.
+    fn ask(&mut self, target: Ipv4Addr, station: Option<MacAddr>, cx: &mut Context<'_>) {
+        let (Some(mac), Some(&own)) = (self.mac, self.config.addresses.first()) else {
+            return;
+        };
+        let header = Header {
+            hrd: hardware::ETHERNET,
+            op: Operation::Request,
+            sha: mac,
+            spa: own,
+            tha: MacAddr::default(),
+            tpa: target,
+        };
+        self.counters.requests_sent += 1;
+        packet(&header, station.unwrap_or(MacAddr::BROADCAST), cx);
+    }
+
+    /// Time has passed: asks again, or gives up.
+    fn tick(&mut self, cx: &mut Context<'_>) {
+        let (again, gone) = self.cache.due(cx.now());
+        self.unresolved(gone.len(), cx);
+        for (next_hop, (user, unit)) in gone {
+            resolution::silent(user, next_hop, unit, cx);
+        }
+        for next_hop in again {
+            self.ask(next_hop, None, cx);
+        }
+        self.set_timer(cx);
+    }
+
+    fn set_timer(&mut self, cx: &mut Context<'_>) {
+        match self.cache.next_due().filter(|_| self.mac.is_some()) {
+            None => cx.clear_timer(&mut self.timer),
+            Some(next) if self.timer.deadline() == Some(next) => {}
+            Some(next) => cx.set_timer(&mut self.timer, Token::default(), next),
+        }
+    }
+
+    /// `address` is at `station`; a next hop that nobody asked for is kept only if it spoke to us (RFC 826).
+    fn learn(&mut self, address: Ipv4Addr, station: MacAddr, to_us: bool, cx: &mut Context<'_>) {
+        for datagram in self.cache.learn(address, station, to_us, cx.now()) {
+            transmit(station, datagram, cx);
+        }
+        self.set_timer(cx);
+    }
+
+    /// A packet of our own protocol, in the order of RFC 826's packet reception.
+    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        let Ok((header, _)) = Header::parse(unit.data.front_at_least(LEN)) else {
+            self.counters.ignored += 1;
+            cx.drop("ARP packet malformed");
+            return;
+        };
+        let Header { sha, spa, tpa, .. } = header;
+        if self.config.addresses.contains(&spa) {
+            self.counters.conflicts += 1;
+            cx.drop("our own address is claimed");
+            return;
+        }
+        let nobody = spa.is_unspecified() || spa.is_multicast() || spa.is_broadcast();
+        let to_us = self.config.addresses.contains(&tpa);
+        if !nobody && !sha.is_group() {
+            self.learn(spa, sha, to_us, cx);
+        }
+        match header.op {
+            Operation::Request => {
+                self.counters.requests_received += 1;
+                let Some(mac) = self.mac.filter(|_| to_us && !sha.is_group()) else {
+                    return;
+                };
+                let reply = Header {
+                    op: Operation::Reply,
+                    sha: mac,
+                    spa: tpa,
+                    tha: sha,
+                    tpa: spa,
+                    ..header
+                };
+                self.counters.replies_sent += 1;
+                packet(&reply, sha, cx);
+            }
+            Operation::Reply => self.counters.replies_received += 1,
+            Operation::InverseRequest
+            | Operation::InverseReply
+            | Operation::Nak
+            | Operation::Other(_) => {
+                self.counters.ignored += 1;
+                cx.drop("ARP operation that is not for us");
+            }
+        }
+    }
+
+    /// What the link says to us and not to a user.
+    fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
+        match *report {
+            Report::Route {
+                source: Address::Mac(mac),
+                ..
+            } => {
+                self.mac = Some(MacAddr(mac));
+                // Who was waited for before we had an address is asked for now.
+                self.cache.begin_anew(cx.now());
+                self.tick(cx);
+            }
+            // The link may be another one when it comes back.
+            Report::Down => self.cache.forget_known(),
+            Report::Up
+            | Report::Limits { .. }
+            | Report::Route { .. }
+            | Report::Unreachable { .. }
+            | Report::Link(_) => {}
+        }
+    }
+}
+
+fn transmit(station: MacAddr, (user, unit): (Above, Unit), cx: &mut Context<'_>) {
+    resolution::transmit(user, Address::Mac(station.0), unit, cx);
+}
+
+fn packet(header: &Header, to: MacAddr, cx: &mut Context<'_>) {
+    let mut data = Message::new();
+    header.emit(data.push(header.len()));
+    resolution::packet(Address::Mac(to.0), data, cx);
+}
+
+impl Protocol for Arp {
+    fn shape(&self) -> Shape {
+        resolution::shape()
+    }
+
+    fn passes_users_through(&self) -> bool {
+        true
+    }
+
+    fn bind(&mut self, _: Above, keys: &[Key]) -> Result<(), String> {
+        resolution::bind("ARP", keys)
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let to = Address::Mac(MacAddr::BROADCAST.0);
+        cx.down(OWN, Request::Manage(Box::new(Manage::Route { to })));
+    }
+
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
+            Some(UnitRequest::Manage(manage))
+                if matches!(*manage, Manage::Limits | Manage::Group { .. }) =>
+            {
+                cx.down(below(from), Request::Manage(manage));
+            }
+            Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
+        }
+    }
+
+    fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
+        match (user(from), indication.of_unit_data()) {
+            (None, Some(UnitIndication::Unit(unit))) => self.receive(unit, cx),
+            (None, Some(UnitIndication::Report(report))) => self.report(&report, cx),
+            (Some(user), Some(UnitIndication::Unit(unit))) => cx.up(user, Indication::Unit(unit)),
+            (Some(user), Some(UnitIndication::Report(report))) => {
+                // How we are addressed is for us alone.
+                if !matches!(*report, Report::Route { .. }) {
+                    cx.up(user, Indication::Report(report));
+                }
+            }
+            (_, Some(UnitIndication::Credit(_))) => {}
+            (_, None) => cx.drop("not a unit"),
+        }
+    }
+
+    fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
+        cx.clear_timer(&mut self.timer);
+        self.tick(cx);
+    }
+}

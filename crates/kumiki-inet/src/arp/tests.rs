@@ -1,0 +1,273 @@
+//! Address resolution between IP and an Ethernet.
+
+use kumiki_graph::{DeviceId, NodeId, Problem};
+
+use super::*;
+use crate::eth::{self, Eth};
+use crate::ip::{self, Interface, Ip, Neighbours};
+use kumiki_testkit::bench::Bench;
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const MAC_A: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
+const MAC_B: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
+
+fn station(config: Config) -> (Bench, DeviceId, NodeId) {
+    let mut bench = Bench::new();
+    let medium = bench.device("medium");
+    let eth = eth::Config {
+        pad: false,
+        ..eth::Config::new(MAC_A)
+    };
+    bench.node("eth", &["medium"], Eth::new(eth).unwrap());
+    bench.node("arp", &["eth"], Arp::new(config).unwrap());
+    let interface = Interface {
+        neighbours: Neighbours::Below,
+        ..Interface::new("arp", A, 24)
+    };
+    let ip = Ip::new(ip::Config::host(interface)).unwrap();
+    bench.node("ip", &["arp"], ip);
+    let user = bench.user("user", "ip", &[Key::IpProtocol(17)]);
+    bench.start();
+    bench.requests();
+    (bench, medium, user)
+}
+
+fn to(destination: Ipv4Addr) -> Unit {
+    Unit {
+        destination: Address::Ip4(destination),
+        data: Message::from_octets(&[7]),
+        ..Unit::default()
+    }
+}
+
+fn frame(destination: MacAddr, op: Operation, spa: Ipv4Addr, tpa: Ipv4Addr) -> Vec<u8> {
+    let header = Header {
+        hrd: hardware::ETHERNET,
+        op,
+        sha: MAC_B,
+        spa,
+        tha: MAC_A,
+        tpa,
+    };
+    let mut octets = vec![0; 14 + LEN];
+    octets[..6].copy_from_slice(&destination.0);
+    octets[6..12].copy_from_slice(&MAC_B.0);
+    octets[12..14].copy_from_slice(&[8, 6]);
+    header.emit(&mut octets[14..]);
+    octets
+}
+
+/// What was sent: to which station, and the ARP packet if it is one.
+fn sent(bench: &mut Bench) -> Vec<(MacAddr, Option<Header>)> {
+    let read = |octets: &Vec<u8>| {
+        let to = MacAddr(octets[..6].try_into().unwrap());
+        let arp = octets[12..14] == [8, 6];
+        let header = Header::parse(&octets[14..]).ok().map(|it| it.0);
+        (to, header.filter(|_| arp))
+    };
+    bench.sent_octets().iter().map(read).collect()
+}
+
+fn counters(bench: &Bench) -> Counters {
+    let node = bench.graph.node("arp").unwrap();
+    *bench.graph.protocol::<Arp>(node).unwrap().counters()
+}
+
+#[test]
+fn a_next_hop_is_asked_for_once_and_what_waited_is_sent() {
+    let (mut bench, medium, user) = station(Config::new(A));
+    bench.send(user, to(B));
+    bench.send(user, to(B));
+    let asked = sent(&mut bench);
+    assert_eq!(asked.len(), 1);
+    let (station, Some(header)) = asked[0] else {
+        panic!()
+    };
+    assert_eq!(station, MacAddr::BROADCAST);
+    assert_eq!(
+        (header.op, header.spa, header.tpa),
+        (Operation::Request, A, B)
+    );
+    bench.octets(medium, &frame(MAC_A, Operation::Reply, B, A));
+    assert_eq!(sent(&mut bench), [(MAC_B, None), (MAC_B, None)]);
+    bench.send(user, to(B));
+    assert_eq!(sent(&mut bench), [(MAC_B, None)]);
+}
+
+#[test]
+fn who_asks_for_us_is_answered_and_remembered() {
+    let (mut bench, medium, user) = station(Config::new(A));
+    bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, A));
+    let answer = sent(&mut bench);
+    let (station, Some(header)) = answer[0] else {
+        panic!()
+    };
+    assert_eq!((station, header.op), (MAC_B, Operation::Reply));
+    assert_eq!((header.sha, header.spa), (MAC_A, A));
+    assert_eq!((header.tha, header.tpa), (MAC_B, B));
+    bench.send(user, to(B));
+    assert_eq!(sent(&mut bench), [(MAC_B, None)]);
+}
+
+#[test]
+fn questions_for_others_teach_nothing_new() {
+    let (mut bench, medium, user) = station(Config::new(A));
+    let other = Ipv4Addr::new(10, 0, 0, 9);
+    let question = frame(MacAddr::BROADCAST, Operation::Request, B, other);
+    bench.octets(medium, &question);
+    assert!(sent(&mut bench).is_empty());
+    bench.send(user, to(B));
+    assert_eq!(sent(&mut bench)[0].0, MacAddr::BROADCAST);
+}
+
+#[test]
+fn silence_is_asked_three_times_a_second_apart_and_then_given_up() {
+    let (mut bench, _, user) = station(Config::new(A));
+    for _ in 0..5 {
+        bench.send(user, to(B));
+        bench.pass(Duration::from_millis(500));
+    }
+    assert_eq!(sent(&mut bench).len(), 3);
+    assert!(bench.reports(user).is_empty());
+    bench.pass(Duration::from_millis(500));
+    assert_eq!(counters(&bench).unresolved, 5);
+    // Whose they were is told of each.
+    let reports = bench.reports(user);
+    assert_eq!(reports.len(), 5);
+    for report in reports {
+        let Report::Unreachable {
+            destination,
+            problem,
+            ..
+        } = report
+        else {
+            panic!("{report:?}")
+        };
+        assert_eq!(destination, Address::Ip4(B));
+        assert_eq!(problem, Problem::NoNeighbour);
+    }
+    // It is asked for anew when there is something to send again.
+    bench.send(user, to(B));
+    assert_eq!(sent(&mut bench).len(), 1);
+}
+
+#[test]
+fn a_station_in_use_is_asked_alone_before_its_time_is_over() {
+    let (mut bench, medium, user) = station(Config::new(A));
+    bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, A));
+    bench.pass(Duration::from_secs(47));
+    bench.requests();
+    bench.send(user, to(B));
+    assert_eq!(sent(&mut bench), [(MAC_B, None)]);
+    bench.pass(Duration::from_secs(1));
+    bench.send(user, to(B));
+    bench.send(user, to(B));
+    let polled = sent(&mut bench);
+    assert_eq!(polled.len(), 3);
+    assert!(polled.iter().all(|(station, _)| *station == MAC_B));
+    bench.octets(medium, &frame(MAC_A, Operation::Reply, B, A));
+    bench.pass(Duration::from_secs(30));
+    bench.send(user, to(B));
+    assert_eq!(sent(&mut bench), [(MAC_B, None)]);
+    // Without any use it is forgotten.
+    bench.pass(Duration::from_secs(60));
+    bench.send(user, to(B));
+    assert_eq!(sent(&mut bench)[0].0, MacAddr::BROADCAST);
+}
+
+#[test]
+fn groups_need_not_be_asked_for() {
+    let (mut bench, _, user) = station(Config::new(A));
+    bench.send(user, to(Ipv4Addr::new(224, 0, 0, 5)));
+    bench.send(user, to(Ipv4Addr::new(10, 0, 0, 255)));
+    let group = MacAddr([1, 0, 0x5e, 0, 0, 5]);
+    assert_eq!(
+        sent(&mut bench),
+        [(group, None), (MacAddr::BROADCAST, None)]
+    );
+}
+
+#[test]
+fn a_flood_to_strangers_holds_no_more_than_is_allowed() {
+    let config = Config {
+        entries: 8,
+        queue: 2,
+        ..Config::new(A)
+    };
+    let (mut bench, _, user) = station(config);
+    for n in 0..200_u8 {
+        bench.send(user, to(Ipv4Addr::new(10, 0, 0, 100 + n % 50)));
+    }
+    let node = bench.graph.node("arp").unwrap();
+    let (entries, waiting) = bench.graph.protocol::<Arp>(node).unwrap().held();
+    assert!(entries <= 8 && waiting <= 16);
+    bench.pass(Duration::from_secs(5));
+    assert_eq!(counters(&bench).unresolved, 200);
+}
+
+#[test]
+fn a_claim_to_our_own_address_is_counted_and_not_believed() {
+    let (mut bench, medium, _) = station(Config::new(A));
+    bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, A, A));
+    assert!(sent(&mut bench).is_empty());
+    assert_eq!(counters(&bench).conflicts, 1);
+}
+
+/// XTP's EtherType.
+const XTP: Key = Key::EtherType(0x817d);
+
+#[test]
+fn users_share_what_is_known_and_send_under_their_own_ether_types() {
+    let mut bench = Bench::new();
+    let medium = bench.device("medium");
+    let eth = eth::Config {
+        pad: false,
+        ..eth::Config::new(MAC_A)
+    };
+    // Users first, as in a chain of a scenario.
+    bench.node("arp", &[], Arp::new(Config::new(A)).unwrap());
+    let ip = bench.user("ip", "arp", &[Key::EtherType(0x0800)]);
+    let xtp = bench.user("xtp", "arp", &[Key::IpProtocol(36), XTP]);
+    bench.node("eth", &["medium"], Eth::new(eth).unwrap());
+    bench.graph.connect("arp", "eth").unwrap();
+    bench.start();
+    bench.requests();
+    bench.send(ip, to(B));
+    bench.send(xtp, to(B));
+    assert_eq!(sent(&mut bench).len(), 1);
+    bench.octets(medium, &frame(MAC_A, Operation::Reply, B, A));
+    let types = |bench: &mut Bench| -> Vec<[u8; 2]> {
+        let octets = bench.sent_octets();
+        let types = octets.iter().map(|it| [it[12], it[13]]);
+        types.collect()
+    };
+    assert_eq!(types(&mut bench), [[0x08, 0], [0x81, 0x7d]]);
+    bench.send(xtp, to(B));
+    assert_eq!(types(&mut bench), [[0x81, 0x7d]]);
+    let mut octets = vec![0; 15];
+    octets[..6].copy_from_slice(&MAC_A.0);
+    octets[12..14].copy_from_slice(&[0x81, 0x7d]);
+    bench.octets(medium, &octets);
+    assert!(bench.units(ip).is_empty());
+    let [unit] = &bench.units(xtp)[..] else {
+        panic!()
+    };
+    assert_eq!(unit.options.under, Some(XTP));
+}
+
+#[test]
+fn a_user_has_an_ether_type_and_not_that_of_arp() {
+    let mut bench = Bench::new();
+    bench.node("arp", &[], Arp::new(Config::new(A)).unwrap());
+    for (name, key, why) in [
+        ("tcp", Key::IpProtocol(6), "has none"),
+        ("arp2", Key::EtherType(0x0806), "ARP's own"),
+    ] {
+        let task = bench.graph.add_task(name);
+        let user = kumiki_testkit::bench::User::with_keys(&[key]);
+        bench.graph.add_node(name, task, Box::new(user)).unwrap();
+        let refused = bench.graph.connect(name, "arp").unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+}

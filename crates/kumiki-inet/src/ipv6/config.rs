@@ -1,0 +1,264 @@
+//! What can be set, and what is wrong with settings that cannot be.
+
+use core::net::Ipv6Addr;
+
+use kumiki_graph::{Address, Duration};
+use kumiki_wire::ipv6::MIN_MTU;
+use thiserror::Error;
+
+use crate::internet::{Rate, Reassembly, Routes};
+
+/// What can be set for IPv6.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// One for each layer below, by its name.
+    pub interfaces: Vec<Interface>,
+    /// Beside those to the networks of the interfaces and those that routers tell of.
+    pub routes: Vec<Route>,
+    /// Whether packets for others are forwarded.
+    pub forwarding: bool,
+    /// Multicast groups whose packets are taken, beside those that every node is in.
+    pub groups: Vec<Ipv6Addr>,
+    /// Hop limit of packets whose user sets none, where no router says otherwise.
+    pub hop_limit: u8,
+    /// Bounds of reassembly.
+    pub reassembly: Reassembly,
+    /// How many ICMP errors are sent.
+    pub errors: Rate,
+}
+
+impl Default for Config {
+    /// A host without interfaces.
+    fn default() -> Self {
+        Self {
+            interfaces: Vec::new(),
+            routes: Vec::new(),
+            forwarding: false,
+            groups: Vec::new(),
+            hop_limit: 64,
+            reassembly: Reassembly::default(),
+            errors: Rate::default(),
+        }
+    }
+}
+
+impl Config {
+    /// A host with one interface.
+    #[must_use]
+    pub fn host(interface: Interface) -> Self {
+        Self {
+            interfaces: vec![interface],
+            ..Self::default()
+        }
+    }
+}
+
+/// An interface: a layer below and what is known of the network behind it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interface {
+    /// The name of the layer below.
+    pub below: String,
+    /// Our addresses there, each with how many leading bits name the network: 0 to 128. The link-local one is not among
+    /// them.
+    pub addresses: Vec<(Ipv6Addr, u8)>,
+    /// Our address on this link alone, in fe80::/10. `None`: made of the MAC address, or of the lower half of the first
+    /// address where there is none.
+    pub link_local: Option<Ipv6Addr>,
+    /// The largest packet that the layer below carries, 1280 to 65535 octets. Where that layer reports less, less.
+    pub mtu: u32,
+    /// Who knows the link addresses of next hops.
+    pub neighbours: Neighbours,
+}
+
+impl Interface {
+    /// An interface on the layer `below` with an MTU of 1500 octets and nobody to tell apart behind it.
+    #[must_use]
+    pub fn new(below: &str, address: Ipv6Addr, prefix: u8) -> Self {
+        Self {
+            below: below.to_owned(),
+            addresses: vec![(address, prefix)],
+            link_local: None,
+            mtu: 1500,
+            neighbours: Neighbours::One,
+        }
+    }
+}
+
+/// Who knows the link address of a next hop.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Neighbours {
+    /// Nobody needs to: the layer below has one peer. Units go down with [`Address::None`].
+    #[default]
+    One,
+    /// This table. Other next hops are unreachable.
+    Table(Vec<(Ipv6Addr, Address)>),
+    /// They are asked for: neighbour discovery, on a layer that has MAC addresses.
+    Discover(Discovery),
+}
+
+/// How neighbours are discovered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Discovery {
+    /// How often an address of ours is asked for before it is used (DupAddrDetectTransmits, RFC 4862 section 5.1); 0: it is
+    /// used at once.
+    pub duplicate_transmits: u8,
+    /// Whether router advertisements are acted on; `None`: by hosts.
+    pub advertisements: Option<bool>,
+    /// How long a neighbour is held for reachable after it has been heard, on average (REACHABLE_TIME).
+    pub reachable: Duration,
+    /// From one solicitation to the next (RETRANS_TIMER).
+    pub retransmit: Duration,
+    /// How long a neighbour that may have gone is given to show itself before it is asked (DELAY_FIRST_PROBE_TIME).
+    pub delay: Duration,
+    /// How many neighbours are remembered.
+    pub neighbours: usize,
+    /// How many of them may be unknown as yet.
+    pub unknown: usize,
+    /// How many packets may wait for one neighbour.
+    pub queue: usize,
+}
+
+impl Default for Discovery {
+    /// RFC 4861 section 10, and bounds of our own.
+    fn default() -> Self {
+        Self {
+            duplicate_transmits: 1,
+            advertisements: None,
+            reachable: Duration::from_secs(30),
+            retransmit: Duration::from_secs(1),
+            delay: Duration::from_secs(5),
+            neighbours: 512,
+            unknown: 64,
+            queue: 64,
+        }
+    }
+}
+
+/// A route.
+pub type Route = crate::internet::Route<Ipv6Addr>;
+
+/// Where the packets of a route go.
+pub type Via = crate::internet::Via<Ipv6Addr>;
+
+/// What is wrong with a [`Route`].
+pub type RouteError = crate::internet::RouteError<Ipv6Addr>;
+
+/// What is wrong with a [`Config`].
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ConfigError {
+    /// IPv6 without an interface.
+    #[error("IPv6 has no interface; it needs one for each layer below, by its name")]
+    NoInterface,
+    /// Two interfaces on one layer.
+    #[error("two interfaces stand on `{0}`; names of the layers below must differ")]
+    Twice(String),
+    /// A prefix that no address has.
+    #[error("the interface on `{below}` has a prefix of {found} bits, expected 0 to 128")]
+    Prefix {
+        /// The layer below.
+        below: String,
+        /// The prefix.
+        found: u8,
+    },
+    /// An address that no interface can have.
+    #[error("the interface on `{below}` has the address {found}, expected {expected}")]
+    Address {
+        /// The layer below.
+        below: String,
+        /// The address.
+        found: Ipv6Addr,
+        /// What it may be.
+        expected: &'static str,
+    },
+    /// An MTU that no link may have.
+    #[error(
+        "the interface on `{below}` has an MTU of {found} octets, expected {MIN_MTU} to 65535 (RFC 8200 section 5)"
+    )]
+    Mtu {
+        /// The layer below.
+        below: String,
+        /// The MTU.
+        found: u32,
+    },
+    /// A route that cannot be.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// Neighbour discovery that could not discover anybody, or never pause.
+    #[error("neighbour discovery on `{below}` has {what} 0, expected more")]
+    Nothing {
+        /// The layer below.
+        below: String,
+        /// Which setting.
+        what: &'static str,
+    },
+}
+
+impl Config {
+    /// Looks for what cannot be, gateways aside.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.interfaces.is_empty() {
+            return Err(ConfigError::NoInterface);
+        }
+        for (number, interface) in self.interfaces.iter().enumerate() {
+            self.check_interface(number, interface)?;
+        }
+        Ok(Routes::check(&self.routes)?)
+    }
+
+    fn check_interface(&self, number: usize, interface: &Interface) -> Result<(), ConfigError> {
+        let below = interface.below.clone();
+        let before = self.interfaces.iter().take(number);
+        if before.into_iter().any(|other| other.below == below) {
+            return Err(ConfigError::Twice(below));
+        }
+        for &(found, prefix) in &interface.addresses {
+            if prefix > 128 {
+                return Err(ConfigError::Prefix {
+                    below,
+                    found: prefix,
+                });
+            }
+            if found.is_unspecified() || found.is_multicast() || found.is_loopback() {
+                return Err(ConfigError::Address {
+                    below,
+                    found,
+                    expected: "a unicast address",
+                });
+            }
+        }
+        if let Some(found) = interface.link_local
+            && !found.is_unicast_link_local()
+        {
+            return Err(ConfigError::Address {
+                below,
+                found,
+                expected: "an address in fe80::/10",
+            });
+        }
+        let fewest = u32::try_from(MIN_MTU).unwrap_or(0);
+        if !(fewest..=65535).contains(&interface.mtu) {
+            return Err(ConfigError::Mtu {
+                below,
+                found: interface.mtu,
+            });
+        }
+        let Neighbours::Discover(discovery) = &interface.neighbours else {
+            return Ok(());
+        };
+        let nothing = [
+            ("a retransmit time of", discovery.retransmit.is_zero()),
+            ("room for neighbours:", discovery.neighbours == 0),
+            ("room for unknown neighbours:", discovery.unknown == 0),
+        ];
+        match nothing.into_iter().find(|(_, nothing)| *nothing) {
+            Some((what, _)) => Err(ConfigError::Nothing { below, what }),
+            None => Ok(()),
+        }
+    }
+
+    /// The names of the layers below, one for each interface.
+    pub(super) fn below(&self) -> Vec<&str> {
+        let names = self.interfaces.iter().map(|it| it.below.as_str());
+        names.collect()
+    }
+}

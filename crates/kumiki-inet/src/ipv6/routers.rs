@@ -1,0 +1,303 @@
+//! What routers tell a host: that they are there, and of the link and its prefixes.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 4861 section 6.3 (routers, as a host); RFC 4862 section 5.5 |
+//! | Differs | a router's advertisements are kept for 8 routers, 16 prefixes and 16 addresses of each interface; further ones are passed over |
+
+use core::net::Ipv6Addr;
+
+use kumiki_graph::{Context, Duration, Instant};
+use kumiki_wire::icmpv6::option::{Opt, Prefix};
+use kumiki_wire::icmpv6::{Message as Icmp, Router as Told};
+use kumiki_wire::ipv6::{ALL_ROUTERS, Header, MIN_MTU};
+
+use super::addresses::{Own, Standing, select};
+use super::discovery::{Discover, Link, around, source_mac};
+use super::neighbours::{Cache, State};
+use super::{Hop, Ip, Port};
+use crate::internet::mask;
+
+/// RTR_SOLICITATION_INTERVAL.
+const SOLICITATION_INTERVAL: Duration = Duration::from_secs(4);
+/// MAX_RTR_SOLICITATIONS.
+const MOST_SOLICITATIONS: u8 = 3;
+const MOST_ROUTERS: usize = 8;
+const MOST_PREFIXES: usize = 16;
+const MOST_ADDRESSES: usize = 16;
+
+/// A default router.
+#[derive(Clone, Copy, Debug)]
+struct Router {
+    address: Ipv6Addr,
+    until: Instant,
+}
+
+/// A prefix that a router says is on the link.
+#[derive(Clone, Copy, Debug)]
+struct OnLink {
+    prefix: Ipv6Addr,
+    len: u8,
+    until: Option<Instant>,
+}
+
+/// What is known of the routers on an interface.
+#[derive(Debug, Default)]
+pub(super) struct Routers {
+    known: Vec<Router>,
+    prefixes: Vec<OnLink>,
+    /// How often routers are still to be asked, and when next.
+    solicit: Option<(u8, Instant)>,
+    /// Whose turn it is among routers of which none is known to be reachable.
+    turn: usize,
+}
+
+impl Routers {
+    /// Lets routers be asked from `first` on.
+    pub(super) const fn ask_from(&mut self, first: Instant) {
+        self.solicit = Some((MOST_SOLICITATIONS, first));
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let known = self.known.iter().map(|it| it.until);
+        let prefixes = self.prefixes.iter().filter_map(|it| it.until);
+        let solicit = self.solicit.map(|(_, next)| next);
+        known.chain(prefixes).chain(solicit).min()
+    }
+
+    /// The neighbour `address` says that it is no router any more.
+    pub(super) fn forget(&mut self, address: Ipv6Addr) {
+        self.known.retain(|router| router.address != address);
+    }
+
+    /// RFC 4861 section 6.3.6: one that is not known to be silent, or else one after the other.
+    fn choose(&mut self, cache: &Cache) -> Option<Ipv6Addr> {
+        let known = |it: &&Router| {
+            let state = cache.state(it.address);
+            state.is_some_and(|state| state != State::Incomplete)
+        };
+        if let Some(good) = self.known.iter().find(known) {
+            return Some(good.address);
+        }
+        self.turn = self.turn.wrapping_add(1);
+        let turn = self.turn.checked_rem(self.known.len())?;
+        self.known.get(turn).map(|it| it.address)
+    }
+}
+
+/// A time of so many seconds, all ones being for ever.
+fn seconds(told: u32) -> Option<Duration> {
+    (told != u32::MAX).then(|| Duration::from_secs(told.into()))
+}
+
+impl Ip {
+    /// Whether the messages of routers are acted on.
+    pub(super) fn takes_advertisements(&mut self, interface: usize) -> bool {
+        let host = !self.config.forwarding;
+        let chosen = self
+            .discover_at(interface)
+            .map(|it| it.config.advertisements);
+        chosen.flatten().unwrap_or(host)
+    }
+
+    /// A default router that has advertised itself.
+    pub(super) fn default_router(&mut self) -> Option<Hop> {
+        let mut ports = self.ports.iter_mut().enumerate();
+        ports.find_map(|(interface, port)| match &mut port.link {
+            Link::Discover(it) if port.up => it
+                .routers
+                .choose(&it.cache)
+                .map(|next| Hop { interface, next }),
+            Link::Discover(_) | Link::One | Link::Table(_) => None,
+        })
+    }
+
+    pub(super) fn tick_routers(&mut self, interface: usize, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let Some(Discover { routers, mac, .. }) = self.discover_at(interface) else {
+            return;
+        };
+        routers.known.retain(|router| router.until > now);
+        let late = |it: &OnLink| it.until.is_some_and(|until| until <= now);
+        let gone: Vec<OnLink> = routers.prefixes.iter().copied().filter(late).collect();
+        routers.prefixes.retain(|it| !late(it));
+        let solicit = routers.solicit.filter(|(_, next)| *next <= now);
+        if let Some((left, _)) = solicit {
+            routers.solicit =
+                Some((left - 1, now + SOLICITATION_INTERVAL)).filter(|(left, _)| *left > 0);
+        }
+        let own = *mac;
+        for gone in gone {
+            self.routes.remove(gone.prefix, gone.len, interface, None);
+        }
+        if solicit.is_some() {
+            let here = self.ports.get(interface).map(|port| port.own.as_slice());
+            let source = select(here.unwrap_or_default(), ALL_ROUTERS);
+            // Without a source our address may not be told (RFC 4861 section 4.1).
+            let option = own.filter(|_| source.is_some()).map(Opt::Source);
+            let from = source.unwrap_or(Ipv6Addr::UNSPECIFIED);
+            self.counters.solicitations_sent += 1;
+            let message = Icmp::RouterSolicitation;
+            let options = option.as_slice();
+            self.say(interface, (from, ALL_ROUTERS), message, options, cx);
+        }
+    }
+
+    /// A router tells of itself and of the link (section 6.3.4).
+    pub(super) fn router_advertised(
+        &mut self,
+        interface: usize,
+        header: &Header,
+        told: Told,
+        options: &[Opt<'_>],
+        cx: &mut Context<'_>,
+    ) {
+        let (now, source) = (cx.now(), header.source);
+        if !source.is_unicast_link_local() {
+            self.ignore("neighbour discovery malformed", cx);
+            return;
+        }
+        if !self.takes_advertisements(interface) {
+            return;
+        }
+        let before = self.ports.get(interface).map(Port::mtu);
+        let average = Duration::from_millis(told.reachable_ms.into());
+        let reachable = (told.reachable_ms != 0).then(|| around(average, cx));
+        let Some(it) = self.discover_at(interface) else {
+            return;
+        };
+        if told.hop_limit != 0 {
+            it.hop_limit = Some(told.hop_limit);
+        }
+        if let Some(reachable) = reachable {
+            it.cache.reachable = reachable;
+        }
+        if told.retrans_ms != 0 {
+            it.cache.retransmit = Duration::from_millis(told.retrans_ms.into());
+        }
+        let until = now + Duration::from_secs(told.lifetime_s.into());
+        let known = it.routers.known.iter().position(|it| it.address == source);
+        let router = Router {
+            address: source,
+            until,
+        };
+        if let Some(at) = known {
+            it.routers.known.remove(at);
+        }
+        if it.routers.known.len() < MOST_ROUTERS {
+            it.routers
+                .known
+                .insert(known.unwrap_or(it.routers.known.len()), router);
+        }
+        it.routers.known.retain(|router| router.until > now);
+        if told.lifetime_s > 0 {
+            it.routers.solicit = None;
+        }
+        for option in options {
+            match *option {
+                Opt::Mtu(mtu) if mtu as usize >= MIN_MTU => {
+                    if let Some(it) = self.discover_at(interface) {
+                        it.mtu = Some(mtu);
+                    }
+                }
+                Opt::Prefix(prefix) => self.prefix(interface, prefix, cx),
+                Opt::Mtu(_)
+                | Opt::Source(_)
+                | Opt::Target(_)
+                | Opt::Redirected(_)
+                | Opt::Other { .. } => {}
+            }
+        }
+        self.heard(interface, source, source_mac(options), true, cx);
+        if before != self.ports.get(interface).map(Port::mtu) {
+            self.tell_curious(cx);
+        }
+        self.tick(cx);
+    }
+
+    /// A router tells of a prefix (RFC 4861 section 6.3.4, RFC 4862 section 5.5.3).
+    fn prefix(&mut self, interface: usize, told: Prefix, cx: &Context<'_>) {
+        let Prefix {
+            len,
+            prefix,
+            valid_s,
+            preferred_s,
+            ..
+        } = told;
+        if len > 128 || prefix.is_unicast_link_local() || prefix.is_multicast() {
+            return;
+        }
+        let now = cx.now();
+        let valid = seconds(valid_s);
+        if told.on_link {
+            self.prefix_on_link(
+                interface,
+                (prefix, len),
+                valid.map(|it| now + it),
+                valid_s > 0,
+            );
+        }
+        let mac = self.discover_at(interface).and_then(|it| it.mac);
+        let transmits = self
+            .discover_at(interface)
+            .map(|it| it.config.duplicate_transmits);
+        let (Some(mac), Some(port)) = (mac, self.ports.get_mut(interface)) else {
+            return;
+        };
+        if !told.autonomous || preferred_s > valid_s || len != 64 {
+            return;
+        }
+        let identifier = u128::from(u64::from_be_bytes(mac.eui64()));
+        let high = prefix.to_bits() & mask(len);
+        let address = Ipv6Addr::from_bits(high | identifier);
+        let known = port.own.iter_mut().find(|it| it.address == address);
+        if let Some(own) = known {
+            if own.made {
+                own.renew(now, seconds(preferred_s), valid);
+            }
+        } else if valid_s > 0 && port.own.len() < MOST_ADDRESSES {
+            let standing = match transmits {
+                None | Some(0) => Standing::Ours,
+                Some(left) => Standing::Tentative { left, next: now },
+            };
+            port.own.push(Own {
+                made: true,
+                preferred: seconds(preferred_s).map(|it| now + it),
+                valid: valid.map(|it| now + it),
+                deprecated: preferred_s == 0,
+                ..Own::new(address, standing)
+            });
+        }
+    }
+
+    fn prefix_on_link(
+        &mut self,
+        interface: usize,
+        (prefix, len): (Ipv6Addr, u8),
+        until: Option<Instant>,
+        alive: bool,
+    ) {
+        let prefix = Ipv6Addr::from_bits(prefix.to_bits() & mask(len));
+        let Some(it) = self.discover_at(interface) else {
+            return;
+        };
+        let same = |it: &OnLink| (it.prefix, it.len) == (prefix, len);
+        let known = it.routers.prefixes.iter().position(same);
+        match known {
+            Some(at) if !alive => {
+                it.routers.prefixes.remove(at);
+                self.routes.remove(prefix, len, interface, None);
+            }
+            Some(at) => {
+                if let Some(it) = it.routers.prefixes.get_mut(at) {
+                    it.until = until;
+                }
+            }
+            None if alive && it.routers.prefixes.len() < MOST_PREFIXES => {
+                it.routers.prefixes.push(OnLink { prefix, len, until });
+                self.routes.add(prefix, len, interface, None);
+            }
+            None => {}
+        }
+    }
+}

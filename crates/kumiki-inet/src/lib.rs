@@ -1,0 +1,31 @@
+//! The internet: TCP, UDP, both versions of IP, and links between them and a device.
+//!
+//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in `kumiki-wire`.
+//!
+//! | layer | protocols |
+//! |---|---|
+//! | transport | [`tcp`], [`udp`] |
+//! | internet | [`ip`], [`ipv6`], [`icmp`] |
+//! | link | [`arp`], [`eth`], [`fddi`], [`llc`], [`sim_ether`]; [`resolution`] is what resolvers have in common |
+//! | virtual | [`vnet`] |
+//!
+//! # Unit data, by convention
+//!
+//! A unit's `destination` is where it goes in the terms of the layer that gets the request: a virtual channel for AAL5,
+//! AAL3/4 and LLC/SNAP, a MAC address for Ethernet, an IP address for IP, a socket for UDP. On an indication `source` is in
+//! those same terms; a unit that came over a virtual channel has that channel as its source.
+
+pub mod arp;
+pub mod eth;
+pub mod fddi;
+mod groups;
+pub mod icmp;
+mod internet;
+pub mod ip;
+pub mod ipv6;
+pub mod llc;
+pub mod resolution;
+pub mod sim_ether;
+pub mod tcp;
+pub mod udp;
+pub mod vnet;

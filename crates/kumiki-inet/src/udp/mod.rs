@@ -1,0 +1,493 @@
+//! User datagrams: ports, and a checksum.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 768, RFC 1122 section 4.1, RFC 8200 section 8.1; ports chosen by RFC 6056 algorithm 1 |
+//! | Above | any number of users, each with any number of ports |
+//! | Below | IP of either version |
+//! | Left out | several sockets on one port; both versions of IP at once (one below each UDP); datagrams over IPv6 without a checksum (RFC 6935); UDP-Lite; IP options; credit for what is sent |
+//!
+//! # For users
+//!
+//! A port is opened like a session and then used with unit data:
+//!
+//! - [`Request::Open`] with [`Mode::Passive`] takes `local`, an [`Address::Socket`]: port 0 lets us choose, the unspecified
+//!   address takes what comes to any address of ours (:: of both versions, 0.0.0.0 of IPv4). With [`Mode::Active`] also `remote`: only that peer's datagrams are
+//!   taken. [`Indication::Opened`] tells the port; [`Indication::Aborted`] says [`Reason::BadAddress`] where it is taken.
+//! - [`Request::Unit`] sends from `source`, a socket that this user has opened (where it is [`Address::None`]: the first
+//!   one), to the socket `destination` ([`Address::None`]: the peer of an active open).
+//! - [`Indication::Unit`] has the peer as `source` and the user's own socket as `destination`.
+//! - A port that was opened with a `receive_buffer` takes so many octets of user data; what finds no room is dropped, as at a
+//!   socket. [`Request::Credit`] says how many the user has taken out of it. Without a `receive_buffer` the user has all the room it
+//!   needs.
+//! - [`Request::Release`] or [`Request::Abort`] gives the port back; the first is confirmed by [`Indication::Closed`].
+//!
+//! ICMP errors come as [`Report::Unreachable`] with sockets for addresses, its `start` being the user's data.
+//!
+//! The checksum covers our own address, so where the user has not chosen one IP is asked first; up to 64 units wait for its
+//! answer, which is remembered.
+
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::collections::{BTreeMap, VecDeque};
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem,
+    Protocol, Reason, Report, Request, Service, Shape, Unit, UnitIndication, Work,
+};
+use kumiki_octets::Sum;
+use kumiki_wire::ipv4::protocol;
+use kumiki_wire::udp::{self, Header, LEN};
+use kumiki_wire::{icmpv4, icmpv6};
+
+use crate::internet::is_intact;
+use kumiki_graph::users::tell_all;
+
+mod sockets;
+#[cfg(test)]
+mod tests;
+
+use sockets::{Socket, Sockets};
+
+/// The most octets of user data in a datagram.
+pub const MAX_DATA: u32 = 65535 - 20 - 8;
+
+/// How many units may wait for IP to tell their source.
+const WAITING: usize = 64;
+/// For how many peers the source is remembered.
+const SOURCES: usize = 256;
+const BELOW: Below = Below(0);
+
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Whether datagrams are sent with a checksum, which over IPv6 they always are. Received ones are checked where they
+    /// have one, and over IPv6 they must.
+    pub checksum: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { checksum: true }
+    }
+}
+
+/// What happened, under the names of RFC 4113.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Handed to users.
+    pub in_datagrams: u64,
+    /// Dropped: nobody has opened the port.
+    pub no_ports: u64,
+    /// Dropped: header, length or checksum wrong.
+    pub in_errors: u64,
+    /// Dropped: no room in the port's receive buffer (no object of RFC 4113).
+    pub in_full: u64,
+    /// Sent.
+    pub out_datagrams: u64,
+    /// Dropped on the way out: too long, no such socket, too many waiting.
+    pub out_discards: u64,
+}
+
+/// The protocol.
+#[derive(Debug, Default)]
+pub struct Udp {
+    config: Config,
+    sockets: Sockets,
+    /// Which of our addresses goes with a peer's.
+    sources: BTreeMap<IpAddr, IpAddr>,
+    /// Units whose source IP has been asked for: socket, peer, unit.
+    waiting: VecDeque<(Handle, SocketAddr, Unit)>,
+    counters: Counters,
+}
+
+/// The sum of what stands before the header to be summed (RFC 768, RFC 8200 section 8.1). Addresses of two versions do not
+/// meet in one datagram.
+fn pseudo(source: IpAddr, destination: IpAddr, length: u16) -> Sum {
+    let of = |address| match address {
+        IpAddr::V4(address) => Sum::ZERO.add_u32(address.to_bits()),
+        IpAddr::V6(address) => Sum::of(&address.octets()),
+    };
+    of(source)
+        .plus(of(destination))
+        .add_u16(protocol::UDP.into())
+        .add_u16(length)
+}
+
+/// Nobody has opened the port, as the ICMP of `ip`'s version says it.
+const fn port_unreachable(ip: IpAddr) -> Problem {
+    let (kind, code) = match ip {
+        IpAddr::V4(_) => (3, icmpv4::unreachable::PORT),
+        IpAddr::V6(_) => (icmpv6::kind::UNREACHABLE, icmpv6::unreachable::PORT),
+    };
+    Problem::Hard { kind, code }
+}
+
+/// There is no route, as the ICMP of `ip`'s version says it.
+const fn no_route(ip: IpAddr) -> Problem {
+    let (kind, code) = match ip {
+        IpAddr::V4(_) => (3, icmpv4::unreachable::NET),
+        IpAddr::V6(_) => (icmpv6::kind::UNREACHABLE, icmpv6::unreachable::NO_ROUTE),
+    };
+    Problem::Soft { kind, code }
+}
+
+impl Udp {
+    /// UDP as `config` says.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn open(&mut self, from: Above, open: &Open, cx: &mut Context<'_>) {
+        let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0);
+        let local = if open.local == Address::None {
+            Some(any)
+        } else {
+            open.local.socket()
+        };
+        let remote = match open.mode {
+            Mode::Passive { .. } => Some(None),
+            // A peer without a port is none.
+            Mode::Active => open.remote.socket().filter(|it| it.port() != 0).map(Some),
+        };
+        let port = local.and_then(|local| self.sockets.free_port(local.port(), cx.rng()));
+        let (Some(local), Some(remote), Some(port)) = (local, remote, port) else {
+            cx.up(
+                from,
+                Indication::Aborted {
+                    session: open.user,
+                    reason: Reason::BadAddress,
+                    data: None,
+                },
+            );
+            return;
+        };
+        let local = SocketAddr::new(local.ip(), port);
+        let socket = Socket {
+            user: from,
+            handle: open.user,
+            local,
+            remote,
+            room: open.quality.receive_buffer.map(u64::from),
+        };
+        let provider = self.sockets.keep(socket);
+        cx.up(
+            from,
+            Indication::Opened(Box::new(Opened {
+                user: open.user,
+                provider,
+                local: Address::from(local),
+                remote: remote.map_or(Address::None, Address::from),
+                unit: MAX_DATA,
+                data: None,
+                ..Opened::default()
+            })),
+        );
+    }
+
+    fn discard(&mut self, why: &'static str, cx: &mut Context<'_>) {
+        self.counters.out_discards += 1;
+        cx.drop(why);
+    }
+
+    fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
+        let Some(index) = self.sockets.sending(from, unit.source.socket()) else {
+            self.discard("no such socket", cx);
+            return;
+        };
+        let Some(socket) = self.sockets.socket(index).copied() else {
+            return;
+        };
+        let Some(peer) = unit.destination.socket().or(socket.remote) else {
+            self.discard("destination is not an IP address and a port", cx);
+            return;
+        };
+        let chosen = unit.source.socket().map(|source| source.ip());
+        let own = chosen
+            .filter(|source| !source.is_unspecified())
+            .or_else(|| Some(socket.local.ip()).filter(|local| !local.is_unspecified()))
+            .or_else(|| self.sources.get(&peer.ip()).copied());
+        let Some(own) = own else {
+            if let Some(socket) = self.sockets.handle(index) {
+                self.ask(socket, peer, unit, cx);
+            }
+            return;
+        };
+        self.transmit(SocketAddr::new(own, socket.local.port()), peer, unit, cx);
+    }
+
+    /// Asks IP for the source that goes with `peer`; `unit` waits.
+    fn ask(&mut self, socket: Handle, peer: SocketAddr, unit: Unit, cx: &mut Context<'_>) {
+        if self.waiting.len() >= WAITING {
+            self.discard("too many units wait for their source", cx);
+            return;
+        }
+        let to = peer.ip().into();
+        self.waiting.push_back((socket, peer, unit));
+        cx.down(BELOW, Request::Manage(Box::new(Manage::Route { to })));
+    }
+
+    fn transmit(&mut self, source: SocketAddr, peer: SocketAddr, unit: Unit, cx: &mut Context<'_>) {
+        let Unit {
+            mut options,
+            mut data,
+            ..
+        } = unit;
+        let length = u16::try_from(data.len().saturating_add(LEN));
+        let Some(length) = length.ok().filter(|&it| u32::from(it) <= MAX_DATA + 8) else {
+            self.discard("longer than a datagram can be", cx);
+            return;
+        };
+        if source.is_ipv4() != peer.is_ipv4() {
+            self.discard("source and destination of two versions of IP", cx);
+            return;
+        }
+        let mut header = Header {
+            source_port: source.port(),
+            destination_port: peer.port(),
+            length,
+            checksum: 0,
+        };
+        if self.config.checksum || peer.is_ipv6() {
+            cx.charge(Work::Sum, data.unsummed() as u64);
+            let mut octets = [0; LEN];
+            header.emit(&mut octets);
+            let sum = pseudo(source.ip(), peer.ip(), length)
+                .plus(Sum::of(&octets))
+                .plus(data.sum());
+            header.checksum = udp::on_wire(sum.checksum());
+        }
+        header.emit(data.push_header(LEN));
+        options.under = None;
+        self.counters.out_datagrams += 1;
+        cx.down(
+            BELOW,
+            Request::Unit(Unit {
+                source: source.ip().into(),
+                destination: peer.ip().into(),
+                options,
+                route: None,
+                data,
+            }),
+        );
+    }
+
+    /// IP's answer to [`Udp::ask`].
+    fn answered(&mut self, to: Address, source: Address, cx: &mut Context<'_>) {
+        let Some(to) = to.ip() else {
+            return;
+        };
+        if let Some(source) = source.ip() {
+            if self.sources.len() >= SOURCES {
+                self.sources.clear();
+            }
+            self.sources.insert(to, source);
+        }
+        for (session, peer, unit) in core::mem::take(&mut self.waiting) {
+            if peer.ip() != to {
+                self.waiting.push_back((session, peer, unit));
+                continue;
+            }
+            let Some(socket) = self.sockets.by_handle(session).copied() else {
+                continue;
+            };
+            match source.ip() {
+                Some(own) => {
+                    let own = SocketAddr::new(own, socket.local.port());
+                    self.transmit(own, peer, unit, cx);
+                }
+                None => {
+                    self.discard("no route", cx);
+                    let report = Report::Unreachable {
+                        source: Address::from(socket.local),
+                        destination: Address::from(peer),
+                        problem: no_route(to),
+                        start: unit.data,
+                    };
+                    cx.up(socket.user, Indication::Report(Box::new(report)));
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+        let (Some(source), Some(destination)) = (unit.source.ip(), unit.destination.ip()) else {
+            return;
+        };
+        let total = unit.data.len();
+        let Ok((header, _)) = Header::parse(unit.data.front_at_least(LEN), total) else {
+            self.counters.in_errors += 1;
+            cx.drop("header or length wrong");
+            return;
+        };
+        let found = self
+            .sockets
+            .by_port(header.destination_port)
+            .filter(|socket| {
+                let local = socket.local.ip();
+                let peer = SocketAddr::new(source, header.source_port);
+                let any = local.is_unspecified() && (local.is_ipv6() || destination.is_ipv4());
+                (any || local == destination || unit.options.group)
+                    && socket.remote.is_none_or(|remote| remote == peer)
+            });
+        let user = found.map(|socket| socket.user);
+        // What will be quoted is quoted whole.
+        let whole = user.is_none().then(|| unit.data.clone());
+        unit.data.truncate(usize::from(header.length));
+        // In IPv6 there is no header checksum to do without this one (RFC 8200 section 8.1).
+        let summed = header.has_checksum() || destination.is_ipv6();
+        let intact = header.has_checksum() && {
+            let sum = pseudo(source, destination, header.length);
+            is_intact(&mut unit.data, sum, cx)
+        };
+        if summed && !intact {
+            self.counters.in_errors += 1;
+            cx.drop("checksum wrong");
+            return;
+        }
+        let Some(user) = user else {
+            self.counters.no_ports += 1;
+            cx.drop("port not open");
+            if !unit.options.group {
+                unit.data = whole.unwrap_or_default();
+                let problem = port_unreachable(destination);
+                let refuse = Manage::Refuse { unit, problem };
+                cx.down(BELOW, Request::Manage(Box::new(refuse)));
+            }
+            return;
+        };
+        // The header was read, so it is there.
+        let _ = unit.data.pop_header(LEN);
+        if !self.sockets.fill(header.destination_port, unit.data.len()) {
+            self.counters.in_full += 1;
+            cx.drop("receive buffer full");
+            return;
+        }
+        unit.source = Address::from(SocketAddr::new(source, header.source_port));
+        let own = SocketAddr::new(destination, header.destination_port);
+        unit.destination = Address::from(own);
+        unit.options.under = None;
+        self.counters.in_datagrams += 1;
+        cx.up(user, Indication::Unit(unit));
+    }
+
+    /// An ICMP error about a datagram of ours, whose beginning is `start`.
+    fn hear_error(&self, report: Report, cx: &mut Context<'_>) {
+        let Report::Unreachable {
+            source,
+            destination,
+            problem,
+            mut start,
+        } = report
+        else {
+            return;
+        };
+        let (Some(source), Some(destination)) = (source.ip(), destination.ip()) else {
+            return;
+        };
+        // The length is that of the datagram, not of what is quoted.
+        let Ok((header, _)) = Header::parse(start.front_at_least(LEN), usize::from(u16::MAX))
+        else {
+            return;
+        };
+        let Some(socket) = self.sockets.by_port(header.source_port) else {
+            cx.drop("ICMP error for a port that is not open");
+            return;
+        };
+        if let Problem::TooBig { mtu } = problem {
+            // UDP does not know what it has sent; that the port is open is all that can be asked.
+            let to = Address::from(destination);
+            cx.down(BELOW, Request::Manage(Box::new(Manage::Narrow { to, mtu })));
+        }
+        let _ = start.pop(LEN);
+        let report = Report::Unreachable {
+            source: Address::from(SocketAddr::new(source, header.source_port)),
+            destination: Address::from(SocketAddr::new(destination, header.destination_port)),
+            problem,
+            start,
+        };
+        cx.up(socket.user, Indication::Report(Box::new(report)));
+    }
+
+    fn report(&mut self, report: Report, cx: &mut Context<'_>) {
+        match report {
+            Report::Route { to, source, .. } => self.answered(to, source, cx),
+            Report::Unreachable { .. } => self.hear_error(report, cx),
+            Report::Limits { unit, burst } => {
+                let unit = unit.saturating_sub(8);
+                tell_all(&Report::Limits { unit, burst }, cx);
+            }
+            Report::Up | Report::Down => {
+                // Interfaces change, and sources with them.
+                self.sources.clear();
+                tell_all(&report, cx);
+            }
+            Report::Link(_) => {}
+        }
+    }
+}
+
+impl Protocol for Udp {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::UnitData),
+            needs: &[Service::UnitData],
+            below: (1, 1),
+            keys: vec![Key::IpProtocol(protocol::UDP)],
+        }
+    }
+
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
+        match request {
+            Request::Unit(unit) => self.send(from, unit, cx),
+            Request::Open(open) => self.open(from, &open, cx),
+            Request::Release { session, .. } => {
+                if let Some(socket) = self.sockets.close(from, session) {
+                    let session = socket.handle;
+                    cx.up(from, Indication::Closed { session });
+                }
+            }
+            Request::Abort { session, .. } => {
+                let _ = self.sockets.close(from, session);
+            }
+            // Opens are confirmed at once, so the confirm is under way.
+            Request::Cancel { user } => {
+                if let Some(session) = self.sockets.called(from, user) {
+                    let _ = self.sockets.close(from, session);
+                }
+            }
+            Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
+                cx.down(BELOW, Request::Manage(manage));
+            }
+            Request::Credit { session, credit } => {
+                self.sockets.empty(from, session, credit.octets);
+            }
+            Request::Manage(_)
+            | Request::Accept(_)
+            | Request::Data { .. }
+            | Request::Tagged { .. }
+            | Request::Values { .. }
+            | Request::Particular { .. }
+            | Request::Expedited { .. }
+            | Request::Reset { .. } => cx.drop("not a unit"),
+        }
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication.of_unit_data() {
+            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
+            Some(UnitIndication::Report(report)) => self.report(*report, cx),
+            Some(UnitIndication::Credit(_)) => {}
+            None => cx.drop("not a unit"),
+        }
+    }
+}

@@ -1,0 +1,472 @@
+use core::net::Ipv4Addr;
+
+use kumiki_graph::{Credit, DeviceId, NodeId, Quality};
+use kumiki_octets::Message;
+use kumiki_wire::ipv4;
+use proptest::prelude::*;
+
+use super::sockets::DYNAMIC;
+use super::*;
+use crate::ip::{self, Ip};
+use crate::ipv6;
+use kumiki_testkit::bench::{Bench, hex};
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
+
+fn socket_address(ip: impl Into<IpAddr>, port: u16) -> Address {
+    Address::from(SocketAddr::new(ip.into(), port))
+}
+
+fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
+    let mut bench = Bench::new();
+    let eth = bench.device("eth");
+    let ip = ip::Config {
+        path_mtu_discovery: false,
+        ..ip::Config::host(ip::Interface::new("eth", A, 24))
+    };
+    bench.node("ip", &["eth"], Ip::new(ip).unwrap());
+    bench.node("udp", &["ip"], Udp::new(config));
+    let user = bench.user("user", "udp", &[]);
+    bench.start();
+    bench.requests();
+    (bench, eth, user)
+}
+
+fn handle(index: u32) -> Handle {
+    Handle {
+        index,
+        generation: 0,
+    }
+}
+
+fn open(local: Address, remote: Option<Address>) -> Request {
+    Request::Open(Box::new(Open {
+        user: handle(7),
+        mode: match remote {
+            None => Mode::Passive { backlog: 0 },
+            Some(_) => Mode::Active,
+        },
+        local,
+        remote: remote.unwrap_or_default(),
+        quality: Quality::default(),
+        ..Open::default()
+    }))
+}
+
+fn opened(bench: &mut Bench, user: NodeId, local: Address) -> Box<Opened> {
+    bench.say(user, open(local, None));
+    let Some(Indication::Opened(opened)) = bench.heard(user).pop() else {
+        panic!("{local} was refused")
+    };
+    opened
+}
+
+fn refused(bench: &mut Bench, user: NodeId, request: Request) -> bool {
+    bench.say(user, request);
+    matches!(
+        bench.heard(user)[..],
+        [Indication::Aborted {
+            reason: Reason::BadAddress,
+            ..
+        }]
+    )
+}
+
+fn to(peer: Address, data: &[u8]) -> Unit {
+    Unit {
+        destination: peer,
+        data: Message::from_octets(data),
+        ..Unit::default()
+    }
+}
+
+/// A UDP datagram from B port 9 to A port 7, with a right checksum.
+fn datagram(data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(data.len() + 8).unwrap();
+    let mut udp = [&[0, 9, 0, 7], &length.to_be_bytes()[..], &[0, 0], data].concat();
+    let sum = pseudo(B.into(), A.into(), length)
+        .plus(Sum::of(&udp))
+        .checksum();
+    udp[6..8].copy_from_slice(&udp::on_wire(sum).to_be_bytes());
+    in_ip(&udp)
+}
+
+fn in_ip(udp: &[u8]) -> Vec<u8> {
+    let header = ipv4::Header {
+        total_length: u16::try_from(udp.len() + 20).unwrap(),
+        protocol: 17,
+        source: B,
+        destination: A,
+        ..ipv4::Header::default()
+    };
+    let mut octets = vec![0; 20];
+    header.emit_summed(&mut octets);
+    octets.extend_from_slice(udp);
+    octets
+}
+
+#[test]
+fn a_datagram_is_right_octet_by_octet() {
+    let (mut bench, _, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 1024));
+    bench.send(user, to(socket_address(B, 7), b"kumiki"));
+    let sent = bench.sent_octets();
+    // Pseudo-header 0a00 0001 0a00 0002 0011 000e, then 0400 0007 000e 6b75 6d69 6b69: the sum is 5c7f.
+    assert_eq!(sent[0][20..], hex("0400 0007 000e a380 6b756d696b69"));
+    assert_eq!(sent[0][12..20], hex("0a000001 0a000002"));
+}
+
+#[test]
+fn without_checksums_the_field_is_zero() {
+    let (mut bench, _, user) = bench(Config { checksum: false });
+    opened(&mut bench, user, socket_address(A, 1024));
+    bench.send(user, to(socket_address(B, 7), b"kumiki"));
+    assert_eq!(bench.sent_octets()[0][26..28], [0, 0]);
+}
+
+#[test]
+fn an_open_port_gets_its_datagrams() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let opened = opened(&mut bench, user, socket_address(ANY, 7));
+    assert_eq!(opened.local, socket_address(ANY, 7));
+    assert_eq!(opened.unit, 65507);
+    bench.octets(eth, &datagram(b"hello"));
+    // No checksum, and an octet that belongs to nobody.
+    bench.octets(eth, &in_ip(&hex("0009 0007 0009 0000 61 62")));
+    let units = bench.units(user);
+    assert_eq!(units[0].source, socket_address(B, 9));
+    assert_eq!(units[0].destination, socket_address(A, 7));
+    assert_eq!(units[0].data.to_vec(), b"hello");
+    assert_eq!(units[1].data.to_vec(), b"a");
+}
+
+#[test]
+fn what_is_damaged_is_dropped() {
+    let (mut bench, eth, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 7));
+    let mut bad = datagram(b"hello");
+    bad[30] ^= 4;
+    bench.octets(eth, &bad);
+    bench.octets(eth, &in_ip(&hex("0009 0007 0007 0000")));
+    bench.octets(eth, &in_ip(&hex("0009 0007 0064 0000")));
+    bench.octets(eth, &in_ip(&hex("0009 0007")));
+    assert!(bench.heard(user).is_empty());
+    assert!(bench.sent().is_empty());
+    let node = bench.graph.node("udp").unwrap();
+    let counters = bench.graph.protocol::<Udp>(node).unwrap().counters();
+    assert_eq!(counters.in_errors, 4);
+}
+
+#[test]
+fn a_closed_port_is_unreachable_and_the_datagram_is_quoted_whole() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let octets = datagram(b"hello");
+    bench.octets(eth, &octets);
+    let sent = bench.sent_octets();
+    assert_eq!(sent[0][20..22], [3, 3]);
+    assert_eq!(sent[0][28..], octets);
+    // A port that was given back is closed too.
+    let session = opened(&mut bench, user, socket_address(ANY, 7)).provider;
+    bench.say(
+        user,
+        Request::Release {
+            session,
+            data: None,
+        },
+    );
+    assert!(matches!(
+        bench.heard(user)[..],
+        [Indication::Closed { session }] if session == handle(7)
+    ));
+    bench.octets(eth, &octets);
+    assert_eq!(bench.sent_octets().len(), 1);
+    // Its old handle closes nothing.
+    opened(&mut bench, user, socket_address(ANY, 7));
+    bench.say(
+        user,
+        Request::Release {
+            session,
+            data: None,
+        },
+    );
+    bench.octets(eth, &octets);
+    assert_eq!(bench.units(user).len(), 1);
+}
+
+#[test]
+fn one_port_has_one_user() {
+    let (mut bench, _, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 7));
+    assert!(refused(&mut bench, user, open(socket_address(A, 7), None)));
+    assert!(refused(&mut bench, user, open(Address::Ip4(A), None)));
+    let nobody = Some(Address::None);
+    assert!(refused(&mut bench, user, open(Address::None, nobody)));
+}
+
+#[test]
+fn a_user_neither_closes_nor_uses_the_socket_of_another() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let session = opened(&mut bench, user, socket_address(A, 7)).provider;
+    let other = bench.user("other", "udp", &[]);
+    bench.say(
+        other,
+        Request::Release {
+            session,
+            data: None,
+        },
+    );
+    let source = socket_address(A, 7);
+    let unit = to(socket_address(B, 9), b"x");
+    bench.send(other, Unit { source, ..unit });
+    assert!(bench.heard(other).is_empty() && bench.sent().is_empty());
+    bench.octets(eth, &datagram(b"still there"));
+    assert_eq!(bench.units(user).len(), 1);
+}
+
+#[test]
+fn an_open_can_be_taken_back() {
+    let (mut bench, eth, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 7));
+    bench.say(user, Request::Cancel { user: handle(7) });
+    assert!(bench.heard(user).is_empty());
+    bench.octets(eth, &datagram(b"hello"));
+    assert_eq!(bench.sent_octets()[0][20..22], [3, 3]);
+}
+
+#[test]
+fn port_zero_is_a_dynamic_port() {
+    let (mut bench, _, user) = bench(Config::default());
+    let first = opened(&mut bench, user, Address::None)
+        .local
+        .socket()
+        .unwrap();
+    let second = opened(&mut bench, user, socket_address(A, 0))
+        .local
+        .socket()
+        .unwrap();
+    assert!(DYNAMIC.contains(&first.port()) && DYNAMIC.contains(&second.port()));
+    assert_ne!(first.port(), second.port());
+}
+
+#[test]
+fn an_active_open_has_one_peer() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let other = socket_address(B, 10);
+    bench.say(user, open(socket_address(A, 7), Some(other)));
+    bench.send(user, to(Address::None, b"x"));
+    assert_eq!(bench.sent_octets()[0][22..24], [0, 10]);
+    bench.octets(eth, &datagram(b"from port 9"));
+    assert!(bench.units(user).is_empty());
+    assert_eq!(bench.sent_octets()[0][20..22], [3, 3]);
+}
+
+#[test]
+fn an_error_reaches_the_user_with_sockets_for_addresses() {
+    let (mut bench, eth, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 1024));
+    bench.send(user, to(socket_address(B, 7), b"kumiki"));
+    let sent = bench.sent_octets().remove(0);
+    let mut icmp = [&hex("0303 0000 00000000")[..], &sent].concat();
+    let sum = Sum::of(&icmp).checksum();
+    icmp[2..4].copy_from_slice(&sum.to_be_bytes());
+    let mut octets = in_ip(&icmp);
+    octets[9] = 1;
+    let sum = ipv4::checksum(&octets[..20]);
+    octets[10..12].copy_from_slice(&sum.to_be_bytes());
+    bench.octets(eth, &octets);
+    let reports = bench.reports(user);
+    let [
+        Report::Unreachable {
+            source,
+            destination,
+            problem,
+            start,
+        },
+    ] = &reports[..]
+    else {
+        panic!("{reports:?}")
+    };
+    assert_eq!(*source, socket_address(A, 1024));
+    assert_eq!(*destination, socket_address(B, 7));
+    assert_eq!(*problem, Problem::Hard { kind: 3, code: 3 });
+    assert_eq!(start.to_vec(), b"kumiki");
+}
+
+#[test]
+fn without_a_route_the_user_is_told() {
+    let (mut bench, _, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 1024));
+    let far = socket_address(Ipv4Addr::new(8, 8, 8, 8), 7);
+    bench.send(user, to(far, b"kumiki"));
+    assert!(bench.sent().is_empty());
+    let reports = bench.reports(user);
+    assert!(
+        matches!(&reports[..], [Report::Unreachable { destination, .. }] if *destination == far)
+    );
+}
+
+#[test]
+fn a_unit_from_a_socket_of_nobody_or_too_long_is_not_sent() {
+    let (mut bench, _, user) = bench(Config::default());
+    bench.send(user, to(socket_address(B, 7), b"x"));
+    opened(&mut bench, user, socket_address(A, 1024));
+    bench.send(
+        user,
+        Unit {
+            source: socket_address(A, 1025),
+            ..to(socket_address(B, 7), b"x")
+        },
+    );
+    bench.send(user, to(socket_address(B, 7), &vec![0; 65508]));
+    bench.send(user, to(Address::Ip4(B), b"x"));
+    assert!(bench.sent().is_empty());
+    let node = bench.graph.node("udp").unwrap();
+    let counters = *bench.graph.protocol::<Udp>(node).unwrap().counters();
+    assert_eq!((counters.out_discards, counters.out_datagrams), (4, 0));
+    // The longest that fits goes out in pieces.
+    bench.send(user, to(socket_address(B, 7), &vec![0; 65507]));
+    assert_eq!(bench.sent().len(), 45);
+}
+
+#[test]
+fn broadcasts_to_closed_ports_are_not_answered() {
+    let (mut bench, eth, _) = bench(Config::default());
+    let mut octets = datagram(b"hello");
+    octets[26..28].fill(0);
+    octets[16..20].fill(255);
+    let sum = ipv4::checksum(&octets[..20]);
+    octets[10..12].copy_from_slice(&sum.to_be_bytes());
+    bench.octets(eth, &octets);
+    assert!(bench.sent().is_empty());
+}
+
+proptest! {
+    #[test]
+    fn what_one_sends_the_other_gets(data: Vec<u8>, checksum: bool) {
+        let (mut bench, eth, user) = bench(Config { checksum });
+        opened(&mut bench, user, socket_address(ANY, 7));
+        bench.send(user, to(socket_address(A, 7), &data));
+        bench.send(user, to(socket_address(B, 9), &data));
+        prop_assert_eq!(bench.units(user)[0].data.to_vec(), &data[..]);
+        prop_assert_eq!(bench.sent_octets()[0][28..].to_vec(), &data[..]);
+        bench.octets(eth, &datagram(&data));
+        prop_assert_eq!(bench.units(user)[0].data.to_vec(), &data[..]);
+    }
+
+    #[test]
+    fn no_octets_make_it_panic(octets: Vec<u8>) {
+        let (mut bench, eth, user) = bench(Config::default());
+        opened(&mut bench, user, socket_address(ANY, 7));
+        bench.octets(eth, &in_ip(&octets));
+    }
+}
+
+/// UDP on IPv6 with the address fd00::1.
+fn bench_six() -> (Bench, DeviceId, NodeId) {
+    let mut bench = Bench::new();
+    let eth = bench.device("eth");
+    let own = "fd00::1".parse().unwrap();
+    let config = ipv6::Config::host(ipv6::Interface::new("eth", own, 64));
+    bench.node("ip", &["eth"], ipv6::Ip::new(config).unwrap());
+    let without = Config { checksum: false };
+    bench.node("udp", &["ip"], Udp::new(without));
+    let user = bench.user("user", "udp", &[]);
+    bench.start();
+    bench.requests();
+    (bench, eth, user)
+}
+
+#[test]
+fn over_ipv6_a_datagram_always_has_a_checksum() {
+    let (mut bench, eth, user) = bench_six();
+    let peer: IpAddr = "fd00::2".parse().unwrap();
+    opened(
+        &mut bench,
+        user,
+        socket_address(Ipv6Addr::UNSPECIFIED, 1024),
+    );
+    bench.send(user, to(socket_address(peer, 7), b"kumiki"));
+    let mut octets = bench.sent_octets().remove(0);
+    let sum = Sum::of(&octets[8..40]).add_u16(17).add_u16(14);
+    assert!(sum.plus(Sum::of(&octets[40..])).is_valid());
+    assert_ne!(octets[46..48], [0, 0]);
+    // The answer, addresses and ports turned round: the same sum.
+    let turned = [
+        &octets[24..40],
+        &octets[8..24],
+        &octets[42..44],
+        &octets[40..42],
+    ]
+    .concat();
+    octets[8..44].copy_from_slice(&turned);
+    bench.octets(eth, &octets);
+    let units = bench.units(user);
+    assert_eq!(units[0].source, socket_address(peer, 7));
+    assert_eq!(units[0].data.to_vec(), b"kumiki");
+    // Without one it is dropped.
+    octets[46..48].copy_from_slice(&[0, 0]);
+    bench.octets(eth, &octets);
+    assert!(bench.units(user).is_empty());
+    assert_eq!(bench.drops("udp", "checksum wrong"), 1);
+}
+
+#[test]
+fn over_ipv6_a_port_that_nobody_has_is_told_in_its_own_words() {
+    let (mut bench, eth, user) = bench_six();
+    opened(
+        &mut bench,
+        user,
+        socket_address(Ipv6Addr::UNSPECIFIED, 1024),
+    );
+    let peer: IpAddr = "fd00::2".parse().unwrap();
+    bench.send(user, to(socket_address(peer, 7), b"kumiki"));
+    let mut octets = bench.sent_octets().remove(0);
+    let turned = [&octets[24..40], &octets[8..24]].concat();
+    octets[8..40].copy_from_slice(&turned);
+    bench.octets(eth, &octets);
+    let error = bench.sent_octets().remove(0);
+    assert_eq!((error[6], &error[40..42]), (58, &[1, 4][..]));
+    assert_eq!(error[48..], octets);
+}
+
+#[test]
+fn a_socket_of_version_4_hears_nothing_of_version_6() {
+    let (mut bench, _, user) = bench_six();
+    opened(&mut bench, user, socket_address(ANY, 1024));
+    let source: IpAddr = "fd00::1".parse().unwrap();
+    opened(&mut bench, user, socket_address(source, 1025));
+    let unit = Unit {
+        source: socket_address(source, 1025),
+        ..to(socket_address(source, 1024), b"x")
+    };
+    bench.send(user, unit);
+    assert!(bench.units(user).is_empty());
+    assert_eq!(bench.drops("udp", "port not open"), 1);
+}
+
+#[test]
+fn a_full_receive_buffer_drops_until_the_user_has_read() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let Request::Open(mut request) = open(socket_address(ANY, 7), None) else {
+        panic!("an open")
+    };
+    request.quality.receive_buffer = Some(10);
+    bench.say(user, Request::Open(request));
+    let Some(Indication::Opened(opened)) = bench.heard(user).pop() else {
+        panic!("refused")
+    };
+    let mut taken = Vec::new();
+    for len in [6, 6, 4, 1] {
+        bench.octets(eth, &datagram(&vec![0; len]));
+        taken.push(bench.units(user).len());
+    }
+    assert_eq!(taken, [1, 0, 1, 0], "10 octets of room: 6 and 4 fit");
+    let credit = Credit::octets(6);
+    let session = opened.provider;
+    bench.say(user, Request::Credit { session, credit });
+    bench.octets(eth, &datagram(&[0; 6]));
+    assert_eq!(bench.units(user).len(), 1);
+    assert_eq!(bench.drops("udp", "receive buffer full"), 2);
+}

@@ -1,0 +1,433 @@
+//! What is done: one arm for each action of the table.
+
+use kumiki_wire::presentation::{Abort, Refuse as Cpr, Resync, Typed, UserData};
+
+use super::*;
+
+/// What an ARP was about (X.226, Event-identifier), recalled.
+pub(super) mod event {
+    pub(in super::super) const CPA: u8 = 1;
+    pub(in super::super) const AC: u8 = 5;
+    pub(in super::super) const ACA: u8 = 6;
+    pub(in super::super) const TD: u8 = 7;
+    pub(in super::super) const TTD: u8 = 8;
+    pub(in super::super) const RS: u8 = 12;
+    pub(in super::super) const RSA: u8 = 13;
+    pub(in super::super) const RELEASE: u8 = 14;
+    pub(in super::super) const TOKEN_GIVE: u8 = 16;
+    pub(in super::super) const TOKEN_PLEASE: u8 = 17;
+    pub(in super::super) const SYNC_MINOR: u8 = 19;
+    pub(in super::super) const SYNC_MINOR_REPLY: u8 = 20;
+}
+
+impl Presentation {
+    /// Does `todo`.
+    pub(super) fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
+        let Input {
+            data,
+            values,
+            opened,
+            accept,
+            primitive,
+            why,
+        } = input;
+        let why = why.unwrap_or(Reason::User);
+        match (todo, opened, accept, primitive) {
+            (Do::Misuse, ..) => cx.drop("not possible in this state of the connection"),
+            (Do::Error, ..) => self.unexpected(own, cx),
+            (Do::TakeCpa, Some(opened), ..) => self.take_cpa(own, *opened, cx),
+            (Do::TakeRefusal | Do::TakeAbort, ..) => self.ended(own, why, data, cx),
+            (Do::TakeValues, ..) => self.take_values(own, data.unwrap_or_default(), cx),
+            (Do::TakeRelease, ..) => self.take_release(own, data, cx),
+            (Do::TakePrimitive, _, _, Some(primitive)) => {
+                self.take_primitive(own, primitive, cx);
+            }
+            (Do::TellClosed, ..) => {
+                if let Some(connection) = self.entries.forget(own) {
+                    let session = connection.user;
+                    cx.up(connection.above, Indication::Closed { session });
+                }
+            }
+            (Do::Forget, ..) => {
+                self.entries.remove(own);
+            }
+            (Do::SendCpa, _, Some(accept), _) => self.send_cpa(own, *accept, cx),
+            (Do::SendCpr, ..) => self.send_cpr(own, why, data, cx),
+            (Do::SendValues, ..) => self.send_values(own, values, cx),
+            (Do::SendRelease, ..) => self.send_release(own, data, cx),
+            (Do::SendPrimitive, _, _, Some(primitive)) => {
+                self.send_primitive(own, primitive, cx);
+            }
+            (Do::SendAru, ..) => self.send_aru(own, data, cx),
+            (Do::Cancel, ..) => {
+                if let Some(connection) = self.entries.forget(own) {
+                    end_below(SESSION, (own, connection.lower), None, cx);
+                }
+            }
+            (Do::TakeCpa | Do::TakePrimitive | Do::SendCpa | Do::SendPrimitive, ..) => {
+                cx.drop("what no connection has");
+            }
+        }
+    }
+
+    /// A message's credit, where the message is not sent.
+    pub(super) fn give_back(&mut self, own: Handle, cx: &mut Context<'_>) {
+        if let Some(connection) = self.connection(own) {
+            let (session, credit) = (connection.user, Credit::messages(1));
+            cx.up(connection.above, Indication::Credit { session, credit });
+        }
+    }
+
+    /// ARP, and the user is told.
+    pub(super) fn error(&mut self, own: Handle, reason: u8, event: u8, cx: &mut Context<'_>) {
+        self.fail(own, reason, Some(event), cx);
+    }
+
+    fn unexpected(&mut self, own: Handle, cx: &mut Context<'_>) {
+        self.fail(own, abort::UNEXPECTED_PRIMITIVE, None, cx);
+    }
+
+    fn fail(&mut self, own: Handle, reason: u8, event: Option<u8>, cx: &mut Context<'_>) {
+        let Some(connection) = self.entries.forget(own) else {
+            return;
+        };
+        self.counters.errors += 1;
+        let code = reason;
+        let reason = Some(reason);
+        let arp = Abort::Provider { reason, event };
+        end_below(SESSION, (own, connection.lower), Some(arp.emit()), cx);
+        if connection.state != State::WaitResponse {
+            let by = Finder::Presentation;
+            let found = match event {
+                Some(event::CPA) if code == abort::UNRECOGNIZED_PPDU => {
+                    "an acceptance without a CPA PPDU"
+                }
+                _ => abort::found(code),
+            };
+            let why = Reason::Told(Told::Broken { by, found });
+            tell_aborted(connection.above, connection.user, why, None, cx);
+        }
+    }
+
+    /// The session connection is over, or never was.
+    fn ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+        let Some(connection) = self.entries.forget(own) else {
+            return;
+        };
+        let said = data.filter(|data| !data.is_empty());
+        let (reason, data) = match (why, said) {
+            (Reason::Told(Told::SessionRefused(_)), Some(said)) => {
+                Self::refused(&connection, why, said)
+            }
+            (_, Some(said)) => aborted(&connection, why, said),
+            (_, None) => (why, None),
+        };
+        tell_aborted(connection.above, connection.user, reason, data, cx);
+    }
+
+    /// What a CPR says.
+    fn refused(connection: &Connection, why: Reason, said: Message) -> (Reason, Option<Message>) {
+        let Ok(cpr) = Cpr::parse(said) else {
+            return (why, None);
+        };
+        let contexts = refused_contexts(&cpr.results);
+        let data = cpr.data.and_then(|data| spoken(connection, data));
+        match (cpr.reason, contexts) {
+            // What a user says goes before what is said of its contexts, and that before a reason that is none of its own.
+            (None, _) if data.is_some() => (Reason::Refused, data),
+            (None | Some(refusal::NOT_SPECIFIED | refusal::USER_DATA), Some(told)) => {
+                (Reason::Told(told), None)
+            }
+            (Some(code), _) => (Reason::Told(Told::PresentationRefused(code)), None),
+            (None, None) => (Reason::Refused, None),
+        }
+    }
+
+    fn send_values(&mut self, own: Handle, values: Values, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let wrapped = (!values.is_empty()).then(|| connection.wrap(values));
+        let Some(data) = wrapped.flatten() else {
+            self.give_back(own, cx);
+            return cx.drop("a value in a context that does not stand");
+        };
+        let (session, data, end) = (connection.lower, data.emit(), true);
+        cx.down(SESSION, Request::Data { session, data, end });
+        self.counters.sent += 1;
+    }
+
+    fn take_values(&mut self, own: Handle, data: Message, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let read = match UserData::parse(data) {
+            Ok(data) => connection.unwrap(data),
+            Err(_) => Err(abort::UNRECOGNIZED_PPDU),
+        };
+        match read {
+            Ok(values) => {
+                let (above, session) = (connection.above, connection.user);
+                self.counters.received += 1;
+                self.counters.values += values.len() as u64;
+                cx.up(above, Indication::Values { session, values });
+            }
+            Err(code) => self.error(own, code, event::TD, cx),
+        }
+    }
+
+    fn send_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        if data
+            .as_ref()
+            .is_some_and(|it| it.len() > MOST_USER_DATA - HEADERS)
+        {
+            return self.too_long(own, cx);
+        }
+        let said = data.is_some();
+        let data = data.and_then(|data| connection.wrap_one(connection.own, data));
+        if said && data.is_none() {
+            cx.drop("user data in a context that does not stand");
+        }
+        let (session, data) = (connection.lower, data.map(UserData::emit));
+        cx.down(SESSION, Request::Release { session, data });
+    }
+
+    /// A user's data that no SPDU can carry: what was asked for is not done, so the connection ends, and the user hears of it.
+    fn too_long(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let Some(connection) = self.entries.forget(own) else {
+            return;
+        };
+        cx.drop("user data too long for its SPDU");
+        let aru = Abort::User {
+            contexts: Vec::new(),
+            data: None,
+        };
+        end_below(SESSION, (own, connection.lower), Some(aru.emit()), cx);
+        tell_aborted(
+            connection.above,
+            connection.user,
+            Reason::NoResources,
+            None,
+            cx,
+        );
+    }
+
+    fn take_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let first = connection.own;
+        match one(connection, first, data) {
+            Ok(data) => {
+                let session = connection.user;
+                cx.up(connection.above, Indication::Released { session, data });
+            }
+            Err(code) => self.error(own, code, event::RELEASE, cx),
+        }
+    }
+
+    fn send_aru(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
+        let Some(connection) = self.entries.forget(own) else {
+            return;
+        };
+        let data = fitting(data, MOST_USER_DATA - HEADERS, cx);
+        let data = data.and_then(|data| connection.wrap_one(connection.own, data));
+        let contexts = if data.is_some() {
+            connection.identified(connection.own)
+        } else {
+            Vec::new()
+        };
+        let aru = Abort::User { contexts, data };
+        end_below(SESSION, (own, connection.lower), Some(aru.emit()), cx);
+    }
+
+    /// What session has and presentation passes on: only its user data is wrapped.
+    fn send_primitive(&mut self, own: Handle, primitive: Primitive, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let talk = connection.talk;
+        let is_typed = matches!(primitive, Primitive::TypedData { .. });
+        let longest = primitive.message().map_or(0, Message::len);
+        if longest > MOST_USER_DATA - HEADERS && !is_typed {
+            return self.too_long(own, cx);
+        }
+        let wrapped = map(primitive, |data, which| {
+            let data = connection.wrap_one(talk, data).ok_or(())?;
+            Ok(match which {
+                Which::Typed => Typed::Data(data).emit(),
+                Which::Resync => {
+                    let (contexts, data) = (Vec::new(), Some(data));
+                    Resync { contexts, data }.emit()
+                }
+                Which::Plain => data.emit(),
+            })
+        });
+        match wrapped {
+            Ok(primitive) => {
+                let what = Box::new(Particular::Session(primitive));
+                let session = connection.lower;
+                cx.down(SESSION, Request::Particular { session, what });
+            }
+            Err(()) => {
+                if is_typed {
+                    self.give_back(own, cx);
+                }
+                cx.drop("user data in a context that does not stand");
+            }
+        }
+    }
+
+    fn take_primitive(&mut self, own: Handle, primitive: Primitive, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let talk = connection.talk;
+        let about = about(&primitive);
+        let unwrapped = map(primitive, |data, which| {
+            let unrecognized = (abort::UNRECOGNIZED_PPDU, about);
+            let data = match which {
+                Which::Typed => match Typed::parse(data).map_err(|_| unrecognized)? {
+                    Typed::Data(data) => Some(data),
+                    // Context management was not agreed on.
+                    Typed::Alter(_) => return Err((abort::UNEXPECTED_PPDU, event::AC)),
+                    Typed::AlterAck(_) => return Err((abort::UNEXPECTED_PPDU, event::ACA)),
+                },
+                Which::Resync => Resync::parse(data).map_err(|_| unrecognized)?.data,
+                Which::Plain => Some(UserData::parse(data).map_err(|_| unrecognized)?),
+            };
+            let Some(data) = data else {
+                return Ok(Message::new());
+            };
+            connection
+                .unwrap_one(talk, data)
+                .map_err(|code| (code, about))
+        });
+        match unwrapped {
+            Ok(primitive) => {
+                let what = Box::new(Particular::Session(primitive));
+                let session = connection.user;
+                cx.up(connection.above, Indication::Particular { session, what });
+            }
+            Err((code, about)) => self.error(own, code, about, cx),
+        }
+    }
+}
+
+/// More than what presentation puts in front of one value.
+const HEADERS: usize = 512;
+
+/// User data that is no longer than `most` octets; what is longer is left out.
+pub(super) fn fitting(data: Option<Message>, most: usize, cx: &mut Context<'_>) -> Option<Message> {
+    let fits = data.as_ref().is_none_or(|data| data.len() <= most);
+    if !fits {
+        cx.drop("user data too long for its SPDU");
+    }
+    data.filter(|_| fits)
+}
+
+/// What an ARU or ARP says; what is neither goes up as it came.
+fn aborted(connection: &Connection, why: Reason, said: Message) -> (Reason, Option<Message>) {
+    match Abort::parse(said.clone()) {
+        Ok(Abort::User { data, .. }) => (why, data.and_then(|data| spoken(connection, data))),
+        Ok(Abort::Provider { reason, .. }) => {
+            let code = reason.unwrap_or(abort::NOT_SPECIFIED);
+            (Reason::Told(Told::PresentationAborted(code)), None)
+        }
+        Err(_) => (why, Some(said)),
+    }
+}
+
+/// The user's last word, if it is in its context. What is wrong with other words does not matter any more.
+fn spoken(connection: &Connection, data: UserData) -> Option<Message> {
+    let values = data.into_values(connection.own).ok()?;
+    let own = |value: &kumiki_osi_service::presentation::Value| value.context == connection.own;
+    values.into_iter().find(own).map(|value| value.data)
+}
+
+/// What became of contexts, if some were refused.
+pub(super) fn refused_contexts(results: &[ContextResult]) -> Option<Told> {
+    let refused = results.iter().filter(|result| !result.is_accepted());
+    let first = refused.clone().next()?;
+    let count = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
+    Some(Told::ContextsRefused {
+        refused: count(refused.count()),
+        proposed: count(results.len()),
+        why: match first {
+            ContextResult::RefusedByProvider(why) => *why,
+            ContextResult::Accepted(_) | ContextResult::RefusedByUser => None,
+        },
+    })
+}
+
+/// The one value in `data`, which may be absent.
+fn one(
+    connection: &Connection,
+    context: ContextId,
+    data: Option<Message>,
+) -> Result<Option<Message>, u8> {
+    let Some(data) = data.filter(|data| !data.is_empty()) else {
+        return Ok(None);
+    };
+    let data = UserData::parse(data).map_err(|_| abort::UNRECOGNIZED_PPDU)?;
+    connection.unwrap_one(context, data).map(Some)
+}
+
+/// How the user data of a primitive is carried.
+#[derive(Clone, Copy)]
+enum Which {
+    /// TTD.
+    Typed,
+    /// RS, RSA.
+    Resync,
+    /// By itself.
+    Plain,
+}
+
+/// The event that an ARP names for what came with a primitive.
+const fn about(primitive: &Primitive) -> u8 {
+    match primitive {
+        Primitive::TypedData { .. } => event::TTD,
+        Primitive::SyncMinor { .. } => event::SYNC_MINOR,
+        Primitive::SyncMinorReply { .. } => event::SYNC_MINOR_REPLY,
+        Primitive::Resync { .. } => event::RS,
+        Primitive::ResyncReply { .. } => event::RSA,
+        Primitive::GiveTokens { .. } => event::TOKEN_GIVE,
+        Primitive::PleaseTokens { .. } => event::TOKEN_PLEASE,
+    }
+}
+
+/// The primitive with what `change` makes of its user data. User data that is not there stays so, and empty data is none.
+fn map<E>(
+    mut primitive: Primitive,
+    change: impl FnOnce(Message, Which) -> Result<Message, E>,
+) -> Result<Primitive, E> {
+    let which = match primitive {
+        Primitive::TypedData { .. } => Which::Typed,
+        Primitive::Resync { .. } | Primitive::ResyncReply { .. } => Which::Resync,
+        Primitive::SyncMinor { .. }
+        | Primitive::SyncMinorReply { .. }
+        | Primitive::GiveTokens { .. }
+        | Primitive::PleaseTokens { .. } => Which::Plain,
+    };
+    match &mut primitive {
+        Primitive::TypedData { data, .. } => {
+            *data = change(core::mem::take(data), which)?;
+        }
+        Primitive::SyncMinor { data, .. }
+        | Primitive::SyncMinorReply { data, .. }
+        | Primitive::Resync { data, .. }
+        | Primitive::ResyncReply { data, .. }
+        | Primitive::GiveTokens { data, .. }
+        | Primitive::PleaseTokens { data, .. } => {
+            if let Some(said) = data.take().filter(|data| !data.is_empty()) {
+                let changed = change(said, which)?;
+                *data = Some(changed).filter(|data| !data.is_empty());
+            }
+        }
+    }
+    Ok(primitive)
+}

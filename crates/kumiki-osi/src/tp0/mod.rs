@@ -1,0 +1,552 @@
+//! Transport class 0: the OSI transport service on a network that loses nothing.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | ITU-T X.224 (ISO 8073; RFC 905 is its text), class 0; RFC 1006 for its network on TCP. X.224 was not at hand: its parameter f0 is recalled |
+//! | Above | session, or any user of messages of any length |
+//! | Below | a network connection for each transport connection: [`tpkt`](crate::tpkt) (RFC 1006), or the packet layer of X.25 |
+//! | Left out | multiplexing and other classes (a caller that offers class 0 among others gets it, one that does not is refused); expedited data, which RFC 1006 lets class 0 have "to experiment" |
+//!
+//! **TPDU size.** The standard ends at 2048 octets in class 0. On RFC 1006 peers propose and take more; on X.25 more is *beyond the standard*
+//! and needs a peer that knows. We propose [`Config::tpdu_size`] and beside it, to peers that know X.224 of 1993, [`Config::preferred_size`].
+//! We take whatever a caller proposes, up to our own two.
+//!
+//! **Ending.** Class 0 has no release: the network connection ends, and what is under way may be lost. Who wants an orderly end agrees
+//! on it above. A DR on an open connection is taken as an end, though the standard has none there: ISODE sends it before it closes.
+//!
+//! **Credit.** In TSDUs, both ways, of which up to [`Config::window`] wait in here. A TSDU that comes may have [`Config::longest`] octets,
+//! and [`Config::longest_first`] before the user asks for more. It takes memory in proportion to its octets, however small its TPDUs are, and one that comes in more
+//! TPDUs than its octets are worth ends the connection ([`kumiki_octets::Gathering`]).
+//!
+//! **Memory.** Where the graph has a budget, what is gathered is claimed there. A caller that comes when it is short is refused with "the transport entity is
+//! congested" (129); where a connection that stands cannot have what it sends, the network connection ends, for class 0 has no other word.
+//!
+//! **Selectors.** A listener without a selector takes every caller. One with a selector takes those who call it, and refuses others with
+//! "transport selector unknown".
+
+use kumiki_graph::{
+    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered,
+    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, Token, Told,
+};
+use kumiki_octets::Message;
+use kumiki_osi_service::{Association, Selector};
+use kumiki_wire::cotp::{self, Cause, Disconnect, Parameters, Refused, Tpdu, reason};
+
+use crate::entries::{Entries, abort_below, end_below, tell_aborted};
+
+mod connection;
+mod receive;
+mod states;
+#[cfg(test)]
+mod tests;
+
+use connection::Connection;
+use states::{Do, Event, State};
+
+/// The network.
+const NETWORK: Below = Below(0);
+/// Call user data by which ISO transport is known on X.25: a UN TPDU that names protocol 1 (ISO 8073 addendum; X.224 annex B), recalled.
+pub const CALL_USER_DATA: [u8; 4] = [3, 1, 1, 0];
+
+/// The user data of a call without fast select: 16 octets at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallUserData {
+    octets: [u8; 16],
+    len: u8,
+}
+
+impl CallUserData {
+    /// [`CALL_USER_DATA`].
+    pub const TRANSPORT: Self = {
+        let [a, b, c, d] = CALL_USER_DATA;
+        Self {
+            octets: [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            len: 4,
+        }
+    };
+
+    /// These octets; none where there are more than 16.
+    #[must_use]
+    pub fn new(octets: &[u8]) -> Option<Self> {
+        let mut it = Self {
+            octets: [0; 16],
+            len: u8::try_from(octets.len()).ok()?,
+        };
+        it.octets.get_mut(..octets.len())?.copy_from_slice(octets);
+        Some(it)
+    }
+
+    /// The octets.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        self.octets.get(..self.len.into()).unwrap_or_default()
+    }
+}
+
+/// What the network is, as far as it makes a difference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Network {
+    /// RFC 1006 on TCP: 65531 octets where no TPDU size is said.
+    #[default]
+    Rfc1006,
+    /// X.25: 128 octets where none is said, and call user data that names the protocol.
+    X25,
+}
+
+/// What can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The network.
+    pub network: Network,
+    /// What calls of X.25 say that they carry, and what a call must begin with that is taken; one without any is taken too.
+    pub call_user_data: CallUserData,
+    /// The TPDU size that is proposed, and the largest that is taken from who knows no other parameter: a power of two from 128 to 8192
+    /// octets. Above 2048 it is beyond the standard.
+    pub tpdu_size: u16,
+    /// The size that is proposed beside it to peers that know X.224 of 1993, and the largest that is taken from them, in octets, a multiple
+    /// of 128; nothing where 0.
+    pub preferred_size: u32,
+    /// How many TSDUs a user may hand over ahead of the network, and be handed before it has granted any; at least 1.
+    pub window: u32,
+    /// The longest TSDU that is taken, in octets.
+    pub longest: u32,
+    /// The same before the user says that more may come ([`Particular::Longest`](kumiki_graph::Particular::Longest)), as session does when its connection stands:
+    /// a peer that nobody has let in yet is to have no more memory than that.
+    pub longest_first: u32,
+    /// How long an answer is waited for: CC, CR on a connection that was accepted, and our own user's.
+    pub patience: Duration,
+    /// The most connections at a time.
+    pub connections: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            network: Network::Rfc1006,
+            call_user_data: CallUserData::TRANSPORT,
+            tpdu_size: 2048,
+            preferred_size: 0,
+            window: 4,
+            longest: 16 * 1024 * 1024,
+            longest_first: 1 << 30,
+            patience: Duration::from_secs(30),
+            connections: 1024,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// DTs sent.
+    pub sent: u64,
+    /// DTs received.
+    pub received: u64,
+    /// Callers refused.
+    pub refused: u64,
+    /// TPDUs that could not be read or came at the wrong time.
+    pub errors: u64,
+}
+
+/// The layer.
+#[derive(Debug, Default)]
+pub struct Tp0 {
+    config: Config,
+    /// A listener wants callers of its selector.
+    entries: Entries<Connection, Option<Selector>>,
+    last_ref: u16,
+    counters: Counters,
+    refusal: Option<Told>,
+}
+
+impl Tp0 {
+    /// A layer as `config` says.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Why a caller was refused last: what was told the last caller that was refused.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<Told> {
+        self.refusal
+    }
+
+    /// A reference that is not 0. Nobody looks connections up by it in class 0.
+    fn reference(&mut self) -> u16 {
+        self.last_ref = self.last_ref.wrapping_add(1).max(1);
+        self.last_ref
+    }
+
+    fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
+        self.entries.connection(handle)
+    }
+
+    fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
+        let user = open.user;
+        if self.entries.len() >= self.config.connections as usize {
+            return tell_aborted(above, user, Reason::NoResources, None, cx);
+        }
+        let association = open.association.as_deref();
+        let called = association.and_then(|it| it.called.transport);
+        let own = match open.mode {
+            Mode::Passive { .. } => self.entries.listen(above, user, called),
+            Mode::Active => {
+                let reference = self.reference();
+                let mut connection = Connection::new(above, State::WaitNetwork, reference);
+                connection.longest = self.config.longest_first;
+                connection.user = user;
+                connection.called = called;
+                connection.calling = association.and_then(|it| it.calling.transport);
+                connection.association = open.association;
+                connection.wanted = open.quality.receive_buffer.unwrap_or(self.config.window);
+                self.entries.keep(connection)
+            }
+        };
+        let data = match self.config.network {
+            Network::X25 => Some(Message::from_octets(self.config.call_user_data.octets())),
+            Network::Rfc1006 => None,
+        };
+        let open = Open {
+            user: own,
+            quality: below(open.quality),
+            association: None,
+            data,
+            ..open
+        };
+        cx.down(NETWORK, Request::Open(Box::new(open)));
+    }
+
+    fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
+        let own = accept.session;
+        let window = self.config.window;
+        let Some(connection) = self
+            .connection(own)
+            .filter(|it| it.state == State::WaitResponse)
+        else {
+            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
+        };
+        connection.user = accept.user;
+        connection.wanted = accept.quality.receive_buffer.unwrap_or(window);
+        connection.association = accept.association;
+        self.on(own, Event::Response, Reason::User, cx);
+    }
+
+    /// Something happened to a connection: the table says what is to be done.
+    fn on(&mut self, own: Handle, event: Event, why: Reason, cx: &mut Context<'_>) {
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        let (todo, next) = states::next(connection.state, event);
+        if let Some(state) = next {
+            connection.state = state;
+        }
+        match todo {
+            Do::Nothing | Do::Take | Do::Offer => {}
+            Do::SendCr => self.send_cr(own, cx),
+            Do::SendCc => self.send_cc(own, cx),
+            Do::Confirm => self.confirm(own, cx),
+            Do::Refuse => {
+                let code = if let Reason::Told(Told::Disconnected(code)) = why {
+                    code
+                } else if why == Reason::NoResources {
+                    reason::CONGESTION
+                } else {
+                    reason::NOT_ATTACHED
+                };
+                self.refuse(own, code, cx);
+            }
+            Do::Leave => self.end(own, None, cx),
+            Do::Lost | Do::Error => self.end(own, Some(why), cx),
+        }
+    }
+
+    /// DR, and the end of the network connection.
+    fn refuse(&mut self, own: Handle, code: u8, cx: &mut Context<'_>) {
+        self.counters.refused += 1;
+        self.refusal = Some(Told::Disconnected(code));
+        if let Some(connection) = self.connection(own) {
+            let dr = Tpdu::Disconnect(Disconnect {
+                dst_ref: connection.dst_ref,
+                src_ref: 0,
+                reason: code,
+                additional: Vec::new(),
+            });
+            send(connection, &dr, cx);
+        }
+        self.end(own, None, cx);
+    }
+
+    /// Ends the network connection, and tells the user `why` where it knows of the connection and has not asked for it.
+    fn end(&mut self, own: Handle, why: Option<Reason>, cx: &mut Context<'_>) {
+        let Some(mut connection) = self.entries.forget(own) else {
+            return;
+        };
+        cx.clear_timer(&mut connection.timer);
+        end_below(NETWORK, (own, connection.lower), None, cx);
+        let knows = matches!(
+            connection.state,
+            State::WaitNetwork | State::WaitConfirm | State::Open
+        );
+        if let Some(reason) = why.filter(|_| knows) {
+            tell_aborted(connection.above, connection.user, reason, None, cx);
+        }
+    }
+
+    fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let deadline = cx.now() + self.config.patience;
+        let token = Token {
+            session: own,
+            kind: 0,
+        };
+        if let Some(connection) = self.connection(own) {
+            cx.set_timer(&mut connection.timer, token, deadline);
+        }
+    }
+
+    fn send_cr(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let mut parameters = self.proposal();
+        let default = self.default_size();
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        connection.tpdu_size = default;
+        parameters.called = connection.called;
+        parameters.calling = connection.calling;
+        let cr = Tpdu::Request(cotp::Connection {
+            src_ref: connection.src_ref,
+            parameters,
+            ..cotp::Connection::default()
+        });
+        connection.first = Some(Message::from_octets(&cr.emit()));
+        self.wait(own, cx);
+        self.flow(own, self.config.window, cx);
+    }
+
+    /// TPDU sizes as we propose them.
+    fn proposal(&self) -> Parameters {
+        Parameters {
+            size: u8::try_from(self.config.tpdu_size.max(128).ilog2()).ok(),
+            preferred: Some(self.config.preferred_size / 128).filter(|units| *units > 0),
+            ..Parameters::default()
+        }
+    }
+
+    fn default_size(&self) -> usize {
+        match self.config.network {
+            Network::Rfc1006 => cotp::DEFAULT_SIZE_RFC1006,
+            Network::X25 => cotp::DEFAULT_SIZE,
+        }
+    }
+
+    fn send_cc(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let answer = self.proposal();
+        let window = self.config.window;
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        cx.clear_timer(&mut connection.timer);
+        let size = connection.tpdu_size;
+        // What was agreed is said in the words in which it was proposed: `take_cr` has left one of the two.
+        let preferred = u32::try_from(size / 128).ok();
+        let is_power = size.is_power_of_two() && (128..=8192).contains(&size);
+        let parameters = Parameters {
+            size: u8::try_from(size.ilog2()).ok().filter(|_| is_power),
+            preferred: preferred
+                .filter(|_| !is_power && size.is_multiple_of(128) && answer.preferred.is_some()),
+            called: connection.called,
+            calling: connection.calling,
+            ..Parameters::default()
+        };
+        let cc = Tpdu::Confirm(cotp::Connection {
+            dst_ref: connection.dst_ref,
+            src_ref: connection.src_ref,
+            parameters,
+            ..cotp::Connection::default()
+        });
+        connection.first = Some(Message::from_octets(&cc.emit()));
+        self.flow(own, window, cx);
+    }
+
+    fn confirm(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let window = self.config.window;
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        cx.clear_timer(&mut connection.timer);
+        let opened = Opened {
+            user: connection.user,
+            provider: own,
+            unit: self.config.longest,
+            association: self.connection(own).and_then(|it| it.association.take()),
+            ..Opened::default()
+        };
+        if let Some(connection) = self.connection(own) {
+            cx.up(connection.above, Indication::Opened(Box::new(opened)));
+        }
+        self.flow(own, window, cx);
+    }
+
+    fn data(&mut self, session: Handle, data: Message, end: bool, cx: &mut Context<'_>) {
+        let window = self.config.window;
+        let Some(connection) = self
+            .connection(session)
+            .filter(|it| it.state == State::Open)
+        else {
+            return cx.drop("no such connection");
+        };
+        connection.granted = connection.granted.saturating_sub(1);
+        if !connection.partial.is_empty() || !end {
+            connection.partial.append(data);
+            if end {
+                let whole = core::mem::take(&mut connection.partial);
+                connection.waiting.push_back(whole);
+            }
+        } else {
+            connection.waiting.push_back(data);
+        }
+        self.flow(session, window, cx);
+    }
+
+    /// Hands the network what it takes, and the user what credit that leaves.
+    fn flow(&mut self, own: Handle, window: u32, cx: &mut Context<'_>) {
+        let mut sent = 0;
+        let Some(connection) = self.connection(own) else {
+            return;
+        };
+        while connection.room > 0
+            && let Some(data) = connection.next_out()
+        {
+            connection.room -= 1;
+            sent += u64::from(connection.state == State::Open);
+            let (session, end) = (connection.lower, true);
+            cx.down(NETWORK, Request::Data { session, data, end });
+        }
+        let waiting = u32::try_from(connection.waiting.len()).unwrap_or(u32::MAX);
+        let messages = window
+            .max(1)
+            .saturating_sub(connection.granted)
+            .saturating_sub(waiting);
+        if connection.state == State::Open && messages > 0 {
+            connection.granted += messages;
+            let (session, credit) = (connection.user, Credit::messages(messages));
+            cx.up(connection.above, Indication::Credit { session, credit });
+        }
+        self.counters.sent += sent;
+    }
+
+    fn abort(&mut self, session: Handle, why: Reason, cx: &mut Context<'_>) {
+        if let Some(request) = self.entries.unlisten(session, Reason::User) {
+            self.refuse_offers(session, cx);
+            return cx.down(NETWORK, request);
+        }
+        if self.connection(session).is_none() {
+            return cx.drop("no such connection");
+        }
+        self.on(session, Event::DisconnectRequest, why, cx);
+    }
+
+    /// Those whom the user of a listener has not answered hear that nobody is there any more.
+    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
+        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
+        for own in self.entries.connections(offered) {
+            self.on(own, Event::DisconnectRequest, Reason::User, cx);
+        }
+    }
+}
+
+/// The network's credit counts other messages than the user's.
+fn below(quality: Quality) -> Quality {
+    Quality {
+        receive_buffer: None,
+        ..quality
+    }
+}
+
+/// A TPDU that ends a connection. It goes whether the network has granted credit or not: a network that has no room loses it, and ends
+/// the connection all the same.
+fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
+    connection.room = connection.room.saturating_sub(1);
+    let data = Message::from_octets(&tpdu.emit());
+    let (session, end) = (connection.lower, true);
+    cx.down(NETWORK, Request::Data { session, data, end });
+}
+
+impl Protocol for Tp0 {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::Connection),
+            needs: &[Service::Connection],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
+        match request {
+            Request::Open(open) => self.open(from, *open, cx),
+            Request::Accept(accept) => self.accept(from, *accept, cx),
+            Request::Data { session, data, end } => self.data(session, data, end, cx),
+            Request::Credit { session, credit } => self.credit(session, credit.messages, cx),
+            Request::Abort {
+                session, reason, ..
+            } => self.abort(session, reason, cx),
+            Request::Cancel { user } => {
+                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                self.abort(own, Reason::User, cx);
+            }
+            Request::Particular { session, what } => self.particular(session, &what, cx),
+            Request::Release { .. } => cx.drop("class 0 has no release"),
+            Request::Expedited { .. } => cx.drop("class 0 has no expedited data"),
+            Request::Manage(_)
+            | Request::Reset { .. }
+            | Request::Unit(_)
+            | Request::Tagged { .. }
+            | Request::Values { .. } => cx.drop("a primitive of another service"),
+        }
+    }
+
+    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
+        match indication {
+            Indication::Opened(opened) => self.network_opened(opened, cx),
+            Indication::Offered(offered) => self.network_offered(*offered, cx),
+            Indication::Data { session, data, end } => self.came(session, data, end, cx),
+            Indication::Credit { session, credit } => {
+                let window = self.config.window;
+                if let Some(connection) = self.connection(session) {
+                    connection.room = connection.room.saturating_add(credit.messages);
+                    self.flow(session, window, cx);
+                }
+            }
+            Indication::Aborted {
+                session, reason, ..
+            } => self.network_ended(session, reason, cx),
+            Indication::Released { session, .. } | Indication::Closed { session } => {
+                self.network_ended(session, Reason::Down, cx);
+            }
+            // Class 0 cannot recover from a reset (X.224 section 6.6.2).
+            Indication::Reset { session, reason } => {
+                self.on(session, Event::NetworkEnd, reason, cx);
+            }
+            Indication::Expedited { .. }
+            | Indication::Tagged { .. }
+            | Indication::Values { .. }
+            | Indication::Particular { .. }
+            | Indication::Unit(_) => cx.drop("a primitive of another service"),
+            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+        }
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        self.on(token.session, Event::Timeout, Reason::TimedOut, cx);
+    }
+}

@@ -1,0 +1,202 @@
+//! What can be set, what is counted, and what is told of calls.
+
+use core::net::SocketAddr;
+
+use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_osi_service::x25::{BadNumber, Number};
+
+/// How a number is changed on its way: digits are taken off its beginning, then others put in front.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rewrite {
+    /// How many digits are taken off; all where there are fewer. Type and plan of an address that has them stay.
+    pub strip: u8,
+    /// What is put in front.
+    pub prepend: Number,
+}
+
+impl Rewrite {
+    /// `number` as it goes on.
+    ///
+    /// # Errors
+    /// It is longer than an address may be then.
+    pub fn of(&self, number: Number) -> Result<Number, BadNumber> {
+        let (kept, rest) = match number.type_and_plan() {
+            Some(_) => (2, number.len().saturating_sub(2)),
+            None => (0, number.len()),
+        };
+        let skip = rest.min(self.strip.into());
+        let digits: Vec<u8> = number.digits().collect();
+        let front = digits.iter().take(kept).copied();
+        let middle = self.prepend.digits();
+        let all = front
+            .chain(middle)
+            .chain(digits.iter().skip(kept + skip).copied());
+        if kept > 0 {
+            Number::from_typed_digits(all)
+        } else {
+            Number::from_digits(all)
+        }
+    }
+}
+
+/// Where calls go whose called address begins so.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Route {
+    /// The beginning of the called address; no digits: every call.
+    pub prefix: Number,
+    /// Only calls that came by one of these ports; none: by any.
+    pub from: Vec<String>,
+    /// Only calls whose user data begins so.
+    pub user_data: Vec<u8>,
+    /// The ports, tried in order.
+    pub to: Vec<String>,
+    /// What becomes of the called address.
+    pub called: Rewrite,
+    /// What becomes of the calling address.
+    pub calling: Rewrite,
+    /// Whether a call may leave by the port that it came by.
+    pub back: bool,
+}
+
+/// One end of a permanent virtual circuit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The port.
+    pub port: String,
+    /// The channel there.
+    pub channel: u16,
+}
+
+/// What can be set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest beginning counts; of two as long, the one that asks for more, and then the first.
+    pub routes: Vec<Route>,
+    /// Permanent virtual circuits that are joined.
+    pub circuits: Vec<[Place; 2]>,
+    /// Ports that never report up: calls can be made on them at any time, as over XOT.
+    pub always_up: Vec<String>,
+    /// The most calls.
+    pub most: u32,
+    /// After so long an end of a permanent circuit that is not to be had is asked for again, and later less often.
+    pub retry: Duration,
+    /// A call by which nothing has crossed for so long is cleared; none: it stays.
+    pub idle: Option<Duration>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            routes: Vec::new(),
+            circuits: Vec::new(),
+            always_up: Vec::new(),
+            most: 4096,
+            retry: Duration::from_secs(30),
+            idle: None,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Calls that came.
+    pub offered: u64,
+    /// Calls that were set up.
+    pub set_up: u64,
+    /// Calls that were cleared before that.
+    pub refused: u64,
+    /// Calls among those that had been set up that are cleared.
+    pub cleared: u64,
+    /// Targets that were passed over because they were down.
+    pub hunted: u64,
+    /// Packets passed on.
+    pub packets: u64,
+    /// Octets of user data in them.
+    pub octets: u64,
+    /// Interrupts passed on.
+    pub interrupts: u64,
+    /// Resets passed on.
+    pub resets: u64,
+    /// Packets that a reset has thrown away.
+    pub purged: u64,
+    /// Events that nobody fetched.
+    pub untold: u64,
+}
+
+/// Something that happened, for a log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// When.
+    pub at: Instant,
+    /// The call, counted from 1; 0: it concerns none.
+    pub call: u64,
+    /// Where the two ends of the call are, the caller's first, as far as they are known and reached by XOT.
+    pub peers: [Option<SocketAddr>; 2],
+    /// What.
+    pub what: Happened,
+}
+
+/// What happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Happened {
+    /// A call has come, of which it will be told what becomes.
+    Came {
+        /// By which port.
+        from: String,
+    },
+    /// A call stands.
+    SetUp {
+        /// By which port it came.
+        from: String,
+        /// By which it left.
+        to: String,
+        /// The calling address, as it came.
+        calling: Number,
+        /// The called address, as it came.
+        called: Number,
+    },
+    /// A call was refused.
+    Refused {
+        /// By which port it came.
+        from: String,
+        /// The calling address.
+        calling: Number,
+        /// The called address.
+        called: Number,
+        /// The cause told to the caller.
+        cause: u8,
+        /// The diagnostic code beside it.
+        diagnostic: u8,
+    },
+    /// A call that stood was cleared.
+    Cleared {
+        /// By which port that came; `None`: by ourselves.
+        by: Option<String>,
+        /// The cause.
+        cause: u8,
+        /// The diagnostic code.
+        diagnostic: u8,
+        /// Octets from the caller and to it.
+        octets: [u64; 2],
+        /// How long it stood.
+        lasted: Duration,
+    },
+    /// A circuit was reset.
+    Reset {
+        /// By which port that came.
+        by: String,
+        /// The cause.
+        cause: u8,
+        /// The diagnostic code.
+        diagnostic: u8,
+    },
+    /// A permanent circuit's end stands.
+    Joined(Place),
+    /// It does not, for this reason.
+    Parted(Place, Reason),
+    /// The interface of a port is ready.
+    Up(String),
+    /// It is no longer.
+    Down(String),
+}
