@@ -4,8 +4,8 @@ use std::fmt;
 
 use kumiki_octets::Sum;
 use kumiki_wire::Malformed;
-use kumiki_wire::mapos::Width;
-use kumiki_wire::session;
+use kumiki_wire::osi::session;
+use kumiki_wire::ppp::mapos::Width;
 
 use crate::key::{Circuit, Ends, Key, Side, Stream};
 use crate::packet::{Field, Layer, Level, Reassembled, Remark, Rest, Value, in_words};

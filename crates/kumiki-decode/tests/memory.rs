@@ -9,7 +9,7 @@
 use std::io::{self, Read};
 
 use kumiki_decode::{Capture, Decoder, Format, Registry, Wish, reassembly};
-use kumiki_wire::atm::{Header, Interface};
+use kumiki_wire::atm::cell::{Header, Interface};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

@@ -8,7 +8,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_inet::ip;
 use kumiki_inet::tcp::config::SynCookies;
 use kumiki_inet::tcp::{Config, Tcp, defaults};
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use crate::host::Host;
 use crate::packet::{self, behind};

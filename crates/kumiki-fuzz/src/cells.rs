@@ -8,8 +8,8 @@ use kumiki_link::atm::{Sar, SarConfig, Slots};
 use kumiki_link::{CellRun, Element, Outlet, Rate, Unit};
 use kumiki_octets::Message;
 use kumiki_octets::crc::Aal5Crc;
-use kumiki_wire::aal5::{CRC_OFFSET, LEN, MAX_SDU, Trailer, cells};
-use kumiki_wire::aal34::sar as segment;
+use kumiki_wire::atm::aal5::{CRC_OFFSET, LEN, MAX_SDU, Trailer, cells};
+use kumiki_wire::atm::aal34::sar as segment;
 
 use crate::{Draw, Target, within_mb};
 

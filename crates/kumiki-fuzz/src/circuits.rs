@@ -10,8 +10,8 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Modulo;
-use kumiki_wire::lapb::{Control, Header, Supervisory, function};
-use kumiki_wire::x25::{Body, Packet};
+use kumiki_wire::x25::lapb::{Control, Header, Supervisory, function};
+use kumiki_wire::x25::x25::{Body, Packet};
 use kumiki_x25::lapb::{self, Lapb};
 use kumiki_x25::x25::{Config, Over, Ranges, Role, X25};
 use kumiki_x25::xot::{self, Permanent, Xot};
@@ -347,7 +347,7 @@ impl World {
 
     /// Answers a packet as a peer does.
     fn answer(&mut self, packet: &[u8]) {
-        if packet.get(2) == Some(&kumiki_wire::xot::PVC_SETUP) {
+        if packet.get(2) == Some(&kumiki_wire::x25::xot::PVC_SETUP) {
             return self.packet(packet);
         }
         let (packet, _) = Packet::parse(packet, packet.len()).expect("what is sent can be read");

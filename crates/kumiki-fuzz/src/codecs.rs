@@ -1,16 +1,16 @@
 //! Every codec of `kumiki-wire`: no panic on any octets, and what was read and written again is read as the same.
 
-use kumiki_wire::atm::oam::Loopback;
-use kumiki_wire::atm::{self, Interface};
-use kumiki_wire::icmpv6::option::Opts;
-use kumiki_wire::ipv6::extension::{Chain, Fragment};
-use kumiki_wire::mapos::{self, Address, Subnet, Width};
-use kumiki_wire::ppp::{chap, control, ipcp, ipv6cp, lcp, lqr, pap, protocol};
-use kumiki_wire::tcp::options::{Options, SackBlocks, items};
-use kumiki_wire::{
-    aal5, aal34, arp, atm_arp, ethernet, fddi, icmpv4, icmpv6, ipv4, ipv6, llc, llc_snap, ppp, tcp,
-    udp, xtp,
-};
+use kumiki_wire::atm::cell::oam::Loopback;
+use kumiki_wire::atm::cell::{self, Interface};
+use kumiki_wire::atm::{aal5, aal34, atm_arp, llc_snap};
+use kumiki_wire::inet::icmpv6::option::Opts;
+use kumiki_wire::inet::ipv6::extension::{Chain, Fragment};
+use kumiki_wire::inet::tcp::options::{Options, SackBlocks, items};
+use kumiki_wire::inet::{arp, ethernet, fddi, icmpv4, icmpv6, ipv4, ipv6, llc, tcp, udp};
+use kumiki_wire::ppp::mapos::{self, Address, Subnet, Width};
+use kumiki_wire::ppp::ppp;
+use kumiki_wire::ppp::ppp::{chap, control, ipcp, ipv6cp, lcp, lqr, pap, protocol};
+use kumiki_wire::xtp;
 
 use crate::{Draw, Target};
 
@@ -225,18 +225,18 @@ fn tcp_options(octets: &[u8]) {
 
 fn cell(octets: &[u8]) {
     for interface in [Interface::Uni, Interface::Nni] {
-        let Ok((header, len)) = atm::Header::parse(interface, octets) else {
+        let Ok((header, len)) = cell::Header::parse(interface, octets) else {
             continue;
         };
         let _ = header.to_string();
         assert_eq!(header.octets(interface)[..], octets[..len]);
     }
     if let Some(header) = octets.first_chunk()
-        && let Some(right) = atm::correct(*header)
+        && let Some(right) = cell::correct(*header)
     {
         let changed: u32 = (0..5).map(|at| (right[at] ^ header[at]).count_ones()).sum();
         assert!(changed <= 1);
-        assert_eq!(atm::syndrome(right), 0);
+        assert_eq!(cell::syndrome(right), 0);
     }
 }
 

@@ -10,7 +10,7 @@ use core::net::{IpAddr, SocketAddr};
 use kumiki_decode::Decoder;
 use kumiki_graph::{Duration, ErrorControl, FlowControl, Instant, Protocol};
 use kumiki_inet::{ip, ipv6};
-use kumiki_wire::ipv4::protocol::XTP;
+use kumiki_wire::inet::ipv4::protocol::XTP;
 use kumiki_wire::xtp::{Control, Errors, Format, Header, Key, LEN, Options, Span};
 use kumiki_xtp::{Config, Recovery, Xtp, congestion, rtt};
 

@@ -9,7 +9,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Number;
-use kumiki_wire::x25::Packet;
+use kumiki_wire::x25::x25::Packet;
 use kumiki_x25::x25::{Config, Over, Ranges, Role, X25};
 use kumiki_x25::x25_iface::X25Iface;
 use kumiki_x25::x25_switch::{self, CLOSE, Place, Route, Switch};
@@ -280,7 +280,7 @@ impl Exchange {
             return self.pass(Duration::from_millis(250));
         }
         let (port, connection, packet) = self.heard.remove(0);
-        if packet.get(2) == Some(&kumiki_wire::xot::PVC_SETUP) {
+        if packet.get(2) == Some(&kumiki_wire::x25::xot::PVC_SETUP) {
             return self.packet(port, connection, &packet);
         }
         let (packet, _) = Packet::parse(&packet, packet.len()).expect("what is sent can be read");

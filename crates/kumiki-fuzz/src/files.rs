@@ -23,7 +23,7 @@ use kumiki_osi::tp0::{self, Tp0};
 use kumiki_osi::tpkt::{self, Tpkt};
 use kumiki_osi_service::ftam::FunctionalUnits;
 use kumiki_osi_service::ftam::contents::{ContentsType, StringClass};
-use kumiki_wire::cotp::Tpdu;
+use kumiki_wire::osi::cotp::Tpdu;
 
 use crate::packet::SHOWN;
 use crate::passing::Passing;
@@ -543,7 +543,7 @@ fn check(tpdu: &[u8], tsdu: &mut Vec<u8>) {
         tsdu.extend_from_slice(&tpdu[len..]);
         if data.eot {
             let tsdu = Message::from_octets(&core::mem::take(tsdu));
-            kumiki_wire::session::parse(tsdu).expect("it is ours");
+            kumiki_wire::osi::session::parse(tsdu).expect("it is ours");
         }
     }
 }

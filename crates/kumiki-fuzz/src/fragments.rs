@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Key};
 use kumiki_inet::{ip, ipv6};
-use kumiki_wire::ipv4;
-use kumiki_wire::ipv6 as wire6;
-use kumiki_wire::ipv6::extension::Fragment;
+use kumiki_wire::inet::ipv4;
+use kumiki_wire::inet::ipv6 as wire6;
+use kumiki_wire::inet::ipv6::extension::Fragment;
 
 use crate::bench::Bench;
 use crate::{Draw, Target, within_mb};

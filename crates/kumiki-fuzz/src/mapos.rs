@@ -18,9 +18,9 @@ use kumiki_ppp::mapos::{self as resolver, Mapos};
 use kumiki_ppp::mapos_switch::{self, MaposSwitch};
 use kumiki_ppp::ppp::{self, Ppp};
 use kumiki_ppp::sdh::{self, Sdh};
-use kumiki_wire::mapos::arp::{self, Operation};
-use kumiki_wire::mapos::ssp::{self, Entry, Metric};
-use kumiki_wire::mapos::{Address, Header, Subnet, Width, nsp, protocol};
+use kumiki_wire::ppp::mapos::arp::{self, Operation};
+use kumiki_wire::ppp::mapos::ssp::{self, Entry, Metric};
+use kumiki_wire::ppp::mapos::{Address, Header, Subnet, Width, nsp, protocol};
 
 use crate::packet::{self, behind};
 use crate::{Draw, Target, within_mb};

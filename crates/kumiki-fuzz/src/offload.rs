@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use kumiki_graph::Address;
 use kumiki_link::offload::{Merger, cut};
 use kumiki_octets::{Checksum, Message, Meta, Sum};
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
-use kumiki_wire::{ipv4, ipv6};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::{ipv4, ipv6};
 
 use crate::{Draw, Target, within_mb};
 

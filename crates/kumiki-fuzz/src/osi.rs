@@ -1,10 +1,12 @@
 //! Every codec of OSI, from LAPB to FTAM and MMS: no panic on any octets, and what was read and written again is read as the same.
 
 use kumiki_octets::Message;
-use kumiki_wire::ber::{MOST_DEPTH, Reader, chain};
-use kumiki_wire::ftam::data::{self, Syntax};
-use kumiki_wire::lapb::{self, Modulo};
-use kumiki_wire::{acse, cotp, ftam, mms, presentation, session, tpkt, x25, x29, xot};
+use kumiki_wire::files::ftam::data::{self, Syntax};
+use kumiki_wire::files::{ftam, mms};
+use kumiki_wire::osi::ber::{MOST_DEPTH, Reader, chain};
+use kumiki_wire::osi::{acse, cotp, presentation, session, tpkt};
+use kumiki_wire::x25::lapb::{self, Modulo};
+use kumiki_wire::x25::{x25, x29, xot};
 
 use crate::{Draw, Target, within_mb};
 

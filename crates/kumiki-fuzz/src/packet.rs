@@ -7,7 +7,8 @@ use kumiki_decode::capture::Link;
 use kumiki_decode::packet::Level;
 use kumiki_decode::{Decoder, Record, show};
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::{ipv4, ipv6, xtp};
+use kumiki_wire::inet::{ipv4, ipv6};
+use kumiki_wire::xtp;
 
 use crate::Draw;
 

@@ -13,7 +13,7 @@ use kumiki_ppp::ppp_daemon::misbehave::Script;
 use kumiki_ppp::ppp_daemon::{
     Config, Ipv4, MAX_LINES, Methods, Phase, PppDaemon, Quality, Secret, WAKE,
 };
-use kumiki_wire::ppp::{Compression, Header, protocol};
+use kumiki_wire::ppp::ppp::{Compression, Header, protocol};
 
 use crate::{Draw, Target, within_mb};
 

@@ -3,8 +3,8 @@
 use kumiki_decode::{Decoder, Record, capture::Link};
 use kumiki_link::sonet::{Alarm, Feedback, Heard, Level, LineConfig, Receiver, Transmitter};
 use kumiki_octets::hdlc::FLAG;
-use kumiki_wire::hdlc::{Deframer, Framing};
-use kumiki_wire::sdh::Justification;
+use kumiki_wire::ppp::hdlc::{Deframer, Framing};
+use kumiki_wire::ppp::sdh::Justification;
 
 use crate::{Draw, Target, within_mb};
 

@@ -4,7 +4,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::reassembly::{Inserted, Limits, Reassembly};
 use kumiki_inet::tcp::scoreboard::{NextSeg, Scoreboard, Span};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{SackBlock, Seq};
+use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 use crate::{Draw, Target, within_mb};
 

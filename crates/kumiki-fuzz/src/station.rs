@@ -13,7 +13,7 @@ use kumiki_inet::eth::{self, Eth};
 use kumiki_inet::tcp::{Tcp, defaults};
 use kumiki_inet::udp::{self, Udp};
 use kumiki_inet::{ip, ipv6};
-use kumiki_wire::ethernet::MacAddr;
+use kumiki_wire::inet::ethernet::MacAddr;
 
 use crate::host::Host;
 use crate::packet::{self, behind, forged, repaired, turned};

@@ -35,8 +35,8 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::ethernet::MacAddr;
-use kumiki_wire::fddi::{Header, LEN, LINE_OVERHEAD, MAX_INFORMATION, TOKEN_LEN};
+use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_wire::inet::fddi::{Header, LEN, LINE_OVERHEAD, MAX_INFORMATION, TOKEN_LEN};
 
 mod station;
 #[cfg(test)]

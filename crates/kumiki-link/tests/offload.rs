@@ -13,8 +13,8 @@ use core::net::Ipv4Addr;
 use kumiki_graph::Address;
 use kumiki_link::offload::{Merger, cut};
 use kumiki_octets::{Checksum, Message, Meta, Page, Sum};
-use kumiki_wire::ipv4;
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::ipv4;
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 use proptest::prelude::*;
 
 #[path = "../../kumiki-wire/tests/judge/mod.rs"]

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | X.25 sections 5 to 7 and annexes E and G, ISO 8208; numbers as X.121 and, with a type and a plan, X.301 have them. Recalled, and checked against what tshark 4.0 makes of the octets |
-//! | Read and written by | `kumiki_wire::x25` |
+//! | Read and written by | `kumiki_wire::x25::x25` |
 //! | Left out | the insides of facilities that only networks deal in (charging, recognised private operating agencies, redirection): their octets are kept |
 
 mod call;

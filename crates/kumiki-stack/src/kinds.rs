@@ -6,8 +6,8 @@
 use core::net::{Ipv4Addr, SocketAddrV4};
 
 use kumiki_graph::{Address, Duration, Protocol};
-use kumiki_wire::ethernet::MacAddr;
-use kumiki_wire::hdlc::FcsKind;
+use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_wire::ppp::hdlc::FcsKind;
 
 use super::reader::{Reader, circuit};
 use super::{BuildError, Place};

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::Duration;
-use kumiki_wire::mapos::{Address, MAX_INFORMATION, Subnet, Width};
+use kumiki_wire::ppp::mapos::{Address, MAX_INFORMATION, Subnet, Width};
 
 use super::kinds::{ADDRESS, Built, address};
 use super::reader::Reader;

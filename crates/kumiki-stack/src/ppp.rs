@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::Duration;
-use kumiki_wire::ppp::ipv6cp::InterfaceIdentifier;
+use kumiki_wire::ppp::ppp::ipv6cp::InterfaceIdentifier;
 
 use super::kinds::{ADDRESS, Built, address};
 use super::reader::Reader;

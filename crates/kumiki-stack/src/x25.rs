@@ -4,7 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::Duration;
 use kumiki_osi_service::x25::{Nui, Number};
-use kumiki_wire::lapb::Modulo;
+use kumiki_wire::x25::lapb::Modulo;
 
 use super::kinds::Built;
 use super::reader::Reader;
@@ -381,7 +381,7 @@ fn host_of(text: &str) -> Option<SocketAddr> {
     let host = text.trim();
     let with_port = || {
         let ip: IpAddr = host.parse().ok()?;
-        Some(SocketAddr::new(ip, kumiki_wire::xot::PORT))
+        Some(SocketAddr::new(ip, kumiki_wire::x25::xot::PORT))
     };
     host.parse().ok().or_else(with_port)
 }

@@ -1,4 +1,4 @@
-//! Octets to headers and back, one file per protocol. No state, no time, no I/O.
+//! Octets to headers and back, a folder per family and one file per protocol. No state, no time, no I/O.
 //!
 //! A header arrives in front of content that may be held elsewhere, so every protocol has the same four:
 //!
@@ -18,37 +18,12 @@
 //! `out` of another length than `len()` is a mistake of the caller: debug builds stop there, release builds write what
 //! fits.
 
-pub mod aal34;
-pub mod aal5;
-pub mod acse;
-pub mod arp;
 pub mod atm;
-pub mod atm_arp;
-pub mod ber;
-pub mod cotp;
-pub mod ethernet;
-pub mod fddi;
-pub mod ftam;
-pub mod hdlc;
-pub mod icmpv4;
-pub mod icmpv6;
-pub mod ipv4;
-pub mod ipv6;
-pub mod lapb;
-pub mod llc;
-pub mod llc_snap;
-pub mod mapos;
-pub mod mms;
+pub mod files;
+pub mod inet;
+pub mod osi;
 pub mod ppp;
-pub mod presentation;
-pub mod sdh;
-pub mod session;
-pub mod tcp;
-pub mod tpkt;
-pub mod udp;
 pub mod x25;
-pub mod x29;
-pub mod xot;
 pub mod xtp;
 
 mod malformed;

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::ber;
+use crate::osi::ber;
 
 /// Why octets are not the header they should be: the protocol, the field, what was found and what would be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -9,7 +9,7 @@ use kumiki_osi_service::mms::{
     FileName, FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, ObtainFile, Pdu, Raw,
     Reject, RejectedPdu, Request, Response, Service, ServiceError, Services, Status, file_error,
 };
-use kumiki_wire::mms::{emit, parse, parse_octets};
+use kumiki_wire::files::mms::{emit, parse, parse_octets};
 use proptest::prelude::*;
 
 /// initiate-Request of libiec61850 1.6.
@@ -340,7 +340,7 @@ proptest! {
     #[test]
     fn any_octets_are_read_or_refused(octets in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = parse(Message::from_octets(&octets));
-        let _ = kumiki_wire::mms::invoke_of(&Message::from_octets(&octets));
+        let _ = kumiki_wire::files::mms::invoke_of(&Message::from_octets(&octets));
     }
 
     #[test]

@@ -9,11 +9,11 @@
 
 use std::net::Ipv6Addr;
 
-use kumiki_wire::ethernet::{self, MacAddr, TypeOrLength, ethertype};
-use kumiki_wire::icmpv6::option::{Opt, Prefix};
-use kumiki_wire::icmpv6::{self, Message, Router, parameter, unreachable};
-use kumiki_wire::ipv6::extension::Fragment;
-use kumiki_wire::ipv6::{self, next_header};
+use kumiki_wire::inet::ethernet::{self, MacAddr, TypeOrLength, ethertype};
+use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
+use kumiki_wire::inet::icmpv6::{self, Message, Router, parameter, unreachable};
+use kumiki_wire::inet::ipv6::extension::Fragment;
+use kumiki_wire::inet::ipv6::{self, next_header};
 
 mod judge;
 

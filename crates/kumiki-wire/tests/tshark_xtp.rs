@@ -12,7 +12,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use kumiki_wire::ipv4;
+use kumiki_wire::inet::ipv4;
 use kumiki_wire::xtp::{
     Address, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key, LEN,
     Options, Rates, Span, Traffic, TrafficControl, code, service, val,

@@ -479,7 +479,7 @@ impl Protocol for Xtp {
             needs: &[Service::UnitData],
             below: (1, 1),
             keys: vec![
-                Key::IpProtocol(kumiki_wire::ipv4::protocol::XTP),
+                Key::IpProtocol(kumiki_wire::inet::ipv4::protocol::XTP),
                 Key::EtherType(ETHER_TYPE),
             ],
         }

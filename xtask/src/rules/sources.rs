@@ -96,11 +96,11 @@ mod tests {
     #[test]
     fn a_file_says_what_it_is() {
         assert_eq!(
-            rules("crates/kumiki-wire/src/llc.rs", "use x;\n"),
+            rules("crates/kumiki-wire/src/inet/llc.rs", "use x;\n"),
             ["module-doc"]
         );
-        assert!(rules("crates/kumiki-wire/src/llc.rs", "//! LLC.\nuse x;\n").is_empty());
-        assert!(rules("crates/kumiki-wire/src/llc/tests.rs", "use x;\n").is_empty());
+        assert!(rules("crates/kumiki-wire/src/inet/llc.rs", "//! LLC.\nuse x;\n").is_empty());
+        assert!(rules("crates/kumiki-wire/src/inet/llc/tests.rs", "use x;\n").is_empty());
     }
 
     #[test]

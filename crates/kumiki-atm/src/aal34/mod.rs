@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest,
 };
-use kumiki_wire::aal34::cpcs::{Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer, around};
-use kumiki_wire::aal34::{MAX_SDU, pdu_len};
+use kumiki_wire::atm::aal34::cpcs::{Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer, around};
+use kumiki_wire::atm::aal34::{MAX_SDU, pdu_len};
 
 use crate::cpcs;
 pub use crate::cpcs::Config;

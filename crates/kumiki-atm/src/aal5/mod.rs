@@ -14,8 +14,8 @@ use kumiki_graph::{
     Above, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest, Work,
 };
 use kumiki_octets::crc::Aal5Crc;
-use kumiki_wire::aal5::{CRC_OFFSET, Fault, LEN, MAX_SDU, Trailer, pad_len};
-use kumiki_wire::atm::PAYLOAD_LEN;
+use kumiki_wire::atm::aal5::{CRC_OFFSET, Fault, LEN, MAX_SDU, Trailer, pad_len};
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use crate::cpcs;
 pub use crate::cpcs::Config;

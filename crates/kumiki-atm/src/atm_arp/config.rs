@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{Address, Duration};
-use kumiki_wire::atm_arp::Address as AtmAddress;
+use kumiki_wire::atm::atm_arp::Address as AtmAddress;
 use thiserror::Error;
 
 /// What can be set.

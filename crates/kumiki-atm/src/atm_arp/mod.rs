@@ -31,8 +31,8 @@ use kumiki_graph::{
     TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
-use kumiki_wire::arp::Operation;
-use kumiki_wire::atm_arp::{Address as AtmAddress, Header, MAX_LEN};
+use kumiki_wire::atm::atm_arp::{Address as AtmAddress, Header, MAX_LEN};
+use kumiki_wire::inet::arp::Operation;
 
 use kumiki_inet::resolution::{self, below, transmit, user};
 

@@ -16,7 +16,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
     Shape, Unit, UnitIndication, UnitRequest,
 };
-use kumiki_wire::llc_snap::{Header, LEN};
+use kumiki_wire::atm::llc_snap::{Header, LEN};
 
 use kumiki_graph::users::{Users, tell_all};
 

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io::Read;
 
-use kumiki_wire::atm::{CELL_LEN, HEADER_LEN, syndrome};
-use kumiki_wire::ethernet::ethertype;
-use kumiki_wire::ipv4;
+use kumiki_wire::atm::cell::{CELL_LEN, HEADER_LEN, syndrome};
+use kumiki_wire::inet::ethernet::ethertype;
+use kumiki_wire::inet::ipv4;
 
 use super::source::Source;
 use super::{Format, Unreadable, Wish, erf, hdlc, pcap, pcapng};

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use kumiki_wire::atm::CELL_LEN;
+use kumiki_wire::atm::cell::CELL_LEN;
 
 use super::source::{Place, Source};
 use super::{Format, Link, MOST_OCTETS, Record, Unreadable};

@@ -2,15 +2,15 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::aal34`] |
+//! | Codec | [`kumiki_wire::atm::aal34`] |
 //! | Found | by name only: nothing in a cell says which adaptation its channel has (`--channel 0/100=aal34-cell`) |
 //! | SDU | as AAL5's |
 //! | Left out | the CPIs other than 0; SMDS |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::aal34::cpcs::{HEADER_LEN, Header, TRAILER_LEN, Trailer};
-use kumiki_wire::aal34::{pad_len, sar};
-use kumiki_wire::atm::PAYLOAD_LEN;
+use kumiki_wire::atm::aal34::cpcs::{HEADER_LEN, Header, TRAILER_LEN, Trailer};
+use kumiki_wire::atm::aal34::{pad_len, sar};
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use crate::key::Key;
 use crate::packet::{Reassembled, Value};

@@ -2,14 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::aal5`] |
+//! | Codec | [`kumiki_wire::atm::aal5`] |
 //! | Found | user cells of every virtual channel that is not said to be another's; ERF type 4 |
 //! | SDU | LLC by its first three octets, otherwise IP without LLC (RFC 2684 section 6) by the version: a guess, since only those who opened the channel know |
 //! | Left out | signalling (SSCOP) on VCI 5, ILMI, LAN emulation: shown as data |
 
 use kumiki_octets::crc::Aal5Crc;
-use kumiki_wire::aal5::{CRC_OFFSET, Fault, LEN, Trailer, cells, pdu_len};
-use kumiki_wire::atm::PAYLOAD_LEN;
+use kumiki_wire::atm::aal5::{CRC_OFFSET, Fault, LEN, Trailer, cells, pdu_len};
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use crate::key::Key;
 use crate::packet::{Reassembled, Value};

@@ -2,15 +2,15 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::acse`], [`kumiki_wire::ber`] |
+//! | Codec | [`kumiki_wire::osi::acse`], [`kumiki_wire::osi::ber`] |
 //! | Found | in [`super::presentation`], under its abstract syntax |
 //! | Left out | directory names, which are octets here; whether somebody is who he says |
 
 use kumiki_octets::Message;
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, Diagnostic};
 use kumiki_wire::Malformed;
-use kumiki_wire::acse::{Apdu, reason};
-use kumiki_wire::ber::{Element, Reader, Tag};
+use kumiki_wire::osi::acse::{Apdu, reason};
+use kumiki_wire::osi::ber::{Element, Reader, Tag};
 
 use super::presentation::{element, integer, place};
 use crate::key::Key;

@@ -2,10 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::arp`] |
+//! | Codec | [`kumiki_wire::inet::arp`] |
 //! | Found | EtherType 0806 |
 
-use kumiki_wire::arp::{Header, hardware};
+use kumiki_wire::inet::arp::{Header, hardware};
 
 use super::emitted;
 use crate::key::Key;

@@ -2,11 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::atm`] |
+//! | Codec | [`kumiki_wire::atm::cell`] |
 //! | Found | by name only: no link type says cells. ERF's cells have no HEC, see [`erf`](super::erf) |
 //! | Left out | the header of the network-to-network interface: cells are read as those of a user; resource management |
 
-use kumiki_wire::atm::{CELL_LEN, HEADER_LEN, Header, Interface, PAYLOAD_LEN, correct, hec, vci};
+use kumiki_wire::atm::cell::{
+    CELL_LEN, HEADER_LEN, Header, Interface, PAYLOAD_LEN, correct, hec, vci,
+};
 
 use crate::key::{Circuit, Key};
 use crate::packet::Value;

@@ -2,10 +2,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::atm_arp`] |
+//! | Codec | [`kumiki_wire::atm::atm_arp`] |
 //! | Found | EtherType 0806 with hardware type 19 |
 
-use kumiki_wire::atm_arp::{Address, Header};
+use kumiki_wire::atm::atm_arp::{Address, Header};
 
 use super::emitted;
 use crate::packet::Value;
@@ -39,7 +39,7 @@ fn dissect(reading: &mut Reading<'_>) {
     let types = reading.part(9, 2);
     reading.field("ar$thtl, ar$tstl", 9, 2, types);
     reading.field("ar$tpln", 11, 1, u32::try_from(tpln).unwrap_or_default());
-    let mut at = kumiki_wire::atm_arp::MIN_LEN;
+    let mut at = kumiki_wire::atm::atm_arp::MIN_LEN;
     let mut address = |reading: &mut Reading<'_>, name, len: usize, text: String| {
         if len > 0 {
             reading.field(name, at, len, Value::Text(text));

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::cotp`] |
+//! | Codec | [`kumiki_wire::osi::cotp`] |
 //! | Found | in [`super::tpkt`] |
 //! | Left out | classes 1 to 4; whether references and sizes fit what was agreed |
 //!
@@ -10,8 +10,8 @@
 //!
 //! What a DT without EOT carries is kept until the TSDU is whole. It is taken for session where it begins as one TSDU of session can.
 
-use kumiki_wire::cotp::{Cause, Connection, Tpdu, header_len, is_begun, parameter, reason};
-use kumiki_wire::session::{Category, Code};
+use kumiki_wire::osi::cotp::{Cause, Connection, Tpdu, header_len, is_begun, parameter, reason};
+use kumiki_wire::osi::session::{Category, Code};
 
 use crate::key::Key;
 use crate::packet::Value;
@@ -41,7 +41,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.emitted(|out| out.copy_from_slice(&written), written.len());
     if let [li, code, ..] = octets {
         reading.field("length indicator", 0, 1, *li);
-        let name = kumiki_wire::cotp::Code::of(*code).name();
+        let name = kumiki_wire::osi::cotp::Code::of(*code).name();
         reading.named("tpdu code", 1, 1, Value::Hex(u64::from(*code), 2), name);
     }
     match &tpdu {

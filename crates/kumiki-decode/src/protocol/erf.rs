@@ -7,7 +7,7 @@
 //! | Left out | other types; the contents of extension headers and of the channel's four octets |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::atm::{Header, Interface, hec};
+use kumiki_wire::atm::cell::{Header, Interface, hec};
 
 use crate::key::{Circuit, Key};
 use crate::packet::Value;

@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ethernet`] |
+//! | Codec | [`kumiki_wire::inet::ethernet`] |
 //! | Found | link type 1; bridged frames |
 //! | Left out | VLAN tags are shown as data |
 
 use kumiki_octets::crc::Fcs32;
 use kumiki_wire::Malformed;
-use kumiki_wire::ethernet::{Header, LEN, TypeOrLength};
+use kumiki_wire::inet::ethernet::{Header, LEN, TypeOrLength};
 
 use super::emitted;
 use crate::key::Key;

@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::fddi`] |
+//! | Codec | [`kumiki_wire::inet::fddi`] |
 //! | Found | link type 10, whose addresses have the bits of each octet turned around, as they are on the line |
 //! | Left out | what MAC and SMT frames carry; captures of systems that turn the addresses before they write them |
 //!
 //! Addresses are shown in canonical form.
 
-use kumiki_wire::fddi::{Control, FCS_LEN, Header, LEN, MAX_INFORMATION, fcs};
+use kumiki_wire::inet::fddi::{Control, FCS_LEN, Header, LEN, MAX_INFORMATION, fcs};
 
 use super::emitted;
 use crate::key::Key;

@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::icmpv4`] |
+//! | Codec | [`kumiki_wire::inet::icmpv4`] |
 //! | Found | IP protocol 1 |
 //! | Left out | extensions after the quoted datagram (RFC 4884) |
 
-use kumiki_wire::icmpv4::{CHECKSUM_OFFSET, Header, Message, Timestamps};
+use kumiki_wire::inet::icmpv4::{CHECKSUM_OFFSET, Header, Message, Timestamps};
 
 use super::emitted;
 use crate::key::Key;

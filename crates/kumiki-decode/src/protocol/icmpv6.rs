@@ -2,12 +2,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::icmpv6`] |
+//! | Codec | [`kumiki_wire::inet::icmpv6`] |
 //! | Found | next header 58 |
 //! | Left out | multicast listeners (RFC 2710, RFC 3810) and other types: named, their contents shown as data; extensions after the quoted packet (RFC 4884); whether the hop limit is 255, as neighbour discovery wants it |
 
-use kumiki_wire::icmpv6::option::{Opt, Opts, Prefix};
-use kumiki_wire::icmpv6::{CHECKSUM_OFFSET, Header, Message, Router, kind};
+use kumiki_wire::inet::icmpv6::option::{Opt, Opts, Prefix};
+use kumiki_wire::inet::icmpv6::{CHECKSUM_OFFSET, Header, Message, Router, kind};
 
 use super::emitted;
 use crate::key::Key;

@@ -5,8 +5,8 @@
 //! | Found | link types 12, 14 and 101 |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::ethernet::ethertype;
-use kumiki_wire::ipv4::Ecn;
+use kumiki_wire::inet::ethernet::ethertype;
+use kumiki_wire::inet::ipv4::Ecn;
 
 use crate::key::Key;
 use crate::packet::Reassembled;

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ipv4`] |
+//! | Codec | [`kumiki_wire::inet::ipv4`] |
 //! | Found | EtherType 0800, PPP protocol 0021, link type 228 |
 //! | Fragments | named, and put together again ([`fragments`](crate::reassembly::fragments)) |
 //! | Left out | the contents of options |
@@ -10,7 +10,7 @@
 use std::net::IpAddr;
 
 use kumiki_wire::Malformed;
-use kumiki_wire::ipv4::{CHECKSUM_OFFSET, Header, MIN_LEN, checksum, options, protocol};
+use kumiki_wire::inet::ipv4::{CHECKSUM_OFFSET, Header, MIN_LEN, checksum, options, protocol};
 
 use super::{emitted, ip};
 use crate::key::{Ends, Key};

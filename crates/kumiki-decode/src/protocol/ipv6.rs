@@ -2,14 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ipv6`] |
+//! | Codec | [`kumiki_wire::inet::ipv6`] |
 //! | Found | EtherType 86dd, PPP protocol 0057, link type 229, IP protocol 41 |
 //! | Left out | jumbograms (RFC 2675): their data is read as far as the packet goes, without its length |
 
 use std::net::IpAddr;
 
 use kumiki_wire::Malformed;
-use kumiki_wire::ipv6::{
+use kumiki_wire::inet::ipv6::{
     DESTINATION_OFFSET, Header, LEN, NEXT_HEADER_OFFSET, PAYLOAD_LENGTH_OFFSET, next_header,
 };
 

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ipv6::extension`]: fragment headers are also written, the others only read |
+//! | Codec | [`kumiki_wire::inet::ipv6::extension`]: fragment headers are also written, the others only read |
 //! | Found | next headers 0, 43, 44, 59 and 60 |
 //! | Fragments | named, and put together again ([`fragments`](crate::reassembly::fragments)) |
 //! | Left out | the contents of options and of routing headers; AH and ESP. Where a routing header of unknown type has segments left, sums above it are not checked: they cover the last destination |
@@ -10,8 +10,8 @@
 use std::net::IpAddr;
 
 use kumiki_wire::Malformed;
-use kumiki_wire::ipv6::extension::{Extension, FRAGMENT_LEN, Fragment as Header, Unknown};
-use kumiki_wire::ipv6::next_header;
+use kumiki_wire::inet::ipv6::extension::{Extension, FRAGMENT_LEN, Fragment as Header, Unknown};
+use kumiki_wire::inet::ipv6::next_header;
 
 use super::ipv6::next_name;
 use super::{emitted, ip};

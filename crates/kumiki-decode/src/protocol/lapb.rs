@@ -2,11 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::lapb`] |
+//! | Codec | [`kumiki_wire::x25::lapb`] |
 //! | Found | link types 207 (behind an octet that tells the direction) and 196 (behind a header of SITA's that names LAPB), EtherType 6000 behind its length |
 //! | Left out | a link modulo 128 whose set-up is not in the capture: only SABME tells, and without it frames are read modulo 8 |
 
-use kumiki_wire::lapb::{Control, Header, Modulo, Reject, Supervisory, address, ether, function};
+use kumiki_wire::x25::lapb::{
+    Control, Header, Modulo, Reject, Supervisory, address, ether, function,
+};
 
 use super::emitted;
 use crate::key::{Key, Side};

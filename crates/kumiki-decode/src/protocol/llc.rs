@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::llc`] |
+//! | Codec | [`kumiki_wire::inet::llc`] |
 //! | Found | where [`super::llc_snap`] finds other access points or another control field |
 //! | Left out | the fields of FRMR; type 3, whose control fields are shown as unnumbered ones without a name |
 
-use kumiki_wire::llc::{Control, Header, Supervisory, XID_CLASS_1, function, sap};
+use kumiki_wire::inet::llc::{Control, Header, Supervisory, XID_CLASS_1, function, sap};
 
 use super::emitted;
 use crate::key::Key;

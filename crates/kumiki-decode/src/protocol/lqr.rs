@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ppp::lqr`] |
+//! | Codec | [`kumiki_wire::ppp::ppp::lqr`] |
 //! | Found | PPP protocol c025 |
 //! | Left out | what two reports together say of the losses |
 
-use kumiki_wire::ppp::{lqr::Report, protocol};
+use kumiki_wire::ppp::ppp::{lqr::Report, protocol};
 
 use super::emitted;
 use crate::key::Key;

@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::atm::oam`] |
+//! | Codec | [`kumiki_wire::atm::cell::oam`] |
 //! | Found | cells with PTI 4 and 5, and with VCI 3 and 4 |
 //! | Left out | what is in other cells than loopbacks: named and checked only |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::atm::PAYLOAD_LEN;
-use kumiki_wire::atm::oam::{END_POINT, Loopback, is_crc10_right, kind, set_crc10};
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
+use kumiki_wire::atm::cell::oam::{END_POINT, Loopback, is_crc10_right, kind, set_crc10};
 
 use crate::packet::Value;
 use crate::reading::Reading;

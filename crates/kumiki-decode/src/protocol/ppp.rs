@@ -2,12 +2,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ppp`] |
+//! | Codec | [`kumiki_wire::ppp::ppp`] |
 //! | Found | link types 9, 50 and, behind an octet of direction, 204; ERF's HDLC records; on AAL5, NLPID cf |
 //! | Left out | flags and stuffing: who removes them sets `fcs_len` and gives the frame to `ppp`; link type 166; padding that counts itself and compound frames (RFC 1570), multilink (RFC 1990), the inside of compressed headers (RFC 1144) |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::ppp::{Header, protocol};
+use kumiki_wire::ppp::ppp::{Header, protocol};
 
 use super::{emitted, fcs};
 use crate::key::Key;

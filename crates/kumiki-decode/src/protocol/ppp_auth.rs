@@ -2,14 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ppp::pap`], [`kumiki_wire::ppp::chap`] |
+//! | Codec | [`kumiki_wire::ppp::ppp::pap`], [`kumiki_wire::ppp::ppp::chap`] |
 //! | Found | PPP protocols c023 and c223 |
 //! | Left out | whether a password or a response is right; EAP |
 //!
 //! A password of PAP is shown among the fields, as it lies there in clear, and not in the line of the packet.
 
-use kumiki_wire::ppp::control::{Header, LEN};
-use kumiki_wire::ppp::{chap, pap, protocol};
+use kumiki_wire::ppp::ppp::control::{Header, LEN};
+use kumiki_wire::ppp::ppp::{chap, pap, protocol};
 
 use super::ppp_control::header;
 use crate::key::Key;

@@ -2,12 +2,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ppp::control`] and the options of [`lcp`], [`ipcp`] and [`ipv6cp`] |
+//! | Codec | [`kumiki_wire::ppp::ppp::control`] and the options of [`lcp`], [`ipcp`] and [`ipv6cp`] |
 //! | Found | PPP protocols c021, 8021 and 8057; 8023, 8031 and 80fd, whose options are shown as octets |
 //! | Left out | whether an answer fits its request: each packet is judged for itself |
 
-use kumiki_wire::ppp::control::{self, Header, Item, LEN, Packet, code};
-use kumiki_wire::ppp::{ipcp, ipv6cp, lcp, protocol};
+use kumiki_wire::ppp::ppp::control::{self, Header, Item, LEN, Packet, code};
+use kumiki_wire::ppp::ppp::{ipcp, ipv6cp, lcp, protocol};
 
 use crate::key::Key;
 use crate::packet::{Value, in_words};

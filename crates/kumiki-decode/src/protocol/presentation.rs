@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::presentation`], [`kumiki_wire::ber`] |
+//! | Codec | [`kumiki_wire::osi::presentation`], [`kumiki_wire::osi::ber`] |
 //! | Found | in [`super::session`], whose SPDU says which PPDU it is |
 //! | Left out | transfer syntaxes other than BER; whether a context stands, only what it was proposed for is remembered |
 //!
@@ -11,9 +11,9 @@
 use kumiki_octets::Message;
 use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, abort, context_refusal, refusal};
 use kumiki_wire::Malformed;
-use kumiki_wire::ber::{Element, Reader, Tag};
-use kumiki_wire::presentation::{Abort, Accept, Connect, Refuse, Resync, Typed, UserData};
-use kumiki_wire::session::Code;
+use kumiki_wire::osi::ber::{Element, Reader, Tag};
+use kumiki_wire::osi::presentation::{Abort, Accept, Connect, Refuse, Resync, Typed, UserData};
+use kumiki_wire::osi::session::Code;
 
 use crate::key::Key;
 use crate::packet::{Reassembled, Value};

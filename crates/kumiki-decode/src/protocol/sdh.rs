@@ -2,14 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::sdh`] |
+//! | Codec | [`kumiki_wire::ppp::sdh`] |
 //! | Found | link type 160, which is for private use and which Kumiki uses for these frames; as they are before they are scrambled, or scrambled |
 //! | Left out | what is in the payload; B3, which covers parts of two frames; path overhead in a frame in which the pointer moves |
 
 use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble;
 use kumiki_wire::Malformed;
-use kumiki_wire::sdh::{
+use kumiki_wire::ppp::sdh::{
     A1, A2, CONCATENATION, G1_RDI, PATH, POINTERS, Place, Pointer, ROWS, g1_rei, k2, label,
     most_m1, n_of_frame, place,
 };
@@ -282,7 +282,7 @@ fn previous(reading: &Reading<'_>) -> Option<u16> {
 
 /// Where the envelope is after it has moved, and how that is said.
 fn moved(pointer: Pointer, before: u16) -> Option<(u16, String)> {
-    use kumiki_wire::sdh::Justification::{Negative, Positive};
+    use kumiki_wire::ppp::sdh::Justification::{Negative, Positive};
     let (after, how) = match pointer.justification(before)? {
         Positive => ((before + 1) % POINTERS, "positive"),
         Negative => ((before + POINTERS - 1) % POINTERS, "negative"),

@@ -2,15 +2,15 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::session`] |
+//! | Codec | [`kumiki_wire::osi::session`] |
 //! | Found | in [`super::cotp`] |
 //! | Left out | segmented SSDUs are not put together; whether an SPDU comes at its time |
 
 use kumiki_octets::Message;
 use kumiki_osi_service::session::{FunctionalUnits, refusal};
 use kumiki_wire::Malformed;
-use kumiki_wire::session::unit::{code, name};
-use kumiki_wire::session::{self, Code, Spdus, Unit};
+use kumiki_wire::osi::session::unit::{code, name};
+use kumiki_wire::osi::session::{self, Code, Spdus, Unit};
 
 use crate::key::Key;
 use crate::packet::{Value, in_words};

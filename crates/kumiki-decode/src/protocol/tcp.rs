@@ -2,15 +2,15 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::tcp`] |
+//! | Codec | [`kumiki_wire::inet::tcp`] |
 //! | Found | IP protocol 6 |
 //! | Left out | relative sequence numbers and what an earlier segment said, such as the window's shift count |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::cotp;
-use kumiki_wire::tcp::accecn::Order;
-use kumiki_wire::tcp::options::{items, kind};
-use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN};
+use kumiki_wire::inet::tcp::accecn::Order;
+use kumiki_wire::inet::tcp::options::{items, kind};
+use kumiki_wire::inet::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN};
+use kumiki_wire::osi::cotp;
 
 use super::emitted;
 use crate::key::{Key, Party, Stream};

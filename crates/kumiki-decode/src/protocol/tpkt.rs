@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::tpkt`] |
+//! | Codec | [`kumiki_wire::osi::tpkt`] |
 //! | Found | TCP port 102; on other ports, in connections in which something begins with the header of a packet, a CR, a CC or a DT of class 0 in it |
 //! | Left out | segments in another order than they were sent in: see [`streams`](crate::reassembly::streams) |
 //!
 //! Packets are put together from segments as [`super::framing`] has it.
 
-use kumiki_wire::tpkt::{Header, LEN, MOST, PORT};
+use kumiki_wire::osi::tpkt::{Header, LEN, MOST, PORT};
 
 use super::emitted;
 use super::framing::Framing;

@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::udp`] |
+//! | Codec | [`kumiki_wire::inet::udp`] |
 //! | Found | IP protocol 17 |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::udp::{CHECKSUM_OFFSET, Header, LEN};
+use kumiki_wire::inet::udp::{CHECKSUM_OFFSET, Header, LEN};
 
 use super::emitted;
 use crate::key::Key;

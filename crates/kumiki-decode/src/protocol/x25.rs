@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::x25`] |
+//! | Codec | [`kumiki_wire::x25::x25`] |
 //! | Found | by name: in I frames of LAPB, and in XOT |
 //! | Left out | packet sequences where nothing says which way a packet goes, or where circuits of several calls have one number; the packets are data then |
 //!
@@ -11,8 +11,8 @@
 //! What a call carries is known by its call user data, where the capture has it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
 
 use kumiki_osi_service::x25::{Facility, What, diagnostic_text};
-use kumiki_wire::cotp;
-use kumiki_wire::x25::{Block, Body, Packet};
+use kumiki_wire::osi::cotp;
+use kumiki_wire::x25::x25::{Block, Body, Packet};
 
 use crate::key::{Key, Stream};
 use crate::packet::Value;
@@ -160,7 +160,7 @@ fn conversation(reading: &mut Reading<'_>, packet: &Packet) {
 
 /// Who reads what a call with this call user data carries.
 fn protocol(call_user_data: &[u8]) -> Option<&'static str> {
-    if kumiki_wire::x29::user_data(call_user_data).is_some() {
+    if kumiki_wire::x25::x29::user_data(call_user_data).is_some() {
         Some("x29")
     } else if call_user_data.starts_with(&[3, 1, 1, 0]) {
         Some("cotp")

@@ -2,12 +2,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::x29`] |
+//! | Codec | [`kumiki_wire::x25::x29`] |
 //! | Found | in calls of X.25 whose call user data begins with 01 |
 //! | Left out | whether a value is one that the parameter can have; the facilities of a reselection are not shown one by one |
 
 use kumiki_osi_service::x25::pad::NotSet;
-use kumiki_wire::x29::{Message, Pair, error, parameter_name};
+use kumiki_wire::x25::x29::{Message, Pair, error, parameter_name};
 
 use crate::packet::Value;
 use crate::reading::Reading;

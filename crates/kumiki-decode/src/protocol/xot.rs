@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::xot`] |
+//! | Codec | [`kumiki_wire::x25::xot`] |
 //! | Found | TCP port 1998 |
 //! | Left out | segments in another order than they were sent in: see [`streams`](crate::reassembly::streams) |
 //!
 //! Packets are put together from segments as [`super::framing`] has it.
 
-use kumiki_wire::xot::{Header, LEN, PVC_SETUP, PvcSetup, status_text};
+use kumiki_wire::x25::xot::{Header, LEN, PVC_SETUP, PvcSetup, status_text};
 
 use super::emitted;
 use super::framing::Framing;
@@ -20,7 +20,7 @@ use crate::registry::Dissector;
 pub(super) const DISSECTOR: Dissector = Dissector {
     name: "xot",
     title: "XOT: X.25 on TCP",
-    claims: &[Key::TcpPort(kumiki_wire::xot::PORT)],
+    claims: &[Key::TcpPort(kumiki_wire::x25::xot::PORT)],
     dissect,
 };
 

@@ -6,11 +6,12 @@
 //! | Found | IP protocol 36, EtherType 0x817d, so behind SNAP too |
 //! | Left out | what a stream says over several packets; what aborted spans mean; address formats other than null, IPv4 and IPv6 |
 
+use kumiki_wire::Malformed;
+use kumiki_wire::inet::ethernet::ethertype;
 use kumiki_wire::xtp::{
     Address, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, LEN,
     Options, Rates, Traffic, TrafficControl, covered, service,
 };
-use kumiki_wire::{Malformed, ethernet::ethertype};
 
 use super::emitted;
 use crate::key::{Ends, Key};

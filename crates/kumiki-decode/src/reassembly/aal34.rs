@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_wire::aal34::sar::Header;
-use kumiki_wire::aal34::{MAX_SDU, pdu_len};
+use kumiki_wire::atm::aal34::sar::Header;
+use kumiki_wire::atm::aal34::{MAX_SDU, pdu_len};
 
 use super::{Unfinished, noted};
 use crate::key::Circuit;

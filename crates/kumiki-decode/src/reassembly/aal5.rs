@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_wire::aal5::{MAX_SDU, cells};
-use kumiki_wire::atm::PAYLOAD_LEN;
+use kumiki_wire::atm::aal5::{MAX_SDU, cells};
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use super::{Unfinished, noted};
 use crate::key::Circuit;

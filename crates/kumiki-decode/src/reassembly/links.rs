@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_wire::lapb::Modulo;
+use kumiki_wire::x25::lapb::Modulo;
 
 use crate::key::Side;
 

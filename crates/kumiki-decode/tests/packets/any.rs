@@ -4,7 +4,7 @@ use kumiki_decode::capture::Link;
 use kumiki_decode::{Decoder, Registry, show};
 use proptest::prelude::*;
 
-use kumiki_wire::icmpv6::Message;
+use kumiki_wire::inet::icmpv6::Message;
 
 use super::arrange::{cells, cells34, ethernet, icmp6, pdu, plain, plain6, record, tcp, udp};
 

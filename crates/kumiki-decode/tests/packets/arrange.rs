@@ -7,11 +7,12 @@ use kumiki_decode::packet::{Level, Value};
 use kumiki_decode::{Decoder, Packet, Record};
 use kumiki_octets::Sum;
 use kumiki_octets::crc::Aal5Crc;
-use kumiki_wire::atm::{self, Interface, Pti};
-use kumiki_wire::ethernet::{self, MacAddr, TypeOrLength};
-use kumiki_wire::icmpv6::option::Opt;
-use kumiki_wire::ipv6::extension::Fragment;
-use kumiki_wire::{aal5, aal34, icmpv4, icmpv6, ipv4, ipv6, llc_snap, tcp, udp};
+use kumiki_wire::atm::cell::{self, Interface, Pti};
+use kumiki_wire::atm::{aal5, aal34, llc_snap};
+use kumiki_wire::inet::ethernet::{self, MacAddr, TypeOrLength};
+use kumiki_wire::inet::icmpv6::option::Opt;
+use kumiki_wire::inet::ipv6::extension::Fragment;
+use kumiki_wire::inet::{icmpv4, icmpv6, ipv4, ipv6, tcp, udp};
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 pub(crate) const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -154,9 +155,9 @@ pub(crate) fn cells34(vci: u16, mid: u16, datagram: &[u8]) -> Vec<Vec<u8>> {
                 sn: u8::try_from(at % 16).unwrap(),
                 mid,
             };
-            let header = atm::Header {
+            let header = cell::Header {
                 vci,
-                ..atm::Header::default()
+                ..cell::Header::default()
             };
             let payload = aal34::sar::pdu(segment, octets, true);
             [&header.octets(Interface::Uni)[..], &payload].concat()
@@ -188,10 +189,10 @@ pub(crate) fn cells(vci: u16, pdu: &[u8]) -> Vec<Vec<u8>> {
     pdu.chunks(48)
         .enumerate()
         .map(|(at, payload)| {
-            let header = atm::Header {
+            let header = cell::Header {
                 vci,
                 pti: if at == last { Pti::USER_END } else { Pti::USER },
-                ..atm::Header::default()
+                ..cell::Header::default()
             };
             [&header.octets(Interface::Uni)[..], payload].concat()
         })

@@ -2,8 +2,8 @@
 
 use kumiki_decode::Decoder;
 use kumiki_decode::capture::Link;
-use kumiki_wire::atm::oam::{END_POINT, Loopback};
-use kumiki_wire::atm::{self, Interface, Pti};
+use kumiki_wire::atm::cell::oam::{END_POINT, Loopback};
+use kumiki_wire::atm::cell::{self, Interface, Pti};
 
 use super::arrange::{
     bad, cells, cells34, decode, decode_all, names, pdu, plain, record, udp, value,
@@ -120,10 +120,10 @@ fn a_wrong_header_is_corrected_and_said() {
 
 #[test]
 fn cells_without_end_are_oversize_once_and_at_the_end() {
-    let header = |pti| atm::Header {
+    let header = |pti| cell::Header {
         vci: 100,
         pti,
-        ..atm::Header::default()
+        ..cell::Header::default()
     };
     let cell = |pti| [&header(pti).octets(Interface::Uni)[..], &[0; 48]].concat();
     let mut row = vec![cell(Pti::USER); 1400];
@@ -158,10 +158,10 @@ fn what_has_not_ended_is_told_at_the_end() {
 
 #[test]
 fn oam_cells_are_read_and_checked() {
-    let header = atm::Header {
+    let header = cell::Header {
         vci: 100,
         pti: Pti::F5_END_TO_END,
-        ..atm::Header::default()
+        ..cell::Header::default()
     };
     let loopback = Loopback {
         indication: true,
@@ -183,7 +183,7 @@ fn oam_cells_are_read_and_checked() {
 
 #[test]
 fn idle_cells_and_bare_ip_are_told_apart() {
-    let idle = [&atm::Header::IDLE.octets(Interface::Uni)[..], &[0x6a; 48]].concat();
+    let idle = [&cell::Header::IDLE.octets(Interface::Uni)[..], &[0x6a; 48]].concat();
     assert_eq!(decode("cells", &idle).rest[0].why, "idle cell");
     // VC multiplexing: no LLC before the datagram.
     let packet = decode("aal5-sdu", &datagram(10));
@@ -282,7 +282,7 @@ fn what_is_missing_or_wrong_in_aal34_is_named() {
 #[test]
 fn a_header_and_a_trailer_that_do_not_belong_together_are_named() {
     let sdu = [7; 41];
-    let (front, back, count) = kumiki_wire::aal34::cpcs::around(41, 5);
+    let (front, back, count) = kumiki_wire::atm::aal34::cpcs::around(41, 5);
     let mut pdu = [&front[..], &sdu, &back[back.len() - count..]].concat();
     assert_eq!(bad(&decode("aal34", &pdu)), [""; 0]);
     let etag = pdu.len() - 3;

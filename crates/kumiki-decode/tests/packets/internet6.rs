@@ -1,8 +1,8 @@
 //! IPv6: what is wrong in headers, fragments and options is named, and the rest is read all the same.
 
-use kumiki_wire::icmpv6::Message;
-use kumiki_wire::icmpv6::option::Opt;
-use kumiki_wire::ipv6::extension::Fragment;
+use kumiki_wire::inet::icmpv6::Message;
+use kumiki_wire::inet::icmpv6::option::Opt;
+use kumiki_wire::inet::ipv6::extension::Fragment;
 
 use super::arrange::{
     B6, bad, decode, decode_all, fragment6, icmp6, names, nd_option, notes, plain6, summed6, tcp,

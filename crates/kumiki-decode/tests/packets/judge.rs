@@ -6,14 +6,14 @@ use std::process::Command;
 
 use kumiki_decode::{Capture, Decoder, Packet, Registry, Wish};
 use kumiki_octets::crc::Fcs32;
-use kumiki_wire::atm::{self, Interface, Pti};
-use kumiki_wire::ethernet::MacAddr;
-use kumiki_wire::icmpv4::Message;
-use kumiki_wire::icmpv6::option::{Opt, Prefix};
-use kumiki_wire::ipv6::extension::Fragment;
-use kumiki_wire::tcp::accecn::{AccEcn, Order};
-use kumiki_wire::tcp::{self, Flags, Options, Seq};
-use kumiki_wire::{icmpv6, ipv4, ipv6};
+use kumiki_wire::atm::cell::{self, Interface, Pti};
+use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_wire::inet::icmpv4::Message;
+use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
+use kumiki_wire::inet::ipv6::extension::Fragment;
+use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
+use kumiki_wire::inet::tcp::{self, Flags, Options, Seq};
+use kumiki_wire::inet::{icmpv6, ipv4, ipv6};
 
 use super::arrange::{
     A6, bad, ethernet, fragment6, icmp, icmp6, ip, ip6, nd_option, pdu, plain, plain6, summed6,
@@ -431,11 +431,11 @@ fn with_fcs(octets: &[u8]) -> Vec<u8> {
 #[test]
 fn records_of_dag_cards_are_read_as_tshark_reads_them() {
     let datagram = plain(17, &udp(&[7; 60]));
-    let header = atm::Header {
+    let header = cell::Header {
         vpi: 3,
         vci: 100,
         pti: Pti::USER_END,
-        ..atm::Header::default()
+        ..cell::Header::default()
     };
     let cell_header = header.octets(Interface::Uni)[..4].to_vec();
     let aal5 = [cell_header.clone(), pdu(&datagram)].concat();

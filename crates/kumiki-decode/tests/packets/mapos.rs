@@ -3,8 +3,8 @@
 use kumiki_decode::packet::{Packet, Value};
 use kumiki_decode::{Decoder, show};
 use kumiki_octets::crc::{Fcs16, Fcs32};
-use kumiki_wire::mapos::ssp::{self, Entry, Metric, Route};
-use kumiki_wire::mapos::{
+use kumiki_wire::ppp::mapos::ssp::{self, Entry, Metric, Route};
+use kumiki_wire::ppp::mapos::{
     Address, Header, Subnet,
     Width::{self, Eight, Sixteen},
     arp, nsp, protocol,

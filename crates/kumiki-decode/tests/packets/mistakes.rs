@@ -4,9 +4,9 @@ use kumiki_decode::Decoder;
 use kumiki_decode::capture::Link;
 use kumiki_decode::packet::Packet;
 use kumiki_octets::crc::Fcs32;
-use kumiki_wire::icmpv4::Message;
-use kumiki_wire::ipv4::{self, Options};
-use kumiki_wire::tcp::{self, Flags, Seq};
+use kumiki_wire::inet::icmpv4::Message;
+use kumiki_wire::inet::ipv4::{self, Options};
+use kumiki_wire::inet::tcp::{self, Flags, Seq};
 
 use super::arrange::{
     A, B, bad, decode, decode_all, ethernet, icmp, ip, names, notes, plain, record, tcp, udp, value,

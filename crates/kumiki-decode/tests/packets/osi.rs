@@ -5,8 +5,9 @@ use std::net::Ipv4Addr;
 use kumiki_decode::capture::Link;
 use kumiki_decode::{Packet, show};
 use kumiki_octets::Sum;
-use kumiki_wire::tcp::{self, Flags, Seq};
-use kumiki_wire::{ipv4, tpkt};
+use kumiki_wire::inet::ipv4;
+use kumiki_wire::inet::tcp::{self, Flags, Seq};
+use kumiki_wire::osi::tpkt;
 use proptest::prelude::*;
 
 use super::arrange::{A, B, bad, decode, ethernet, notes, record};

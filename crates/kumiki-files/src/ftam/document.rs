@@ -5,7 +5,7 @@ use kumiki_osi_service::Oid;
 use kumiki_osi_service::ftam::contents::{ContentsType, DocumentParameter, StringClass};
 use kumiki_osi_service::ftam::data::DataElement;
 use kumiki_osi_service::ftam::oids;
-use kumiki_wire::ftam::data::Syntax;
+use kumiki_wire::files::ftam::data::Syntax;
 
 /// See [`Document::content`].
 pub(super) enum Content {

@@ -2,7 +2,7 @@
 
 use kumiki_osi_service::presentation::Values;
 use kumiki_osi_service::session::{self, Resync};
-use kumiki_wire::ftam::data::{Reader, Syntax};
+use kumiki_wire::files::ftam::data::{Reader, Syntax};
 
 use super::connection::Resyncing;
 use super::document::Content;

@@ -593,7 +593,7 @@ impl Ftam {
         if data.len() > longest {
             return Err(format!("{} octets, of {longest} at most", data.len()));
         }
-        kumiki_wire::ftam::parse_all(data).map_err(|why| why.to_string())
+        kumiki_wire::files::ftam::parse_all(data).map_err(|why| why.to_string())
     }
 }
 

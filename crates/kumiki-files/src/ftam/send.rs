@@ -4,7 +4,7 @@ use kumiki_osi_service::ftam::StateResult;
 use kumiki_osi_service::ftam::bulk::Restart;
 use kumiki_osi_service::ftam::data::DataElement;
 use kumiki_osi_service::session::{self, Resync};
-use kumiki_wire::ftam::data;
+use kumiki_wire::files::ftam::data;
 
 use super::connection::{Out, Resyncing, one, written};
 use super::document::Document;

@@ -95,7 +95,7 @@ impl Connection {
     /// Puts a PDU behind what waits.
     pub(super) fn put(&mut self, pdu: Pdu, over: Option<u32>) {
         self.out
-            .push_back(Out::Pdu(kumiki_wire::mms::emit(pdu), over));
+            .push_back(Out::Pdu(kumiki_wire::files::mms::emit(pdu), over));
     }
 
     /// Hands down what there is room for.

@@ -40,7 +40,7 @@ impl Mms {
             (self.entries.listen(above, user, ours), None)
         } else {
             self.counters.sent += 1;
-            let data = kumiki_wire::mms::emit(Pdu::InitiateRequest(ours));
+            let data = kumiki_wire::files::mms::emit(Pdu::InitiateRequest(ours));
             let connection = new(above, user, State::Opening, ours);
             (self.entries.keep(connection), Some(data))
         };
@@ -78,7 +78,7 @@ impl Mms {
             return abort_below(ACSE, lower, rejected(NO_REASON, false), None, cx);
         }
         let error = |code| Some(ServiceError::new(ErrorClass::INITIATE, code));
-        let read = offered.data.take().map(kumiki_wire::mms::parse);
+        let read = offered.data.take().map(kumiki_wire::files::mms::parse);
         let (agreed, wrong) = match read {
             Some(Ok(Pdu::InitiateRequest(asked))) => {
                 let agreed = lesser(&asked, &ours);
@@ -98,7 +98,7 @@ impl Mms {
         let wrong = wrong.or_else(|| context.is_none().then(|| error(0)).flatten());
         if let Some(error) = wrong {
             self.counters.refused += 1;
-            let data = kumiki_wire::mms::emit(Pdu::InitiateError(error));
+            let data = kumiki_wire::files::mms::emit(Pdu::InitiateError(error));
             return abort_below(ACSE, lower, rejected(NO_REASON, true), Some(data), cx);
         }
         let mut connection = new(above, Handle::default(), State::Offered, ours);
@@ -133,7 +133,7 @@ impl Mms {
             services_supported: connection.ours,
             ..connection.agreed
         };
-        let data = kumiki_wire::mms::emit(Pdu::InitiateResponse(answer));
+        let data = kumiki_wire::files::mms::emit(Pdu::InitiateResponse(answer));
         let mut association = accept.association.unwrap_or_default();
         association.initiate = None;
         association.session.functional_units = SessionUnits::DUPLEX;
@@ -158,7 +158,7 @@ impl Mms {
         };
         connection.lower = opened.provider;
         let mut association = opened.association.take().unwrap_or_default();
-        let read = opened.data.take().map(kumiki_wire::mms::parse);
+        let read = opened.data.take().map(kumiki_wire::files::mms::parse);
         let context = context(&association);
         let Some(connection) = self.connection(own) else {
             return;
@@ -272,7 +272,7 @@ impl Mms {
             return;
         }
         // What cannot be read does not matter any more.
-        let said = data.and_then(|data| kumiki_wire::mms::parse(data).ok());
+        let said = data.and_then(|data| kumiki_wire::files::mms::parse(data).ok());
         let reason = match said {
             Some(Pdu::InitiateError(error)) => Reason::Told(Told::Mms {
                 class: u8::try_from(error.class.0).unwrap_or(u8::MAX),

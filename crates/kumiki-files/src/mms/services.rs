@@ -49,12 +49,12 @@ impl Mms {
             | Pdu::ConcludeResponse
             | Pdu::ConcludeError(_) => return cx.drop("initiate and conclude are the layer's"),
         };
-        let mut data = kumiki_wire::mms::emit(pdu);
+        let mut data = kumiki_wire::files::mms::emit(pdu);
         if data.len() > longest
             && let Some(invoke) = over
         {
             let error = ServiceError::new(ErrorClass::SERVICE, PDU_SIZE);
-            data = kumiki_wire::mms::emit(Pdu::Error { invoke, error });
+            data = kumiki_wire::files::mms::emit(Pdu::Error { invoke, error });
         }
         connection.out.push_back(Out::Pdu(data, over));
         connection.flush(cx);
@@ -72,8 +72,8 @@ impl Mms {
                 self.reject(own, None, RejectedPdu::PDU_ERROR, Reject::INVALID_PDU, cx);
                 continue;
             }
-            let invoke = kumiki_wire::mms::invoke_of(&value.data);
-            match kumiki_wire::mms::parse(value.data) {
+            let invoke = kumiki_wire::files::mms::invoke_of(&value.data);
+            match kumiki_wire::files::mms::parse(value.data) {
                 Ok(pdu) => self.take(own, pdu, cx),
                 Err(_) => match invoke {
                     Some((pdu @ RejectedPdu::CONFIRMED_REQUEST, invoke)) => {

@@ -268,7 +268,7 @@ fn initiate() -> Vec<u8> {
         local_detail: Some(1000),
         ..Config::default().initiate
     };
-    kumiki_wire::mms::emit(Pdu::InitiateRequest(ours)).to_vec()
+    kumiki_wire::files::mms::emit(Pdu::InitiateRequest(ours)).to_vec()
 }
 
 fn run(initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
@@ -369,7 +369,7 @@ fn heard(steps: Vec<Step>) -> Vec<Vec<u8>> {
 fn the_lesser_of_both_is_agreed_on() {
     let graph = run(initiate(), Vec::new());
     let Pdu::InitiateResponse(agreed) =
-        kumiki_wire::mms::parse_octets(&hand(&graph).heard[0]).unwrap()
+        kumiki_wire::files::mms::parse_octets(&hand(&graph).heard[0]).unwrap()
     else {
         panic!("no answer");
     };
@@ -446,7 +446,7 @@ fn answers_that_are_none_end_their_services_and_the_user_is_told() {
         services_supported: Services::of(&[MmsService::FILE_CLOSE]),
         ..Config::default().initiate
     };
-    let ours = kumiki_wire::mms::emit(Pdu::InitiateRequest(ours)).to_vec();
+    let ours = kumiki_wire::files::mms::emit(Pdu::InitiateRequest(ours)).to_vec();
     let graph = run_with(shelf_asks, ours, steps.collect());
     let codes = [(1, 2, 3), (2, 2, 2), (3, 3, 3)];
     let rejects = codes.map(|(invoke, pdu, code)| reject(invoke, pdu, code));
@@ -456,7 +456,7 @@ fn answers_that_are_none_end_their_services_and_the_user_is_told() {
     assert_eq!(heard, [&rejects[..], &rejects].concat());
     let told = shelf(&graph).heard[1..].iter();
     let told: Vec<Vec<u8>> = told
-        .map(|pdu| kumiki_wire::mms::emit(pdu.clone()).to_vec())
+        .map(|pdu| kumiki_wire::files::mms::emit(pdu.clone()).to_vec())
         .collect();
     assert_eq!(told, rejects);
     assert_eq!(shelf(&graph).credit, 5 + 3, "each may be asked for again");
@@ -510,7 +510,7 @@ fn who_begins_with_something_else_or_too_small_is_refused() {
         local_detail: Some(SHORTEST - 1),
         ..Config::default().initiate
     };
-    let small = kumiki_wire::mms::emit(Pdu::InitiateRequest(small)).to_vec();
+    let small = kumiki_wire::files::mms::emit(Pdu::InitiateRequest(small)).to_vec();
     for (initiate, error) in [(small, [0x88, 1, 2]), (CONCLUDE.to_vec(), [0x88, 1, 0])] {
         let graph = run(initiate, Vec::new());
         assert_eq!(hand(&graph).ended, Some("aborted"));

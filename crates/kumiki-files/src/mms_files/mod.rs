@@ -113,7 +113,7 @@ fn piece(longest: Option<i64>) -> usize {
     let longest = longest.and_then(|it| usize::try_from(it).ok());
     let longest = longest.unwrap_or(LONGEST).min(LONGEST);
     longest
-        .saturating_sub(kumiki_wire::mms::AROUND_FILE_DATA)
+        .saturating_sub(kumiki_wire::files::mms::AROUND_FILE_DATA)
         .max(1)
 }
 

@@ -30,8 +30,8 @@ use kumiki_graph::{
     Request, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
-use kumiki_wire::arp::{Header, LEN, Operation, hardware};
-use kumiki_wire::ethernet::MacAddr;
+use kumiki_wire::inet::arp::{Header, LEN, Operation, hardware};
+use kumiki_wire::inet::ethernet::MacAddr;
 use thiserror::Error;
 
 use crate::resolution::{self, Bounds, Cache, Found, OWN, below, user};

@@ -19,7 +19,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
     Shape, Unit, UnitIndication, UnitRequest,
 };
-use kumiki_wire::ethernet::{Header, LEN, MAX_DATA, MIN_DATA, MacAddr, TypeOrLength};
+use kumiki_wire::inet::ethernet::{Header, LEN, MAX_DATA, MIN_DATA, MacAddr, TypeOrLength};
 use thiserror::Error;
 
 use kumiki_graph::users::{Users, tell_all};

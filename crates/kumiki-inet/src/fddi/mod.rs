@@ -8,7 +8,7 @@
 //! | Left out | station management (its frames are dropped and counted), synchronous sending, restricted tokens, promiscuous reception; sessions and credit |
 //!
 //! Where a unit goes is an [`Address::Mac`] in canonical form, and so is where one came from; on the line the bits of each octet
-//! of an address are the other way round ([`kumiki_wire::fddi`]). A frame for another station is dropped. Of groups all are taken:
+//! of an address are the other way round ([`kumiki_wire::inet::fddi`]). A frame for another station is dropped. Of groups all are taken:
 //! those above know which they are in.
 //!
 //! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
@@ -17,8 +17,8 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
     Shape, Unit, UnitIndication, UnitRequest,
 };
-use kumiki_wire::ethernet::MacAddr;
-use kumiki_wire::fddi::{Control, Header, LEN, MAX_INFORMATION};
+use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_wire::inet::fddi::{Control, Header, LEN, MAX_INFORMATION};
 use thiserror::Error;
 
 use kumiki_graph::users::tell_all;

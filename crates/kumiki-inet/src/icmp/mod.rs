@@ -22,10 +22,10 @@ use kumiki_graph::{
     Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest, Work,
 };
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::icmpv4::MIN_LEN;
-use kumiki_wire::ipv4::protocol;
-use kumiki_wire::ipv6::{self, next_header};
-use kumiki_wire::{icmpv4, icmpv6};
+use kumiki_wire::inet::icmpv4::MIN_LEN;
+use kumiki_wire::inet::ipv4::protocol;
+use kumiki_wire::inet::ipv6::{self, next_header};
+use kumiki_wire::inet::{icmpv4, icmpv6};
 
 use crate::internet::is_intact;
 use kumiki_graph::users::tell_all;

@@ -1,7 +1,7 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{DeviceId, NodeId, Problem};
-use kumiki_wire::ipv4;
+use kumiki_wire::inet::ipv4;
 use proptest::prelude::*;
 
 use super::*;

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::ipv4::Ecn;
+use kumiki_wire::inet::ipv4::Ecn;
 use smallvec::SmallVec;
 
 /// Octets in the least page; larger ones are taken for multiples of it.

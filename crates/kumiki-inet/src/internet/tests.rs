@@ -4,7 +4,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::ipv4::Ecn;
+use kumiki_wire::inet::ipv4::Ecn;
 
 use super::*;
 

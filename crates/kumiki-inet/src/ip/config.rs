@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::Address;
-use kumiki_wire::ipv4::MIN_MTU;
+use kumiki_wire::inet::ipv4::MIN_MTU;
 use thiserror::Error;
 
 use crate::internet::{Rate, Reassembly, Routes};

@@ -4,8 +4,8 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::icmpv4::{self, Header as IcmpHeader, Message as Icmp, unreachable};
-use kumiki_wire::ipv4::{self, Header, protocol};
+use kumiki_wire::inet::icmpv4::{self, Header as IcmpHeader, Message as Icmp, unreachable};
+use kumiki_wire::inet::ipv4::{self, Header, protocol};
 
 use super::Ip;
 use crate::internet::is_intact;

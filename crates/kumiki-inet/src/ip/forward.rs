@@ -2,8 +2,8 @@
 
 use kumiki_graph::Context;
 use kumiki_octets::Message;
-use kumiki_wire::icmpv4::{Message as Icmp, time_exceeded, unreachable};
-use kumiki_wire::ipv4::Header;
+use kumiki_wire::inet::icmpv4::{Message as Icmp, time_exceeded, unreachable};
+use kumiki_wire::inet::ipv4::Header;
 
 use super::Ip;
 use super::errors::{About, too_big, unreachable_by};

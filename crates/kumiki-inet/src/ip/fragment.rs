@@ -2,7 +2,7 @@
 
 use kumiki_graph::Context;
 use kumiki_octets::Message;
-use kumiki_wire::ipv4::Header;
+use kumiki_wire::inet::ipv4::Header;
 
 use super::Ip;
 use super::send::Refused;

@@ -424,9 +424,9 @@ impl Protocol for Ip {
             needs: &[Service::UnitData, Service::Frame],
             below: (interfaces, interfaces),
             keys: vec![
-                Key::EtherType(kumiki_wire::ethernet::ethertype::IPV4),
-                Key::PppProtocol(kumiki_wire::ppp::protocol::IPV4),
-                Key::MaposProtocol(kumiki_wire::mapos::protocol::IPV4),
+                Key::EtherType(kumiki_wire::inet::ethernet::ethertype::IPV4),
+                Key::PppProtocol(kumiki_wire::ppp::ppp::protocol::IPV4),
+                Key::MaposProtocol(kumiki_wire::ppp::mapos::protocol::IPV4),
             ],
         }
     }
@@ -484,6 +484,6 @@ impl Protocol for Ip {
 }
 
 /// The most octets that can stand behind `header`.
-fn max_data(header: &kumiki_wire::ipv4::Header) -> usize {
+fn max_data(header: &kumiki_wire::inet::ipv4::Header) -> usize {
     usize::from(u16::MAX) - header.len()
 }

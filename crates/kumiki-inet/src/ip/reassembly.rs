@@ -10,8 +10,8 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{Context, Token};
 use kumiki_octets::Message;
-use kumiki_wire::icmpv4::{Message as Icmp, time_exceeded};
-use kumiki_wire::ipv4::Ecn;
+use kumiki_wire::inet::icmpv4::{Message as Icmp, time_exceeded};
+use kumiki_wire::inet::ipv4::Ecn;
 
 use super::errors::About;
 use super::fragment::with_header;

@@ -4,9 +4,9 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{Address, Below, Context, Indication, Key, SourceRoute, Unit, UnitOptions};
 use kumiki_octets::Message;
-use kumiki_wire::icmpv4::unreachable;
-use kumiki_wire::ipv4::options::kind;
-use kumiki_wire::ipv4::{self, Header, protocol};
+use kumiki_wire::inet::icmpv4::unreachable;
+use kumiki_wire::inet::ipv4::options::kind;
+use kumiki_wire::inet::ipv4::{self, Header, protocol};
 
 use super::errors::{About, unreachable_by};
 use super::{Ip, Kind, is_group};

@@ -6,9 +6,9 @@ use kumiki_graph::{
     Above, Address, Context, Indication, Problem, Report, Request, SourceRoute, Unit, UnitOptions,
 };
 use kumiki_octets::{Checksum, Message};
-use kumiki_wire::icmpv4::{QUOTED_DATA, unreachable};
-use kumiki_wire::ipv4::options::kind;
-use kumiki_wire::ipv4::{self, Header, protocol};
+use kumiki_wire::inet::icmpv4::{QUOTED_DATA, unreachable};
+use kumiki_wire::inet::ipv4::options::kind;
+use kumiki_wire::inet::ipv4::{self, Header, protocol};
 
 use super::config::Neighbours;
 use super::{Hop, Ip, Link, errors};

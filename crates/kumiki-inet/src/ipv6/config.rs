@@ -3,7 +3,7 @@
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{Address, Duration};
-use kumiki_wire::ipv6::MIN_MTU;
+use kumiki_wire::inet::ipv6::MIN_MTU;
 use thiserror::Error;
 
 use crate::internet::{Rate, Reassembly, Routes};

@@ -8,10 +8,10 @@ use core::net::Ipv6Addr;
 
 use kumiki_graph::{Address, Context, Duration, Instant, Token};
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::ethernet::MacAddr;
-use kumiki_wire::icmpv6::option::{Opt, Opts};
-use kumiki_wire::icmpv6::{Header as IcmpHeader, MAX_LEN, Message as Icmp};
-use kumiki_wire::ipv6::{ALL_NODES, Header, link_local, next_header, solicited_node};
+use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_wire::inet::icmpv6::option::{Opt, Opts};
+use kumiki_wire::inet::icmpv6::{Header as IcmpHeader, MAX_LEN, Message as Icmp};
+use kumiki_wire::inet::ipv6::{ALL_NODES, Header, link_local, next_header, solicited_node};
 
 use super::addresses::{Own, Standing, select};
 use super::config::{Discovery, Neighbours};

@@ -2,11 +2,11 @@
 
 use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::icmpv6::{
+use kumiki_wire::inet::icmpv6::{
     self, Header as IcmpHeader, Message as Icmp, kind, parameter, unreachable,
 };
-use kumiki_wire::ipv6::extension::Chain;
-use kumiki_wire::ipv6::{self, Header, MIN_MTU, next_header};
+use kumiki_wire::inet::ipv6::extension::Chain;
+use kumiki_wire::inet::ipv6::{self, Header, MIN_MTU, next_header};
 
 use super::send::HEADER_LEN;
 use super::{Ip, MAX_HEADERS};

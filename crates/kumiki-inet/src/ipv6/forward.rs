@@ -2,8 +2,8 @@
 
 use kumiki_graph::Context;
 use kumiki_octets::Message;
-use kumiki_wire::icmpv6::{Message as Icmp, time_exceeded, unreachable};
-use kumiki_wire::ipv6::{Header, LEN};
+use kumiki_wire::inet::icmpv6::{Message as Icmp, time_exceeded, unreachable};
+use kumiki_wire::inet::ipv6::{Header, LEN};
 
 use super::Ip;
 use super::addresses::scope;

@@ -2,8 +2,8 @@
 
 use kumiki_graph::Context;
 use kumiki_octets::Message;
-use kumiki_wire::ipv6::extension::{FRAGMENT_LEN, Fragment};
-use kumiki_wire::ipv6::{self, Header, next_header};
+use kumiki_wire::inet::ipv6::extension::{FRAGMENT_LEN, Fragment};
+use kumiki_wire::inet::ipv6::{self, Header, next_header};
 
 use super::Ip;
 use super::send::Refused;

@@ -50,7 +50,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Instant, Key, LinkReport, Manage, Protocol, Report,
     Request, Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
-use kumiki_wire::ipv6::{self, ALL_NODES, ALL_ROUTERS, link_local, solicited_node};
+use kumiki_wire::inet::ipv6::{self, ALL_NODES, ALL_ROUTERS, link_local, solicited_node};
 
 mod addresses;
 mod config;
@@ -451,8 +451,8 @@ impl Protocol for Ip {
             needs: &[Service::UnitData, Service::Frame],
             below: (interfaces, interfaces),
             keys: vec![
-                Key::EtherType(kumiki_wire::ethernet::ethertype::IPV6),
-                Key::PppProtocol(kumiki_wire::ppp::protocol::IPV6),
+                Key::EtherType(kumiki_wire::inet::ethernet::ethertype::IPV6),
+                Key::PppProtocol(kumiki_wire::ppp::ppp::protocol::IPV6),
             ],
         }
     }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::ethernet::MacAddr;
+use kumiki_wire::inet::ethernet::MacAddr;
 
 use super::config::Discovery;
 

@@ -10,9 +10,9 @@ use core::net::Ipv6Addr;
 
 use kumiki_graph::{Context, Token};
 use kumiki_octets::Message;
-use kumiki_wire::icmpv6::{Message as Icmp, parameter, time_exceeded};
-use kumiki_wire::ipv6::extension::{FRAGMENT_LEN, Fragment as FragmentHeader};
-use kumiki_wire::ipv6::{self, PAYLOAD_LENGTH_OFFSET};
+use kumiki_wire::inet::icmpv6::{Message as Icmp, parameter, time_exceeded};
+use kumiki_wire::inet::ipv6::extension::{FRAGMENT_LEN, Fragment as FragmentHeader};
+use kumiki_wire::inet::ipv6::{self, PAYLOAD_LENGTH_OFFSET};
 
 use super::errors::About;
 use super::fragment::with_header;

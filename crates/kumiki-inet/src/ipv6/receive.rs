@@ -3,9 +3,9 @@
 use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::Malformed;
-use kumiki_wire::icmpv6::{Message as Icmp, kind, parameter};
-use kumiki_wire::ipv6::extension::{Chain, Extension, FRAGMENT_LEN, Fragment, Unknown};
-use kumiki_wire::ipv6::{self, Header, next_header};
+use kumiki_wire::inet::icmpv6::{Message as Icmp, kind, parameter};
+use kumiki_wire::inet::ipv6::extension::{Chain, Extension, FRAGMENT_LEN, Fragment, Unknown};
+use kumiki_wire::inet::ipv6::{self, Header, next_header};
 
 use super::addresses::scope;
 use super::errors::About;

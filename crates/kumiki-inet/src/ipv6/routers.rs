@@ -8,9 +8,9 @@
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{Context, Duration, Instant};
-use kumiki_wire::icmpv6::option::{Opt, Prefix};
-use kumiki_wire::icmpv6::{Message as Icmp, Router as Told};
-use kumiki_wire::ipv6::{ALL_ROUTERS, Header, MIN_MTU};
+use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
+use kumiki_wire::inet::icmpv6::{Message as Icmp, Router as Told};
+use kumiki_wire::inet::ipv6::{ALL_ROUTERS, Header, MIN_MTU};
 
 use super::addresses::{Own, Standing, select};
 use super::discovery::{Discover, Link, around, source_mac};

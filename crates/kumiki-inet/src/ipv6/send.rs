@@ -7,9 +7,9 @@ use kumiki_graph::{
     UnitOptions,
 };
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::ethernet::MacAddr;
-use kumiki_wire::icmpv6::{CHECKSUM_OFFSET, MIN_LEN, unreachable};
-use kumiki_wire::ipv6::{self, Header, next_header};
+use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_wire::inet::icmpv6::{CHECKSUM_OFFSET, MIN_LEN, unreachable};
+use kumiki_wire::inet::ipv6::{self, Header, next_header};
 
 use super::discovery::Link;
 use super::neighbours::Packet;

@@ -1,7 +1,7 @@
 //! LLC on an Ethernet whose frames have a length, and what it answers.
 
 use kumiki_graph::{DeviceId, NodeId};
-use kumiki_wire::ethernet::MacAddr;
+use kumiki_wire::inet::ethernet::MacAddr;
 
 use super::*;
 use crate::eth::{self, Eth};

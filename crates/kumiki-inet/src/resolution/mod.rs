@@ -19,7 +19,7 @@ use kumiki_graph::{
     Unit, ether_types,
 };
 use kumiki_octets::Message;
-use kumiki_wire::ethernet::ethertype;
+use kumiki_wire::inet::ethernet::ethertype;
 
 mod cache;
 #[cfg(test)]

@@ -26,7 +26,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Open, Protocol,
     Quality, Report, Request, Service, Shape, Unit, Work,
 };
-use kumiki_wire::ethernet::{Header, LEN, MacAddr};
+use kumiki_wire::inet::ethernet::{Header, LEN, MacAddr};
 use thiserror::Error;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use kumiki_graph::{Address, Context, Problem, Report, Unit};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::Tcp;
 use super::demux::Pair;

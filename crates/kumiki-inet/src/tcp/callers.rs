@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use kumiki_graph::{Context, EcnUse, Instant, Quality, UnitOptions};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::config::SynCookies;
 use super::deadlines::slow_deadline;

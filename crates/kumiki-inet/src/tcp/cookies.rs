@@ -13,7 +13,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::demux::{Pair, Secret};
 

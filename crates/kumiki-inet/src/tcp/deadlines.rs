@@ -1,7 +1,7 @@
 //! What a session does when its timers expire.
 
 use kumiki_graph::{Duration, Instant, Reason};
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::config::{AckTimer, Beat, Config};
 use super::receive::{AckReason, Due};

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use kumiki_graph::{Context, Handle, Instant, SourceRoute, TimerSlot, Token};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Options, Seq};
+use kumiki_wire::inet::tcp::{Options, Seq};
 
 use super::demux::{Pair, Secret};
 use super::ecn::handshake::Answering;

@@ -8,7 +8,7 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{Instant, Rng};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::demux::{Pair, Secret};
 

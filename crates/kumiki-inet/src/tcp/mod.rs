@@ -315,7 +315,7 @@ impl Protocol for Tcp {
             offers: Some(Service::Stream),
             needs: &[Service::UnitData],
             below: (1, 1),
-            keys: vec![Key::IpProtocol(kumiki_wire::ipv4::protocol::TCP)],
+            keys: vec![Key::IpProtocol(kumiki_wire::inet::ipv4::protocol::TCP)],
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a session sends: acknowledgments, what was lost, new data.
 
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::pacing::Pace;
 use super::receive::{AckReason, Receive};

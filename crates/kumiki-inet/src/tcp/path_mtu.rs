@@ -29,7 +29,7 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{Address, Below, Duration, Instant, Manage, Request};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::config::{Config, PathMtu};
 use super::recovery::Phase;

@@ -13,7 +13,7 @@ use kumiki_graph::{
     UnitOptions,
 };
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, UserTimeout};
+use kumiki_wire::inet::tcp::{Flags, UserTimeout};
 
 use super::config::Config;
 use super::session::{DSCP, Io, Session};

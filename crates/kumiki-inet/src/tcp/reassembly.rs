@@ -23,7 +23,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_octets::{Message, Page};
-use kumiki_wire::tcp::{SackBlock, SackBlocks, Seq};
+use kumiki_wire::inet::tcp::{SackBlock, SackBlocks, Seq};
 
 /// What a piece takes beside its octets, about: what is left of its page, and the message.
 pub(crate) const OVERHEAD: usize = 2560;

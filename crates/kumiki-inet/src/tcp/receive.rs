@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Instant, Quality};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{SackBlock, Seq};
+use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 use super::buffers::Buffers;
 use super::config::{AckRule, Config, EdgeRule, Rounding, WindowUpdate};
@@ -270,9 +270,9 @@ impl Receive {
     /// The shift count to offer: the least that can show the whole buffer, as large as it may become.
     pub(crate) fn shift_for(config: &Config, buffer: u32) -> Option<u8> {
         config.window_scaling.then(|| {
-            (0..=kumiki_wire::tcp::options::MAX_WINDOW_SCALE)
+            (0..=kumiki_wire::inet::tcp::options::MAX_WINDOW_SCALE)
                 .find(|shift| buffer >> shift <= MAX_WINDOW)
-                .unwrap_or(kumiki_wire::tcp::options::MAX_WINDOW_SCALE)
+                .unwrap_or(kumiki_wire::inet::tcp::options::MAX_WINDOW_SCALE)
         })
     }
 }

@@ -6,7 +6,7 @@ use kumiki_graph::{
     Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened,
     Quality, Reason, Request,
 };
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::demux::Pair;
 use super::isn;

@@ -23,7 +23,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 mod arrival;
 #[cfg(test)]

@@ -4,8 +4,8 @@ use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::{AccessPoint, Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Meta, Sum};
-use kumiki_wire::ipv4::{Ecn as Codepoint, protocol};
-use kumiki_wire::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
+use kumiki_wire::inet::ipv4::{Ecn as Codepoint, protocol};
+use kumiki_wire::inet::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
 
 use super::demux::Pair;
 use super::ecn::receiver::Arrived;

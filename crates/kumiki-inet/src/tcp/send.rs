@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Coalesce, Credit};
 use kumiki_octets::{Message, Slice};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::config::HalfWindow;
 use super::scoreboard::{Scoreboard, Span};

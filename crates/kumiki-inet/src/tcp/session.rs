@@ -7,7 +7,7 @@ use kumiki_graph::{
     Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason, UnitOptions,
 };
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Seq};
+use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::buffers::{Buffers, Memory};
 use super::challenge::{Budget, Challenges};
@@ -60,7 +60,7 @@ impl Shared {
     /// The largest text of a segment without options, where segments of `unit` octets can be sent to addresses such as `ip`
     /// and received from them (0: not known); what the MSS option tells (MUST-67, SHLD-6).
     pub(crate) fn own_mss(&self, unit: u32, ip: IpAddr) -> u32 {
-        let header = u32::try_from(kumiki_wire::tcp::MIN_LEN).unwrap_or(20);
+        let header = u32::try_from(kumiki_wire::inet::tcp::MIN_LEN).unwrap_or(20);
         let link = match unit {
             0 => self.config.default_mss(ip).into(),
             unit => unit.saturating_sub(header),

@@ -13,7 +13,7 @@ use kumiki_graph::{
     Context, Duration, Handle, Instant, SourceRoute, TimerSlot, Token, UnitOptions,
 };
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::deadlines::slow_deadline;
 use super::demux::{Pair, Secret};

@@ -1,7 +1,7 @@
 //! What happened on one connection, for figures.
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::receive::AckReason;
 

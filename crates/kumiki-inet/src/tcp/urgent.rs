@@ -8,7 +8,7 @@
 
 use kumiki_graph::Indication;
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Seq};
+use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::segment::Segment;
 use super::send::Fin;

@@ -35,9 +35,9 @@ use kumiki_graph::{
     Protocol, Reason, Report, Request, Service, Shape, Unit, UnitIndication, Work,
 };
 use kumiki_octets::Sum;
-use kumiki_wire::ipv4::protocol;
-use kumiki_wire::udp::{self, Header, LEN};
-use kumiki_wire::{icmpv4, icmpv6};
+use kumiki_wire::inet::ipv4::protocol;
+use kumiki_wire::inet::udp::{self, Header, LEN};
+use kumiki_wire::inet::{icmpv4, icmpv6};
 
 use crate::internet::is_intact;
 use kumiki_graph::users::tell_all;

@@ -2,7 +2,7 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{Credit, DeviceId, NodeId, Quality};
 use kumiki_octets::Message;
-use kumiki_wire::ipv4;
+use kumiki_wire::inet::ipv4;
 use proptest::prelude::*;
 
 use super::sockets::DYNAMIC;

@@ -35,7 +35,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request,
     Service, Shape, Unit, UnitIndication, UnitRequest,
 };
-use kumiki_wire::icmpv4::{QUOTED_DATA, unreachable};
+use kumiki_wire::inet::icmpv4::{QUOTED_DATA, unreachable};
 
 mod config;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use kumiki_graph::{AccessPoint, DeviceId, NodeId};
 use kumiki_octets::Message;
-use kumiki_wire::arp::{self as arp_wire, Operation, hardware};
-use kumiki_wire::ethernet::MacAddr;
+use kumiki_wire::inet::arp::{self as arp_wire, Operation, hardware};
+use kumiki_wire::inet::ethernet::MacAddr;
 
 use super::*;
 use crate::arp::{self, Arp};
@@ -308,13 +308,13 @@ fn a_group_is_wanted_of_all_interfaces_below_or_of_that_of_its_route() {
     );
     // Both take the group from now on.
     for (number, _) in ips.iter().enumerate() {
-        let header = kumiki_wire::ipv4::Header {
+        let header = kumiki_wire::inet::ipv4::Header {
             total_length: 21,
             time_to_live: 1,
             protocol: 17,
             source: PEER[number],
             destination: Ipv4Addr::new(239, 0, 0, 1),
-            ..kumiki_wire::ipv4::Header::default()
+            ..kumiki_wire::inet::ipv4::Header::default()
         };
         let mut octets = vec![9; 21];
         header.emit_summed(&mut octets[..20]);

@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::{Event, TraceEntry};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::trace::{Connection, to_csv, to_jsonl};
 use super::*;

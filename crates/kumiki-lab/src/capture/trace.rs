@@ -14,7 +14,7 @@ use core::net::SocketAddr;
 
 use kumiki_inet::tcp::{AckReason, Event, Tcp, TraceEntry};
 use kumiki_sim::Host;
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 use serde::Serialize;
 
 use super::plot;

@@ -12,7 +12,7 @@ use kumiki_link::{
     SerialConfig, Wire,
 };
 use kumiki_sim::{ElementId, HostId, Plug, World};
-use kumiki_wire::hdlc::{BitFraming, FcsKind, Framing};
+use kumiki_wire::ppp::hdlc::{BitFraming, FcsKind, Framing};
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::hosts::kind_of;

@@ -112,7 +112,7 @@ fn said(error: FddiError) -> Fault {
 }
 
 /// The address by which an adapter knows which frames to copy: that of the FDDI node on it. Without one it copies all.
-fn address(scenario: &Scenario, end: &str) -> Option<kumiki_wire::ethernet::MacAddr> {
+fn address(scenario: &Scenario, end: &str) -> Option<kumiki_wire::inet::ethernet::MacAddr> {
     let (host, device) = end.split_once('.')?;
     let host = scenario.host.get(host)?;
     let graph = host.graph.as_ref()?;

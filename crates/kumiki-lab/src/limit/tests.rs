@@ -146,7 +146,7 @@ fn classical_ip_over_aal34_by_size_of_the_payload() {
             (Some(cells), mbps)
         );
         let sdu = usize::try_from(payload).unwrap() + 48;
-        assert_eq!(kumiki_wire::aal34::cells(sdu) as u128, cells);
+        assert_eq!(kumiki_wire::atm::aal34::cells(sdu) as u128, cells);
     }
     let found = ladder(&oc(3), &layers, 9140).unwrap();
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::Script;
 use super::notation::{

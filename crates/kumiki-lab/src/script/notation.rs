@@ -5,9 +5,9 @@
 use core::fmt;
 
 use kumiki_graph::Duration;
-use kumiki_wire::ipv4::Ecn;
-use kumiki_wire::tcp::Flags;
-use kumiki_wire::tcp::accecn::AccEcn;
+use kumiki_wire::inet::ipv4::Ecn;
+use kumiki_wire::inet::tcp::Flags;
+use kumiki_wire::inet::tcp::accecn::AccEcn;
 
 /// Which connection a line is about; they are counted from 1.
 pub type Connection = u8;

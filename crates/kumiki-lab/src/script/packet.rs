@@ -4,11 +4,11 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::BTreeMap;
 
 use kumiki_octets::{Pattern, Sum};
-use kumiki_wire::ipv4::Ecn;
-use kumiki_wire::tcp::accecn::{AccEcn, Order};
-use kumiki_wire::tcp::options::{Options as TcpOptions, kind};
-use kumiki_wire::tcp::{Flags, Header, Seq};
-use kumiki_wire::{ipv4, ipv6};
+use kumiki_wire::inet::ipv4::Ecn;
+use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
+use kumiki_wire::inet::tcp::options::{Options as TcpOptions, kind};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
+use kumiki_wire::inet::{ipv4, ipv6};
 
 use super::notation::{Connection, Icmp, Marks, Number, Opt, Options, Segment};
 
@@ -159,7 +159,7 @@ impl Packets {
             }
         }
         options.resize(options.len().next_multiple_of(4), kind::END);
-        let mut fixed = [0; kumiki_wire::tcp::MIN_LEN];
+        let mut fixed = [0; kumiki_wire::inet::tcp::MIN_LEN];
         header.emit(&mut fixed);
         let words = u8::try_from((fixed.len() + options.len()) / 4).unwrap_or(15);
         if let Some(offset) = fixed.get_mut(12) {
@@ -180,7 +180,7 @@ impl Packets {
         let (source, destination) = (peer_address(self.v6), stack_address(self.v6));
         let sum = sum(source, destination, ipv4::protocol::TCP, &octets).checksum();
         let sum = if segment.marks.bad_sum { !sum } else { sum };
-        put(&mut octets, kumiki_wire::tcp::CHECKSUM_OFFSET, sum);
+        put(&mut octets, kumiki_wire::inet::tcp::CHECKSUM_OFFSET, sum);
         self.packet(ipv4::protocol::TCP, &segment.marks, &octets)
     }
 
@@ -294,7 +294,7 @@ impl Packets {
         let seq = relative(header.seq.0, isn);
         let data = payload.get(len..).unwrap_or_default();
         let options = payload
-            .get(kumiki_wire::tcp::MIN_LEN..len)
+            .get(kumiki_wire::inet::tcp::MIN_LEN..len)
             .unwrap_or_default();
         let mut content = vec![0; data.len()];
         let from = place(seq, header.flags);

@@ -14,9 +14,9 @@
 //! ```
 
 use kumiki_graph::Duration;
-use kumiki_wire::ipv4::Ecn;
-use kumiki_wire::tcp::Flags;
-use kumiki_wire::tcp::accecn::{AccEcn, Order};
+use kumiki_wire::inet::ipv4::Ecn;
+use kumiki_wire::inet::tcp::Flags;
+use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 
 use super::Script;
 use super::cursor::{Cursor, Fault, Wrong};
@@ -490,7 +490,7 @@ fn options(cursor: &mut Cursor<'_>, inward: bool) -> Read<Options> {
         let option = option(cursor)?;
         octets += option.size();
         list.push(option);
-        if octets > kumiki_wire::tcp::options::MAX_LEN {
+        if octets > kumiki_wire::inet::tcp::options::MAX_LEN {
             return Err(cursor.fault(
                 format!("{octets} octets of options do not fit into a header"),
                 "at most 40",

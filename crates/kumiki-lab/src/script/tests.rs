@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use kumiki_wire::ipv4::Ecn;
-use kumiki_wire::tcp::Flags;
-use kumiki_wire::tcp::accecn::{AccEcn, Order};
+use kumiki_wire::inet::ipv4::Ecn;
+use kumiki_wire::inet::tcp::Flags;
+use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 
 use super::notation::{
     Call, Event, Hear, Icmp, IcmpKind, Line, Marks, Moment, Number, Opt, Options, See, Segment,

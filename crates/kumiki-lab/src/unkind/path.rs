@@ -6,7 +6,7 @@ use kumiki_link::{
     Carrier, DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire,
 };
 use kumiki_sim::{HostId, Plug, World};
-use kumiki_wire::llc_snap;
+use kumiki_wire::atm::llc_snap;
 
 use super::case::{Case, Stack};
 use super::tap::{Shared, Tap};

@@ -13,8 +13,10 @@ use kumiki_graph::Instant;
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::ethernet::ethertype;
-use kumiki_wire::{aal5, ethernet, fddi, ipv4, ipv6, llc_snap, tcp, xtp};
+use kumiki_wire::atm::{aal5, llc_snap};
+use kumiki_wire::inet::ethernet::ethertype;
+use kumiki_wire::inet::{ethernet, fddi, ipv4, ipv6, tcp};
+use kumiki_wire::xtp;
 
 use super::case::Stack;
 use super::checker::Checker;

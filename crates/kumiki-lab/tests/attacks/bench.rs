@@ -12,7 +12,7 @@ use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Tran
 use kumiki_link::{Carrier, DropTail, Element, Outlet, Rate, Serial, SerialConfig, Unit};
 use kumiki_octets::{Message, Pattern};
 use kumiki_sim::{AdapterConfig, Host, HostId, Plug, World};
-use kumiki_wire::tcp::Header;
+use kumiki_wire::inet::tcp::Header;
 use peak_alloc::PeakAlloc;
 
 use crate::packets::{Version, read};

@@ -27,7 +27,7 @@ mod bench;
 mod packets;
 mod peers;
 
-use kumiki_wire::tcp::{self, Flags, Header, Seq};
+use kumiki_wire::inet::tcp::{self, Flags, Header, Seq};
 
 use bench::{INTERVAL, MEMORY, PORT, compared, harmless, harmless_with};
 use packets::{Piece, Version, fragment, segment};

@@ -3,9 +3,9 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kumiki_octets::Sum;
-use kumiki_wire::ipv6::extension;
-use kumiki_wire::tcp::Header;
-use kumiki_wire::{ipv4, ipv6};
+use kumiki_wire::inet::ipv6::extension;
+use kumiki_wire::inet::tcp::Header;
+use kumiki_wire::inet::{ipv4, ipv6};
 
 /// TCP, for both versions of IP.
 const TCP: u8 = ipv4::protocol::TCP;

@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use crate::bench::{Attack, PORT, TRAP};
 use crate::packets::{Version, segment};

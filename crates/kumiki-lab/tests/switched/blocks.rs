@@ -7,7 +7,7 @@ use kumiki_graph::{
 use kumiki_link::{Carrier, Exchange, ExchangeConfig, Rate, SerialConfig};
 use kumiki_octets::Message;
 use kumiki_sim::{Host, HostId, Plug, World};
-use kumiki_wire::hdlc::{BitFraming, FcsKind};
+use kumiki_wire::ppp::hdlc::{BitFraming, FcsKind};
 use kumiki_x25::lapb::{self, Lapb};
 use kumiki_x25::x25::{self, X25};
 use kumiki_x25::x32::{self, X32};

@@ -16,7 +16,7 @@ mod transmit;
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Checksum, Message, Pattern, Slice, Sum};
-use kumiki_wire::aal5::{self, Fault, Trailer};
+use kumiki_wire::atm::aal5::{self, Fault, Trailer};
 
 use super::Slots;
 use crate::{Element, Outlet, Unit};

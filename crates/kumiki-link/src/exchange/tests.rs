@@ -1,4 +1,4 @@
-use kumiki_wire::hdlc::{BitFraming, FcsKind};
+use kumiki_wire::ppp::hdlc::{BitFraming, FcsKind};
 
 use super::*;
 use crate::{Carrier, Rate};

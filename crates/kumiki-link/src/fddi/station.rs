@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::fddi::{LEN, LINE_OVERHEAD};
+use kumiki_wire::inet::fddi::{LEN, LINE_OVERHEAD};
 
 use super::StationConfig;
 use super::token::turns;

@@ -19,7 +19,7 @@ fn mac(number: usize) -> MacAddr {
 /// A frame with `information` octets, the first of which name it.
 fn frame(from: usize, destination: MacAddr, information: usize, id: u16) -> Unit {
     let header = Header {
-        control: kumiki_wire::fddi::Control::ASYNCHRONOUS,
+        control: kumiki_wire::inet::fddi::Control::ASYNCHRONOUS,
         destination,
         source: mac(from),
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Duration, Instant, Rng};
 use kumiki_octets::Message;
-use kumiki_wire::atm::{CELL_LEN, HEADER_LEN, Header, Interface, Pti, correct, syndrome};
+use kumiki_wire::atm::cell::{CELL_LEN, HEADER_LEN, Header, Interface, Pti, correct, syndrome};
 
 use super::fate::{Draw, Fate, Tally};
 use super::{Hold, Impairment};

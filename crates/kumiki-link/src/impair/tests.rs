@@ -52,10 +52,10 @@ fn frames_are_marked_as_often_as_is_said_and_nothing_else_changes() {
         let mut bench = Bench::default();
         bench.add(Box::new(Impaired::both(&impairment, 3)));
         for number in 0..2000_u64 {
-            let header = kumiki_wire::ipv4::Header {
+            let header = kumiki_wire::inet::ipv4::Header {
                 type_of_service: if number % 4 == 0 { 0 } else { 2 },
                 total_length: 20,
-                ..kumiki_wire::ipv4::Header::default()
+                ..kumiki_wire::inet::ipv4::Header::default()
             };
             let mut octets = [0; 20];
             header.emit_summed(&mut octets);

@@ -2,7 +2,7 @@
 
 use kumiki_graph::Instant;
 use kumiki_octets::Message;
-use kumiki_wire::hdlc::{BitFraming, Framing};
+use kumiki_wire::ppp::hdlc::{BitFraming, Framing};
 
 use crate::Rate;
 use crate::sonet::OctetClock;

@@ -51,10 +51,10 @@ fn a_long_queue_marks_those_that_may_be_marked() {
     let mut out = Outlet::default();
     let offered = [2_u8, 2, 2, 2, 0, 1, 2];
     for class in offered {
-        let header = kumiki_wire::ipv4::Header {
+        let header = kumiki_wire::inet::ipv4::Header {
             type_of_service: class,
             total_length: 20,
-            ..kumiki_wire::ipv4::Header::default()
+            ..kumiki_wire::inet::ipv4::Header::default()
         };
         let mut octets = [0; 20];
         header.emit_summed(&mut octets);
@@ -201,7 +201,7 @@ proptest! {
 mod sonet {
     use super::*;
     use crate::sonet::{Level, OctetClock};
-    use kumiki_wire::hdlc::{FcsKind, Framing};
+    use kumiki_wire::ppp::hdlc::{FcsKind, Framing};
 
     fn pos(level: Level) -> (OctetClock, Serial) {
         let clock = OctetClock::new(level);
@@ -312,7 +312,7 @@ fn a_queue_that_shrinks_keeps_what_waits() {
 const MEGABIT: Rate = Rate::bits_per_second(1_000_000);
 
 fn synchronous(opening_flag: bool) -> SerialConfig {
-    let framing = kumiki_wire::hdlc::BitFraming {
+    let framing = kumiki_wire::ppp::hdlc::BitFraming {
         opening_flag,
         ..Default::default()
     };
@@ -334,7 +334,7 @@ fn a_frame_on_a_synchronous_line_waits_for_the_end_of_a_flag() {
         data: Message::from_octets(&[0; 10]),
         address: Address::None,
     };
-    let framing = kumiki_wire::hdlc::BitFraming::default();
+    let framing = kumiki_wire::ppp::hdlc::BitFraming::default();
     let bits = framing.bits_of(&Message::from_octets(&[0; 10]));
     // Ten octets, two of check sequence and a flag, and what the sequence is stuffed with.
     assert!((104..=106).contains(&bits), "{bits}");

@@ -10,7 +10,7 @@
 //! receiver is to stay in frame. After four wrong ones in a row it is out of frame, and goes on where it was until it has found frames
 //! elsewhere.
 
-use kumiki_wire::sdh::{A1, A2};
+use kumiki_wire::ppp::sdh::{A1, A2};
 
 /// Wrong alignment words in a row after which a receiver is out of frame.
 const WRONG: u8 = 4;

@@ -7,7 +7,7 @@
 use core::fmt;
 
 use kumiki_graph::Instant;
-use kumiki_wire::sdh::POINTERS;
+use kumiki_wire::ppp::sdh::POINTERS;
 
 use super::envelope;
 use crate::Rate;

@@ -4,7 +4,7 @@
 //! line behind the overhead one after the other. A pointer of 522 lets it begin where a frame's first row does. A negative justification
 //! gives it N places more in a frame, those of H3; a positive one takes N places away, those behind H3.
 
-use kumiki_wire::sdh::{Justification, POINTERS};
+use kumiki_wire::ppp::sdh::{Justification, POINTERS};
 
 use super::{Level, OctetClock};
 

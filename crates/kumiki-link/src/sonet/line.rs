@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use kumiki_graph::{Instant, LinkReport, Report, Rng};
 use kumiki_octets::Message;
 use kumiki_octets::hdlc::FLAG;
-use kumiki_wire::hdlc::{Deframed, Deframer};
+use kumiki_wire::ppp::hdlc::{Deframed, Deframer};
 
 use super::noise::Noise;
 use super::section::{SectionConfig, Trouble, Troubled};

@@ -9,7 +9,7 @@
 //! on (new data); all ones, that somebody before had no signal. All else is invalid and changes nothing, unless it comes three times alike,
 //! which is a new place, or eight times in a row, when the pointer is lost.
 
-use kumiki_wire::sdh::{Justification, POINTERS, Pointer};
+use kumiki_wire::ppp::sdh::{Justification, POINTERS, Pointer};
 
 /// Frames in a row with the same pointer after which it is believed.
 const NEW: u8 = 3;

@@ -11,7 +11,9 @@
 use kumiki_graph::Defect;
 use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble::Descrambler;
-use kumiki_wire::sdh::{G1_RDI, Justification, Place, ROWS, g1_rei, k2, label, most_m1, place};
+use kumiki_wire::ppp::sdh::{
+    G1_RDI, Justification, Place, ROWS, g1_rei, k2, label, most_m1, place,
+};
 
 use super::align::{Aligner, WORD};
 use super::defects::{Defects, Persistent, hidden_by};
@@ -487,7 +489,7 @@ impl Receiver {
         let was_in_frame = self.aligner.in_frame();
         let last_a1 = self.overhead.get(n - 1).copied().unwrap_or_default();
         let first_a2 = self.overhead.get(n).copied().unwrap_or_default();
-        let right = last_a1 == kumiki_wire::sdh::A1 && first_a2 == kumiki_wire::sdh::A2;
+        let right = last_a1 == kumiki_wire::ppp::sdh::A1 && first_a2 == kumiki_wire::ppp::sdh::A2;
         if was_in_frame && !self.aligner.check(last_a1, first_a2) {
             self.counters.out_of_frame += 1;
             self.whole = false;

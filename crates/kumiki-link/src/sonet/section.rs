@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{Address, Duration, Instant, Rng};
-use kumiki_wire::hdlc::{FcsKind, Framing};
+use kumiki_wire::ppp::hdlc::{FcsKind, Framing};
 
 use super::clock::FRAME_NANOS;
 use super::line::{Came, Line};

@@ -2,7 +2,7 @@
 
 use kumiki_octets::bip::Interleaved;
 use kumiki_octets::scramble;
-use kumiki_wire::sdh::ROWS;
+use kumiki_wire::ppp::sdh::ROWS;
 
 use super::Level;
 
@@ -76,7 +76,7 @@ impl Size {
 
     /// The octet of the envelope that is behind H3 where the pointer is this.
     pub(super) fn phase_behind_h3(&self, pointer: u16) -> usize {
-        let pointers = usize::from(kumiki_wire::sdh::POINTERS);
+        let pointers = usize::from(kumiki_wire::ppp::sdh::POINTERS);
         (pointers - usize::from(pointer) % pointers) % pointers * self.n
     }
 }

@@ -3,7 +3,7 @@
 use kumiki_graph::{Defect, Rng};
 use kumiki_octets::bip::Bip8;
 use kumiki_octets::scramble;
-use kumiki_wire::sdh::{Justification, Pointer, label, place};
+use kumiki_wire::ppp::sdh::{Justification, Pointer, label, place};
 use proptest::prelude::*;
 
 use super::*;

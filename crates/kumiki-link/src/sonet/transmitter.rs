@@ -2,7 +2,7 @@
 
 use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble::Scrambler;
-use kumiki_wire::sdh::{
+use kumiki_wire::ppp::sdh::{
     A1, A2, CONCATENATION, G1_RDI, Justification, POINTERS, Pointer, ROWS, SS_SDH, k2, label,
     most_m1, place,
 };
@@ -17,7 +17,7 @@ pub struct LineConfig {
     pub level: Level,
     /// Whether the SS bits of H1 are those of SDH (10); those of SONET are 00 (RFC 2171, appendix A). A receiver does not look at them.
     pub sdh: bool,
-    /// C2, see [`kumiki_wire::sdh::label`].
+    /// C2, see [`kumiki_wire::ppp::sdh::label`].
     pub label: u8,
     /// Whether the payload is scrambled by x^43 + 1.
     pub scrambled: bool,
@@ -392,7 +392,7 @@ impl Transmitter {
         let m1 = self.feedback.b2_errors.min(u32::from(most_m1(n)));
         self.feedback.b2_errors = 0;
         let b1 = core::mem::take(&mut self.b1).value();
-        let mut put = |place: kumiki_wire::sdh::Place, value| {
+        let mut put = |place: kumiki_wire::ppp::sdh::Place, value| {
             if let Some(octet) = self.overhead.get_mut(place.in_overhead(n)) {
                 *octet = value;
             }

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | X.3 (1988) clauses 2 and 3 for the parameters, X.28 table 1 for the two standard profiles, X.29 table 3 for why one was not set. Recalled; names, ranges and profiles were compared with a public implementation that cites X.3 (03/2000) and X.28 (12/97), and with the tables in manuals of Digi and HP |
-//! | Used by | `kumiki_wire::x29`, `kumiki_x25::pad`, `kumiki_x25::pad_host` |
+//! | Used by | `kumiki_wire::x25::x29`, `kumiki_x25::pad`, `kumiki_x25::pad_host` |
 //! | Left out | parameters 23 to 30 of later editions (size of the input field, extended forwarding and echo masks, display of interrupts): no source says what they do; values above 5 of parameter 6 (formats of networks, the extended dialogue's languages) |
 
 use core::fmt;

@@ -1,6 +1,6 @@
 //! Beginning: AARQ and AARE.
 
-use kumiki_wire::acse::{Request as Aarq, Response as Aare};
+use kumiki_wire::osi::acse::{Request as Aarq, Response as Aare};
 
 use super::*;
 

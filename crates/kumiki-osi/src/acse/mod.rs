@@ -37,8 +37,8 @@ use kumiki_osi_service::presentation::{
     BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult, Values,
 };
 use kumiki_osi_service::{Association, Oid};
-use kumiki_wire::acse::{Abort, Apdu, Information, Release, reason, source};
-use kumiki_wire::presentation::Form;
+use kumiki_wire::osi::acse::{Abort, Apdu, Information, Release, reason, source};
+use kumiki_wire::osi::presentation::Form;
 
 use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 

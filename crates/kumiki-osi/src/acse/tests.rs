@@ -2,8 +2,8 @@
 
 use kumiki_osi_service::acse::{Authentication, Credential, Names, Title};
 use kumiki_osi_service::presentation::ContextResult;
-use kumiki_wire::presentation::{Accept as Cpa, Connect as Cp, UserData};
-use kumiki_wire::session::{Spdu, parse};
+use kumiki_wire::osi::presentation::{Accept as Cpa, Connect as Cp, UserData};
+use kumiki_wire::osi::session::{Spdu, parse};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! What is done: one arm for each action of the table.
 
-use kumiki_wire::presentation::{Abort, Refuse as Cpr, Resync, Typed, UserData};
+use kumiki_wire::osi::presentation::{Abort, Refuse as Cpr, Resync, Typed, UserData};
 
 use super::*;
 

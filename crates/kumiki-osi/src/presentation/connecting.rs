@@ -1,7 +1,7 @@
 //! Beginning: CP, CPA, CPR.
 
 use kumiki_wire::Malformed;
-use kumiki_wire::presentation::{Accept as Cpa, Connect as Cp, Refuse as Cpr};
+use kumiki_wire::osi::presentation::{Accept as Cpa, Connect as Cp, Refuse as Cpr};
 
 use super::act::refused_contexts;
 use super::connection::{has_twins, negotiate};
@@ -308,7 +308,7 @@ fn wrapped(
     connection: &Connection,
     data: Option<Message>,
     cx: &mut Context<'_>,
-) -> Option<kumiki_wire::presentation::UserData> {
+) -> Option<kumiki_wire::osi::presentation::UserData> {
     let wrapped = connection.wrap_one(connection.own, data?);
     if wrapped.is_none() {
         cx.drop("user data in a context that does not stand");

@@ -6,7 +6,7 @@ use kumiki_osi_service::presentation::{
     BASIC_ENCODING_RULES, Context, ContextId, ContextResult, Value, Values, abort, context_refusal,
 };
 use kumiki_osi_service::{Association, Oid, Selector};
-use kumiki_wire::presentation::{Pdv, Standing, UserData};
+use kumiki_wire::osi::presentation::{Pdv, Standing, UserData};
 
 use super::DEFAULT_CONTEXT;
 use super::states::State;
@@ -244,7 +244,7 @@ impl Connection {
 fn pdv(value: Value, basic: bool) -> Pdv {
     let mut pdv = Pdv::from(value);
     if !basic {
-        pdv.form = kumiki_wire::presentation::Form::OctetAligned;
+        pdv.form = kumiki_wire::osi::presentation::Form::OctetAligned;
     }
     pdv
 }

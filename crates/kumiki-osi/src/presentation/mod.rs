@@ -59,7 +59,7 @@ pub const DEFAULT_CONTEXT: ContextId = 0;
 
 /// The most octets that go with an SPDU of session that has a length: its 65,535, less what else is in it. Data, typed data and CN have no such
 /// limit.
-const MOST_USER_DATA: usize = kumiki_wire::session::MOST_LENGTH - 512;
+const MOST_USER_DATA: usize = kumiki_wire::osi::session::MOST_LENGTH - 512;
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

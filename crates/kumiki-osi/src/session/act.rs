@@ -1,7 +1,7 @@
 //! What is done: one arm for each action of the table.
 
 use kumiki_osi_service::session::{Resync, refusal};
-use kumiki_wire::session::{
+use kumiki_wire::osi::session::{
     Abort, Enclosed, Finish, Point, Resync as Rs, ResyncAck, Spdu, transport,
 };
 

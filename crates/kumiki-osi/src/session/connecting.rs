@@ -2,7 +2,7 @@
 
 use kumiki_octets::Refused;
 use kumiki_osi_service::session::{Options, Reference, TokenSetting, Tokens, refusal};
-use kumiki_wire::session::{
+use kumiki_wire::osi::session::{
     Connection as Cn, Enclosed, Enclosure, MOST_CONNECT_DATA, Refuse, Spdu, transport, version,
 };
 

@@ -8,7 +8,7 @@ use kumiki_osi_service::Association;
 use kumiki_osi_service::session::{
     FunctionalUnits, LAST_SYNC_POINT, Resync, SyncPoint, TokenSetting, Tokens,
 };
-use kumiki_wire::session::Connection as Cn;
+use kumiki_wire::osi::session::Connection as Cn;
 
 use super::send::Out;
 use super::states::State;

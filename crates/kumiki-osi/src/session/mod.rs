@@ -294,7 +294,7 @@ struct Input {
     /// User data.
     data: Option<Message>,
     /// The SPDU, where one came.
-    spdu: Option<kumiki_wire::session::Spdu>,
+    spdu: Option<kumiki_wire::osi::session::Spdu>,
     /// The primitive, where the user has said it.
     primitive: Option<Primitive>,
     /// Why something ends.

@@ -1,6 +1,6 @@
 //! What comes from transport.
 
-use kumiki_wire::session::{Spdu, parse};
+use kumiki_wire::osi::session::{Spdu, parse};
 
 use super::*;
 

@@ -6,7 +6,7 @@
 //!
 //! A peer that makes this side answer and does not read the answers is not read either, from [`MOST_WAITING`] on.
 
-use kumiki_wire::session::{Abort, Enclosed, Enclosure, Spdu, transport};
+use kumiki_wire::osi::session::{Abort, Enclosed, Enclosure, Spdu, transport};
 
 use super::connection::Collision;
 use super::*;

@@ -6,7 +6,7 @@ use kumiki_graph::{Above, Address, Handle, TimerSlot};
 use kumiki_octets::{Gathering, Message};
 use kumiki_osi_service::Association;
 use kumiki_osi_service::Selector;
-use kumiki_wire::cotp::{self, Data};
+use kumiki_wire::osi::cotp::{self, Data};
 
 use super::states::State;
 

@@ -30,7 +30,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::{Association, Selector};
-use kumiki_wire::cotp::{self, Cause, Disconnect, Parameters, Refused, Tpdu, reason};
+use kumiki_wire::osi::cotp::{self, Cause, Disconnect, Parameters, Refused, Tpdu, reason};
 
 use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 

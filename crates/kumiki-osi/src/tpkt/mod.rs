@@ -23,7 +23,7 @@ use kumiki_graph::{
     Token, Told, Work,
 };
 use kumiki_octets::Message;
-use kumiki_wire::tpkt;
+use kumiki_wire::osi::tpkt;
 
 use kumiki_graph::sessions::Sessions;
 

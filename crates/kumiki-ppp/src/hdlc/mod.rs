@@ -33,8 +33,8 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_octets::hdlc::{Accm, FLAG, Stop, Unstuffer};
-use kumiki_wire::hdlc::{Deframed, Deframer, FcsKind, Framing, FramingCounters};
-use kumiki_wire::ppp::{self, DEFAULT_MRU, control::code, protocol};
+use kumiki_wire::ppp::hdlc::{Deframed, Deframer, FcsKind, Framing, FramingCounters};
+use kumiki_wire::ppp::ppp::{self, DEFAULT_MRU, control::code, protocol};
 
 #[cfg(test)]
 mod tests;

@@ -37,8 +37,8 @@ use kumiki_graph::{
     Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest, mapos_protocols,
 };
 use kumiki_octets::Message;
-use kumiki_wire::mapos::arp::{Header, LEN, Operation};
-use kumiki_wire::mapos::{self, Width, protocol};
+use kumiki_wire::ppp::mapos::arp::{Header, LEN, Operation};
+use kumiki_wire::ppp::mapos::{self, Width, protocol};
 
 #[cfg(test)]
 mod tests;

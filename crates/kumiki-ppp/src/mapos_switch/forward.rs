@@ -2,7 +2,7 @@
 
 use kumiki_graph::Context;
 use kumiki_octets::Message;
-use kumiki_wire::mapos::{Address, Meaning};
+use kumiki_wire::ppp::mapos::{Address, Meaning};
 
 use super::MaposSwitch;
 

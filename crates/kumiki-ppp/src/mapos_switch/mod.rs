@@ -38,7 +38,7 @@
 //!   `FORWARD_DELAY` is looked at when a confirmation arrives, as there; but it is time that is counted and not confirmations, of which triggered updates bring more.
 //! - Nothing bounds how often triggered updates follow each other. Here the first is sent at once and the next [`Timers::triggered`] later at the
 //!   earliest.
-//! - A route poisoned towards its next hop must not have 32 as its metric; see [`kumiki_wire::mapos::ssp`].
+//! - A route poisoned towards its next hop must not have 32 as its metric; see [`kumiki_wire::ppp::mapos::ssp`].
 //!
 //! # Bounds
 //!
@@ -52,8 +52,8 @@ use kumiki_graph::{
     Shape, TimerSlot, Token, Unit, UnitIndication,
 };
 use kumiki_octets::Message;
-use kumiki_wire::mapos::ssp::{self, Metric};
-use kumiki_wire::mapos::{Address, LEN, Subnet, Width, nsp, protocol};
+use kumiki_wire::ppp::mapos::ssp::{self, Metric};
+use kumiki_wire::ppp::mapos::{Address, LEN, Subnet, Width, nsp, protocol};
 
 use crate::sdh::frame;
 

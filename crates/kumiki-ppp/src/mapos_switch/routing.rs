@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Context, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::mapos::ssp::{self, Metric};
+use kumiki_wire::ppp::mapos::ssp::{self, Metric};
 
 use super::MaposSwitch;
 use super::port::{Branch, Port};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::Instant;
-use kumiki_wire::mapos::ssp::{self, Metric};
-use kumiki_wire::mapos::{Address, Subnet};
+use kumiki_wire::ppp::mapos::ssp::{self, Metric};
+use kumiki_wire::ppp::mapos::{Address, Subnet};
 
 /// A switch. The order is that of its masked address, and so of switch numbers where all have as many bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,7 +1,7 @@
 //! One switch on the bench, its neighbours in the hands of the test; [`network`] has several.
 
 use kumiki_graph::{Defect, DeviceId, LinkReport};
-use kumiki_wire::mapos::ssp::Entry;
+use kumiki_wire::ppp::mapos::ssp::Entry;
 
 use super::*;
 use kumiki_testkit::bench::{Bench, hex};

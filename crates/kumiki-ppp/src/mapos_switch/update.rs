@@ -2,8 +2,8 @@
 
 use kumiki_graph::{Below, Context, Request, Unit};
 use kumiki_octets::Message;
-use kumiki_wire::mapos::ssp::{self, Entry, Metric};
-use kumiki_wire::mapos::{Address, protocol};
+use kumiki_wire::ppp::mapos::ssp::{self, Entry, Metric};
+use kumiki_wire::ppp::mapos::{Address, protocol};
 
 use super::MaposSwitch;
 use crate::sdh::frame::frame;

@@ -22,7 +22,7 @@ use kumiki_graph::{
     Above, Address, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage,
     Protocol, Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
-use kumiki_wire::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN, protocol};
+use kumiki_wire::ppp::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN, protocol};
 
 use kumiki_graph::users::{PppProtocol, Users, tell_all};
 

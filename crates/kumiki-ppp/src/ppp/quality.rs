@@ -1,7 +1,7 @@
 //! What the driver counts for reports of the quality of the link (RFC 1989 sections 2.2 to 2.4).
 
 use kumiki_octets::Message;
-use kumiki_wire::ppp::lqr::LEN;
+use kumiki_wire::ppp::ppp::lqr::LEN;
 
 /// Octets that a frame has on the line beside those that cross here, its check sequence apart: one flag (RFC 1989 section 2.3).
 const FLAG: u32 = 1;

@@ -4,7 +4,7 @@
 //! graph: they say what is to be done.
 
 use kumiki_graph::{Duration, Rng};
-use kumiki_wire::ppp::{Text, chap, pap, protocol};
+use kumiki_wire::ppp::ppp::{Text, chap, pap, protocol};
 use md5::{Digest as _, Md5};
 
 use super::config::{Config, Method, Secret};

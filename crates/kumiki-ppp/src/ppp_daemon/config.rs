@@ -4,8 +4,8 @@ use core::fmt;
 use core::net::Ipv4Addr;
 
 use kumiki_graph::Duration;
-use kumiki_wire::ppp::DEFAULT_MRU;
-use kumiki_wire::ppp::ipv6cp::InterfaceIdentifier;
+use kumiki_wire::ppp::ppp::DEFAULT_MRU;
+use kumiki_wire::ppp::ppp::ipv6cp::InterfaceIdentifier;
 
 use super::automaton;
 use super::misbehave::Script;

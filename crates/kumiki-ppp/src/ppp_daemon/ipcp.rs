@@ -4,9 +4,9 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 
 use kumiki_graph::{Address, Rng};
-use kumiki_wire::ppp::control::Item;
-use kumiki_wire::ppp::ipcp::{Opt, Server, kind};
-use kumiki_wire::ppp::protocol;
+use kumiki_wire::ppp::ppp::control::Item;
+use kumiki_wire::ppp::ppp::ipcp::{Opt, Server, kind};
+use kumiki_wire::ppp::ppp::protocol;
 
 use super::config::Ipv4;
 use super::lcp::say;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use kumiki_graph::{Address, Rng};
-use kumiki_wire::ppp::control::Item;
-use kumiki_wire::ppp::ipv6cp::{InterfaceIdentifier, Opt, kind};
-use kumiki_wire::ppp::protocol;
+use kumiki_wire::ppp::ppp::control::Item;
+use kumiki_wire::ppp::ppp::ipv6cp::{InterfaceIdentifier, Opt, kind};
+use kumiki_wire::ppp::ppp::protocol;
 
 use super::config::Ipv6;
 use super::lcp::say;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use kumiki_graph::{Agreement, Duration, Rng};
-use kumiki_wire::ppp::control::Item;
-use kumiki_wire::ppp::lcp::{CHAP_MD5, Opt, fcs, kind};
-use kumiki_wire::ppp::{DEFAULT_MRU, protocol};
+use kumiki_wire::ppp::ppp::control::Item;
+use kumiki_wire::ppp::ppp::lcp::{CHAP_MD5, Opt, fcs, kind};
+use kumiki_wire::ppp::ppp::{DEFAULT_MRU, protocol};
 
 use super::config::{Config, LEAST_MRU, Method, Methods};
 use super::log::{End, Kind};

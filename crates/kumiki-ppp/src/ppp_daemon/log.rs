@@ -4,7 +4,7 @@ use core::fmt;
 use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
-use kumiki_wire::ppp::Text;
+use kumiki_wire::ppp::ppp::Text;
 
 /// Lines that are kept at most; of more the oldest are let go.
 pub const MAX_LINES: usize = 1024;

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use kumiki_graph::{Duration, Rng};
 use kumiki_wire::Malformed;
-use kumiki_wire::ppp::control::{Item, Packet, code, known, options};
-use kumiki_wire::ppp::{Text, protocol};
+use kumiki_wire::ppp::ppp::control::{Item, Packet, code, known, options};
+use kumiki_wire::ppp::ppp::{Text, protocol};
 
 use super::automaton::{self, Action, Automaton, Event, Restart, State, Step};
 use super::log::{End, Kind};

@@ -34,7 +34,7 @@ use kumiki_graph::{
     Manage, Protocol, Report, Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication,
 };
 use kumiki_octets::Message;
-use kumiki_wire::ppp::{Compression, Header, chap, control, lqr, pap, protocol};
+use kumiki_wire::ppp::ppp::{Compression, Header, chap, control, lqr, pap, protocol};
 
 mod auth;
 pub mod automaton;

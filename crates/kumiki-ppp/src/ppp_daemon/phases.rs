@@ -1,9 +1,9 @@
 //! The phases of a link (RFC 1661 section 3.2): what follows when a protocol comes up, goes down or has finished.
 
 use kumiki_graph::{Address, Agreement, Context, LinkManage};
-use kumiki_wire::ppp::control::code;
-use kumiki_wire::ppp::lcp::Body;
-use kumiki_wire::ppp::protocol;
+use kumiki_wire::ppp::ppp::control::code;
+use kumiki_wire::ppp::ppp::lcp::Body;
+use kumiki_wire::ppp::ppp::protocol;
 
 use super::PppDaemon;
 use super::automaton::{Event, State};

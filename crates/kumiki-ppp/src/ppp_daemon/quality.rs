@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::Duration;
-use kumiki_wire::ppp::lqr::{LEN, Report};
-use kumiki_wire::ppp::{lcp, protocol};
+use kumiki_wire::ppp::ppp::lqr::{LEN, Report};
+use kumiki_wire::ppp::ppp::{lcp, protocol};
 
 use super::config::{self, Config};
 use super::log::{End, Kind};
@@ -289,7 +289,7 @@ impl Echo {
         self.identifier = self.identifier.wrapping_add(1);
         let body = lcp::Body::Echo { magic, data: &[] };
         acts.push(send_body(
-            kumiki_wire::ppp::control::code::ECHO_REQUEST,
+            kumiki_wire::ppp::ppp::control::code::ECHO_REQUEST,
             self.identifier,
             &body,
         ));

@@ -1,9 +1,9 @@
 //! Who gets what comes, and the packets that only LCP has (RFC 1661 sections 3.4 to 3.7 and 5.7 to 5.9, RFC 1570 section 1).
 
 use kumiki_graph::{Context, Unit};
-use kumiki_wire::ppp::control::{self, code};
-use kumiki_wire::ppp::lcp::Body;
-use kumiki_wire::ppp::{Header, Text, chap, lqr, pap, protocol};
+use kumiki_wire::ppp::ppp::control::{self, code};
+use kumiki_wire::ppp::ppp::lcp::Body;
+use kumiki_wire::ppp::ppp::{Header, Text, chap, lqr, pap, protocol};
 
 use super::automaton::{Event, State};
 use super::log::{End, Kind, Phase};

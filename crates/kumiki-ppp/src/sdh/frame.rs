@@ -2,7 +2,7 @@
 
 use kumiki_octets::Message;
 use kumiki_wire::Malformed;
-use kumiki_wire::mapos::{Address, Header, LEN, MAX_INFORMATION, Width, nsp, protocol};
+use kumiki_wire::ppp::mapos::{Address, Header, LEN, MAX_INFORMATION, Width, nsp, protocol};
 
 /// Why a frame is dropped before anybody looks whose it is (RFC 2171 section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

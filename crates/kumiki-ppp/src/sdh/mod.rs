@@ -48,7 +48,7 @@ use kumiki_graph::{
     Report, Request, Service, Shape, Token, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_octets::Message;
-use kumiki_wire::mapos::{self, LEN, MAX_INFORMATION, Meaning, Width, nsp, protocol};
+use kumiki_wire::ppp::mapos::{self, LEN, MAX_INFORMATION, Meaning, Width, nsp, protocol};
 
 use kumiki_graph::users::MaposProtocol;
 

@@ -1,7 +1,7 @@
 //! The node's side of the Node Switch Protocol: how the driver comes to its address.
 
 use kumiki_graph::{Context, Duration, Instant, TimerSlot, Token};
-use kumiki_wire::mapos::{Address, Width, nsp};
+use kumiki_wire::ppp::mapos::{Address, Width, nsp};
 
 use super::{frame, transmit};
 

@@ -1,7 +1,7 @@
 //! Whose a frame is where MAPOS and PPP share a line; the rule is in the documentation of [`crate::sdh`].
 
 use kumiki_graph::{Above, Duration, Instant};
-use kumiki_wire::mapos::{CONTROL, Width, protocol};
+use kumiki_wire::ppp::mapos::{CONTROL, Width, protocol};
 
 use kumiki_graph::users::{MaposProtocol, Users};
 

@@ -1,5 +1,5 @@
 use kumiki_graph::{Defect, DeviceId, LinkReport, NodeId};
-use kumiki_wire::ppp::protocol::IPV4 as PPP_IPV4;
+use kumiki_wire::ppp::ppp::protocol::IPV4 as PPP_IPV4;
 
 use super::*;
 use crate::ppp::{self, Ppp};

@@ -12,7 +12,7 @@ use kumiki_osi_service::ftam::{
     AccessRequest, ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu,
     FunctionalUnits, Kind, PermittedActions, ProcessingMode, ServiceClasses, StateResult, oids,
 };
-use kumiki_wire::ftam::{emit, parse};
+use kumiki_wire::files::ftam::{emit, parse};
 
 use super::hex;
 
@@ -265,14 +265,14 @@ fn a_group_comes_in_one_value() {
     let value = hex("b700 a7114501026d0c300a800102810101820105830103 b900");
     let message = kumiki_octets::Message::from_octets(&value);
     // The select response has no attributes, which is an error of its own.
-    let why = kumiki_wire::ftam::parse_all(&message).unwrap_err();
+    let why = kumiki_wire::files::ftam::parse_all(&message).unwrap_err();
     assert_eq!(
         why.to_string(),
         "F-SELECT response: pathname: missing, [APPLICATION 19] is expected"
     );
     let value = hex("b603800102 b400 a800 b800");
     let message = kumiki_octets::Message::from_octets(&value);
-    let kinds: Vec<Kind> = kumiki_wire::ftam::parse_all(&message)
+    let kinds: Vec<Kind> = kumiki_wire::files::ftam::parse_all(&message)
         .unwrap()
         .iter()
         .map(Fpdu::kind)

@@ -5,7 +5,7 @@ use kumiki_osi_service::Oid;
 use kumiki_osi_service::ftam::attributes::{Attribute, ReadAttributes};
 use kumiki_osi_service::ftam::contents::StringClass;
 use kumiki_osi_service::ftam::data::{DataElement, NodeDescriptor, NodeName, StructuringElement};
-use kumiki_wire::ftam::data::{Reader, Syntax, emit, header_len};
+use kumiki_wire::files::ftam::data::{Reader, Syntax, emit, header_len};
 use proptest::prelude::*;
 
 use super::hex;

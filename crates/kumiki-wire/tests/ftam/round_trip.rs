@@ -3,7 +3,7 @@
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::{Fpdu, Kind};
 use kumiki_wire::Malformed;
-use kumiki_wire::ftam::{Fpdus, MOST_OCTETS, emit, look, parse, parse_all};
+use kumiki_wire::files::ftam::{Fpdus, MOST_OCTETS, emit, look, parse, parse_all};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

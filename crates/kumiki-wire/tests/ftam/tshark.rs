@@ -11,7 +11,7 @@ use kumiki_osi_service::ftam::regime::InitializeRequest;
 use kumiki_osi_service::ftam::{
     ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, GeneralizedTime, Kind,
 };
-use kumiki_wire::ftam::emit;
+use kumiki_wire::files::ftam::emit;
 
 use super::made::{Source, fpdu};
 use super::{hex, judge};

@@ -1,7 +1,7 @@
 //! What can be set, and what is counted.
 
 use kumiki_graph::Duration;
-use kumiki_wire::lapb::{Modulo, address};
+use kumiki_wire::x25::lapb::{Modulo, address};
 
 /// Which end of the line this is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

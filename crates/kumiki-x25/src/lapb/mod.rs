@@ -46,7 +46,7 @@ use kumiki_graph::{
     Service, Shape, Token, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_wire::lapb::{Control, Header, Modulo, Reject, function};
+use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, function};
 
 mod config;
 mod numbered;

@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Context, Indication};
 use kumiki_octets::Message;
-use kumiki_wire::lapb::{Control, Supervisory, function};
+use kumiki_wire::x25::lapb::{Control, Supervisory, function};
 
 use super::phases::{Frame, Wrong};
 use super::states::Phase;

@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Context, Finder, Handle, Indication, Reason, Told};
 use kumiki_octets::Message;
-use kumiki_wire::lapb::{Control, Header, Modulo, Reject, function};
+use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, function};
 
 use super::states::{Event, Phase, Step};
 use super::timers::Timer;

@@ -1,6 +1,6 @@
 //! What frames without numbers do in which phase: ISO 7776 section 5 and X.25 section 2.4.4, as a table.
 
-use kumiki_wire::lapb::function;
+use kumiki_wire::x25::lapb::function;
 
 /// Where a link stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -7,7 +7,7 @@
 //! data, as in `R,G12-26245890040D?`. Before `D` or `P` an asterisk may stand, as older networks had it.
 
 use kumiki_osi_service::x25::{Charging, Facilities, Facility, FastSelect, Nui, Number, code};
-use kumiki_wire::x29::MOST_USER_DATA;
+use kumiki_wire::x25::x29::MOST_USER_DATA;
 
 /// What a line says.
 #[derive(Clone, PartialEq, Eq, Debug)]

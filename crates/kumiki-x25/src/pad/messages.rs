@@ -2,7 +2,7 @@
 
 use kumiki_osi_service::x25::pad::{NotSet, Parameter};
 use kumiki_osi_service::x25::{Facilities, diagnostic};
-use kumiki_wire::x29::{Message as PadMessage, Pair, Reselection, code, error};
+use kumiki_wire::x25::x29::{Message as PadMessage, Pair, Reselection, code, error};
 
 use super::states::Event;
 use super::{Context, Pad};

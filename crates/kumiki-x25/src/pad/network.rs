@@ -8,7 +8,7 @@ use super::{
 };
 use kumiki_osi_service::x25::Facilities;
 use kumiki_osi_service::x25::pad::Parameter;
-use kumiki_wire::x29::Message as PadMessage;
+use kumiki_wire::x25::x29::Message as PadMessage;
 
 /// Octets of a packet where the network does not say.
 const UNIT: usize = 128;

@@ -3,7 +3,7 @@
 use kumiki_graph::{Context, Duration, Handle, Indication, Token};
 use kumiki_osi_service::x25::pad::{Parameter, Parameters};
 use kumiki_osi_service::x25::{Facilities, diagnostic};
-use kumiki_wire::x29::{Message as PadMessage, Pair};
+use kumiki_wire::x25::x29::{Message as PadMessage, Pair};
 
 use super::command::{self, Command, Selection};
 use super::signal::HELP;

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | X.29 (1988), the side of the packet mode DTE. Recalled; see [`kumiki_wire::x29`] |
+//! | Specification | X.29 (1988), the side of the packet mode DTE. Recalled; see [`kumiki_wire::x25::x29`] |
 //! | Above | nobody |
 //! | Below | first a network, `Connection`: the packet layer of X.25; then a program, `Stream`: [`pipe`](kumiki_graph::pipe) on a pseudo terminal or a pair of sockets |
 //! | Left out | calling terminals; several calls at a time: a graph has one |
@@ -25,7 +25,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::Parameter;
 use kumiki_osi_service::x25::{self, Number, Primitive, What, diagnostic};
-use kumiki_wire::x29::{self, Message as PadMessage, Pair};
+use kumiki_wire::x25::x29::{self, Message as PadMessage, Pair};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use kumiki_osi_service::x25::{
     self, Call, Facilities, Facility, FastSelect, Flow, Modulo, Nui, Number, What, cause,
     diagnostic,
 };
-use kumiki_wire::x25::{Block, Body, MOST_CALL_DATA, Packet};
+use kumiki_wire::x25::x25::{Block, Body, MOST_CALL_DATA, Packet};
 
 use super::agreed::{agree, from_log2, is_between, log2};
 use super::circuit::{Circuit, Timer};

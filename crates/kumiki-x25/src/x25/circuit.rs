@@ -7,7 +7,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{FastSelect, Flow, Number, Primitive, diagnostic};
-use kumiki_wire::x25::{Body, Packet};
+use kumiki_wire::x25::x25::{Body, Packet};
 
 use super::states::{D, P};
 use super::{Config, Counters, Role};
@@ -691,7 +691,7 @@ impl Circuit {
         if !self.flows() {
             return cx.drop("interrupt on a channel that is not ready");
         }
-        if data.is_empty() || data.len() > kumiki_wire::x25::MOST_INTERRUPT {
+        if data.is_empty() || data.len() > kumiki_wire::x25::x25::MOST_INTERRUPT {
             return cx.drop("interrupt of other than 1 to 32 octets");
         }
         if self.v.interrupts.len() >= MOST_INTERRUPTS {

@@ -9,7 +9,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Call, Modulo, What, cause, diagnostic};
-use kumiki_wire::x25::{Body, Packet};
+use kumiki_wire::x25::x25::{Body, Packet};
 
 use super::circuit::Circuit;
 use super::states::{D, P, R};

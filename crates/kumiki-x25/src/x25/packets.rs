@@ -3,7 +3,7 @@
 use kumiki_graph::{Context, Handle};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{What, cause, diagnostic};
-use kumiki_wire::x25::{Body, Packet, Refused, is_data};
+use kumiki_wire::x25::x25::{Body, Packet, Refused, is_data};
 
 use super::circuit::Circuit;
 use super::config::Channel;

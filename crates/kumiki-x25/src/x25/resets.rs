@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Context, Handle, Indication, Reason, Told};
 use kumiki_osi_service::x25::{self, What, cause, diagnostic};
-use kumiki_wire::x25::Body;
+use kumiki_wire::x25::x25::Body;
 
 use super::circuit::Timer;
 use super::states::{D, P};

@@ -46,7 +46,7 @@ use kumiki_graph::{
     Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication, Verdict,
 };
 use kumiki_octets::Message;
-use kumiki_wire::lapb::{Control, Header, Modulo, function};
+use kumiki_wire::x25::lapb::{Control, Header, Modulo, function};
 
 mod config;
 mod states;

@@ -30,7 +30,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Call;
-use kumiki_wire::xot::{self, PvcSetup, status};
+use kumiki_wire::x25::xot::{self, PvcSetup, status};
 
 use kumiki_graph::sessions::Sessions;
 

@@ -4,7 +4,7 @@ use core::cmp::Ordering;
 
 use kumiki_graph::{Context, Handle, Reason, Request, Told};
 use kumiki_octets::Message;
-use kumiki_wire::xot::{PvcEnd, PvcSetup, status};
+use kumiki_wire::x25::xot::{PvcEnd, PvcSetup, status};
 
 use super::{Entry, Permanent, Phase, STREAM, Xot, broken, octets_of};
 

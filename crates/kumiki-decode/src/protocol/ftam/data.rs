@@ -2,15 +2,15 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ftam::data`] |
+//! | Codec | [`kumiki_wire::files::ftam::data`] |
 //! | Found | values of the presentation contexts of documents: text, binary, FTAM-FADU, NBS-9 entries |
 //! | Left out | which document type the file is of; strings in pieces are shown as what they are, and not joined |
 
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::data::{DataElement, StructuringElement};
 use kumiki_osi_service::ftam::oids;
-use kumiki_wire::ber;
-use kumiki_wire::ftam::data::{Reader, Syntax};
+use kumiki_wire::files::ftam::data::{Reader, Syntax};
+use kumiki_wire::osi::ber;
 
 use crate::key::Key;
 use crate::packet::Value;
@@ -102,7 +102,7 @@ fn elements(reading: &mut Reading<'_>, syntax: Syntax) {
             reading.header_len(own.len());
             let path = entry.pathname.as_ref().map(ToString::to_string);
             reading.summary(format!("entry {}", path.unwrap_or_default()));
-            match kumiki_wire::ftam::data::look_at_entry(own) {
+            match kumiki_wire::files::ftam::data::look_at_entry(own) {
                 Ok(fields) => {
                     for field in fields {
                         let at = super::place(own, field.octets);

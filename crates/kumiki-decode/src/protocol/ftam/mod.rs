@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::ftam`] |
+//! | Codec | [`kumiki_wire::files::ftam`] |
 //! | Found | values of the presentation context of FTAM-PCI; data elements in those of the documents, see [`data`] |
 //! | Left out | whether an FPDU is allowed in the state of its association; fields of FPDUs 45 to 72 |
 //!
@@ -12,7 +12,7 @@
 pub(super) mod data;
 
 use kumiki_osi_service::ftam::{Fpdu, oids};
-use kumiki_wire::ftam::{Looked, Seen, emit, look};
+use kumiki_wire::files::ftam::{Looked, Seen, emit, look};
 
 use crate::key::Key;
 use crate::packet::Value;

@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::mapos::arp`] |
+//! | Codec | [`kumiki_wire::ppp::mapos::arp`] |
 //! | Found | MAPOS protocol FE01 |
 
 use std::net::Ipv4Addr;
 
-use kumiki_wire::mapos::arp::{Header, Operation};
-use kumiki_wire::mapos::{Address, protocol};
+use kumiki_wire::ppp::mapos::arp::{Header, Operation};
+use kumiki_wire::ppp::mapos::{Address, protocol};
 
 use super::{emitted, hex, meaning, sent_elsewhere, width};
 use crate::key::Key;

@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::mapos::nsp`] |
+//! | Codec | [`kumiki_wire::ppp::mapos::nsp`] |
 //! | Found | MAPOS protocol FE03 |
 
-use kumiki_wire::mapos::nsp::{Command, Header};
-use kumiki_wire::mapos::{Address, protocol};
+use kumiki_wire::ppp::mapos::nsp::{Command, Header};
+use kumiki_wire::ppp::mapos::{Address, protocol};
 
 use super::{emitted, hex, meaning, sent_elsewhere, width};
 use crate::key::Key;

@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::mapos::ssp`] |
+//! | Codec | [`kumiki_wire::ppp::mapos::ssp`] |
 //! | Found | MAPOS protocol FE05 |
 
-use kumiki_wire::mapos::ssp::{
+use kumiki_wire::ppp::mapos::ssp::{
     Command, ENTRY_LEN, Entry, Header, LEN, MAX_ENTRIES, Metric, VERSION, afi, entries,
 };
-use kumiki_wire::mapos::{Address, protocol};
+use kumiki_wire::ppp::mapos::{Address, protocol};
 
 use super::{hex, sent_elsewhere, width};
 use crate::key::Key;

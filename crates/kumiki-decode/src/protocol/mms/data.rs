@@ -2,7 +2,7 @@
 
 use kumiki_osi_service::ftam::Moment;
 use kumiki_wire::Malformed;
-use kumiki_wire::ber::{Class, Element, Tag};
+use kumiki_wire::osi::ber::{Class, Element, Tag};
 
 use super::super::presentation::element;
 use crate::packet::{Value, hex};

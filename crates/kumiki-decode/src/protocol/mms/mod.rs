@@ -2,15 +2,15 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::mms`] |
+//! | Codec | [`kumiki_wire::files::mms`] |
 //! | Found | values of the presentation context of MMS, those in association control among them |
 //! | Left out | of services other than those for files and variables, name lists, reports, status and identify there are the values without their names; which request a response answers; whether a PDU is allowed in the state of its association |
 
 use kumiki_octets::Message;
 use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, Pdu, Request, Response, Service};
 use kumiki_wire::Malformed;
-use kumiki_wire::ber::{Element, Reader, Tag};
-use kumiki_wire::mms;
+use kumiki_wire::files::mms;
+use kumiki_wire::osi::ber::{Element, Reader, Tag};
 
 use super::presentation::{element, integer};
 use crate::key::Key;

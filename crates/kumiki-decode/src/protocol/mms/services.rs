@@ -4,7 +4,7 @@
 
 use kumiki_osi_service::mms::Service;
 use kumiki_wire::Malformed;
-use kumiki_wire::ber::{Element, Reader, Tag};
+use kumiki_wire::osi::ber::{Element, Reader, Tag};
 
 use super::super::presentation::element;
 use super::data::{self, bits, object_name, type_of};

@@ -8,8 +8,8 @@ use kumiki_osi_service::ftam::{
     ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Primitive,
     ServiceClasses, StateResult,
 };
-use kumiki_wire::ftam::{emit, parse, parse_all};
-use kumiki_wire::presentation::UserData;
+use kumiki_wire::files::ftam::{emit, parse, parse_all};
+use kumiki_wire::osi::presentation::UserData;
 
 use super::pair::{I, Pair, R, plain};
 use crate::ftam::Config;

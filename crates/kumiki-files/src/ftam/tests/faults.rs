@@ -1,10 +1,10 @@
 //! What is wrong is answered by the layer that finds it, and by no other.
 
 use kumiki_octets::Message;
-use kumiki_wire::acse::{self, Apdu};
-use kumiki_wire::ftam::parse_all;
-use kumiki_wire::presentation::{Abort, UserData};
-use kumiki_wire::session::{self, Spdu};
+use kumiki_wire::files::ftam::parse_all;
+use kumiki_wire::osi::acse::{self, Apdu};
+use kumiki_wire::osi::presentation::{Abort, UserData};
+use kumiki_wire::osi::session::{self, Spdu};
 
 use super::pair::{Pair, R};
 use crate::ftam::Config;

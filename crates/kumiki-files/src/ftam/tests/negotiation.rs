@@ -5,7 +5,7 @@ use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse, Qu
 use kumiki_osi_service::ftam::{
     AttributeGroups, Fpdu, FunctionalUnits, ProtocolVersions, ServiceClasses, StateResult, oids,
 };
-use kumiki_wire::ftam::{emit, parse};
+use kumiki_wire::files::ftam::{emit, parse};
 use proptest::prelude::*;
 
 use crate::ftam::{Capabilities, objection};

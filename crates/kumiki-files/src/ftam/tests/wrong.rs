@@ -3,8 +3,8 @@
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::Kind;
 use kumiki_osi_service::ftam::file::OpenResponse;
-use kumiki_wire::ftam::{emit, parse_all};
-use kumiki_wire::presentation::{Pdv, UserData};
+use kumiki_wire::files::ftam::{emit, parse_all};
+use kumiki_wire::osi::presentation::{Pdv, UserData};
 use proptest::prelude::*;
 
 use super::pair::{I, Pair, R, plain};

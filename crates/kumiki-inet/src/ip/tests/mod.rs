@@ -12,7 +12,7 @@ use kumiki_graph::{
     SourceRoute, Unit, UnitOptions,
 };
 use kumiki_octets::{Checksum, Message, Meta, Pattern, Sum};
-use kumiki_wire::ipv4::{Header, Options};
+use kumiki_wire::inet::ipv4::{Header, Options};
 use proptest::prelude::*;
 
 use super::*;

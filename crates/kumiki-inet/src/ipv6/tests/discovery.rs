@@ -1,7 +1,7 @@
 //! Neighbours, routers, and our own addresses on an Ethernet.
 
-use kumiki_wire::ethernet::MacAddr;
-use kumiki_wire::icmpv6::option::{Opt, Prefix};
+use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
 
 use super::*;
 use crate::eth::{self, Eth};

@@ -1,6 +1,6 @@
 //! Errors, sent and heard.
 
-use kumiki_wire::icmpv6::{parameter, time_exceeded, unreachable};
+use kumiki_wire::inet::icmpv6::{parameter, time_exceeded, unreachable};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Packets in pieces.
 
-use kumiki_wire::icmpv6::{parameter, time_exceeded};
+use kumiki_wire::inet::icmpv6::{parameter, time_exceeded};
 
 use super::*;
 

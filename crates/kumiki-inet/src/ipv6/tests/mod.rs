@@ -6,9 +6,9 @@ use kumiki_graph::{
     Address, DeviceId, Duration, Key, Manage, NodeId, Problem, Report, Request, Unit, UnitOptions,
 };
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::icmpv6::{Header as IcmpHeader, Message as Icmp, Router};
-use kumiki_wire::ipv6::extension::Fragment;
-use kumiki_wire::ipv6::{Header, LEN, next_header, pseudo_header};
+use kumiki_wire::inet::icmpv6::{Header as IcmpHeader, Message as Icmp, Router};
+use kumiki_wire::inet::ipv6::extension::Fragment;
+use kumiki_wire::inet::ipv6::{Header, LEN, next_header, pseudo_header};
 use proptest::prelude::*;
 
 use super::*;

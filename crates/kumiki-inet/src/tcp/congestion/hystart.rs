@@ -7,7 +7,7 @@
 //! | Left out | its use after an idle time, which the RFC permits |
 
 use kumiki_graph::Duration;
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::Acked;
 

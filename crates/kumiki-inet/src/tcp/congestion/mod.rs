@@ -26,7 +26,7 @@
 use core::fmt::Debug;
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 pub mod cubic;
 pub mod fixed;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 3168 sections 6.1.2 and 6.1.3 |
 
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::tcp::Flags;
 
 /// The variables of one connection.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@
 //! | Left out | ECT on SYNs (RFC 5562, RFC 8311); the retry without ECN after a reset (RFC 3168 section 6.1.1.1); remembering which peers do not answer such SYNs |
 
 use kumiki_graph::EcnUse;
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::Flags;
 
 /// How often a SYN asks before it does no more (RFC 9768 section 3.1.4.1; RFC 3168 section 6.1.1.1 leaves it open).
 pub(crate) const ASKS: u32 = 2;

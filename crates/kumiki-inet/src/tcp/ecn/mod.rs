@@ -16,8 +16,8 @@
 
 use kumiki_graph::{EcnUse, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::{AccEcn, Flags, Options, Seq};
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::{AccEcn, Flags, Options, Seq};
 
 mod classic;
 pub(crate) mod handshake;

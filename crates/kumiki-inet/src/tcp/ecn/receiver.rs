@@ -5,9 +5,9 @@
 //! | Specification | RFC 9768 sections 3.2, 3.2.2.5.1 and 3.2.3; r.cep, r.ceb, r.e0b and r.e1b as there |
 //! | Left out | an option in segments that data fills up to the MSS (the ACE field is always there) |
 
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::accecn::{AccEcn, Order};
-use kumiki_wire::tcp::options::{MAX_LEN, Options};
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
+use kumiki_wire::inet::tcp::options::{MAX_LEN, Options};
 
 /// CE marks since the last acknowledgment that make one due: with data unacknowledged, and without (section 3.2.2.5.1).
 const MARKS: u32 = 2;
@@ -201,7 +201,7 @@ pub(crate) fn first_option() -> AccEcn {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_wire::tcp::{SackBlock, SackBlocks};
+    use kumiki_wire::inet::tcp::{SackBlock, SackBlocks};
 
     use super::*;
 
@@ -242,8 +242,8 @@ mod tests {
     #[test]
     fn where_room_is_short_only_what_did_not_change_is_left_out() {
         let block = |n: u32| SackBlock {
-            left: kumiki_wire::tcp::Seq(n),
-            right: kumiki_wire::tcp::Seq(n + 1),
+            left: kumiki_wire::inet::tcp::Seq(n),
+            right: kumiki_wire::inet::tcp::Seq(n + 1),
         };
         let with_blocks = |n: u32| Options {
             timestamps: Some((1, 2)),

@@ -6,9 +6,9 @@
 //! | Differs | the estimate of wraps is used only while acknowledgments cover few segments, as appendix A.2.1 allows; then by the simplest formula |
 //! | Left out | taking an estimate back that later acknowledgments show to be wrong; testing again whether a path that mangles has been mended |
 
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::accecn::AccEcn;
-use kumiki_wire::tcp::{Flags, Seq};
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::accecn::AccEcn;
+use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::handshake;
 
@@ -230,7 +230,7 @@ const fn max(a: u32, b: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_wire::tcp::accecn::Order;
+    use kumiki_wire::inet::tcp::accecn::Order;
 
     use super::*;
 

@@ -6,7 +6,7 @@
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
 use kumiki_graph::Instant;
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::config::{LossDetection, RateReduction};
 use super::scoreboard::Span;

@@ -15,7 +15,7 @@
 //! - A fast recovery that was undone counts as reordering seen.
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use crate::tcp::scoreboard::{AckOutcome, Sent};
 

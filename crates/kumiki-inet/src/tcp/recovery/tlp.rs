@@ -6,7 +6,7 @@
 //! | The caller's part | the timer; to send the probe; the response of congestion control |
 
 use kumiki_graph::Duration;
-use kumiki_wire::tcp::{SackBlock, Seq};
+use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 /// PTO without SRTT.
 const PTO_UNKNOWN: Duration = Duration::from_secs(1);

@@ -6,7 +6,7 @@
 //! | The caller's part | when recovery begins, what is sent again; the response itself |
 //! | Left out | RFC 4015's adaptation of RTO (step 11): the back-off is taken back, and the long round trip is a sample as any other; RFC 5682's appendix A (window-limited cases) |
 
-use kumiki_wire::tcp::{SackBlock, Seq};
+use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 use crate::tcp::scoreboard::Span;
 

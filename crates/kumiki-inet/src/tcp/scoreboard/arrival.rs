@@ -1,7 +1,7 @@
 //! What acknowledgments do to the record: RFC 6675's Update.
 
 use kumiki_graph::Instant;
-use kumiki_wire::tcp::{SackBlock, SackBlocks, Seq};
+use kumiki_wire::inet::tcp::{SackBlock, SackBlocks, Seq};
 use smallvec::SmallVec;
 
 use super::record::Tally;

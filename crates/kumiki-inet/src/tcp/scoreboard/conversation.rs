@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{SackBlocks, Seq};
+use kumiki_wire::inet::tcp::{SackBlocks, Seq};
 use proptest::prelude::*;
 
 use crate::tcp::congestion::{Acked, Algorithm, Config, Congestion, Loss};

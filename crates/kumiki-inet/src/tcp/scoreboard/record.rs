@@ -1,7 +1,7 @@
 //! What is known of one transmission, and of one acknowledgment.
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::{SackBlock, Seq};
+use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 use super::timeline::Sent;
 

@@ -1,6 +1,6 @@
 //! What is lost and what to send next: RFC 6675's IsLost and NextSeg, and what else marks losses.
 
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::{Scoreboard, Span, Transmission};
 

@@ -1,6 +1,6 @@
 use super::*;
 use kumiki_graph::Duration;
-use kumiki_wire::tcp::SackBlock;
+use kumiki_wire::inet::tcp::SackBlock;
 use proptest::prelude::*;
 
 const SMSS: u32 = 10;

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::{Scoreboard, Span};
 

@@ -1,6 +1,6 @@
 //! CLOSING and LAST-ACK: both FINs are sent, ours is not acknowledged.
 
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::State;
 use crate::tcp::segment::Segment;

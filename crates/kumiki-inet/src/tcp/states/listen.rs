@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use kumiki_graph::{Above, Handle, Quality};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Seq};
+use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::State;
 use crate::tcp::demux::Pair;

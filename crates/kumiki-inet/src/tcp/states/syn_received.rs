@@ -2,7 +2,7 @@
 //! [`crate::tcp::half_open`]; who calls is here in a simultaneous open.
 
 use kumiki_graph::{Duration, Reason};
-use kumiki_wire::tcp::{Flags, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Options, Seq};
 
 use super::State;
 use crate::tcp::segment::{self, Segment};
@@ -104,7 +104,7 @@ impl Session {
         let config = &io.shared.config;
         self.receive.scaling = config.window_scaling && options.window_scale.is_some();
         if let (true, Some(shift)) = (self.receive.scaling, options.window_scale) {
-            self.send.shift = shift.min(kumiki_wire::tcp::options::MAX_WINDOW_SCALE);
+            self.send.shift = shift.min(kumiki_wire::inet::tcp::options::MAX_WINDOW_SCALE);
             self.receive.shift =
                 crate::tcp::receive::Receive::shift_for(config, self.receive.most).unwrap_or(0);
         }

@@ -1,7 +1,7 @@
 //! SYN-SENT: RFC 9293 section 3.10.7.3.
 
 use kumiki_graph::Reason;
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::State;
 use crate::tcp::receive::AckReason;

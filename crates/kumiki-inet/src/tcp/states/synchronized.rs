@@ -3,7 +3,7 @@
 
 use kumiki_graph::{Duration, Indication, Reason};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, SackBlock, Seq};
+use kumiki_wire::inet::tcp::{Flags, SackBlock, Seq};
 
 use super::State;
 use crate::tcp::challenge::Standing;

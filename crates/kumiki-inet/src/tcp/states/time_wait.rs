@@ -1,6 +1,6 @@
 //! The way into TIME-WAIT. The session ends with the batch, and what is left of it goes to [`crate::tcp::time_waits`].
 
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::State;
 use crate::tcp::challenge::Standing;

@@ -4,7 +4,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use kumiki_graph::{Address, Mode, Open, Request, SourceRoute, Unit, UnitOptions};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Header, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
 use crate::tcp::Config;

@@ -1,7 +1,7 @@
 //! Input that somebody made to do harm: what it costs is bounded, and what it aims at goes on.
 
 use kumiki_graph::Duration;
-use kumiki_wire::tcp::{Flags, Header, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
 use crate::tcp::Config;
@@ -472,9 +472,9 @@ fn a_peer_that_asks_for_segments_of_an_octet_gets_no_record_for_each() {
             flags: Flags::SYN,
             seq: Seq(100),
             window: 60_000,
-            options: kumiki_wire::tcp::Options {
+            options: kumiki_wire::inet::tcp::Options {
                 mss: Some(mss),
-                ..kumiki_wire::tcp::Options::NONE
+                ..kumiki_wire::inet::tcp::Options::NONE
             },
             ..Header::default()
         };
@@ -485,7 +485,7 @@ fn a_peer_that_asks_for_segments_of_an_octet_gets_no_record_for_each() {
             flags: Flags::ACK,
             seq: syn.seq + 1,
             ack: answer.seq + 1,
-            options: kumiki_wire::tcp::Options::NONE,
+            options: kumiki_wire::inet::tcp::Options::NONE,
             ..syn
         };
         pair.inject(B, ack, b"");

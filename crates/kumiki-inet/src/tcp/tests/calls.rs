@@ -1,7 +1,7 @@
 //! What comes before a session: callers, cookies, text with a SYN.
 
 use kumiki_graph::Request;
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::pair::*;
 use crate::tcp::config::SynCookies;

@@ -1,6 +1,6 @@
 //! Orderly and disorderly ends.
 
-use kumiki_wire::tcp::{Flags, Header, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
 use crate::tcp::{Config, defaults};

@@ -1,6 +1,6 @@
 //! What is lost is sent again.
 
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::pair::*;
 use crate::tcp::Config;

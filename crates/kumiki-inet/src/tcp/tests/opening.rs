@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Address, Mode, Problem, Report, Request};
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Header, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::IPV6;
 use super::pair::*;
@@ -279,7 +279,7 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
         let first = pair.log.last().unwrap();
         let mut start = vec![0; 20];
         let header = Header {
-            options: kumiki_wire::tcp::Options::NONE,
+            options: kumiki_wire::inet::tcp::Options::NONE,
             ..first.header
         };
         header.emit(&mut start);

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kumiki_graph::*;
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Header, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::IPV6;
 use crate::tcp::{Config, Counters, Tcp, defaults};
@@ -355,7 +355,7 @@ impl Pair {
     pub(super) fn icmp(&mut self, host: usize, problem: Problem) {
         let sent = self.log.iter().rev().find(|packet| packet.from == host);
         let mut start = vec![0; 20];
-        let options = kumiki_wire::tcp::Options::NONE;
+        let options = kumiki_wire::inet::tcp::Options::NONE;
         let header = sent.unwrap().header;
         Header { options, ..header }.emit(&mut start);
 

@@ -1,7 +1,7 @@
 //! How long a connection waits: R1, R2, the user timeout, keep-alive.
 
 use kumiki_graph::{Duration, KeepAlive, Problem, Quality};
-use kumiki_wire::tcp::{Flags, Options, Seq, UserTimeout};
+use kumiki_wire::inet::tcp::{Flags, Options, Seq, UserTimeout};
 
 use super::pair::*;
 use crate::tcp::{Config, defaults};

@@ -1,7 +1,7 @@
 //! Whatever the wire does, octets arrive intact and in order, or the connection ends with a reason.
 
 use kumiki_graph::Rng;
-use kumiki_wire::tcp::{Flags, Header, Options, SackBlock, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, SackBlock, Seq};
 use proptest::prelude::*;
 
 use super::pair::*;

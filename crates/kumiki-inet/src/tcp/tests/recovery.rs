@@ -1,6 +1,6 @@
 //! RACK-TLP, in virtual time.
 
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::pair::*;
 use crate::tcp::Config;

@@ -8,9 +8,9 @@
 
 use kumiki_graph::*;
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::accecn::{AccEcn, Order};
-use kumiki_wire::tcp::{Flags, Header, Options, SackBlock, Seq, UserTimeout};
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, SackBlock, Seq, UserTimeout};
 use proptest::prelude::*;
 
 use super::pair::*;

@@ -6,7 +6,7 @@ use kumiki_graph::{
     Coalesce, Duration, Mode, Open, Problem, Quality, Report, Request, SourceRoute,
 };
 use kumiki_octets::Message;
-use kumiki_wire::tcp::{Flags, Header, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
 use crate::tcp::config::LossDetection;

@@ -1,7 +1,7 @@
 //! Urgent data.
 
 use kumiki_graph::Request;
-use kumiki_wire::tcp::{Flags, Seq};
+use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::pair::*;
 use crate::tcp::Config;

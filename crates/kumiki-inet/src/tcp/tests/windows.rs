@@ -1,7 +1,7 @@
 //! Windows that close, open, scale and wrap; timestamps that protect them.
 
 use kumiki_graph::{Duration, Mode, Quality};
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::pair::*;
 use crate::tcp::Config;

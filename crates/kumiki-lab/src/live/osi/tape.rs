@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use kumiki_io::pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg};
 use kumiki_io::{Clock as _, RealClock};
 use kumiki_octets::Sum;
-use kumiki_wire::tcp::{self, Flags, Seq};
-use kumiki_wire::{ipv4, ipv6};
+use kumiki_wire::inet::tcp::{self, Flags, Seq};
+use kumiki_wire::inet::{ipv4, ipv6};
 
 use crate::live::private::{CaptureBudget, Kept};
 

@@ -24,7 +24,7 @@ use kumiki_io::{
 };
 use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
-use kumiki_wire::ppp::protocol;
+use kumiki_wire::ppp::ppp::protocol;
 
 use super::{BATCH, Form, LOOK, LiveError, Stack, Watcher, system};
 use crate::capture::Stream;

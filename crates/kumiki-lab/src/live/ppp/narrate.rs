@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 use kumiki_graph::{Address, Instant};
 use kumiki_io::Opening;
-use kumiki_wire::ppp::Text;
+use kumiki_wire::ppp::ppp::Text;
 use serde_json::json;
 
 use super::{Agreement, Kind, Outcome, Summary, program_words};

@@ -4,7 +4,7 @@ use kumiki_graph::{
     Above, Below, Context, Indication, Key, Protocol, Request, Service, Shape, Unit,
     UnitIndication, UnitOptions,
 };
-use kumiki_wire::ppp::protocol;
+use kumiki_wire::ppp::ppp::protocol;
 
 /// The PPP driver.
 const LINK: Below = Below(0);

@@ -1,7 +1,7 @@
 //! What reaches an end: what it must take notice of, acknowledge and answer.
 
 use kumiki_graph::Instant;
-use kumiki_wire::tcp::{Flags, Header, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::space::position;
 use super::waits::Tick;

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Pattern;
-use kumiki_wire::tcp::{Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Header, Options, Seq};
 
 use super::case::{End, Opening, Version};
 use super::tap::Seen;

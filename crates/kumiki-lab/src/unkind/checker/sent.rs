@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::Instant;
-use kumiki_wire::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::Checker;
 use super::space::{Receiving, Sending, position};

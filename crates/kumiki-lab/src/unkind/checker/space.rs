@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::{Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Header, Options, Seq};
 
 use super::waits::{Bounds, Clock, Trips};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::{Message, Pattern};
-use kumiki_wire::tcp::{Flags, Header, Options, SackBlock, SackBlocks, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Options, SackBlock, SackBlocks, Seq};
 
 use super::Checker;
 use crate::unkind::case::{Case, Transport, Version};

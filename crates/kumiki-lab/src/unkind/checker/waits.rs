@@ -1,7 +1,7 @@
 //! How long an end may wait: what its retransmission timer can have come to, and when the acknowledgment clock must go on.
 
 use kumiki_graph::{Duration, EcnUse, Instant};
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 use super::space::Sending;
 use super::{AFTER_SYN_LOSS, PERSIST};

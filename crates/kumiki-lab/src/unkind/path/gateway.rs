@@ -13,8 +13,8 @@ use core::net::Ipv4Addr;
 use kumiki_graph::Instant;
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::{Checksum, Message};
-use kumiki_wire::ipv4::options::kind;
-use kumiki_wire::ipv4::{self, Options};
+use kumiki_wire::inet::ipv4::options::kind;
+use kumiki_wire::inet::ipv4::{self, Options};
 
 use super::{HOST, LINE};
 

@@ -11,8 +11,8 @@
 use kumiki_graph::{Instant, Rng};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::{Message, Sum};
+use kumiki_wire::inet::{ipv4, ipv6};
 use kumiki_wire::xtp::{CHECK_OFFSET, Header, LEN, covered};
-use kumiki_wire::{ipv4, ipv6};
 
 use super::{HOST, LINE};
 use crate::unkind::case::Liar;

@@ -11,8 +11,8 @@
 use kumiki_graph::{Instant, Rng};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::ipv4;
-use kumiki_wire::tcp::{self, Flags};
+use kumiki_wire::inet::ipv4;
+use kumiki_wire::inet::tcp::{self, Flags};
 
 use super::{HOST, LINE};
 
@@ -127,7 +127,7 @@ fn behind_ip(octets: &[u8]) -> Option<usize> {
             (whole && *octets.get(9)? == ipv4::protocol::TCP && len >= ipv4::MIN_LEN).then_some(len)
         }
         [first, .., _] if first >> 4 == 6 => {
-            (*octets.get(6)? == ipv4::protocol::TCP).then_some(kumiki_wire::ipv6::LEN)
+            (*octets.get(6)? == ipv4::protocol::TCP).then_some(kumiki_wire::inet::ipv6::LEN)
         }
         _ => None,
     }

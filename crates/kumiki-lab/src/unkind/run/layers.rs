@@ -12,7 +12,7 @@ use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::ipv6;
 use kumiki_inet::llc::{self, Llc};
 use kumiki_inet::vnet::{self, Vnet};
-use kumiki_wire::ethernet::MacAddr;
+use kumiki_wire::inet::ethernet::MacAddr;
 
 use crate::unkind::path::VC;
 

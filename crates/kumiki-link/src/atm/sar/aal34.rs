@@ -8,9 +8,9 @@
 //! | Left out | streaming mode (a BASize above Length is taken, none is sent), corrupted-data delivery, giving up a PDU that has begun (abort is understood, not sent) |
 
 use kumiki_octets::{Message, Meta, Page};
-use kumiki_wire::aal34::sar::{self, SegmentType};
-use kumiki_wire::aal34::{self, cpcs};
-use kumiki_wire::atm::PAYLOAD_LEN;
+use kumiki_wire::atm::aal34::sar::{self, SegmentType};
+use kumiki_wire::atm::aal34::{self, cpcs};
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use super::complete_checksum;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Instant};
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::aal5::{self, Fault};
-use kumiki_wire::atm::PAYLOAD_LEN;
+use kumiki_wire::atm::aal5::{self, Fault};
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use super::{HOST, MONITOR, SarConfig, cpcs_sdu};
 use crate::atm::ChecksumUnit;

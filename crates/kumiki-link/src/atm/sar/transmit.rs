@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{Address, Instant};
 use kumiki_octets::Message;
-use kumiki_wire::atm::PAYLOAD_LEN;
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use super::{Adaptation, HOST, LINE, SarConfig, channel, cpcs_pdu};
 use crate::atm::line::Line;

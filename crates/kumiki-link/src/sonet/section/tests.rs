@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Defect, LinkReport, Report};
 use kumiki_octets::Message;
-use kumiki_wire::sdh::label;
+use kumiki_wire::ppp::sdh::label;
 use proptest::prelude::*;
 
 use super::*;

@@ -243,7 +243,7 @@ impl Network {
     fn address(&self, node: usize) -> Option<u16> {
         let id = self.bench.graph.node(&format!("sdh{node}")).unwrap();
         let sdh: &Sdh = self.bench.graph.protocol(id).unwrap();
-        sdh.address().map(kumiki_wire::mapos::Address::bits)
+        sdh.address().map(kumiki_wire::ppp::mapos::Address::bits)
     }
 }
 

@@ -4,8 +4,8 @@ use core::net::Ipv4Addr;
 use core::str::FromStr;
 
 use kumiki_graph::Duration;
-use kumiki_wire::ppp::control::code;
-use kumiki_wire::ppp::{chap, ipcp, ipv6cp, lcp, pap, protocol};
+use kumiki_wire::ppp::ppp::control::code;
+use kumiki_wire::ppp::ppp::{chap, ipcp, ipv6cp, lcp, pap, protocol};
 
 use super::{Begins, Choice, Counted, Made, Pattern, Rule, Script, ScriptError, Stage};
 
@@ -514,7 +514,7 @@ fn choice(words: &mut Words<'_>, has_value: bool) -> Read<Choice> {
     } else {
         Vec::new()
     };
-    if value.len() > kumiki_wire::ppp::control::MAX_VALUE {
+    if value.len() > kumiki_wire::ppp::ppp::control::MAX_VALUE {
         return wrong("the value is too long", "an option has 253 octets at most");
     }
     Ok(Choice {

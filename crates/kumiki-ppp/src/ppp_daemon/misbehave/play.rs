@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Instant;
-use kumiki_wire::ppp::control::{self, Item, code, options};
-use kumiki_wire::ppp::{Compression, Header, protocol};
+use kumiki_wire::ppp::ppp::control::{self, Item, code, options};
+use kumiki_wire::ppp::ppp::{Compression, Header, protocol};
 
 use super::super::machine::{option, packet};
 use super::{Begins, Choice, Made, Rule, Script};

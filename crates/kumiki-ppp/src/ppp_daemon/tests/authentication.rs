@@ -1,6 +1,6 @@
 //! Who the ends are.
 
-use kumiki_wire::ppp::{Header, chap, pap, protocol};
+use kumiki_wire::ppp::ppp::{Header, chap, pap, protocol};
 
 use super::link::{DELAY, Link, Way};
 use super::negotiation::{SECOND, against, pair};

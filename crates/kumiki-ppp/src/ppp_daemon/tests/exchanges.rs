@@ -1,8 +1,8 @@
 //! Against recorded exchanges of lwIP: what its server said is said to us, and what its client said is what we must say.
 
 use kumiki_graph::Duration;
-use kumiki_wire::ppp::control::{Packet, code};
-use kumiki_wire::ppp::{Header, protocol};
+use kumiki_wire::ppp::ppp::control::{Packet, code};
+use kumiki_wire::ppp::ppp::{Header, protocol};
 
 use crate::ppp::{self, Ppp};
 use crate::ppp_daemon::{Config, Phase, PppDaemon};

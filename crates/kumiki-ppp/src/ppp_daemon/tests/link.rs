@@ -2,7 +2,7 @@
 
 use kumiki_graph::{DeviceId, Duration, Indication, Instant, Key, NodeId, Report, Request, Unit};
 use kumiki_octets::Message;
-use kumiki_wire::ppp::Header;
+use kumiki_wire::ppp::ppp::Header;
 
 use crate::ppp::{self, Ppp};
 use crate::ppp_daemon::{Config, End, Line, PppDaemon, WAKE};

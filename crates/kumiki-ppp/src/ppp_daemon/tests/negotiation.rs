@@ -706,7 +706,7 @@ fn name_servers_are_asked_for_and_told() {
 
 #[test]
 fn interface_identifiers_end_up_different() {
-    use kumiki_wire::ppp::ipv6cp::InterfaceIdentifier;
+    use kumiki_wire::ppp::ppp::ipv6cp::InterfaceIdentifier;
     let same = pair().map(|config| Config {
         ipv6: Some(Ipv6 {
             identifier: Some(InterfaceIdentifier([0, 0, 0, 0, 0, 0, 0, 1])),

@@ -2,7 +2,7 @@
 
 use kumiki_graph::{DeviceId, Duration, Indication, Key, NodeId, Report, Request, Unit};
 use kumiki_octets::Message;
-use kumiki_wire::ppp::{Compression, Header, protocol};
+use kumiki_wire::ppp::ppp::{Compression, Header, protocol};
 use proptest::prelude::*;
 
 use crate::ppp::{self, Ppp};

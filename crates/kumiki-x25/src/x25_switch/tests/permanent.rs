@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{Service, TimerSlot};
-use kumiki_wire::xot::{self as wire, PvcSetup, status};
+use kumiki_wire::x25::xot::{self as wire, PvcSetup, status};
 
 use super::*;
 use crate::xot::{Config as XotConfig, Permanent, Xot};

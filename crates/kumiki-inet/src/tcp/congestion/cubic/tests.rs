@@ -1,6 +1,6 @@
 use super::*;
 use kumiki_graph::Duration;
-use kumiki_wire::tcp::Seq;
+use kumiki_wire::inet::tcp::Seq;
 
 const SMSS: u64 = 1000;
 

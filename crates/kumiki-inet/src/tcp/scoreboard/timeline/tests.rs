@@ -1,5 +1,5 @@
 use kumiki_graph::{Duration, Instant};
-use kumiki_wire::tcp::{SackBlock, Seq};
+use kumiki_wire::inet::tcp::{SackBlock, Seq};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,8 +1,8 @@
 //! Accurate ECN: both ends count the same marks, and no path that spoils the field, the flags or the option does harm.
 
 use kumiki_graph::EcnUse;
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::super::pair::*;
 use super::{ace, between, marks, seen, with};

@@ -1,9 +1,9 @@
 //! What the SYNs of a connection agree on, whatever becomes of them.
 
 use kumiki_graph::{Address, EcnUse, Mode, Quality, Request};
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::accecn::{AccEcn, Order};
-use kumiki_wire::tcp::{Flags, Header};
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
+use kumiki_wire::inet::tcp::{Flags, Header};
 
 use super::super::pair::*;
 use super::{ace, between, marks, modes, seen, with};

@@ -1,7 +1,7 @@
 //! Explicit congestion notification, in virtual time: RFC 3168, RFC 8511 and RFC 9768.
 
 use kumiki_graph::EcnUse;
-use kumiki_wire::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 
 use super::pair::*;
 use super::recovery::prompt;

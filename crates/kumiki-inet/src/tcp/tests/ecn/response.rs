@@ -1,8 +1,8 @@
 //! Which segments have ECT, how a mark comes back, and what the sender does about it.
 
 use kumiki_graph::{EcnUse, Report};
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::Flags;
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::Flags;
 
 use super::super::pair::*;
 use super::super::recovery;

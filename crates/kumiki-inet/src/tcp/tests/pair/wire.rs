@@ -2,8 +2,8 @@
 
 use kumiki_graph::*;
 use kumiki_octets::Message;
-use kumiki_wire::ipv4::Ecn as Codepoint;
-use kumiki_wire::tcp::{Flags, Header};
+use kumiki_wire::inet::ipv4::Ecn as Codepoint;
+use kumiki_wire::inet::tcp::{Flags, Header};
 
 use super::{A, B, Host, IP, Pair, ip};
 

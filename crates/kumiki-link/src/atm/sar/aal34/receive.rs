@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::aal34::sar::{self, SegmentType};
-use kumiki_wire::aal34::{self, cpcs};
-use kumiki_wire::atm::PAYLOAD_LEN;
+use kumiki_wire::atm::aal34::sar::{self, SegmentType};
+use kumiki_wire::atm::aal34::{self, cpcs};
+use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use super::{Aal34, cpcs_sdu};
 use crate::atm::sar::{HOST, MONITOR, SarConfig};

@@ -1,0 +1,7 @@
+//! ATM: cells, adaptation layers, and what stands between them and IP.
+
+pub mod aal34;
+pub mod aal5;
+pub mod atm_arp;
+pub mod cell;
+pub mod llc_snap;

@@ -1,0 +1,12 @@
+//! The internet: TCP, UDP, both versions of IP with ICMP, ARP, and the frames of LANs.
+
+pub mod arp;
+pub mod ethernet;
+pub mod fddi;
+pub mod icmpv4;
+pub mod icmpv6;
+pub mod ipv4;
+pub mod ipv6;
+pub mod llc;
+pub mod tcp;
+pub mod udp;

@@ -1,0 +1,301 @@
+//! TCP headers.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9293 section 3.1; options of RFC 7323, RFC 2018, RFC 5482 and RFC 9768; the AE flag of RFC 9768 |
+//! | Checksum | over [`pseudo_header`](crate::inet::ipv4::pseudo_header), header and data: by whoever holds the data |
+//! | Left out | options other than MSS, window scale, SACK, timestamps, user timeout and Accurate ECN (stepped over); the three reserved bits (ignored, sent as zero) |
+
+use core::fmt;
+use core::ops::{BitOr, BitOrAssign};
+
+use crate::Malformed;
+
+pub mod accecn;
+pub mod options;
+mod seq;
+#[cfg(test)]
+mod tests;
+
+pub use accecn::AccEcn;
+pub use options::{Options, SackBlock, SackBlocks, UserTimeout};
+pub use seq::Seq;
+
+/// Octets of a header without options.
+pub const MIN_LEN: usize = 20;
+/// Octets of the longest header.
+pub const MAX_LEN: usize = MIN_LEN + options::MAX_LEN;
+/// Where the checksum lies in the header.
+pub const CHECKSUM_OFFSET: usize = 16;
+
+/// Well-known ports that Kumiki's stacks use.
+pub mod port {
+    /// ISO transport on TCP (RFC 1006).
+    pub const ISO_TSAP: u16 = 102;
+    /// X.25 over TCP (RFC 1613).
+    pub const XOT: u16 = 1998;
+}
+
+/// The control bits, RFC 9293 section 3.1, with AE of RFC 9768 (once NS): nine bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// No bit.
+    pub const NONE: Self = Self(0);
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x001);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x002);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x004);
+    /// Push function.
+    pub const PSH: Self = Self(0x008);
+    /// The acknowledgment field is significant.
+    pub const ACK: Self = Self(0x010);
+    /// The urgent pointer is significant.
+    pub const URG: Self = Self(0x020);
+    /// ECN-Echo (RFC 3168).
+    pub const ECE: Self = Self(0x040);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Self = Self(0x080);
+    /// Accurate ECN (RFC 9768).
+    pub const AE: Self = Self(0x100);
+
+    const ALL: u16 = 0x1ff;
+    const NAMES: [(Self, &'static str); 9] = [
+        (Self::SYN, "SYN"),
+        (Self::FIN, "FIN"),
+        (Self::RST, "RST"),
+        (Self::PSH, "PSH"),
+        (Self::URG, "URG"),
+        (Self::ACK, "ACK"),
+        (Self::ECE, "ECE"),
+        (Self::CWR, "CWR"),
+        (Self::AE, "AE"),
+    ];
+
+    /// The nine low bits of `bits`: FIN is the lowest, AE the highest.
+    #[must_use]
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits & Self::ALL)
+    }
+
+    /// The bits: FIN is the lowest, AE the highest.
+    #[must_use]
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// Whether all bits of `other` are set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether any bit of `other` is set.
+    #[must_use]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// These bits and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// These bits without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.with(other)
+    }
+}
+
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = self.with(other);
+    }
+}
+
+impl fmt::Display for Flags {
+    /// For example `SYN,ACK`; `-` for none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("-");
+        }
+        let mut separator = "";
+        for (flag, name) in Self::NAMES {
+            if self.contains(flag) {
+                write!(f, "{separator}{name}")?;
+                separator = ",";
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A TCP header. The data offset is not a field: it follows from the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Header {
+    /// Port of the sender.
+    pub source_port: u16,
+    /// Port of the receiver.
+    pub destination_port: u16,
+    /// SEG.SEQ: of the first data octet, or of the SYN if there is one.
+    pub seq: Seq,
+    /// SEG.ACK: the next sequence number expected; significant with [`Flags::ACK`].
+    pub ack: Seq,
+    /// The control bits.
+    pub flags: Flags,
+    /// SEG.WND as on the wire: to be shifted, except with [`Flags::SYN`]; unsigned (MUST-1).
+    pub window: u16,
+    /// As on the wire; neither computed nor verified here.
+    pub checksum: u16,
+    /// Offset from `seq` to the octet after the urgent data; significant with [`Flags::URG`].
+    pub urgent_pointer: u16,
+    /// The options.
+    pub options: Options,
+}
+
+impl Header {
+    /// Reads a header from the octets at the front of a segment of `total` octets; also gives the header's length.
+    ///
+    /// # Errors
+    /// The header is not all there, or the data offset is below 5 or beyond the segment. Illegal options are not an
+    /// error, see [`Options::illegal_length`].
+    pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
+        let Some((fixed, rest)) = front.split_first_chunk::<MIN_LEN>() else {
+            return Err(short(MIN_LEN, front.len()));
+        };
+        #[rustfmt::skip] // one line is one 32-bit word of the standard's drawing
+        let [
+            s0, s1, d0, d1,
+            q0, q1, q2, q3,
+            a0, a1, a2, a3,
+            offset_ae, control, w0, w1,
+            c0, c1, u0, u1,
+        ] = *fixed;
+        let words = usize::from(offset_ae >> 4);
+        let len = 4 * words;
+        if len < MIN_LEN {
+            return Err(Malformed::Field {
+                protocol: "TCP",
+                field: "data offset",
+                found: u64::from(offset_ae >> 4),
+                expected: "5 to 15 words",
+            });
+        }
+        if len > total {
+            return Err(Malformed::Length {
+                protocol: "TCP",
+                field: "data offset",
+                found: len,
+                least: MIN_LEN,
+                most: total,
+            });
+        }
+        let Some(options) = rest.get(..len - MIN_LEN) else {
+            return Err(short(len, front.len()));
+        };
+        let header = Self {
+            source_port: u16::from_be_bytes([s0, s1]),
+            destination_port: u16::from_be_bytes([d0, d1]),
+            seq: Seq(u32::from_be_bytes([q0, q1, q2, q3])),
+            ack: Seq(u32::from_be_bytes([a0, a1, a2, a3])),
+            flags: Flags::from_bits(u16::from_be_bytes([offset_ae, control])),
+            window: u16::from_be_bytes([w0, w1]),
+            checksum: u16::from_be_bytes([c0, c1]),
+            urgent_pointer: u16::from_be_bytes([u0, u1]),
+            options: Options::parse(options),
+        };
+        Ok((header, len))
+    }
+
+    /// Octets that [`Header::emit`] writes: 20 to 60, a multiple of 4.
+    #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        MIN_LEN + self.options.len()
+    }
+
+    /// Writes [`Header::len`] octets, the checksum as it stands in the field.
+    pub fn emit(&self, out: &mut [u8]) {
+        let len = self.len();
+        debug_assert_eq!(out.len(), len);
+        let Some((fixed, options)) = out.split_first_chunk_mut::<MIN_LEN>() else {
+            return;
+        };
+        // 5 to 15 words, so the offset fits its four bits.
+        let words = u16::try_from(len / 4).unwrap_or_default();
+        let [offset_ae, control] = ((words << 12) | self.flags.bits()).to_be_bytes();
+        let [s0, s1] = self.source_port.to_be_bytes();
+        let [d0, d1] = self.destination_port.to_be_bytes();
+        let [q0, q1, q2, q3] = self.seq.0.to_be_bytes();
+        let [a0, a1, a2, a3] = self.ack.0.to_be_bytes();
+        let [w0, w1] = self.window.to_be_bytes();
+        let [c0, c1] = self.checksum.to_be_bytes();
+        let [u0, u1] = self.urgent_pointer.to_be_bytes();
+        #[rustfmt::skip] // one line is one 32-bit word of the standard's drawing
+        let octets = [
+            s0, s1, d0, d1,
+            q0, q1, q2, q3,
+            a0, a1, a2, a3,
+            offset_ae, control, w0, w1,
+            c0, c1, u0, u1,
+        ];
+        *fixed = octets;
+        self.options.emit(options);
+    }
+}
+
+const fn short(need: usize, have: usize) -> Malformed {
+    Malformed::Short {
+        protocol: "TCP",
+        need,
+        have,
+    }
+}
+
+impl fmt::Display for Header {
+    /// For example `TCP 54694 > 10102 SYN seq 7 win 65495 <mss 65495, sackOK>`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            source_port,
+            destination_port,
+            seq,
+            ack,
+            flags,
+            window,
+            ..
+        } = self;
+        write!(
+            f,
+            "TCP {source_port} > {destination_port} {flags} seq {seq}"
+        )?;
+        if flags.contains(Flags::ACK) {
+            write!(f, " ack {ack}")?;
+        }
+        write!(f, " win {window}")?;
+        if flags.contains(Flags::URG) {
+            write!(f, " urg {}", self.urgent_pointer)?;
+        }
+        if self.options != Options::NONE {
+            write!(f, " <{}>", self.options)?;
+        }
+        Ok(())
+    }
+}
