@@ -207,13 +207,13 @@ fn cell_header(reading: &mut Reading<'_>) -> Option<Header> {
     reading.summary(header);
     let [e1, e2, e3, e4, _] = header.octets(Interface::Uni);
     reading.emitted(|out| out.copy_from_slice(&[e1, e2, e3, e4]), CELL_HEADER);
-    super::atm::fields(reading, &header);
+    crate::protocol::atm::cell::fields(reading, &header);
     Some(header)
 }
 
 fn cell(reading: &mut Reading<'_>) {
     if let Some(header) = cell_header(reading) {
-        super::atm::payload(reading, &header, CELL_HEADER);
+        crate::protocol::atm::cell::payload(reading, &header, CELL_HEADER);
     }
 }
 
@@ -236,7 +236,7 @@ fn hdlc(reading: &mut Reading<'_>) {
     let fcs_len = if octets.len() < total {
         0
     } else {
-        super::fcs::right_len(octets).unwrap_or(0)
+        crate::protocol::fcs::right_len(octets).unwrap_or(0)
     };
     let inside = total.saturating_sub(fcs_len);
     reading.around.fcs_len = 0;

@@ -1,4 +1,4 @@
-//! One file for each protocol, all of the same shape: a [`Dissector`] that names the protocol and the numbers by which it is
+//! A folder for each family and one file for each protocol, all of the same shape: a [`Dissector`] that names the protocol and the numbers by which it is
 //! found, and a function that reads one PDU.
 //!
 //! To add a protocol, add its file and its line in [`ALL`]. The function takes the octets to the codec in `kumiki-wire`, and
@@ -8,123 +8,92 @@
 
 use crate::registry::Dissector;
 
-mod aal34;
-mod aal5;
-mod acse;
-mod arp;
 mod atm;
-mod atm_arp;
-mod cisco_hdlc;
-mod cotp;
 mod erf;
-mod ethernet;
 mod exported;
 pub(crate) mod fcs;
-mod fddi;
+mod files;
 mod framing;
-mod ftam;
-mod icmpv4;
-mod icmpv6;
-mod ip;
-mod ipv4;
-mod ipv6;
-mod ipv6_extension;
-mod lapb;
-mod llc;
-mod llc_snap;
-mod lqr;
-mod mapos;
-mod mms;
-mod oam;
+mod inet;
+mod osi;
 mod ppp;
-mod ppp_auth;
-mod ppp_control;
-mod presentation;
-mod sdh;
-mod session;
-mod sunatm;
-mod tcp;
-mod tpkt;
-mod udp;
 mod x25;
-mod x29;
-mod xot;
 mod xtp;
 
 /// Every dissector, link layers first.
 pub const ALL: &[&Dissector] = &[
-    &ethernet::DISSECTOR,
-    &llc_snap::DISSECTOR,
-    &llc::DISSECTOR,
-    &fddi::DISSECTOR,
-    &ppp::DISSECTOR,
-    &ppp::DIRECTED,
-    &ppp::BARE,
-    &ppp::NLPID,
-    &ppp_control::LCP,
-    &ppp_control::IPCP,
-    &ppp_control::IPV6CP,
-    &ppp_control::OSINLCP,
-    &ppp_control::BCP,
-    &ppp_control::CCP,
-    &ppp_auth::PAP,
-    &ppp_auth::CHAP,
-    &lqr::DISSECTOR,
-    &cisco_hdlc::DISSECTOR,
-    &sdh::DISSECTOR,
-    &sunatm::DISSECTOR,
+    &inet::ethernet::DISSECTOR,
+    &atm::llc_snap::DISSECTOR,
+    &inet::llc::DISSECTOR,
+    &inet::fddi::DISSECTOR,
+    &ppp::ppp::DISSECTOR,
+    &ppp::ppp::DIRECTED,
+    &ppp::ppp::BARE,
+    &ppp::ppp::NLPID,
+    &ppp::ppp_control::LCP,
+    &ppp::ppp_control::IPCP,
+    &ppp::ppp_control::IPV6CP,
+    &ppp::ppp_control::OSINLCP,
+    &ppp::ppp_control::BCP,
+    &ppp::ppp_control::CCP,
+    &ppp::ppp_auth::PAP,
+    &ppp::ppp_auth::CHAP,
+    &ppp::lqr::DISSECTOR,
+    &ppp::cisco_hdlc::DISSECTOR,
+    &ppp::sdh::DISSECTOR,
+    &atm::sunatm::DISSECTOR,
     &exported::DISSECTOR,
     &erf::LINK,
     &erf::CELL,
     &erf::PDU,
     &erf::HDLC,
     &erf::ETHERNET,
-    &atm::DISSECTOR,
-    &oam::DISSECTOR,
-    &aal5::CELL,
-    &aal5::PDU,
-    &aal5::SDU,
-    &aal34::CELL,
-    &aal34::PDU,
-    &mapos::EIGHT,
-    &mapos::SIXTEEN,
-    &mapos::nsp::DISSECTOR,
-    &mapos::ssp::DISSECTOR,
-    &mapos::arp::DISSECTOR,
-    &arp::DISSECTOR,
-    &atm_arp::DISSECTOR,
-    &ip::DISSECTOR,
-    &ipv4::DISSECTOR,
-    &ipv6::DISSECTOR,
-    &ipv6_extension::HOP_BY_HOP,
-    &ipv6_extension::ROUTING,
-    &ipv6_extension::FRAGMENT,
-    &ipv6_extension::DESTINATION,
-    &ipv6_extension::NONE,
-    &icmpv4::DISSECTOR,
-    &icmpv6::DISSECTOR,
-    &udp::DISSECTOR,
-    &tcp::DISSECTOR,
+    &atm::cell::DISSECTOR,
+    &atm::oam::DISSECTOR,
+    &atm::aal5::CELL,
+    &atm::aal5::PDU,
+    &atm::aal5::SDU,
+    &atm::aal34::CELL,
+    &atm::aal34::PDU,
+    &ppp::mapos::EIGHT,
+    &ppp::mapos::SIXTEEN,
+    &ppp::mapos::nsp::DISSECTOR,
+    &ppp::mapos::ssp::DISSECTOR,
+    &ppp::mapos::arp::DISSECTOR,
+    &inet::arp::DISSECTOR,
+    &atm::atm_arp::DISSECTOR,
+    &inet::ip::DISSECTOR,
+    &inet::ipv4::DISSECTOR,
+    &inet::ipv6::DISSECTOR,
+    &inet::ipv6_extension::HOP_BY_HOP,
+    &inet::ipv6_extension::ROUTING,
+    &inet::ipv6_extension::FRAGMENT,
+    &inet::ipv6_extension::DESTINATION,
+    &inet::ipv6_extension::NONE,
+    &inet::icmpv4::DISSECTOR,
+    &inet::icmpv6::DISSECTOR,
+    &inet::udp::DISSECTOR,
+    &inet::tcp::DISSECTOR,
     &xtp::DISSECTOR,
-    &ftam::FPDU,
-    &ftam::data::BINARY,
-    &ftam::data::TEXT,
-    &ftam::data::STRUCTURE,
-    &ftam::data::ENTRIES,
-    &mms::DISSECTOR,
-    &tpkt::DISSECTOR,
-    &cotp::DISSECTOR,
-    &session::DISSECTOR,
-    &presentation::DISSECTOR,
-    &acse::DISSECTOR,
-    &lapb::DISSECTOR,
-    &lapb::DIRECTED,
-    &lapb::SITA,
-    &lapb::ETHER,
-    &x25::DISSECTOR,
-    &x29::DISSECTOR,
-    &xot::DISSECTOR,
-    &xot::PVC,
+    &files::ftam::FPDU,
+    &files::ftam::data::BINARY,
+    &files::ftam::data::TEXT,
+    &files::ftam::data::STRUCTURE,
+    &files::ftam::data::ENTRIES,
+    &files::mms::DISSECTOR,
+    &osi::tpkt::DISSECTOR,
+    &osi::cotp::DISSECTOR,
+    &osi::session::DISSECTOR,
+    &osi::presentation::DISSECTOR,
+    &osi::acse::DISSECTOR,
+    &x25::lapb::DISSECTOR,
+    &x25::lapb::DIRECTED,
+    &x25::lapb::SITA,
+    &x25::lapb::ETHER,
+    &x25::x25::DISSECTOR,
+    &x25::x29::DISSECTOR,
+    &x25::xot::DISSECTOR,
+    &x25::xot::PVC,
 ];
 
 /// `len` octets of a header that knows how to write itself, compared with the wire.

@@ -13,9 +13,9 @@ use kumiki_wire::xtp::{
     Options, Rates, Traffic, TrafficControl, covered, service,
 };
 
-use super::emitted;
 use crate::key::{Ends, Key};
 use crate::packet::{Value, in_words};
+use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 

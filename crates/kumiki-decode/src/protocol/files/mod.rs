@@ -1,0 +1,4 @@
+//! Files over OSI.
+
+pub(in crate::protocol) mod ftam;
+pub(in crate::protocol) mod mms;
