@@ -2,8 +2,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Kept corpus | `crates/kumiki-fuzz/tests/corpus/<target>`: replayed by `cargo test -p kumiki-fuzz` |
-//! | Own work | `target/fuzz/<target>`: `corpus` (what was found to be of interest), `findings` (what made the target panic) |
+//! | Kept corpus | `crates/kumiki-fuzz/tests/corpus/<target>.tar.gz`: replayed by `cargo test -p kumiki-fuzz` |
+//! | Own work | `target/fuzz/<target>`: `corpus` (what was found to be of interest), `kept` (the kept corpus as files), `findings` (what made the target panic) |
 //! | Needs | a C++ compiler, once, for libFuzzer |
 //!
 //! Coverage comes from LLVM's own pass, which the stable compiler has; the address sanitizer needs another one, and would find
@@ -11,6 +11,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+mod archive;
 
 /// How libFuzzer wants the program: counters for each edge, comparisons told.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -29,6 +31,8 @@ pub(crate) enum Task<'a> {
     Repeat(&'a str),
     /// Makes the kept corpus the smallest that reaches what its own work and the kept corpus reach.
     Keep,
+    /// Keeps the octets of a file as those of a finding of this name.
+    Found(&'a str, &'a str),
 }
 
 /// Reads what stands behind `fuzz TARGET`.
@@ -37,6 +41,7 @@ pub(crate) fn task<'a>(arguments: &[&'a str]) -> Option<Task<'a>> {
         [] => Some(Task::Run(60)),
         ["--seconds", seconds] => seconds.parse().ok().map(Task::Run),
         ["--keep"] => Some(Task::Keep),
+        ["--found", name, file] => Some(Task::Found(name, file)),
         [file] if !file.starts_with('-') => Some(Task::Repeat(file)),
         _ => None,
     }
@@ -44,10 +49,15 @@ pub(crate) fn task<'a>(arguments: &[&'a str]) -> Option<Task<'a>> {
 
 /// Builds, and does `task` with `target`. Whether the target held.
 pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, String> {
-    let program = build(root)?;
     let work = root.join("target/fuzz").join(target);
-    let (corpus, findings) = (work.join("corpus"), work.join("findings"));
-    let kept = root.join("crates/kumiki-fuzz/tests/corpus").join(target);
+    let [corpus, kept, findings] = ["corpus", "kept", "findings"].map(|name| work.join(name));
+    let packed = root
+        .join("crates/kumiki-fuzz/tests/corpus")
+        .join(format!("{target}.tar.gz"));
+    if let Task::Found(name, file) = task {
+        return found(&packed, name, Path::new(file));
+    }
+    let program = build(root)?;
     let mut command = Command::new(&program);
     command
         .env("KUMIKI_FUZZ", target)
@@ -63,10 +73,10 @@ pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, S
     match *task {
         Task::Run(seconds) => {
             // A name that is no target is answered by the program, and leaves nothing behind.
-            if kept.is_dir() || corpus.is_dir() || known(&program, target)? {
+            if packed.exists() || corpus.is_dir() || known(&program, target)? {
                 made(&corpus)?;
                 made(&findings)?;
-                made(&kept)?;
+                archive::into_folder(&archive::read(&packed)?, &kept)?;
             }
             command.args(["-max_len=8192", "-len_control=50", "-print_final_stats=1"]);
             command.arg(format!("-max_total_time={seconds}"));
@@ -76,12 +86,11 @@ pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, S
             command.arg(file);
         }
         Task::Keep => {
-            let fresh = work.join("kept");
-            if fresh.exists() {
-                let removed = std::fs::remove_dir_all(&fresh);
-                removed.map_err(|why| format!("{}: {why}", fresh.display()))?;
-            }
-            for folder in [&fresh, &kept, &corpus, &findings] {
+            let fresh = work.join("fresh");
+            archive::into_folder(&archive::Inputs::new(), &fresh)?;
+            let old = archive::read(&packed)?;
+            archive::into_folder(&old, &kept)?;
+            for folder in [&corpus, &findings] {
                 made(folder)?;
             }
             // Edges alone, not how often each was passed: a fraction of the files.
@@ -89,10 +98,14 @@ pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, S
             command.arg(artifacts).arg(&fresh).arg(&kept).arg(&corpus);
             let held = status(&mut command)?;
             if held {
-                replace(&kept, &fresh)?;
+                let mut inputs = archive::of_folder(&fresh)?;
+                // Findings stay, whatever else reaches what they do.
+                inputs.extend(old.into_iter().filter(|(name, _)| name.starts_with(FOUND)));
+                archive::write(&packed, &inputs)?;
             }
             return Ok(held);
         }
+        Task::Found(..) => {}
     }
     status(&mut command)
 }
@@ -114,22 +127,21 @@ fn status(command: &mut Command) -> Result<bool, String> {
     Ok(status.success())
 }
 
-/// Puts the files of `fresh` in the place of those of `kept`, but for those of findings.
-fn replace(kept: &Path, fresh: &Path) -> Result<(), String> {
-    let told = |path: &Path, why: std::io::Error| format!("{}: {why}", path.display());
-    for entry in std::fs::read_dir(kept).map_err(|why| told(kept, why))? {
-        let old = entry.map_err(|why| told(kept, why))?.path();
-        let name = old.file_name().unwrap_or_default().to_string_lossy();
-        if !name.starts_with(FOUND) {
-            std::fs::remove_file(&old).map_err(|why| told(&old, why))?;
-        }
+/// Adds the octets of `file` to the archive `packed`, under the name of a finding.
+fn found(packed: &Path, name: &str, file: &Path) -> Result<bool, String> {
+    let octets = std::fs::read(file).map_err(|why| format!("{}: {why}", file.display()))?;
+    let mut inputs = archive::read(packed)?;
+    let name = if name.starts_with(FOUND) {
+        name.to_owned()
+    } else {
+        format!("{FOUND}{name}")
+    };
+    if inputs.insert(name.clone(), octets).is_some() {
+        return Err(format!("{} has an input {name} already", packed.display()));
     }
-    for entry in std::fs::read_dir(fresh).map_err(|why| told(fresh, why))? {
-        let entry = entry.map_err(|why| told(fresh, why))?;
-        let to = kept.join(entry.file_name());
-        std::fs::copy(entry.path(), &to).map_err(|why| told(&to, why))?;
-    }
-    Ok(())
+    archive::write(packed, &inputs)?;
+    println!("fuzz: {} has {name}", packed.display());
+    Ok(true)
 }
 
 /// Builds the program; says where it is.
@@ -178,6 +190,10 @@ mod tests {
         assert_eq!(task(&["--seconds", "600"]), Some(Task::Run(600)));
         assert_eq!(task(&["crash-1"]), Some(Task::Repeat("crash-1")));
         assert_eq!(task(&["--keep"]), Some(Task::Keep));
+        assert_eq!(
+            task(&["--found", "a", "crash-1"]),
+            Some(Task::Found("a", "crash-1"))
+        );
         assert_eq!(task(&["--seconds", "ten"]), None);
         assert_eq!(task(&["--faster"]), None);
     }

@@ -25,7 +25,7 @@ use tree::Tree;
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask standard [LABEL]
-       cargo xtask fuzz TARGET [--seconds N | FILE | --keep]
+       cargo xtask fuzz TARGET [--seconds N | FILE | --keep | --found NAME FILE]
        cargo xtask soak --hours N | --minutes N [--program FILE]
 
 tidy applies the house rules of STYLE.md to every file of the workspace and prints
@@ -35,7 +35,8 @@ standard writes docs/rfc9293.md, what RFC 9293 asks for and where it is answered
 with a label, such as MUST-18, it writes nothing and prints the lines of that one.
 
 fuzz lets a target of kumiki-fuzz run under libFuzzer: for N seconds (60), or once with
-the octets of FILE; --keep makes its corpus in the repository small and complete.
+the octets of FILE; --keep makes its corpus in the repository small and complete, and
+--found adds the octets of FILE to it as a finding.
 \"cargo xtask fuzz list\" prints the targets. docs/fuzzing.md tells the rest.
 
 soak has a responder of FTAM serve callers, with faults, for so long, and puts figures down

@@ -59,7 +59,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 /// What may be done with any octets.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name for `cargo xtask fuzz`, and that of its folder in `tests/corpus`.
+    /// Its name for `cargo xtask fuzz`, and that of its archive in `tests/corpus`.
     pub name: &'static str,
     /// What it looks at, in one line.
     pub title: &'static str,

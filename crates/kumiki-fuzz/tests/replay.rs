@@ -2,31 +2,37 @@
 
 #![allow(clippy::unwrap_used, reason = "a test: what fails stops it")]
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 
+use flate2::read::GzDecoder;
 use kumiki_fuzz::{TARGETS, target};
 
-/// The kept files of a target, in order.
-fn kept(name: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/corpus")
-        .join(name);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap_or_else(|why| panic!("{}: {why}", folder.display()))
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
-    files
+/// The kept inputs of a target by name.
+fn kept(name: &str) -> BTreeMap<String, Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let path = folder.join(format!("{name}.tar.gz"));
+    let file = File::open(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    let mut archive = tar::Archive::new(GzDecoder::new(file));
+    let read = |entry: std::io::Result<tar::Entry<'_, _>>| {
+        let mut entry = entry.unwrap();
+        let mut octets = Vec::new();
+        entry.read_to_end(&mut octets).unwrap();
+        (entry.path().unwrap().to_string_lossy().into_owned(), octets)
+    };
+    archive.entries().unwrap().map(read).collect()
 }
 
 fn replay(name: &str) {
     let target = target(name).unwrap();
-    let files = kept(name);
-    assert!(!files.is_empty(), "nothing is kept of {name}");
-    for file in files {
-        // What a panic prints is captured with this, so the last line names the file.
-        println!("{}", file.display());
-        (target.run)(&std::fs::read(&file).unwrap());
+    let inputs = kept(name);
+    assert!(!inputs.is_empty(), "nothing is kept of {name}");
+    for (input, octets) in inputs {
+        // What a panic prints is captured with this, so the last line names the input.
+        println!("{name}/{input}");
+        (target.run)(&octets);
     }
     (target.run)(&[]);
 }
